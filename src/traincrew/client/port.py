@@ -1,0 +1,77 @@
+"""What the rest of traincrew may ask of an API server, whichever one it is.
+
+Bodies travel as JSON bytes: whoever asked knows which fields it wants decoded, and bytes cannot be changed by the other side.
+Every method raises the errors of `traincrew.errors`; `TemporaryError` is raised only after the implementation's own retries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Literal, NamedTuple, Protocol
+
+from traincrew.model.resources import Resource
+
+PatchType = Literal["merge", "json", "strategic"]
+
+
+class Page(NamedTuple):
+    """One page of a list: the items as raw JSON, and the version of the collection they were read at."""
+
+    items: list[bytes]
+    resource_version: str
+
+
+class Change(NamedTuple):
+    """One event of a watch. A BOOKMARK's object carries nothing but its resourceVersion."""
+
+    type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
+    object: bytes
+
+
+class Reader(Protocol):
+    async def get(self, resource: Resource, namespace: str | None, name: str, subresource: str = "") -> bytes: ...
+
+    def pages(
+        self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = ""
+    ) -> AsyncIterator[Page]:
+        """A consistent list in pages (limit/continue); raises Expired when the continuation has run out."""
+        ...
+
+    def watch(
+        self, resource: Resource, namespace: str | None, *, labels: str = "", resource_version: str
+    ) -> AsyncIterator[Change]:
+        """Changes after resource_version until the server ends the watch; raises Expired on 410."""
+        ...
+
+
+class Writer(Protocol):
+    async def create(
+        self, resource: Resource, namespace: str | None, body: bytes, *, strict: bool = False
+    ) -> bytes:
+        """strict: unknown and duplicate fields are refused (fieldValidation=Strict), not dropped."""
+        ...
+
+    async def replace(
+        self, resource: Resource, namespace: str | None, name: str, body: bytes, subresource: str = ""
+    ) -> bytes: ...
+
+    async def patch(
+        self,
+        resource: Resource,
+        namespace: str | None,
+        name: str,
+        body: bytes,
+        *,
+        subresource: str = "",
+        type: PatchType = "merge",
+    ) -> bytes: ...
+
+    async def delete(
+        self, resource: Resource, namespace: str | None, name: str, *, uid: str = "", propagation: str = ""
+    ) -> bytes:
+        """uid: delete only that very object (else Conflict). Returns the object as it then is, or a Status."""
+        ...
+
+
+class Client(Reader, Writer, Protocol):
+    """Both halves; nothing but composition roots should ask for it."""

@@ -1,0 +1,56 @@
+"""Object metadata, and the few things that every Kubernetes object shares."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Protocol
+
+import msgspec
+
+Time = dt.datetime
+
+
+class Struct(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True):
+    """A Kubernetes value: camelCase on the wire, defaults left out, never changed in place."""
+
+
+class OwnerReference(Struct, gc=False):
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
+
+
+class Meta(Struct):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    owner_references: list[OwnerReference] = []
+    creation_timestamp: Time | None = None
+    deletion_timestamp: Time | None = None
+    deletion_grace_period_seconds: int | None = None
+
+    @property
+    def controller(self) -> OwnerReference | None:
+        return next((ref for ref in self.owner_references if ref.controller), None)
+
+
+class Named(Protocol):
+    """What caches and executors need of an object, whatever its kind."""
+
+    @property
+    def metadata(self) -> Meta: ...
+
+
+def version_number(resource_version: str) -> int:
+    """A resource version as a number, 0 if it is none.
+
+    API servers on etcd, and ours, count revisions; comparing them is how a cache knows which of two states is newer.
+    """
+    return int(resource_version) if resource_version.isdecimal() else 0
