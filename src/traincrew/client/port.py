@@ -1,7 +1,8 @@
 """What the rest of traincrew may ask of an API server, whichever one it is.
 
-Bodies travel as JSON bytes: whoever asked knows which fields it wants decoded, and bytes cannot be changed by the other side.
-Every method raises the errors of `traincrew.errors`; `TemporaryError` is raised only after the implementation's own retries.
+Bodies travel as JSON bytes: whoever asked knows which fields it wants decoded, and bytes cannot be changed by
+the other side. Every method raises the errors of `traincrew.errors`; `TemporaryError` is raised only after
+the implementation's own retries.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ class Change(NamedTuple):
 
 
 class Reader(Protocol):
-    async def get(self, resource: Resource, namespace: str | None, name: str, subresource: str = "") -> bytes: ...
+    async def get(
+        self, resource: Resource, namespace: str | None, name: str, subresource: str = ""
+    ) -> bytes: ...
 
     def pages(
         self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = ""
@@ -69,7 +72,10 @@ class Writer(Protocol):
     async def delete(
         self, resource: Resource, namespace: str | None, name: str, *, uid: str = "", propagation: str = ""
     ) -> bytes:
-        """uid: delete only that very object (else Conflict). Returns the object as it then is, or a Status."""
+        """uid: delete only that very object (else Conflict). Returns the object as it then is, or a Status.
+
+        After a lost answer the retry may find the object gone: NotFound then means that it is done.
+        """
         ...
 
 

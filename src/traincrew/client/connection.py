@@ -1,0 +1,24 @@
+"""Where an API server is and how to speak to it: what a kubeconfig or a service account comes down to."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from traincrew.client import credentials
+
+
+@dataclasses.dataclass(frozen=True)
+class Connection:
+    server: str
+    """http(s)://host[:port][/prefix], without a slash at the end."""
+    identity: credentials.Credentials = dataclasses.field(default_factory=credentials.Identity, repr=False)
+    where: str = "the connection"
+    """Where all this was written down, for messages: "context 'c' of F"."""
+    namespace: str = "default"
+    insecure: bool = False
+    """The server's certificate is not checked."""
+    tls_server_name: str = ""
+    """The name that the server's certificate must bear; empty: the host of `server`."""
+    proxy: str = dataclasses.field(default="", repr=False)
+    impersonation: tuple[tuple[str, str], ...] = ()
+    """Impersonate-* headers."""

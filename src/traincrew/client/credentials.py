@@ -1,0 +1,110 @@
+"""Who we are towards an API server: files that rotate, tokens that expire, plugins that are asked.
+
+Nothing here shows a secret: every field that may hold one is kept out of `repr`, and errors name the file,
+never what is in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import dataclasses
+import math
+import pathlib
+from typing import Protocol
+
+from traincrew import errors
+from traincrew.client import execplugin
+
+FILE_LIFE = 60.0
+"""Seconds for which what was read from a file is used; a kubelet replaces a token long before it expires."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Material:
+    """A piece of a credential: bytes, or the file that holds them, read again each time."""
+
+    label: str
+    data: bytes = dataclasses.field(default=b"", repr=False)
+    path: str = ""
+
+    def read(self) -> bytes:
+        if not self.path:
+            return self.data
+        try:
+            return pathlib.Path(self.path).read_bytes()
+        except OSError as error:
+            raise errors.KubeconfigError(
+                f"{self.label}: cannot read {self.path!r}: {error.strerror}"
+            ) from error
+
+
+@dataclasses.dataclass(frozen=True)
+class Access:
+    """Everything secret or rotating that a request needs, good for `fresh_for` seconds."""
+
+    authorization: str = dataclasses.field(default="", repr=False)
+    authority: bytes = dataclasses.field(default=b"", repr=False)
+    certificate: bytes = dataclasses.field(default=b"", repr=False)
+    key: bytes = dataclasses.field(default=b"", repr=False)
+    fresh_for: float = dataclasses.field(default=math.inf, compare=False)
+
+
+class Credentials(Protocol):
+    async def read(self) -> Access:
+        """Reads files and asks plugins anew; raises KubeconfigError if that cannot be done."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Identity:
+    """The credentials of a kubeconfig's user or of a pod's service account.
+
+    What is written down wins over what a plugin would say, as in client-go: a token over the plugin's
+    token, a certificate over its certificate.
+    """
+
+    authority: Material | None = None
+    certificate: Material | None = None
+    key: Material | None = None
+    token: Material | None = None
+    basic: str = dataclasses.field(default="", repr=False)
+    plugin: execplugin.Plugin | None = None
+
+    async def read(self) -> Access:
+        access = await asyncio.to_thread(self._read_files)
+        if self.plugin is None or access.authorization:
+            return access
+        answer = await self.plugin.run()
+        own = self.certificate is not None
+        return dataclasses.replace(
+            access,
+            authorization=f"Bearer {answer.token}" if answer.token else "",
+            certificate=access.certificate if own else answer.certificate,
+            key=access.key if own else answer.key,
+            fresh_for=min(access.fresh_for, answer.fresh_for),
+        )
+
+    def _read_files(self) -> Access:
+        parts = (self.authority, self.certificate, self.key, self.token)
+        authority, certificate, key, token = (part.read() if part else b"" for part in parts)
+        rotates = any(part is not None and part.path for part in parts)
+        return Access(
+            authorization=self._authorization(token),
+            authority=authority,
+            certificate=certificate,
+            key=key,
+            fresh_for=FILE_LIFE if rotates else math.inf,
+        )
+
+    def _authorization(self, token: bytes) -> str:
+        if self.token is not None:
+            return f"Bearer {_header_text(token, self.token.label)}"
+        return f"Basic {base64.b64encode(self.basic.encode()).decode()}" if self.basic else ""
+
+
+def _header_text(token: bytes, label: str) -> str:
+    text = token.decode("ascii", "replace").strip()
+    if not text or not text.isascii() or not text.isprintable():
+        raise errors.KubeconfigError(f"{label}: empty, or not a token: it must be one line of plain ASCII")
+    return text

@@ -1,0 +1,76 @@
+"""PaddleJob: PaddlePaddle, collective (workers only) or with parameter servers (a master)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from traincrew.kinds.kind import JobKind, Manifest, Replica, Role, port_number, var
+from traincrew.kinds.phrases import PLAIN, QUALIFIED
+from traincrew.model import jobs, naming
+from traincrew.model.meta import Struct
+
+CONTAINER = "paddle"
+PORT = ("master", 36543)
+
+
+class ElasticPolicy(Struct):
+    min_replicas: int | None = None
+    max_replicas: int | None = None
+    max_restarts: int | None = None
+    metrics: list[dict[str, Any]] | None = None
+
+
+class Spec(jobs.JobSpec):
+    replica_specs: dict[str, jobs.ReplicaSpec | None] | None = msgspec.field(
+        name="paddleReplicaSpecs", default=None
+    )
+    elastic_policy: ElasticPolicy | None = None
+
+
+def env(replica: Replica) -> list[Manifest]:
+    job = replica.job
+    (role,) = KIND.leading(job)
+    port = port_number(job, role, CONTAINER, PORT)
+    found = [var("PYTHONUNBUFFERED", 1), var("PADDLE_JOB_ID", job.name), var("PADDLE_NNODES", job.total)]
+    if replica.role.name == role and replica.index == 0:
+        # The rendezvous host binds its own address; its service name may not resolve yet.
+        found.append({"name": "POD_IP_DUMMY", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}})
+        found.append(var("PADDLE_MASTER", f"$(POD_IP_DUMMY):{port}"))
+    else:
+        found.append(var("PADDLE_MASTER", f"{naming.replica(job.name, role, 0)}:{port}"))
+    if role == "Master":
+        found.append(var("PADDLE_SERVER_NUM" if replica.role.name == "Master" else "PADDLE_TRAINER_NUM", 1))
+    return found
+
+
+INT32 = {"type": "integer", "format": "int32"}
+
+KIND = JobKind(
+    kind="PaddleJob",
+    plural="paddlejobs",
+    framework="paddle",
+    spec=Spec,
+    replicas_field="paddleReplicaSpecs",
+    roles=(Role("Master", restart_policy="OnFailure"), Role("Worker", restart_policy="OnFailure")),
+    leaders=("Master", "Worker"),
+    container=CONTAINER,
+    port=PORT,
+    env=env,
+    phrases=lambda job: PLAIN if "Master" in job.roles else QUALIFIED,
+    selector_in_status=True,
+    ttl_event="SuccessfulDeletePod",
+    scalable=True,
+    schema={
+        "elasticPolicy": {
+            "type": "object",
+            "properties": {
+                "minReplicas": INT32,
+                "maxReplicas": INT32,
+                "maxRestarts": INT32,
+                "metrics": {"type": "array", "items": {"$ref": "MetricSpec"}},
+            },
+        },
+    },
+)

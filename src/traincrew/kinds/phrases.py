@@ -1,0 +1,27 @@
+"""The sentences of conditions, which clients and dashboards have read for years; hence their small differences."""
+
+from __future__ import annotations
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Phrases:
+    created: str = "{kind} {name} is created."
+    running: str = "{kind} {name} is running."
+    suspended: str = "{kind} {name} is suspended."
+    resumed: str = "{kind} {name} is resumed."
+    succeeded: str = "{kind} {name} is successfully completed."
+    failed: str = "{kind} {name} is failed because {count} {role} replica(s) failed."
+    permanent: str = 'job "{name}" is failing because "{role}" replica(s) failed.'
+    restarting: str = "{kind} {name} is restarting because {count} {role} replica(s) failed."
+    backoff: str = "Job {name} has failed because it has reached the specified backoff limit"
+    deadline: str = "Job {name} has failed because it was active longer than specified deadline"
+
+
+PLAIN = Phrases()
+
+QUALIFIED = Phrases(
+    running="{kind} {namespace}/{name} is running.",
+    succeeded="{kind} {namespace}/{name} successfully completed.",
+)

@@ -1,0 +1,84 @@
+"""From a role's template to the pod of one replica."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from traincrew.kinds.kind import JobKind, Manifest, Replica
+from traincrew.model import naming
+
+
+def labels(kind: JobKind, replica: Replica) -> dict[str, str]:
+    """The operator's labels; they win over the template's."""
+    if kind.labels is not None:
+        return kind.labels(replica)
+    found = address(kind, replica)
+    return {**found, naming.JOB_ROLE: "master"} if kind.leads(replica) else found
+
+
+def address(kind: JobKind, replica: Replica) -> dict[str, str]:
+    """The four labels that pick out one replica: a Service's labels and selector."""
+    return {
+        naming.OPERATOR_NAME: kind.controller,
+        naming.JOB_NAME: replica.job.name,
+        naming.REPLICA_TYPE: replica.role.label,
+        naming.REPLICA_INDEX: str(replica.index),
+    }
+
+
+def build(kind: JobKind, replica: Replica) -> Manifest:
+    """The pod of a replica, without owner: metadata and spec as a template of it would have them too."""
+    role = replica.job.roles[replica.role.name]
+    template = role.fresh_template()
+    meta = template.get("metadata") or {}
+    pod: Manifest = {
+        "metadata": {key: meta[key] for key in ("annotations", "finalizers") if meta.get(key)},
+        "spec": template.get("spec") or {},
+    }
+    pod["metadata"]["labels"] = {**(meta.get("labels") or {}), **labels(kind, replica)}
+    spec = pod["spec"]
+    spec["restartPolicy"] = "Never" if role.restart_policy == "ExitCode" else role.restart_policy
+    main = main_container(kind, spec["containers"])
+    if kind.port is not None:
+        _add_port(main, kind.port)
+    for container in spec["containers"] if kind.env_in == "all" else [main]:
+        container.setdefault("env", None)
+        container["env"] = [*(container["env"] or []), *kind.env(replica)] or None
+        if container["env"] is None:
+            del container["env"]
+    for container in spec["containers"]:
+        # The last log lines become the termination message, so that the cause outlives the pod without reading logs.
+        container.setdefault("terminationMessagePolicy", "FallbackToLogsOnError")
+    kind.adorn(pod, replica)
+    return pod
+
+
+def main_container(kind: JobKind, containers: list[Any]) -> Manifest:
+    named: Manifest = next(
+        (c for c in containers if kind.container and c.get("name") == kind.container), containers[0]
+    )
+    return named
+
+
+def _add_port(container: Manifest, port: tuple[str, int]) -> None:
+    ports = container.get("ports") or []
+    if not any(entry.get("name") == port[0] for entry in ports):
+        container["ports"] = [*ports, {"name": port[0], "containerPort": port[1]}]
+
+
+def service(kind: JobKind, replica: Replica, pod: Manifest) -> Manifest:
+    """The headless Service that gives a replica its name; one port for every port name of the training container."""
+    ports = {
+        entry.get("name"): entry["containerPort"]
+        for entry in main_container(kind, pod["spec"]["containers"])["ports"]
+    }
+    return {
+        "metadata": {"name": replica.name, "labels": address(kind, replica)},
+        "spec": {
+            "clusterIP": "None",
+            "selector": address(kind, replica),
+            "ports": [
+                {"name": name, "port": number} if name else {"port": number} for name, number in ports.items()
+            ],
+        },
+    }

@@ -1,0 +1,73 @@
+"""XGBoostJob: XGBoost and LightGBM with a tracker on the master."""
+
+from __future__ import annotations
+
+import msgspec
+
+from traincrew.kinds.kind import Fault, JobKind, Manifest, Replica, Role, Rule, port_number, var
+from traincrew.model import jobs, naming
+
+CONTAINER = "xgboost"
+PORT = ("xgboostjob-port", 9999)
+
+
+class Spec(jobs.JobSpec):
+    replica_specs: dict[str, jobs.ReplicaSpec | None] | None = msgspec.field(
+        name="xgbReplicaSpecs", default=None
+    )
+
+
+def env(replica: Replica) -> list[Manifest]:
+    job = replica.job
+    rank = replica.index + (job.count("Master") if replica.role.name == "Worker" else 0)
+    found = [
+        var("MASTER_PORT", port_number(job, "Master", CONTAINER, PORT)),
+        var("MASTER_ADDR", naming.replica(job.name, "Master", 0)),
+        var("WORLD_SIZE", job.total),
+        var("RANK", rank),
+        var("PYTHONUNBUFFERED", 1),
+    ]
+    if job.total > 1:
+        workers = ",".join(naming.replica(job.name, "Worker", index) for index in range(job.total - 1))
+        port = port_number(job, "Worker", CONTAINER, PORT)
+        found += [var("WORKER_PORT", port), var("WORKER_ADDRS", workers)]
+    return found
+
+
+def validate(job: jobs.Job) -> list[Fault]:
+    if "Master" not in job.roles:
+        return [Fault(path="spec.xgbReplicaSpecs[Master]", message="must be present", type="Required")]
+    if job.count("Master") != 1:
+        message = f"must be 1, got {job.count('Master')}"
+        return [Fault(path="spec.xgbReplicaSpecs[Master].replicas", message=message, type="Forbidden")]
+    return []
+
+
+KIND = JobKind(
+    kind="XGBoostJob",
+    plural="xgboostjobs",
+    framework="xgboost",
+    spec=Spec,
+    replicas_field="xgbReplicaSpecs",
+    roles=(Role("Master"), Role("Worker")),
+    leaders=("Master",),
+    container=CONTAINER,
+    port=PORT,
+    env=env,
+    validate=validate,
+    running_before_end=True,
+    rules=(
+        Rule(
+            at="replicas",
+            cel="self.exists(k, k.lowerAscii() == 'master')",
+            message="must be present",
+            reason="FieldValueRequired",
+        ),
+        Rule(
+            at="replicas",
+            cel="!('Master' in self) || !has(self['Master'].replicas) || self['Master'].replicas == 1",
+            message="must be 1",
+            reason="FieldValueForbidden",
+        ),
+    ),
+)

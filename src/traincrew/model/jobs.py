@@ -1,0 +1,138 @@
+"""A training job: as it is stored, and as it is meant once the defaults are filled in."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from traincrew.model.meta import Meta, Struct
+from traincrew.model.status import JobStatus
+
+GROUP = "kubeflow.org"
+
+
+class SchedulingPolicy(Struct, gc=False):
+    min_available: int | None = None
+    queue: str | None = None
+    min_resources: dict[str, str | int | float] | None = None
+    priority_class: str | None = None
+    schedule_timeout_seconds: int | None = None
+
+
+class RunPolicy(Struct):
+    clean_pod_policy: str | None = None
+    ttl_seconds_after_finished: int | None = None
+    active_deadline_seconds: int | None = None
+    backoff_limit: int | None = None
+    scheduling_policy: SchedulingPolicy | None = None
+    suspend: bool | None = None
+    managed_by: str | None = None
+
+
+class ReplicaSpec(Struct):
+    replicas: int | None = None
+    restart_policy: str | None = None
+    template: msgspec.Raw = msgspec.Raw(b"{}")
+    """Stays raw until a pod is made of it."""
+
+
+class JobSpec(Struct):
+    """What every kind has. A kind adds its own fields and names its replica map."""
+
+    replica_specs: dict[str, ReplicaSpec | None] | None = None
+    run_policy: RunPolicy | None = None
+    # Where tf-operator and pytorch-operator had these before runPolicy; MPIJob v1 still has the first.
+    clean_pod_policy: str | None = None
+    ttl_seconds_after_finished: int | None = None
+    active_deadline_seconds: int | None = None
+    backoff_limit: int | None = None
+
+    def policy(self) -> RunPolicy:
+        """The run policy with the legacy fields folded in; runPolicy's own values win."""
+        policy = self.run_policy or RunPolicy()
+        legacy = {
+            field: getattr(self, field)
+            for field in (
+                "clean_pod_policy",
+                "ttl_seconds_after_finished",
+                "active_deadline_seconds",
+                "backoff_limit",
+            )
+            if getattr(policy, field) is None and getattr(self, field) is not None
+        }
+        return msgspec.structs.replace(policy, **legacy) if legacy else policy
+
+
+SpecT = TypeVar("SpecT", bound=JobSpec)
+
+
+class Stored(Struct, Generic[SpecT]):
+    """A job object as the API server holds it."""
+
+    spec: SpecT
+    api_version: str = ""
+    metadata: Meta = Meta()
+    status: JobStatus = JobStatus()
+
+
+@dataclasses.dataclass(frozen=True)
+class RoleSpec:
+    """One role of a job after defaulting."""
+
+    name: str
+    replicas: int
+    restart_policy: str
+    template: msgspec.Raw
+
+    def fresh_template(self) -> dict[str, Any]:
+        """A new copy on every call: the caller may change it."""
+        template: dict[str, Any] = msgspec.json.decode(self.template) or {}
+        return template
+
+    @functools.cached_property
+    def parsed(self) -> dict[str, Any]:
+        """One shared copy, for reading only."""
+        return self.fresh_template()
+
+    @property
+    def containers(self) -> list[dict[str, Any]]:
+        containers: list[dict[str, Any]] = (self.parsed.get("spec") or {}).get("containers") or []
+        return containers
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """A job with its defaults filled in; nothing of this is ever written back to the stored spec."""
+
+    metadata: Meta
+    spec: Any
+    """The kind's own JobSpec, as stored."""
+    policy: RunPolicy
+    roles: dict[str, RoleSpec]
+    """By canonical role name, in the kind's order; unknown roles are left out (validation tells them)."""
+    status: JobStatus = JobStatus()
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    @property
+    def namespace(self) -> str:
+        return self.metadata.namespace
+
+    @property
+    def suspended(self) -> bool:
+        return bool(self.policy.suspend)
+
+    def count(self, role: str) -> int:
+        return self.roles[role].replicas if role in self.roles else 0
+
+    @property
+    def total(self) -> int:
+        return sum(role.replicas for role in self.roles.values())
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"

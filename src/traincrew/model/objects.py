@@ -1,0 +1,150 @@
+"""The built-in objects that plans read, with just the fields that some decision looks at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from traincrew.model.meta import Meta, Struct, Time
+
+
+class Waiting(Struct, gc=False):
+    reason: str = ""
+    message: str = ""
+
+
+class Terminated(Struct, gc=False):
+    exit_code: int = 0
+    signal: int = 0
+    reason: str = ""
+    message: str = ""
+    finished_at: Time | None = None
+
+
+class Running(Struct, gc=False):
+    started_at: Time | None = None
+
+
+class ContainerState(Struct):
+    waiting: Waiting | None = None
+    running: Running | None = None
+    terminated: Terminated | None = None
+
+
+class ContainerStatus(Struct):
+    name: str = ""
+    ready: bool = False
+    restart_count: int = 0
+    state: ContainerState = ContainerState()
+    last_state: ContainerState = ContainerState()
+
+
+class PodCondition(Struct, gc=False):
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+class PodStatus(Struct):
+    phase: str = "Pending"
+    reason: str = ""
+    message: str = ""
+    start_time: Time | None = None
+    conditions: list[PodCondition] = []
+    init_container_statuses: list[ContainerStatus] = []
+    container_statuses: list[ContainerStatus] = []
+
+    def condition(self, type: str) -> PodCondition | None:
+        return next((c for c in self.conditions if c.type == type), None)
+
+
+class PodSpec(Struct, gc=False):
+    node_name: str = ""
+    active_deadline_seconds: int | None = None
+
+
+class Pod(Struct):
+    metadata: Meta
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    @property
+    def terminating(self) -> bool:
+        return self.metadata.deletion_timestamp is not None
+
+    @property
+    def finished(self) -> bool:
+        return self.status.phase in ("Succeeded", "Failed")
+
+    @property
+    def active(self) -> bool:
+        return self.status.phase == "Running" and not self.terminating
+
+    @property
+    def ready(self) -> bool:
+        condition = self.status.condition("Ready")
+        return self.active and condition is not None and condition.status == "True"
+
+
+class Plain(Struct):
+    """An object of which only its existence matters: a Service, a ServiceAccount, a RoleBinding."""
+
+    metadata: Meta
+
+
+class ConfigMap(Struct):
+    metadata: Meta
+    data: dict[str, str] = {}
+
+
+class Role(Struct):
+    metadata: Meta
+    rules: list[dict[str, Any]] = []
+
+
+class JobCondition(Struct, gc=False):
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+class BatchJobSpec(Struct, gc=False):
+    suspend: bool = False
+
+
+class BatchJobStatus(Struct):
+    active: int = 0
+    failed: int = 0
+    succeeded: int = 0
+    start_time: Time | None = None
+    completion_time: Time | None = None
+    conditions: list[JobCondition] = []
+
+
+class BatchJob(Struct):
+    metadata: Meta
+    spec: BatchJobSpec = BatchJobSpec()
+    status: BatchJobStatus = BatchJobStatus()
+
+    def condition(self, type: str) -> JobCondition | None:
+        return next((c for c in self.status.conditions if c.type == type and c.status == "True"), None)
+
+
+class Autoscaler(Struct):
+    metadata: Meta
+    spec: dict[str, Any] = {}
+
+
+class PodGroupStatus(Struct, gc=False):
+    phase: str = ""
+
+
+class PodGroup(Struct):
+    metadata: Meta
+    spec: dict[str, Any] = {}
+    status: PodGroupStatus = PodGroupStatus()
