@@ -34,9 +34,7 @@ class Material:
         try:
             return pathlib.Path(self.path).read_bytes()
         except OSError as error:
-            raise errors.KubeconfigError(
-                f"{self.label}: cannot read {self.path!r}: {error.strerror}"
-            ) from error
+            raise errors.KubeconfigError(f"{self.label}: cannot read {self.path!r}: {error.strerror}") from error
 
 
 @dataclasses.dataclass(frozen=True)

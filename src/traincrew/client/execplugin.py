@@ -74,17 +74,13 @@ class Plugin:
             raise self._error(f"cannot run {self.command!r}: {error.strerror}{hint}") from error
         output = await self._output(process, None if interactive else PATIENCE)
         if process.returncode:
-            raise self._error(
-                f"{self.command!r} failed with {process.returncode}; see its messages on standard error"
-            )
+            raise self._error(f"{self.command!r} failed with {process.returncode}; see its messages on standard error")
         return self._answer(output)
 
     def _is_interactive(self) -> bool:
         terminal = self.interactive_mode != "Never" and sys.stdin is not None and sys.stdin.isatty()
         if self.interactive_mode == "Always" and not terminal:
-            raise self._error(
-                f"{self.command!r} wants to ask a person (interactiveMode Always), and there is no terminal"
-            )
+            raise self._error(f"{self.command!r} wants to ask a person (interactiveMode Always), and there is no terminal")
         return terminal
 
     def _exec_info(self, interactive: bool) -> str:
@@ -114,9 +110,7 @@ class Plugin:
             raise self._error(f"{self.command!r} printed no ExecCredential in JSON") from None
         status = credential.status
         if credential.kind != "ExecCredential" or credential.api_version != self.api_version:
-            raise self._error(
-                f"{self.command!r} answered with another kind or version than {self.api_version}"
-            )
+            raise self._error(f"{self.command!r} answered with another kind or version than {self.api_version}")
         if bool(status.client_certificate_data) != bool(status.client_key_data):
             raise self._error(f"{self.command!r} gave a client certificate or its key, but not both")
         if not status.token and not status.client_key_data:

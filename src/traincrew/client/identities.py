@@ -19,9 +19,7 @@ def identity(cluster: Cluster, user: User) -> credentials.Identity:
             f"{user.field('auth-provider')}: providers built into kubectl have been retired; "
             "use the exec plugin of your cloud or identity provider"
         )
-    certificate = _material(
-        user, "client-certificate", written.client_certificate_data, written.client_certificate
-    )
+    certificate = _material(user, "client-certificate", written.client_certificate_data, written.client_certificate)
     key = _material(user, "client-key", written.client_key_data, written.client_key)
     if (certificate is None) != (key is None):
         lacking = user.field("client-key" if key is None else "client-certificate")
@@ -44,9 +42,7 @@ def impersonation(user: kubefiles.User) -> tuple[tuple[str, str], ...]:
 
 def _authority(cluster: Cluster) -> credentials.Material | None:
     written = cluster.value
-    return _material(
-        cluster, "certificate-authority", written.certificate_authority_data, written.certificate_authority
-    )
+    return _material(cluster, "certificate-authority", written.certificate_authority_data, written.certificate_authority)
 
 
 def _material(entry: Cluster | User, name: str, data: str, path: str) -> credentials.Material | None:

@@ -52,9 +52,7 @@ def in_cluster(root: str = SERVICE_ACCOUNT, env: Mapping[str, str] = os.environ)
     token = pathlib.Path(root, "token")
     if not host or not token.exists():
         missing = f"there is no {str(token)!r}" if host else "KUBERNETES_SERVICE_HOST is not set"
-        raise errors.KubeconfigError(
-            f"not in a pod with a service account: {missing}; give a kubeconfig instead"
-        )
+        raise errors.KubeconfigError(f"not in a pod with a service account: {missing}; give a kubeconfig instead")
     server = f"https://{f'[{host}]' if ':' in host else host}:{port}"
     namespace = pathlib.Path(root, "namespace")
     return connection.Connection(
@@ -73,9 +71,7 @@ def _context(files: kubefiles.Files, wanted: str | None) -> kubefiles.Entry[kube
     name = wanted or files.current_context
     if not name:
         known = _names(files.contexts)
-        raise errors.KubeconfigError(
-            f"{files.where} has no current-context; choose a context, it has: {known}"
-        )
+        raise errors.KubeconfigError(f"{files.where} has no current-context; choose a context, it has: {known}")
     chosen = _entry(files.contexts, "context", name, files.where)
     if not chosen.value.cluster:
         raise errors.KubeconfigError(f"{chosen.field('cluster')} is not set")

@@ -125,9 +125,7 @@ def read(path: str | None, env: Mapping[str, str]) -> Files:
     paths = [path] if path else _default_paths(env)
     present = [each for each in paths if path or os.path.exists(each)]
     if not present:
-        raise errors.KubeconfigError(
-            f"no kubeconfig: {' and '.join(paths)} does not exist; give --kubeconfig or set KUBECONFIG"
-        )
+        raise errors.KubeconfigError(f"no kubeconfig: {' and '.join(paths)} does not exist; give --kubeconfig or set KUBECONFIG")
     for each in present:
         merged = _merge(merged, _read_file(each), each)
     return merged
@@ -162,13 +160,9 @@ def _without_nulls(value: Any) -> Any:
 
 
 def _merge(merged: Files, file: File, path: str) -> Files:
-    clusters = {
-        each.name: Entry("cluster", each.name, each.cluster, path) for each in _last_first(file.clusters)
-    }
+    clusters = {each.name: Entry("cluster", each.name, each.cluster, path) for each in _last_first(file.clusters)}
     users = {each.name: Entry("user", each.name, each.user, path) for each in _last_first(file.users)}
-    contexts = {
-        each.name: Entry("context", each.name, each.context, path) for each in _last_first(file.contexts)
-    }
+    contexts = {each.name: Entry("context", each.name, each.context, path) for each in _last_first(file.contexts)}
     return Files(
         where=f"{merged.where} and {path}" if merged.where else path,
         current_context=merged.current_context or file.current_context,

@@ -30,13 +30,9 @@ class Change(NamedTuple):
 
 
 class Reader(Protocol):
-    async def get(
-        self, resource: Resource, namespace: str | None, name: str, subresource: str = ""
-    ) -> bytes: ...
+    async def get(self, resource: Resource, namespace: str | None, name: str, subresource: str = "") -> bytes: ...
 
-    def pages(
-        self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = ""
-    ) -> AsyncIterator[Page]:
+    def pages(self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = "") -> AsyncIterator[Page]:
         """A consistent list in pages (limit/continue); raises Expired when the continuation has run out."""
         ...
 
@@ -48,9 +44,7 @@ class Reader(Protocol):
 
 
 class Writer(Protocol):
-    async def create(
-        self, resource: Resource, namespace: str | None, body: bytes, *, strict: bool = False
-    ) -> bytes:
+    async def create(self, resource: Resource, namespace: str | None, body: bytes, *, strict: bool = False) -> bytes:
         """strict: unknown and duplicate fields are refused (fieldValidation=Strict), not dropped."""
         ...
 

@@ -29,9 +29,7 @@ def checked(proxy: str, where: str) -> str:
         url = yarl.URL()
     if url.scheme not in ("http", "https") or not url.host:
         # The value is not quoted: proxy URLs carry passwords.
-        raise errors.KubeconfigError(
-            f"{where}: not a proxy that can be used; write http://host:port or https://host:port"
-        )
+        raise errors.KubeconfigError(f"{where}: not a proxy that can be used; write http://host:port or https://host:port")
     return proxy
 
 
@@ -47,9 +45,7 @@ def _bypassed(server: yarl.URL, no_proxy: str) -> bool:
     return any(_matches(entry.strip().lower(), host, server.port, address) for entry in no_proxy.split(","))
 
 
-def _matches(
-    entry: str, host: str, port: int | None, address: ipaddress.IPv4Address | ipaddress.IPv6Address | None
-) -> bool:
+def _matches(entry: str, host: str, port: int | None, address: ipaddress.IPv4Address | ipaddress.IPv6Address | None) -> bool:
     if not entry:
         return False
     if entry == "*":

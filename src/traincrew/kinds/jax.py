@@ -13,9 +13,7 @@ PORT = ("jaxjob-port", 6666)
 
 
 class Spec(jobs.JobSpec):
-    replica_specs: dict[str, jobs.ReplicaSpec | None] | None = msgspec.field(
-        name="jaxReplicaSpecs", default=None
-    )
+    replica_specs: dict[str, jobs.ReplicaSpec | None] | None = msgspec.field(name="jaxReplicaSpecs", default=None)
 
 
 def env(replica: Replica) -> list[Manifest]:

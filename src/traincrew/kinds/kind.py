@@ -202,11 +202,7 @@ class JobKind:
 
     def job(self, stored: jobs.Stored[Any]) -> jobs.Job:
         """The job with its defaults filled in."""
-        given = {
-            role.name: spec
-            for key, spec in (stored.spec.replica_specs or {}).items()
-            if (role := self.role(key))
-        }
+        given = {role.name: spec for key, spec in (stored.spec.replica_specs or {}).items() if (role := self.role(key))}
         roles = {role.name: _role_spec(role, given[role.name]) for role in self.roles if role.name in given}
         return jobs.Job(stored.metadata, stored.spec, stored.spec.policy(), roles, stored.status)
 

@@ -23,9 +23,7 @@ class ElasticPolicy(Struct):
 
 
 class Spec(jobs.JobSpec):
-    replica_specs: dict[str, jobs.ReplicaSpec | None] | None = msgspec.field(
-        name="paddleReplicaSpecs", default=None
-    )
+    replica_specs: dict[str, jobs.ReplicaSpec | None] | None = msgspec.field(name="paddleReplicaSpecs", default=None)
     elastic_policy: ElasticPolicy | None = None
 
 

@@ -54,9 +54,7 @@ def build(kind: JobKind, replica: Replica) -> Manifest:
 
 
 def main_container(kind: JobKind, containers: list[Any]) -> Manifest:
-    named: Manifest = next(
-        (c for c in containers if kind.container and c.get("name") == kind.container), containers[0]
-    )
+    named: Manifest = next((c for c in containers if kind.container and c.get("name") == kind.container), containers[0])
     return named
 
 
@@ -68,17 +66,12 @@ def _add_port(container: Manifest, port: tuple[str, int]) -> None:
 
 def service(kind: JobKind, replica: Replica, pod: Manifest) -> Manifest:
     """The headless Service that gives a replica its name; one port for every port name of the training container."""
-    ports = {
-        entry.get("name"): entry["containerPort"]
-        for entry in main_container(kind, pod["spec"]["containers"])["ports"]
-    }
+    ports = {entry.get("name"): entry["containerPort"] for entry in main_container(kind, pod["spec"]["containers"])["ports"]}
     return {
         "metadata": {"name": replica.name, "labels": address(kind, replica)},
         "spec": {
             "clusterIP": "None",
             "selector": address(kind, replica),
-            "ports": [
-                {"name": name, "port": number} if name else {"port": number} for name, number in ports.items()
-            ],
+            "ports": [{"name": name, "port": number} if name else {"port": number} for name, number in ports.items()],
         },
     }

@@ -52,9 +52,7 @@ class ElasticPolicy(Struct):
 
 
 class Spec(jobs.JobSpec):
-    replica_specs: dict[str, jobs.ReplicaSpec | None] | None = msgspec.field(
-        name="pytorchReplicaSpecs", default=None
-    )
+    replica_specs: dict[str, jobs.ReplicaSpec | None] | None = msgspec.field(name="pytorchReplicaSpecs", default=None)
     nproc_per_node: str | None = None
     elastic_policy: ElasticPolicy | None = None
 
@@ -120,9 +118,7 @@ def adorn(pod: Manifest, replica: Replica) -> None:
     """Workers wait until the master's name resolves, so that none of them fails before the master is there."""
     if replica.role.name == "Worker" and "Master" in replica.job.roles:
         waiting = _init_containers(replica)
-        main = next(
-            (c for c in pod["spec"]["containers"] if c.get("name") == CONTAINER), pod["spec"]["containers"][0]
-        )
+        main = next((c for c in pod["spec"]["containers"] if c.get("name") == CONTAINER), pod["spec"]["containers"][0])
         for container in waiting:
             if "securityContext" in main:
                 container.setdefault("securityContext", main["securityContext"])
@@ -231,18 +227,14 @@ KIND = JobKind(
     ttl_event="SuccessfulDeletePod",
     scalable=True,
     options=(
-        Option(
-            INIT_IMAGE, "alpine:3.10", "image of the container in which workers wait for the master's name"
-        ),
+        Option(INIT_IMAGE, "alpine:3.10", "image of the container in which workers wait for the master's name"),
         Option(
             INIT_TEMPLATE,
             "/etc/config/initContainer.yaml",
             "file with a YAML list of containers to use instead",
             True,
         ),
-        Option(
-            INIT_TRIES, "100", "how often to look for the master's name, two seconds apart, before giving up"
-        ),
+        Option(INIT_TRIES, "100", "how often to look for the master's name, two seconds apart, before giving up"),
     ),
     schema={
         "nprocPerNode": STRING,

@@ -61,9 +61,7 @@ def containers(kind: JobKind, path: str, spec: jobs.ReplicaSpec, server: bool = 
         return
     for index, container in enumerate(found):
         if not container.get("image"):
-            yield Fault(
-                path=f"{path}[{index}].image", message="must be required", type="Required", server=server
-            )
+            yield Fault(path=f"{path}[{index}].image", message="must be required", type="Required", server=server)
     if kind.container and not any(c.get("name") == kind.container for c in found):
         message = f"must have at least one container with name {kind.container}"
         yield Fault(path=path, message=message, type="Required", server=server)

@@ -16,9 +16,7 @@ PORT = ("tfjob-port", 2222)
 
 
 class Spec(jobs.JobSpec):
-    replica_specs: dict[str, jobs.ReplicaSpec | None] | None = msgspec.field(
-        name="tfReplicaSpecs", default=None
-    )
+    replica_specs: dict[str, jobs.ReplicaSpec | None] | None = msgspec.field(name="tfReplicaSpecs", default=None)
     success_policy: str | None = None
     enable_dynamic_worker: bool = False
 
@@ -27,7 +25,7 @@ def env(replica: Replica) -> list[Manifest]:
     if replica.job.total == 1:
         return []  # a local job: TensorFlow would wait for a cluster of one
     if replica.job.spec.enable_dynamic_worker:
-        config = {"cluster": _sparse(replica), "task": _task(replica)}
+        config: dict[str, Any] = {"cluster": _sparse(replica), "task": _task(replica)}
     else:
         config = {"cluster": _dense(replica), "task": _task(replica), "environment": "cloud"}
     return [var("TF_CONFIG", json.dumps(config, separators=(",", ":")))]
@@ -41,10 +39,7 @@ def _addresses(replica: Replica, role: str) -> list[str]:
     job = replica.job
     port = port_number(job, role, CONTAINER, PORT)
     names = (naming.replica(job.name, role, index) for index in range(job.count(role)))
-    return [
-        f"{naming.service_host(name, job.namespace, replica.planning.cluster_domain)}:{port}"
-        for name in names
-    ]
+    return [f"{naming.service_host(name, job.namespace, replica.planning.cluster_domain)}:{port}" for name in names]
 
 
 def _dense(replica: Replica) -> dict[str, list[str]]:
@@ -68,8 +63,7 @@ def succeeded(job: jobs.Job, pods: Pods) -> bool:
     if leaders != ("Worker",):
         return all(_all_succeeded(job, pods, role) for role in leaders)
     return _all_succeeded(job, pods, "Worker") or (
-        job.spec.success_policy != "AllWorkers"
-        and any(_is_first_and_done(job, pod) for pod in pods.get("Worker", ()))
+        job.spec.success_policy != "AllWorkers" and any(_is_first_and_done(job, pod) for pod in pods.get("Worker", ()))
     )
 
 

@@ -12,9 +12,7 @@ PORT = ("xgboostjob-port", 9999)
 
 
 class Spec(jobs.JobSpec):
-    replica_specs: dict[str, jobs.ReplicaSpec | None] | None = msgspec.field(
-        name="xgbReplicaSpecs", default=None
-    )
+    replica_specs: dict[str, jobs.ReplicaSpec | None] | None = msgspec.field(name="xgbReplicaSpecs", default=None)
 
 
 def env(replica: Replica) -> list[Manifest]:

@@ -10,8 +10,8 @@ import msgspec
 Time = dt.datetime
 
 
-class Struct(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True):
-    """A Kubernetes value: camelCase on the wire, defaults left out, never changed in place."""
+class Struct(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+    """A Kubernetes value: camelCase on the wire, defaults left out. By convention never changed in place."""
 
 
 class OwnerReference(Struct, gc=False):

@@ -18,9 +18,5 @@ KIND = dataclasses.replace(
     variants={"v2beta1": by_ssh.KIND},
     contract=contract,
     schema=SCHEMA,
-    options=(
-        Option(
-            DELIVERY_IMAGE, "kubeflow/kubectl-delivery:latest", "image that brings kubectl into launcher pods"
-        ),
-    ),
+    options=(Option(DELIVERY_IMAGE, "kubeflow/kubectl-delivery:latest", "image that brings kubectl into launcher pods"),),
 )

@@ -44,11 +44,7 @@ def adorn(pod: Manifest, replica: Replica) -> None:
     spec = pod["spec"]
     main = spec["containers"][0]
     launcher = replica.role.name == "Launcher"
-    modes = (
-        {"kubexec.sh": 0o555, "hostfile": 0o444, "discover_hosts.sh": 0o555}
-        if launcher
-        else {"kubexec.sh": 0o555}
-    )
+    modes = {"kubexec.sh": 0o555, "hostfile": 0o444, "discover_hosts.sh": 0o555} if launcher else {"kubexec.sh": 0o555}
     items = [{"key": key, "path": key, "mode": mode} for key, mode in modes.items()]
     config = {"name": f"{replica.job.name}-config", "items": items}
     spec.setdefault("volumes", []).append({"name": CONFIG_VOLUME, "configMap": config})
@@ -141,18 +137,12 @@ def validate(job: jobs.Job) -> list[Fault]:
             found.append(_fault(f"{path}[{key}]", f"MPIReplicaType is {key} but must be {known}"))
         containers = jobs.RoleSpec("", 0, "", spec.template).containers if spec else []
         if not containers:
-            found.append(
-                _fault(
-                    f"{path}[{key}]", f"MPIReplicaSpecs is not valid: containers definition expected in {key}"
-                )
-            )
+            found.append(_fault(f"{path}[{key}]", f"MPIReplicaSpecs is not valid: containers definition expected in {key}"))
         if any(not container.get("image") for container in containers):
             message = f"MPIReplicaSpecs is not valid: Image is undefined in the container of {key}"
             found.append(_fault(f"{path}[{key}]", message))
     if "Launcher" not in job.roles:
-        found.append(
-            _fault(path, "MPIReplicaSpecs is not valid: Master ReplicaSpec must be present (a Launcher)")
-        )
+        found.append(_fault(path, "MPIReplicaSpecs is not valid: Master ReplicaSpec must be present (a Launcher)"))
     elif job.count("Launcher") != 1:
         found.append(
             _fault(

@@ -107,9 +107,7 @@ def _last_failed(found: objects.BatchJob, observed: Observed) -> objects.Pod | N
     failed = [
         pod
         for pod in observed.pods
-        if pod.status.phase == "Failed"
-        and pod.metadata.controller
-        and pod.metadata.controller.uid == found.metadata.uid
+        if pod.status.phase == "Failed" and pod.metadata.controller and pod.metadata.controller.uid == found.metadata.uid
     ]
     return max(failed, key=lambda pod: (str(pod.metadata.creation_timestamp), pod.name), default=None)
 
@@ -152,9 +150,7 @@ def _check_role(path: str, key: str, spec: jobs.ReplicaSpec | None) -> list[Faul
 def _check_spec(spec: Any, policy: jobs.RunPolicy) -> list[Fault]:
     found = []
     if (spec.slots_per_worker or 0) < 0:
-        found.append(
-            _fault("spec.slotsPerWorker", f"must be greater than or equal to 0, got {spec.slots_per_worker}")
-        )
+        found.append(_fault("spec.slotsPerWorker", f"must be greater than or equal to 0, got {spec.slots_per_worker}"))
     if spec.ssh_auth_mount_path == "":
         found.append(_fault("spec.sshAuthMountPath", "must have a mount path for SSH credentials"))
     if spec.mpi_implementation not in (None, "OpenMPI", "Intel", "MPICH"):

@@ -38,11 +38,7 @@ def _kubexec(container: str | None) -> str:
 def ssh_files(job: jobs.Job, observed: Observed) -> dict[str, str]:
     """The v2beta1 set: hosts are DNS names, reached by SSH."""
     first = [launcher_name(job)] if job.spec.run_launcher_as_worker else []
-    line = (
-        "{host} slots={slots}\n"
-        if (job.spec.mpi_implementation or "OpenMPI") == "OpenMPI"
-        else "{host}:{slots}\n"
-    )
+    line = "{host} slots={slots}\n" if (job.spec.mpi_implementation or "OpenMPI") == "OpenMPI" else "{host}:{slots}\n"
     domain = observed.planning.cluster_domain
 
     def host(name: str) -> str:
@@ -50,8 +46,6 @@ def ssh_files(job: jobs.Job, observed: Observed) -> dict[str, str]:
 
     usable = first + reachable(job, observed.pods)
     return {
-        "hostfile": "".join(
-            line.format(host=host(name), slots=slots(job)) for name in first + worker_names(job)
-        ),
+        "hostfile": "".join(line.format(host=host(name), slots=slots(job)) for name in first + worker_names(job)),
         "discover_hosts.sh": "#!/bin/sh\n" + "".join(f"echo {host(name)}\n" for name in usable),
     }

@@ -27,9 +27,7 @@ SCHEMA = {
 
 
 class Spec(jobs.JobSpec):
-    replica_specs: dict[str, jobs.ReplicaSpec | None] | None = msgspec.field(
-        name="mpiReplicaSpecs", default=None
-    )
+    replica_specs: dict[str, jobs.ReplicaSpec | None] | None = msgspec.field(name="mpiReplicaSpecs", default=None)
     slots_per_worker: int | None = None
     main_container: str | None = None
     run_launcher_as_worker: bool = False
@@ -66,6 +64,4 @@ def _unready(pod: objects.Pod) -> bool:
 
 
 def find_config(job: jobs.Job, observed: Observed) -> objects.ConfigMap | None:
-    return next(
-        (found for found in observed.config_maps if found.metadata.name == f"{job.name}-config"), None
-    )
+    return next((found for found in observed.config_maps if found.metadata.name == f"{job.name}-config"), None)

@@ -86,9 +86,7 @@ def _mount_keys(spec: Manifest, main: Manifest, replica: Replica) -> None:
     ]
     secret: Manifest = {"secretName": f"{replica.job.name}-ssh", "items": items}
     if path == "/root/.ssh":
-        secret["defaultMode"] = (
-            0o600  # sshd refuses keys that others may read; elsewhere users fix modes themselves
-        )
+        secret["defaultMode"] = 0o600  # sshd refuses keys that others may read; elsewhere users fix modes themselves
     spec.setdefault("volumes", []).append({"name": "ssh-auth", "secret": secret})
     main.setdefault("volumeMounts", []).append({"name": "ssh-auth", "mountPath": path})
 
