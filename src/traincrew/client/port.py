@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, Protocol
 from traincrew.model.resources import Resource
 
 PatchType = Literal["merge", "json", "strategic"]
+ChangeType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
 
 
 class Page(NamedTuple):
@@ -25,7 +26,7 @@ class Page(NamedTuple):
 class Change(NamedTuple):
     """One event of a watch. A BOOKMARK's object carries nothing but its resourceVersion."""
 
-    type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
+    type: ChangeType
     object: bytes
 
 

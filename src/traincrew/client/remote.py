@@ -1,0 +1,233 @@
+"""The client of an API server over HTTP: the verbs, the retries and the limit on requests in flight."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+import types
+import urllib.parse
+from collections.abc import AsyncIterator, Callable
+from typing import NamedTuple, Self
+
+import msgspec
+import yarl
+
+from traincrew import errors
+from traincrew.client import connection, port, retries, statuses, streams, transport
+from traincrew.model.resources import Resource
+
+OnRequest = Callable[[str, str, int, float], None]
+"""Told after every request: verb, the resource's plural, the answer's code (0: none came), seconds."""
+
+PATCHES: dict[port.PatchType, str] = {
+    "merge": transport.MERGE_PATCH,
+    "json": transport.JSON_PATCH,
+    "strategic": transport.STRATEGIC_PATCH,
+}
+STRICT = "?fieldValidation=Strict"
+SILENCE_MARGIN = 30.0
+"""Seconds beyond its agreed end after which a silent watch is given up."""
+
+_SIMPLE = re.compile(r"[A-Za-z0-9:_-][A-Za-z0-9.:_-]*")
+
+
+class _ListMeta(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _List(msgspec.Struct):
+    metadata: _ListMeta = msgspec.field(default_factory=_ListMeta)
+    items: list[msgspec.Raw] | None = None
+
+
+_list_decoder = msgspec.json.Decoder(_List)
+
+
+class _Ask(NamedTuple):
+    verb: str
+    resource: Resource
+    request: transport.Request
+
+
+class RemoteClient:
+    """A `port.Client`; enter it (async with) before use."""
+
+    def __init__(
+        self,
+        target: connection.Connection,
+        *,
+        component: str = "client",
+        limits: retries.Limits | None = None,
+        on_request: OnRequest | None = None,
+    ) -> None:
+        self._limits = limits or retries.Limits()
+        self._server = target.server
+        self._transport = transport.Transport(target, component, self._limits)
+        self._slots = asyncio.Semaphore(self._limits.in_flight)
+        self._on_request = on_request
+        self._rng = random.Random()
+
+    async def __aenter__(self) -> Self:
+        await self._transport.open()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: types.TracebackType | None,
+    ) -> None:
+        await self._transport.close()
+
+    async def get(self, resource: Resource, namespace: str | None, name: str, subresource: str = "") -> bytes:
+        url = self._url(resource, namespace, name, subresource)
+        return await self._ask(_Ask("get", resource, transport.Request("GET", url)))
+
+    async def pages(
+        self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = ""
+    ) -> AsyncIterator[port.Page]:
+        query = {"limit": str(self._limits.page_size), "labelSelector": labels, "fieldSelector": fields}
+        while True:
+            url = self._url(resource, namespace, query=_query(query))
+            body = await self._ask(_Ask("list", resource, transport.Request("GET", url)))
+            page = _decoded_list(body)
+            yield port.Page([bytes(item) for item in page.items or ()], page.metadata.resource_version)
+            if not page.metadata.continue_:
+                return
+            query["continue"] = page.metadata.continue_
+
+    async def watch(
+        self, resource: Resource, namespace: str | None, *, labels: str = "", resource_version: str
+    ) -> AsyncIterator[port.Change]:
+        seconds = self._rng.randint(*self._limits.watch_seconds)
+        query = {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": resource_version,
+            "timeoutSeconds": str(seconds),
+            "labelSelector": labels,
+        }
+        request = transport.Request("GET", self._url(resource, namespace, query=_query(query)))
+        started, code, lines = asyncio.get_running_loop().time(), 0, streams.Lines()
+        try:
+            async with self._transport.stream(request, seconds + SILENCE_MARGIN) as response:
+                code = response.status
+                self._tell("watch", resource, code, started)
+                if code >= 300:
+                    raise statuses.error(code, await response.read(), response.headers.get("Retry-After"))
+                async for chunk in response.content.iter_any():
+                    for line in lines.feed(chunk):
+                        if (change := streams.change(line)) is not None:
+                            yield change
+        finally:
+            if not code:
+                self._tell("watch", resource, 0, started)
+
+    async def create(self, resource: Resource, namespace: str | None, body: bytes, *, strict: bool = False) -> bytes:
+        url = self._url(resource, namespace, query=STRICT if strict else "")
+        return await self._ask(_Ask("create", resource, transport.Request("POST", url, body)))
+
+    async def replace(self, resource: Resource, namespace: str | None, name: str, body: bytes, subresource: str = "") -> bytes:
+        url = self._url(resource, namespace, name, subresource)
+        return await self._ask(_Ask("update", resource, transport.Request("PUT", url, body)))
+
+    async def patch(
+        self,
+        resource: Resource,
+        namespace: str | None,
+        name: str,
+        body: bytes,
+        *,
+        subresource: str = "",
+        type: port.PatchType = "merge",
+    ) -> bytes:
+        url = self._url(resource, namespace, name, subresource)
+        return await self._ask(_Ask("patch", resource, transport.Request("PATCH", url, body, PATCHES[type])))
+
+    async def delete(
+        self, resource: Resource, namespace: str | None, name: str, *, uid: str = "", propagation: str = ""
+    ) -> bytes:
+        options: dict[str, object] = {"kind": "DeleteOptions", "apiVersion": "v1"}
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        if propagation:
+            options["propagationPolicy"] = propagation
+        url = self._url(resource, namespace, name)
+        request = transport.Request("DELETE", url, msgspec.json.encode(options))
+        return await self._ask(_Ask("delete", resource, request))
+
+    async def _ask(self, ask: _Ask) -> bytes:
+        try:
+            return await self._attempt(ask)
+        except errors.TemporaryError as error:
+            return await self._ask_again(ask, error)
+
+    async def _ask_again(self, ask: _Ask, error: errors.TemporaryError) -> bytes:
+        clock = asyncio.get_running_loop().time
+        latest = clock() + self._limits.patience
+        backoff = retries.Backoff(self._limits.first_delay, self._limits.longest_delay, self._rng)
+        for _ in range(self._limits.attempts - 1):
+            delay = backoff.next(error)
+            if clock() + delay > latest or not (retries.did_nothing(error) or _harmless_twice(ask)):
+                break
+            await asyncio.sleep(delay)
+            try:
+                return await self._attempt(ask)
+            except errors.TemporaryError as again:
+                error = again
+        raise error
+
+    async def _attempt(self, ask: _Ask) -> bytes:
+        async with self._slots:
+            started, code = asyncio.get_running_loop().time(), 0
+            try:
+                code, body, retry_after = await self._transport.exchange(ask.request)
+            finally:
+                self._tell(ask.verb, ask.resource, code, started)
+        if code < 300:
+            return body
+        raise statuses.error(code, body, retry_after)
+
+    def _tell(self, verb: str, resource: Resource, code: int, started: float) -> None:
+        if self._on_request is not None:
+            seconds = asyncio.get_running_loop().time() - started
+            self._on_request(verb, resource.plural, code, seconds)
+
+    def _url(
+        self,
+        resource: Resource,
+        namespace: str | None,
+        name: str = "",
+        subresource: str = "",
+        query: str = "",
+    ) -> yarl.URL:
+        path = resource.path(_segment(namespace) if namespace else None, _segment(name), subresource)
+        return yarl.URL(f"{self._server}{path}{query}", encoded=True)
+
+
+def _harmless_twice(ask: _Ask) -> bool:
+    if ask.verb == "create":
+        return b'"generateName"' not in (ask.request.body or b"")
+    return ask.request.content_type != transport.JSON_PATCH
+
+
+def _query(values: dict[str, str]) -> str:
+    return "?" + urllib.parse.urlencode({key: value for key, value in values.items() if value})
+
+
+def _segment(text: str) -> str:
+    """A name as a part of a path: what a person typed must not lead elsewhere."""
+    if not text or _SIMPLE.fullmatch(text):
+        return text
+    if text.startswith("."):
+        raise errors.Rejected(f"{text!r} is not a name", code=400, reason="BadRequest")
+    return urllib.parse.quote(text, safe="")
+
+
+def _decoded_list(body: bytes) -> _List:
+    try:
+        return _list_decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise errors.ServerFault("the server's list is not JSON") from error

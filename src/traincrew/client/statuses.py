@@ -1,0 +1,85 @@
+"""From an API server's answer to an error: its code and its Status object choose the type."""
+
+from __future__ import annotations
+
+import msgspec
+
+from traincrew import errors
+
+LONGEST_QUOTE = 300
+"""Characters of an answer that is no Status; such come from proxies and load balancers, as whole pages."""
+
+
+class _Cause(msgspec.Struct):
+    reason: str = ""
+    message: str = ""
+    field: str = ""
+
+
+class _Details(msgspec.Struct, rename="camel"):
+    causes: list[_Cause] | None = None
+    retry_after_seconds: float = 0
+
+
+class Status(msgspec.Struct):
+    kind: str = ""
+    message: str = ""
+    reason: str = ""
+    code: int = 0
+    details: _Details | None = None
+
+
+_BY_CODE: dict[int, type[errors.ApiError]] = {
+    401: errors.Unauthorized,
+    403: errors.Forbidden,
+    404: errors.NotFound,
+    408: errors.ServerFault,
+    409: errors.Conflict,
+    410: errors.Expired,
+    429: errors.TooManyRequests,
+}
+_decoder = msgspec.json.Decoder(Status)
+
+
+def error(code: int, body: bytes, retry_after: str | None = None) -> errors.ApiError:
+    """The error that an answer with this code (from 300 on) stands for. retry_after: the header, if there was one."""
+    status = _status(code, body)
+    details = status.details or _Details()
+    wait = _seconds(retry_after)
+    return _type(code, status.reason)(
+        status.message,
+        code=code,
+        reason=status.reason,
+        causes=tuple(errors.Cause(each.reason, each.message, each.field) for each in details.causes or ()),
+        retry_after=wait if wait is not None else details.retry_after_seconds or None,
+    )
+
+
+def watch_error(body: bytes) -> errors.ApiError:
+    """The error of a watch's ERROR event, whose object is a Status."""
+    code = _status(500, body).code or 500
+    return error(code, body)
+
+
+def _type(code: int, reason: str) -> type[errors.ApiError]:
+    if code == 409 and reason == "AlreadyExists":
+        return errors.AlreadyExists
+    return _BY_CODE.get(code) or (errors.ServerFault if code >= 500 else errors.Rejected)
+
+
+def _status(code: int, body: bytes) -> Status:
+    try:
+        status = _decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        status = Status()
+    if status.kind == "Status" and status.message:
+        return status
+    text = " ".join(body[:LONGEST_QUOTE].decode("utf-8", "replace").split())
+    hint = "; is this the address of an API server?" if 300 <= code < 400 else ""
+    status.message = f"HTTP {code}{f': {text}' if text else ''}{hint}"
+    return status
+
+
+def _seconds(header: str | None) -> float | None:
+    """Retry-After as API servers send it; a date, which only other servers send, counts as not said."""
+    return float(header) if header and header.isdecimal() else None

@@ -1,0 +1,215 @@
+"""One HTTP session with one API server: a request is sent once, with the credentials of the moment."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import logging
+import math
+import socket
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, NamedTuple
+
+import aiohttp
+import multidict
+import yarl
+
+import traincrew
+from traincrew import errors
+from traincrew.client import connection, credentials, faults, retries, tls
+
+logger = logging.getLogger(__name__)
+
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+
+KEEP_ALIVE = 60.0
+"""Seconds an idle connection is kept; API servers close theirs after 90 or more."""
+REREAD_PAUSE = 5.0
+"""Seconds before credentials that were refused, and were the same when read again, are read once more."""
+UNREADABLE_PAUSE = 10.0
+"""Seconds for which the old credentials are used when the new ones could not be read."""
+
+
+class Answer(NamedTuple):
+    code: int
+    body: bytes
+    retry_after: str | None
+
+
+class Request(NamedTuple):
+    method: str
+    url: yarl.URL
+    body: bytes | None = None
+    content_type: str = JSON
+
+
+@dataclasses.dataclass(frozen=True)
+class _Prepared:
+    """An access turned into what aiohttp takes."""
+
+    access: credentials.Access = dataclasses.field(repr=False)
+    headers: Mapping[str, multidict.CIMultiDict[str]] = dataclasses.field(repr=False)
+    options: Mapping[str, Any] = dataclasses.field(repr=False)
+
+
+class Transport:
+    def __init__(self, target: connection.Connection, component: str, limits: retries.Limits) -> None:
+        self._target, self._limits = target, limits
+        self._agent = f"traincrew/{traincrew.__version__} ({component})"
+        self._renewing = asyncio.Lock()
+        self._prepared: _Prepared | None = None
+        self._read_at = self._refused_at = -math.inf
+        self._stale_at = -math.inf
+        self._session: aiohttp.ClientSession | None = None
+
+    async def open(self) -> None:
+        """Reads the credentials, so that what is wrong with them is said at once and not by the first request."""
+        self._prepared = await self._prepare(None)
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=self._limits.request_timeout, sock_connect=self._limits.connect_timeout),
+            read_bufsize=2**18,
+        )
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def exchange(self, request: Request) -> Answer:
+        """The server's answer, whatever it is; 401 only if it stays so after the credentials were read again."""
+        started = asyncio.get_running_loop().time()
+        used = await self._current(started)
+        answer = await self._send(request, used)
+        if answer.code == 401 and await self._refused(used, started):
+            answer = await self._send(request, await self._current(started))
+        return answer
+
+    @contextlib.asynccontextmanager
+    async def stream(self, request: Request, silence: float) -> AsyncIterator[aiohttp.ClientResponse]:
+        """An answer whose body is still to come; silence: seconds without a byte after which it is given up."""
+        started = asyncio.get_running_loop().time()
+        used = await self._current(started)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._limits.connect_timeout, sock_read=silence)
+        try:
+            async with contextlib.AsyncExitStack() as stack:
+                response = await stack.enter_async_context(self._begin(request, used, timeout=timeout))
+                if response.status == 401 and await self._refused(used, started):
+                    used = await self._current(started)
+                    response = await stack.enter_async_context(self._begin(request, used, timeout=timeout))
+                _probe_when_idle(response)
+                yield response
+        except faults.FAULTS as fault:
+            raise self._unreachable(fault) from fault
+
+    def _begin(self, request: Request, used: _Prepared, **more: Any) -> Any:
+        assert self._session is not None, "the client must be entered (async with) before use"
+        return self._session.request(
+            request.method,
+            request.url,
+            data=request.body,
+            headers=used.headers[request.content_type],
+            allow_redirects=False,
+            **used.options,
+            **more,
+        )
+
+    async def _send(self, request: Request, used: _Prepared) -> Answer:
+        try:
+            async with self._begin(request, used) as response:
+                body: bytes = await response.read()
+                return Answer(response.status, body, response.headers.get("Retry-After"))
+        except faults.FAULTS as fault:
+            raise self._unreachable(fault) from fault
+
+    def _unreachable(self, fault: Exception) -> errors.Unreachable:
+        if faults.is_tls(fault):
+            self._stale_at = -math.inf  # an authority or certificate may have been replaced
+        return faults.unreachable(fault, self._target.server)
+
+    async def _current(self, now: float) -> _Prepared:
+        if now < self._stale_at and self._prepared is not None:
+            return self._prepared
+        async with self._renewing:
+            if now >= self._stale_at or self._prepared is None:
+                await self._renew()
+            assert self._prepared is not None
+            return self._prepared
+
+    async def _refused(self, used: _Prepared, since: float) -> bool:
+        """Whether there are other credentials now than those that the server did not take."""
+        async with self._renewing:
+            now = asyncio.get_running_loop().time()
+            if self._prepared is used and self._read_at < since and now - self._refused_at > REREAD_PAUSE:
+                await self._renew()
+                if self._prepared is used:
+                    self._refused_at = now
+            return self._prepared is not used
+
+    async def _renew(self) -> None:
+        try:
+            self._prepared = await self._prepare(self._prepared)
+        except errors.KubeconfigError as error:
+            if self._prepared is None:
+                raise
+            logger.warning("credentials could not be read again", extra={"error": str(error)})
+            self._stale_at = asyncio.get_running_loop().time() + UNREADABLE_PAUSE
+
+    async def _prepare(self, before: _Prepared | None) -> _Prepared:
+        access = await self._target.identity.read()
+        self._read_at = asyncio.get_running_loop().time()
+        prepared = before if before is not None and before.access == access else self._build(access, before)
+        self._stale_at = self._read_at + access.fresh_for
+        return prepared
+
+    def _build(self, access: credentials.Access, before: _Prepared | None) -> _Prepared:
+        options: dict[str, Any] = {}
+        if self._target.server.startswith("https:"):
+            options["ssl"] = self._context(access, before)
+            if self._target.tls_server_name:
+                options["server_hostname"] = self._target.tls_server_name
+        if self._target.proxy:
+            options["proxy"] = self._target.proxy
+        types = (JSON, MERGE_PATCH, JSON_PATCH, STRATEGIC_PATCH)
+        return _Prepared(access, {each: self._headers(access, each) for each in types}, options)
+
+    def _context(self, access: credentials.Access, before: _Prepared | None) -> ssl.SSLContext:
+        """A new context means new connections, so one is made only when it would differ."""
+        if before is not None:
+            old = before.access
+            if (old.authority, old.certificate, old.key) == (access.authority, access.certificate, access.key):
+                return before.options["ssl"]  # type: ignore[no-any-return]
+        return tls.context(access, insecure=self._target.insecure, where=self._target.where)
+
+    def _headers(self, access: credentials.Access, content_type: str) -> multidict.CIMultiDict[str]:
+        headers = multidict.CIMultiDict(
+            {
+                "Accept": "application/json, */*",
+                # Compression saves little within a data centre and costs both sides CPU.
+                "Accept-Encoding": "identity",
+                "User-Agent": self._agent,
+                "Content-Type": content_type,
+            }
+        )
+        if access.authorization:
+            headers["Authorization"] = access.authorization
+        for name, value in self._target.impersonation:
+            headers.add(name, value)
+        return headers
+
+
+def _probe_when_idle(response: aiohttp.ClientResponse) -> None:
+    """Lets the kernel find out within a minute that the other end of a silent watch has gone."""
+    transport = response.connection.transport if response.connection is not None else None
+    raw = transport.get_extra_info("socket") if transport is not None else None
+    if raw is None:
+        return
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (("TCP_KEEPIDLE", 20), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 4)):
+        if hasattr(socket, option):  # not on every system
+            raw.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
