@@ -7,7 +7,7 @@ the implementation's own retries.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Literal, NamedTuple, Protocol
 
 from traincrew.model.resources import Resource
@@ -33,14 +33,19 @@ class Change(NamedTuple):
 class Reader(Protocol):
     async def get(self, resource: Resource, namespace: str | None, name: str, subresource: str = "") -> bytes: ...
 
-    def pages(self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = "") -> AsyncIterator[Page]:
+    def pages(
+        self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = ""
+    ) -> AsyncGenerator[Page, None]:
         """A consistent list in pages (limit/continue); raises Expired when the continuation has run out."""
         ...
 
     def watch(
         self, resource: Resource, namespace: str | None, *, labels: str = "", resource_version: str
-    ) -> AsyncIterator[Change]:
-        """Changes after resource_version until the server ends the watch; raises Expired on 410."""
+    ) -> AsyncGenerator[Change, None]:
+        """Changes after resource_version until the server ends the watch; raises Expired on 410.
+
+        The first is a bookmark of resource_version itself: it says that the watch stands.
+        """
         ...
 
 

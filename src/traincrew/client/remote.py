@@ -7,7 +7,7 @@ import random
 import re
 import types
 import urllib.parse
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import NamedTuple, Self
 
 import msgspec
@@ -87,7 +87,7 @@ class RemoteClient:
 
     async def pages(
         self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = ""
-    ) -> AsyncIterator[port.Page]:
+    ) -> AsyncGenerator[port.Page, None]:
         query = {"limit": str(self._limits.page_size), "labelSelector": labels, "fieldSelector": fields}
         while True:
             url = self._url(resource, namespace, query=_query(query))
@@ -100,7 +100,7 @@ class RemoteClient:
 
     async def watch(
         self, resource: Resource, namespace: str | None, *, labels: str = "", resource_version: str
-    ) -> AsyncIterator[port.Change]:
+    ) -> AsyncGenerator[port.Change, None]:
         seconds = self._rng.randint(*self._limits.watch_seconds)
         query = {
             "watch": "true",
@@ -117,6 +117,7 @@ class RemoteClient:
                 self._tell("watch", resource, code, started)
                 if code >= 300:
                     raise statuses.error(code, await response.read(), response.headers.get("Retry-After"))
+                yield streams.bookmark(resource_version)
                 async for chunk in response.content.iter_any():
                     for line in lines.feed(chunk):
                         if (change := streams.change(line)) is not None:

@@ -35,6 +35,10 @@ _decoder = msgspec.json.Decoder(_Event)
 _CHANGES = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK"})
 
 
+def bookmark(resource_version: str) -> port.Change:
+    return port.Change("BOOKMARK", msgspec.json.encode({"metadata": {"resourceVersion": resource_version}}))
+
+
 def change(line: bytes) -> port.Change | None:
     """The change that a line tells of, None for kinds of events that are not known; raises what ERROR says."""
     try:
