@@ -14,7 +14,7 @@ class Phrases:
     succeeded: str = "{kind} {name} is successfully completed."
     failed: str = "{kind} {name} is failed because {count} {role} replica(s) failed."
     permanent: str = 'job "{name}" is failing because "{role}" replica(s) failed.'
-    restarting: str = "{kind} {name} is restarting because {count} {role} replica(s) failed."
+    restarting: str = "job {name} is restarting because {role} replica(s) failed."
     backoff: str = "Job {name} has failed because it has reached the specified backoff limit"
     deadline: str = "Job {name} has failed because it was active longer than specified deadline"
 

@@ -1,0 +1,44 @@
+"""The list of conditions: one entry a type, the latest change last, which is what `kubectl get` shows as STATE."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from traincrew.model.meta import Time
+from traincrew.model.status import Condition
+
+_RIVALS = {"Running": "Restarting", "Restarting": "Running"}
+_TERMINAL = ("Succeeded", "Failed")
+
+
+def find(conditions: Sequence[Condition], type: str) -> Condition | None:
+    return next((entry for entry in conditions if entry.type == type), None)
+
+
+def put(conditions: list[Condition], entry: Condition, now: Time) -> list[Condition]:
+    """The list with an entry set; the same list if that changes nothing or the job has already ended."""
+    if any(known.type in _TERMINAL and known.status == "True" for known in conditions):
+        return conditions
+    before = find(conditions, entry.type)
+    if before is not None and (before.status, before.reason) == (entry.status, entry.reason):
+        return conditions
+    same = before is not None and before.status == entry.status
+    stamped = msgspec.structs.replace(
+        entry,
+        last_update_time=now,
+        last_transition_time=before.last_transition_time if same and before else now,
+    )
+    return [*_others(conditions, stamped), stamped]
+
+
+def _others(conditions: list[Condition], entry: Condition) -> list[Condition]:
+    kept = [known for known in conditions if known.type != entry.type]
+    if entry.type in _RIVALS and entry.status == "True":
+        kept = [known for known in kept if known.type != _RIVALS[entry.type]]
+    if entry.type in _TERMINAL:
+        kept = [known for known in kept if known.type != "Restarting"]
+        # The entry keeps its reason, message and times: it says since when and why the job ran.
+        kept = [msgspec.structs.replace(known, status="False") if known.type == "Running" else known for known in kept]
+    return kept

@@ -1,0 +1,100 @@
+"""Gang scheduling: a PodGroup for the whole job, by Volcano or by scheduler-plugins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from traincrew.kinds.kind import Desired, Manifest, Replica
+from traincrew.model import jobs, objects, quantities, resources
+from traincrew.model.resources import Resource
+from traincrew.planner.crew import Crew
+
+GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
+TASK_ANNOTATION = "volcano.sh/task-spec"
+GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
+QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
+
+
+def is_volcano(scheduler: str) -> bool:
+    return scheduler.lower() == "volcano"
+
+
+def resource(scheduler: str) -> Resource:
+    return resources.VOLCANO_POD_GROUPS if is_volcano(scheduler) else resources.PLUGINS_POD_GROUPS
+
+
+def desired(crew: Crew) -> list[Desired]:
+    scheduler = crew.observed.planning.gang_scheduler
+    if not scheduler:
+        return []
+    found = next((group for group in crew.observed.pod_groups if group.metadata.name == crew.job.name), None)
+    spec = _spec(crew, found)
+    drift = {key: value for key, value in spec.items() if found and found.spec.get(key) != value}
+    meta: Manifest = {"name": crew.job.name}
+    if crew.job.metadata.annotations:
+        meta["annotations"] = dict(crew.job.metadata.annotations)
+    body = {"metadata": meta, "spec": spec}
+    return [Desired(resource(scheduler), body, found is not None, {"spec": drift} if drift else None)]
+
+
+def _spec(crew: Crew, found: objects.PodGroup | None) -> Manifest:
+    policy = crew.job.policy.scheduling_policy or jobs.SchedulingPolicy()
+    least = policy.min_available if policy.min_available is not None else crew.job.total
+    spec: Manifest = {"minMember": least, "minResources": policy.min_resources or _least_resources(crew.job, least)}
+    if not is_volcano(crew.observed.planning.gang_scheduler):
+        if policy.schedule_timeout_seconds is not None:
+            spec["scheduleTimeoutSeconds"] = policy.schedule_timeout_seconds
+        return spec
+    annotated = crew.job.metadata.annotations.get(QUEUE_ANNOTATION)
+    spec["queue"] = (found and found.spec.get("queue")) or policy.queue or annotated or "default"
+    priority = policy.priority_class or _template_priority(crew)
+    if priority:
+        spec["priorityClassName"] = priority
+    return spec
+
+
+def _template_priority(crew: Crew) -> str:
+    """Where another controller makes the launcher, the templates' own priority speaks for the gang."""
+    if not any(role.delegated for role in crew.kind.roles):
+        return ""
+    names = ((role.parsed.get("spec") or {}).get("priorityClassName") for role in crew.job.roles.values())
+    return next((str(name) for name in names if name), "")
+
+
+def _least_resources(job: jobs.Job, least: int) -> dict[str, str]:
+    """What the first `least` pods request, in the order of the roles; a limit without a request counts as one."""
+    sums: dict[str, list[str | int | float]] = {}
+    left = least
+    for role in job.roles.values():
+        members = min(role.replicas, left)
+        left -= members
+        for container in role.containers:
+            wanted = container.get("resources") or {}
+            asked: dict[str, Any] = wanted["requests"] if wanted.get("requests") is not None else wanted.get("limits") or {}
+            for name, quantity in asked.items():
+                sums.setdefault(name, []).extend([quantity] * members)
+    return {name: quantities.total(sums[name]) for name in sorted(sums) if sums[name]}
+
+
+def held_back(crew: Crew) -> bool:
+    """Volcano admits a gang first; pods made earlier would only be refused by its scheduler."""
+    scheduler = crew.observed.planning.gang_scheduler
+    if not scheduler or not is_volcano(scheduler) or any(role.delegated for role in crew.kind.roles):
+        return False
+    found = next((group for group in crew.observed.pod_groups if group.metadata.name == crew.job.name), None)
+    return found is None or found.status.phase in ("", "Pending")
+
+
+def mark(pod: Manifest, replica: Replica) -> None:
+    """Tell the pod's scheduler which gang it belongs to; a scheduler that the template names is kept."""
+    scheduler = replica.planning.gang_scheduler
+    if not scheduler:
+        return
+    if replica.role.delegated or not pod["spec"].get("schedulerName"):
+        pod["spec"]["schedulerName"] = "volcano" if is_volcano(scheduler) else scheduler
+    meta = pod["metadata"]
+    if is_volcano(scheduler):
+        marks = {GROUP_ANNOTATION: replica.job.name, TASK_ANNOTATION: replica.role.label}
+        meta["annotations"] = {**meta.get("annotations", {}), **marks}
+    else:
+        meta["labels"] = {**meta["labels"], GROUP_LABEL: replica.job.name}

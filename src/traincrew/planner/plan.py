@@ -1,0 +1,103 @@
+"""The one decision: given a job and the world around it, what to do now and when to look again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from traincrew.kinds import rules
+from traincrew.kinds.kind import Fault, JobKind
+from traincrew.model import jobs
+from traincrew.model.meta import Time
+from traincrew.model.observed import Observed
+from traincrew.model.status import Condition, JobStatus, Why
+from traincrew.planner import clock, desired, policy, progress, running, why
+from traincrew.planner.actions import NOTHING, Action, Event, Plan
+from traincrew.planner.crew import Crew
+
+OURS = ("kubeflow.org/training-operator", "kubeflow.org/mpi-operator")
+
+
+def plan(kind: JobKind, stored: jobs.Stored[Any], observed: Observed, now: Time) -> Plan:
+    kind = kind.following(stored)
+    job = kind.job(stored)
+    manager = job.policy.managed_by
+    if job.metadata.deletion_timestamp is not None or (manager is not None and manager not in OURS):
+        return NOTHING
+    crew = Crew(kind, job, observed)
+    if job.status.finished:
+        return _after_the_end(crew, now)
+    faults = rules.faults(kind, job)
+    if faults:
+        return _invalid(crew, faults, now)
+    if job.suspended:
+        return _suspended(crew, now)
+    return running.run(crew, now)
+
+
+def _after_the_end(crew: Crew, now: Time) -> Plan:
+    status = progress.still_active(crew, crew.job.status)
+    expiry = policy.expiry(crew, status)
+    if expiry is not None and now >= expiry:
+        return _delete_job(crew)
+    actions, moment = policy.clean_up(crew, status, now)
+    left = sum(counts.active for counts in status.replica_statuses.values())
+    if crew.job.policy.clean_pod_policy == "None" and left:
+        message = f"{left} pods still run: cleanPodPolicy None leaves them alone"
+        status = msgspec.structs.replace(status, why=_kept(status.why, "PodsStillRunning", message, now))
+    elif status.why is not None:
+        status = msgspec.structs.replace(status, why=None)
+    stages = (tuple(actions + desired.transient(crew)),)
+    return running.finish_plan(crew, status, stages, clock.earliest((expiry, moment)))
+
+
+def _delete_job(crew: Crew) -> Plan:
+    job, kind = crew.job, crew.kind
+    told = Event("Normal", kind.ttl_event, f"Deleted job: {job.name}")
+    gone = desired.delete(kind.resource, job)
+    return Plan(stages=((gone,),), events=(told,), milestones=("deleted",))
+
+
+def _kept(before: Why | None, reason: str, message: str, now: Time) -> Why:
+    since = before.since if before is not None and before.reason == reason else clock.whole(now)
+    return Why(reason=reason, message=message[: why.LIMIT], since=since)
+
+
+def _invalid(crew: Crew, faults: list[Fault], now: Time) -> Plan:
+    """A job that was never started fails, so that whoever waits for it is told; one that runs is left alone."""
+    reason = crew.kind.invalid_reason or f"{crew.kind.kind}FailedValidation"
+    text = "; ".join(f"{fault.path}: {fault.message}" for fault in faults)
+    if crew.job.status.start_time is not None:
+        return running.watch_only(crew, "InvalidSpec", f"the edited specification cannot be used: {text}", now)
+    status = progress.begin(crew.kind, crew.job, clock.whole(now))
+    entry = Condition(type="Failed", status="True", reason=reason, message=text)
+    status = progress.ended(crew, status, entry, "Validation", clock.whole(now))
+    return running.finish_plan(crew, status, (), None)
+
+
+def _suspended(crew: Crew, now: Time) -> Plan:
+    kind, job, stamp = crew.kind, crew.job, clock.whole(now)
+    status = progress.begin(kind, job, stamp)
+    if any(entry.type == "Running" for entry in status.conditions):
+        entry = progress.state(kind, job, "Running", "False", say="suspended", reason=f"{kind.kind}Suspended")
+        status = progress.with_condition(status, entry, stamp)
+    status = progress.with_condition(status, progress.state(kind, job, "Suspended"), stamp)
+    status = _idle(status)
+    made: list[Action] = []
+    if any(role.delegated for role in kind.roles):
+        made, _ = desired.extras(crew)
+    gone = desired.deletes(crew, crew.own_pods) + desired.transient(crew)
+    if kind.services:
+        gone += [
+            desired.delete(desired.ANNOUNCED[1], service)
+            for service in crew.observed.services
+            if service.metadata.deletion_timestamp is None
+        ]
+    return running.finish_plan(crew, status, (tuple(made), tuple(gone)), None)
+
+
+def _idle(status: JobStatus) -> JobStatus:
+    counts = {name: msgspec.structs.replace(entry, active=0) for name, entry in status.replica_statuses.items()}
+    book = msgspec.structs.replace(status.restarts, open=False, retry_at=None, entered=[])
+    return msgspec.structs.replace(status, replica_statuses=counts, restarts=book, why=None)

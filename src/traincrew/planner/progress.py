@@ -1,0 +1,106 @@
+"""Counts and conditions: what the pods say about the job."""
+
+from __future__ import annotations
+
+import msgspec
+
+from traincrew.kinds import pods
+from traincrew.kinds.kind import Ending, JobKind
+from traincrew.model import jobs, naming
+from traincrew.model.meta import Time
+from traincrew.model.status import Condition, JobStatus, ReplicaStatus
+from traincrew.planner import conditions
+from traincrew.planner.crew import Crew
+
+
+def state(kind: JobKind, job: jobs.Job, type: str, status: str = "True", **details: object) -> Condition:
+    """A condition in the words of the kind. `say` picks another phrase than the type's own, `reason` another reason."""
+    say = str(details.pop("say", type.lower()))
+    reason = str(details.pop("reason", "") or f"{kind.kind}{type}")
+    phrase: str = getattr(kind.phrases(job), say)
+    message = phrase.format(kind=kind.kind, name=job.name, namespace=job.namespace, **details)
+    return Condition(type=type, status=status, reason=reason, message=message)
+
+
+def begin(kind: JobKind, job: jobs.Job, now: Time) -> JobStatus:
+    """The status a job has as soon as it is seen."""
+    status = job.status
+    if not status.conditions:
+        status = with_condition(status, state(kind, job, "Created"), now)
+    if not status.contract:
+        status = msgspec.structs.replace(status, contract=kind.version)
+    return status
+
+
+def with_condition(status: JobStatus, entry: Condition, now: Time) -> JobStatus:
+    entries = conditions.put(status.conditions, entry, now)
+    return status if entries is status.conditions else msgspec.structs.replace(status, conditions=entries)
+
+
+def counted(crew: Crew, status: JobStatus) -> JobStatus:
+    """Pods by state; those that are pending count nowhere."""
+    found = {}
+    for role in crew.kind.roles:
+        if role.name in crew.job.roles:
+            members = crew.by_role[role.name]
+            found[role.name] = ReplicaStatus(
+                active=sum(pod.active for pod in members),
+                succeeded=sum(pod.status.phase == "Succeeded" for pod in members),
+                failed=sum(pod.status.phase == "Failed" for pod in members),
+                selector=selector(crew, role.name),
+            )
+    return msgspec.structs.replace(status, replica_statuses=found)
+
+
+def selector(crew: Crew, role: str) -> str:
+    """For the scale subresource; only the role that it scales is worth selecting, yet peers write it for all."""
+    if not crew.kind.scalable:
+        return ""
+    member = next((slot.replica for slot in crew.slots if slot.replica.role.name == role), None)
+    if member is None:
+        return ""
+    labels = pods.labels(crew.kind, member)
+    wanted = (naming.JOB_NAME, naming.OPERATOR_NAME, naming.REPLICA_TYPE)
+    if naming.REPLICA_TYPE not in labels:
+        wanted = (naming.JOB_NAME, naming.OPERATOR_NAME, naming.JOB_ROLE)
+    return naming.selector({key: labels[key] for key in wanted})
+
+
+def still_active(crew: Crew, status: JobStatus) -> JobStatus:
+    """After the end only the number of pods that still run follows the world; what was reached stays written."""
+    found = {}
+    for name, counts in status.replica_statuses.items():
+        active = sum(pod.active for pod in crew.by_role.get(name, ()))
+        found[name] = msgspec.structs.replace(counts, active=active)
+    return msgspec.structs.replace(status, replica_statuses=found)
+
+
+def ending(crew: Crew) -> Ending | None:
+    """How the job has ended, judged by those who decide it; None while it has not."""
+    told = crew.kind.ending(crew.job, crew.observed)
+    if told is not None or any(role.delegated for role in crew.kind.roles):
+        return told
+    if crew.kind.succeeded is not None:
+        done = crew.kind.succeeded(crew.job, crew.by_role)
+    else:
+        done = all(_all_succeeded(crew, role) for role in crew.kind.leading(crew.job))
+    return Ending(True) if done else None
+
+
+def _all_succeeded(crew: Crew, role: str) -> bool:
+    done = sum(pod.status.phase == "Succeeded" for pod in crew.by_role.get(role, ()))
+    return done >= crew.job.count(role) > 0
+
+
+def running(crew: Crew) -> bool:
+    if crew.kind.running is not None:
+        return crew.kind.running(crew.job, crew.by_role, crew.observed)
+    return any(pod.active for role in crew.kind.leading(crew.job) for pod in crew.by_role.get(role, ()))
+
+
+def ended(crew: Crew, status: JobStatus, entry: Condition, by: str, now: Time) -> JobStatus:
+    """The status of a job that ends now: both states at once are impossible, and waiters find a time."""
+    if crew.kind.running_before_end and conditions.find(status.conditions, "Running") is None:
+        status = with_condition(status, state(crew.kind, crew.job, "Running"), now)
+    status = with_condition(status, entry, now)
+    return msgspec.structs.replace(status, completion_time=now, ended_by=by, why=None)

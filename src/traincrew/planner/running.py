@@ -1,0 +1,170 @@
+"""A job that should be running: its start, its losses, its limits, its end."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import msgspec
+
+from traincrew.model import objects
+from traincrew.model.meta import Time
+from traincrew.model.status import Condition, Failure, JobStatus, Why
+from traincrew.planner import clock, desired, gang, policy, progress, restarts, telling, why
+from traincrew.planner.actions import Action, Plan
+from traincrew.planner.crew import Crew
+from traincrew.planner.losses import Loss
+from traincrew.planner.restarts import Reckoning
+
+
+def run(crew: Crew, now: Time) -> Plan:
+    status = _started(crew, clock.whole(now))
+    status, reckoning = _reckoned(crew, status, now)
+    status = _judged(crew, status, reckoning, now)
+    if status.finished:
+        return _ending(crew, status, reckoning, now)
+    stages, moments = _work(crew, status, reckoning, now)
+    status = msgspec.structs.replace(status, why=why.explain(crew, status, now))
+    moments += [policy.deadline(crew, status), status.restarts.retry_at if _waiting(status, now) else None]
+    plan = finish_plan(crew, status, stages, clock.earliest(moments))
+    told = telling.exits(crew.job, reckoning.fresh)
+    if crew.job.status.start_time is None:
+        told += telling.overridden(crew.kind, crew.job, crew.observed.planning.gang_scheduler)
+    return dataclasses.replace(plan, events=(*told, *plan.events))
+
+
+def finish_plan(crew: Crew, status: JobStatus, stages: tuple[tuple[Action, ...], ...], moment: Time | None) -> Plan:
+    """The plan that brings a job to that status by those actions."""
+    before = crew.job.status
+    return Plan(
+        status=None if _same(before, status) else status,
+        stages=tuple(stage for stage in stages if stage),
+        events=tuple(telling.events(crew.kind, before, status)),
+        look_again=moment,
+        milestones=telling.milestones(before, status),
+    )
+
+
+def _same(before: JobStatus, after: JobStatus) -> bool:
+    """Equal but for entries of the book that nobody needs any more: forgetting them is not worth a write."""
+    if set(after.restarts.entered) <= set(before.restarts.entered):
+        book = msgspec.structs.replace(after.restarts, entered=before.restarts.entered)
+        after = msgspec.structs.replace(after, restarts=book)
+    return before == after
+
+
+def watch_only(crew: Crew, reason: str, message: str, now: Time) -> Plan:
+    """The job's own progress is followed, but nothing is made or removed."""
+    status = progress.counted(crew, crew.job.status)
+    end = progress.ending(crew)
+    if end is not None and end.succeeded:
+        entry = progress.state(crew.kind, crew.job, "Succeeded")
+        return finish_plan(crew, progress.ended(crew, status, entry, "Success", clock.whole(now)), (), None)
+    before = status.why
+    since = before.since if before is not None and before.reason == reason else clock.whole(now)
+    status = msgspec.structs.replace(status, why=Why(reason=reason, message=message[: why.LIMIT], since=since))
+    return finish_plan(crew, status, (), None)
+
+
+def _started(crew: Crew, now: Time) -> JobStatus:
+    """Created, and if it was suspended, resumed."""
+    kind, job = crew.kind, crew.job
+    status = progress.begin(kind, job, now)
+    if status.is_true("Suspended"):
+        entry = progress.state(kind, job, "Suspended", "False", say="resumed", reason=f"{kind.kind}Resumed")
+        status = progress.with_condition(status, entry, now)
+        return msgspec.structs.replace(status, start_time=now)
+    return status if status.start_time is not None else msgspec.structs.replace(status, start_time=now)
+
+
+def _reckoned(crew: Crew, status: JobStatus, now: Time) -> tuple[JobStatus, Reckoning]:
+    reckoning = restarts.reckon(crew, now)
+    status = progress.counted(crew, status)
+    status = msgspec.structs.replace(status, restarts=reckoning.book)
+    if status.failure is None and reckoning.first is not None:
+        status = msgspec.structs.replace(status, failure=reckoning.first)
+    latest, known = reckoning.latest, status.last_failure or status.failure
+    if latest is not None and known is not None and _is_news(latest, known):
+        status = msgspec.structs.replace(status, last_failure=latest)
+    return status, reckoning
+
+
+def _is_news(latest: Failure, known: Failure) -> bool:
+    if (latest.uid, latest.time) == (known.uid, known.time) or latest.time is None or known.time is None:
+        return False
+    return latest.time >= known.time
+
+
+def _judged(crew: Crew, status: JobStatus, reckoning: Reckoning, now: Time) -> JobStatus:
+    """Conditions: an end if there is one, success before failure, else whether it runs or restarts."""
+    kind, job, stamp = crew.kind, crew.job, clock.whole(now)
+    end = progress.ending(crew)
+    if end is not None:
+        type = "Succeeded" if end.succeeded else "Failed"
+        entry = progress.state(kind, job, type, say="succeeded", reason=end.reason)
+        if end.message:
+            entry = msgspec.structs.replace(entry, message=end.message)
+        by = "Success" if end.succeeded else "Replica"
+        return msgspec.structs.replace(progress.ended(crew, status, entry, by, stamp), completion_time=end.time or stamp)
+    if reckoning.fatal is not None:
+        return progress.ended(crew, status, _failed(crew, reckoning.fatal, status), "Replica", stamp)
+    if policy.over_limit(crew, status.restarts):
+        entry = progress.state(kind, job, "Failed", say="backoff")
+        return progress.ended(crew, status, entry, "BackoffLimit", stamp)
+    limit = policy.deadline(crew, status)
+    if limit is not None and now >= limit:
+        entry = progress.state(kind, job, "Failed", say="deadline")
+        return progress.ended(crew, status, entry, "Deadline", stamp)
+    return _going(crew, status, reckoning, stamp)
+
+
+def _failed(crew: Crew, fatal: Loss, status: JobStatus) -> Condition:
+    role = fatal.replica.role.name
+    if fatal.verdict(crew.kind) == "fail-permanently":
+        return progress.state(crew.kind, crew.job, "Failed", say="permanent", role=role)
+    count = max(status.replica_statuses[role].failed, 1)
+    return progress.state(crew.kind, crew.job, "Failed", role=role, count=count)
+
+
+def _going(crew: Crew, status: JobStatus, reckoning: Reckoning, now: Time) -> JobStatus:
+    book = reckoning.book
+    if book.open and not all(slot.alive for slot in crew.slots):
+        lost = next((loss.replica.role.name for loss in reckoning.fresh), None)
+        lost = lost or next(slot.replica.role.name for slot in crew.slots if not slot.alive)
+        entry = progress.state(crew.kind, crew.job, "Restarting", role=lost)
+        return progress.with_condition(status, entry, now)
+    if progress.running(crew):
+        return progress.with_condition(status, progress.state(crew.kind, crew.job, "Running"), now)
+    return status
+
+
+def _ending(crew: Crew, status: JobStatus, reckoning: Reckoning, now: Time) -> Plan:
+    """The pass in which a job ends also puts away; if it is cut short, the next one does the same."""
+    actions, moment = policy.clean_up(crew, status, now)
+    stages = (tuple(actions + desired.transient(crew)),)
+    expiry = policy.expiry(crew, status)
+    plan = finish_plan(crew, status, stages, clock.earliest((moment, expiry)))
+    return dataclasses.replace(plan, events=(*telling.exits(crew.job, reckoning.fresh), *plan.events))
+
+
+def _waiting(status: JobStatus, now: Time) -> bool:
+    return status.restarts.retry_at is not None and now < status.restarts.retry_at
+
+
+def _work(
+    crew: Crew, status: JobStatus, reckoning: Reckoning, now: Time
+) -> tuple[tuple[tuple[Action, ...], ...], list[Time | None]]:
+    """Objects to make and to remove. What a launcher reads is mended before a worker goes, so that it leaves the list first."""
+    made, transient = desired.extras(crew)
+    replaced = [slot.pod for slot in crew.slots if slot.pod is not None and _replaceable(slot.pod, reckoning)]
+    gone = desired.deletes(crew, [*crew.strays, *replaced]) + desired.stray_services(crew) + transient
+    missing = [slot.replica for slot in crew.slots if slot.pod is None]
+    if gang.held_back(crew) or _waiting(status, now):
+        missing = []
+    created = desired.creates(crew, missing)
+    asks, moments = why.inquiries(crew, now)
+    stages = (tuple(made), tuple(desired.refreshes(crew)), (*gone, *created, *asks))
+    return stages, [*moments]
+
+
+def _replaceable(pod: objects.Pod, reckoning: Reckoning) -> bool:
+    return pod.metadata.uid in reckoning.restarted and pod.status.phase == "Failed"

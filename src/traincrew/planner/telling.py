@@ -1,0 +1,62 @@
+"""Events: what has changed between two states of a job, told once."""
+
+from __future__ import annotations
+
+from traincrew.kinds.kind import JobKind
+from traincrew.model import jobs
+from traincrew.model.status import Condition, JobStatus
+from traincrew.planner import conditions
+from traincrew.planner.actions import Event
+from traincrew.planner.losses import Loss
+
+_WARNINGS = ("Failed", "Restarting")
+_MILESTONES = {"Created": "created", "Succeeded": "successful", "Failed": "failed", "Restarting": "restarted"}
+
+
+def transitions(old: JobStatus, new: JobStatus) -> list[Condition]:
+    """Conditions that have become true, or (for Suspended) false."""
+    found = []
+    for entry in new.conditions:
+        before = conditions.find(old.conditions, entry.type)
+        if before is None or before.status != entry.status:
+            found.append(entry)
+    return found
+
+
+def milestones(old: JobStatus, new: JobStatus) -> tuple[str, ...]:
+    changed = [entry.type for entry in transitions(old, new) if entry.status == "True"]
+    return tuple(_MILESTONES[type] for type in changed if type in _MILESTONES)
+
+
+def events(kind: JobKind, old: JobStatus, new: JobStatus) -> list[Event]:
+    found = []
+    told = ("Succeeded", "Failed", "Restarting", "Suspended", *kind.announces)
+    for entry in transitions(old, new):
+        if entry.type in told and (entry.status == "True" or (entry.type == "Suspended" and old.is_true("Suspended"))):
+            level = "Warning" if entry.type in _WARNINGS else "Normal"
+            found.append(Event(level, entry.reason, entry.message, key=str(entry.last_update_time)))  # type: ignore[arg-type]
+    if new.why is not None and (old.why is None or (old.why.reason, old.why.message) != (new.why.reason, new.why.message)):
+        found.append(Event("Warning", new.why.reason, new.why.message))
+    return found
+
+
+def exits(job: jobs.Job, losses: tuple[Loss, ...]) -> list[Event]:
+    return [
+        Event("Normal", "ExitedWithCode", f"Pod: {job.namespace}.{loss.pod.name} exited with code {loss.exit_code}", loss.uid)
+        for loss in losses
+        if loss.exit_code is not None
+    ]
+
+
+def overridden(kind: JobKind, job: jobs.Job, gang_scheduler: str) -> list[Event]:
+    """What the templates say and the job overrides, or the other way round; told when the job starts."""
+    found = []
+    for role in job.roles.values():
+        spec = role.parsed.get("spec") or {}
+        if spec.get("restartPolicy"):
+            message = f"Restart policy in pod template overridden by restart policy in replica spec ({role.name})"
+            found.append(Event("Warning", "SetPodTemplateRestartPolicy", message))
+        if gang_scheduler and spec.get("schedulerName"):
+            message = f"Another scheduler is specified when gang-scheduling is enabled; it is kept ({role.name})"
+            found.append(Event("Warning", "SetPodTemplateSchedulerName", message))
+    return found
