@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Protocol
+from typing import Protocol, dataclass_transform
 
 import msgspec
 
 Time = dt.datetime
 
 
-class Struct(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
-    """A Kubernetes value: camelCase on the wire, defaults left out. By convention never changed in place."""
+# Without the decorator type checkers would not know that subclasses are frozen too.
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
+class Struct(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True):
+    """A Kubernetes value: camelCase on the wire, defaults left out, never changed in place."""
 
 
 class OwnerReference(Struct, gc=False):
