@@ -68,14 +68,15 @@ class Fault(Struct):
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """A CEL rule of the CRD. Its twin in Python is a Fault with `server` set."""
+    """A CEL rule of the CRD. Its twin in Python is a Fault with `server` set.
 
-    at: Literal["object", "spec", "replicas", "replica", "template-spec"]
-    """Which node of the schema it sits on: the whole object, spec, the replica map, one entry of it, a pod's spec."""
+    Kubernetes 1.27 knows neither `reason` nor `fieldPath` of a rule, hence the message names what it is about.
+    """
+
+    at: Literal["object", "spec", "policy", "queue", "replicas", "template-spec"]
+    """The node of the schema it sits on: the whole object, spec, runPolicy, the queue in it, the replica map, a pod's spec."""
     cel: str
     message: str
-    reason: str = "FieldValueInvalid"
-    field: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,6 +143,8 @@ class JobKind:
     operator_name: str = ""
     version: str = "v1"
     extras: Callable[[jobs.Job, Observed], list[Desired]] = lambda job, observed: []
+    makes: tuple[Resource, ...] = ()
+    """Resources of the extras: what must be watched, and what the operator needs rights for."""
     validate: Callable[[jobs.Job], list[Fault]] = lambda job: []
     """The kind's own checks, on top of those in `rules`."""
     succeeded: Callable[[jobs.Job, Pods], bool] | None = None
@@ -155,6 +158,8 @@ class JobKind:
     ttl_event: str = "SuccessfulDeleteJob"
     running_before_end: bool = False
     """A Running entry is written even if the job was never seen to run."""
+    announces: tuple[str, ...] = ()
+    """Conditions told by an event beyond the usual ones."""
     invalid_reason: str = ""
     open_roles: bool = False
     """The API server lets unknown replica types pass; the job then says so."""
@@ -166,8 +171,11 @@ class JobKind:
     # The CRD
     columns: tuple[str, ...] = ("State", "Age")
     scalable: bool = False
+    short_names: tuple[str, ...] = ()
     schema: Schema = dataclasses.field(default_factory=dict)
     """JSON schema of the kind's own spec fields."""
+    version_schema: Schema = dataclasses.field(default_factory=dict)
+    """What this version alone adds to the schema of such fields, in a kind that is the variant of another: defaults, enums."""
     rules: tuple[Rule, ...] = ()
     # Contracts
     variants: Mapping[str, JobKind] = dataclasses.field(default_factory=dict)
@@ -191,7 +199,7 @@ class JobKind:
     def role(self, key: str) -> Role | None:
         """The role a key of the replica map stands for; letters' case does not matter unless the kind says so."""
         for role in self.roles:
-            if key == role.name or (not self.strict_cases and key.lower() == role.label):
+            if key == role.name or (not self.strict_cases and key.isascii() and key.lower() == role.label):
                 return role
         return None
 

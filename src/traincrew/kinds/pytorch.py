@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from traincrew.kinds import rules
 from traincrew.kinds.kind import (
     Desired,
     Fault,
@@ -187,17 +188,16 @@ def succeeded(job: jobs.Job, pods: Pods) -> bool:
 
 def validate(job: jobs.Job) -> list[Fault]:
     found = []
-    path = "spec.pytorchReplicaSpecs"
-    if "Master" in job.roles and job.count("Master") != 1:
-        message = f"must be 1, got {job.count('Master')}"
-        found.append(Fault(path=f"{path}[Master].replicas", message=message, type="Forbidden"))
-    if "Worker" in job.roles and job.count("Worker") < 1:
-        message = f"must be at least 1, got {job.count('Worker')}"
-        found.append(Fault(path=f"{path}[Worker].replicas", message=message, type="Forbidden"))
+    for at, count in rules.counts(KIND, job, "Master"):
+        if count != 1:
+            found.append(Fault(path=at, message=f"must be 1, got {count}", type="Forbidden"))
+    for at, count in rules.counts(KIND, job, "Worker"):
+        if count < 1:
+            found.append(Fault(path=at, message=f"must be at least 1, got {count}", type="Forbidden"))
     elastic = job.spec.elastic_policy
     if elastic is not None and "Worker" not in job.roles:
         message = "must be configured if elastic policy is used"
-        found.append(Fault(path=f"{path}[Worker]", message=message, type="Required"))
+        found.append(Fault(path=rules.replica_path(KIND, "Worker"), message=message, type="Required"))
     if elastic is not None and elastic.n_proc_per_node is not None and job.spec.nproc_per_node is not None:
         message = "must not be used with spec.nprocPerNode"
         found.append(Fault(path="spec.elasticPolicy.nProcPerNode", message=message, type="Forbidden"))
@@ -220,6 +220,7 @@ KIND = JobKind(
     env=env,
     adorn=adorn,
     extras=extras,
+    makes=(resources.AUTOSCALERS,),
     succeeded=succeeded,
     validate=validate,
     phrases=lambda job: PLAIN if "Master" in job.roles else QUALIFIED,
@@ -259,31 +260,17 @@ KIND = JobKind(
         },
     },
     rules=(
-        Rule(
-            at="replicas",
-            cel="!('Master' in self) || !has(self['Master'].replicas) || self['Master'].replicas == 1",
-            message="must be 1",
-            reason="FieldValueForbidden",
-        ),
-        Rule(
-            at="replicas",
-            cel="!('Worker' in self) || !has(self['Worker'].replicas) || self['Worker'].replicas >= 1",
-            message="must be at least 1",
-            reason="FieldValueForbidden",
-        ),
+        rules.counted("Master", "== 1", "must be 1"),
+        rules.counted("Worker", ">= 1", "must be at least 1"),
         Rule(
             at="spec",
             cel="!has(self.elasticPolicy) || self.pytorchReplicaSpecs.exists(k, k.lowerAscii() == 'worker')",
-            message="must be configured if elastic policy is used",
-            reason="FieldValueRequired",
-            field=".pytorchReplicaSpecs",
+            message="pytorchReplicaSpecs.Worker must be configured if elastic policy is used",
         ),
         Rule(
             at="spec",
             cel="!has(self.elasticPolicy) || !has(self.elasticPolicy.nProcPerNode) || !has(self.nprocPerNode)",
-            message="must not be used with spec.nprocPerNode",
-            reason="FieldValueForbidden",
-            field=".elasticPolicy.nProcPerNode",
+            message="elasticPolicy.nProcPerNode must not be used with spec.nprocPerNode",
         ),
     ),
 )

@@ -1,11 +1,15 @@
-"""Checks that several kinds share. Faults come in the words of the Go operators' webhooks."""
+"""Checks that several kinds share. Faults come in the words of the Go operators' webhooks.
+
+Each fault with `server` set has a twin that the API server checks: a rule of `cel`, or the CRD's schema itself (a replica type
+needs a template with a container, a container needs an image).
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from traincrew.kinds.kind import Fault, JobKind
+from traincrew.kinds.kind import Fault, JobKind, Rule
 from traincrew.model import jobs, naming
 
 DNS_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
@@ -16,17 +20,68 @@ DNS_TEXT = (
 MANAGERS = ("kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue")
 
 
+def cel(kind: JobKind) -> tuple[Rule, ...]:
+    """The rules that the API server checks on jobs of a kind: the kind's own, those of every kind, and the webhooks'."""
+    return (*kind.rules, *_IMMUTABLE, *(_webhook_rules(kind) if kind.server_rules else ()))
+
+
+_IMMUTABLE = (
+    Rule(at="queue", cel="self == oldSelf", message="spec.runPolicy.schedulingPolicy.queue is immutable"),
+    Rule(
+        at="policy",
+        cel="has(self.managedBy) == has(oldSelf.managedBy) && (!has(self.managedBy) || self.managedBy == oldSelf.managedBy)",
+        message="spec.runPolicy.managedBy: field is immutable",
+    ),
+)
+
+
+def _webhook_rules(kind: JobKind) -> Iterator[Rule]:
+    yield Rule(
+        at="object",
+        cel=f"size(self.metadata.name) <= 63 && self.metadata.name.matches('^{DNS_LABEL.pattern}$')",
+        message=f"metadata.name {DNS_TEXT}",
+    )
+    yield Rule(
+        at="policy",
+        cel=f"!has(self.managedBy) || self.managedBy in [{_quoted(MANAGERS)}]",
+        message=f"unsupported value of managedBy, must be one of {', '.join(MANAGERS)}",
+    )
+    if not kind.open_roles:
+        yield Rule(
+            at="replicas",
+            cel=f"self.all(k, k.lowerAscii() in [{_quoted(role.label for role in kind.roles)}])",
+            message=f"unsupported replica type, must be one of {', '.join(role.name for role in kind.roles)}",
+        )
+    if kind.container:
+        yield Rule(
+            at="template-spec",
+            cel=f"self.containers.exists(c, c.name == '{kind.container}')",
+            message=f"must have at least one container with name {kind.container}",
+        )
+
+
+def counted(role: str, condition: str, message: str) -> Rule:
+    """A rule on how many replicas of a role there may be, where the user gives a number; its twin is `counts`."""
+    cel = f"self.all(k, k.lowerAscii() != '{role.lower()}' || !has(self[k].replicas) || self[k].replicas {condition})"
+    return Rule(at="replicas", cel=cel, message=f"{role} replicas {message}")
+
+
+def _quoted(words: tuple[str, ...] | Iterator[str]) -> str:
+    return ", ".join(f"'{word}'" for word in words)
+
+
 def faults(kind: JobKind, job: jobs.Job) -> list[Fault]:
     """Everything wrong with a job."""
     found = _shared(kind, job) if kind.server_rules else []
-    return [*found, *kind.validate(job), *_long_names(job)]
+    return [*found, *kind.validate(job), *_repeated_roles(kind, job), *_long_names(job)]
 
 
 def _shared(kind: JobKind, job: jobs.Job) -> list[Fault]:
     specs = job.spec.replica_specs
     found = list(_name(job.name))
     if not specs:
-        found.append(Fault(path=f"spec.{kind.replicas_field}", message="must be required", type="Required"))
+        # An empty map passes in Go: such a job was created, and did nothing for ever.
+        found.append(Fault(path=f"spec.{kind.replicas_field}", message="must be required", type="Required", server=specs is None))
     for key, spec in (specs or {}).items():
         found.extend(_replica_spec(kind, key, spec))
     return [*found, *_managed_by(job)]
@@ -34,6 +89,21 @@ def _shared(kind: JobKind, job: jobs.Job) -> list[Fault]:
 
 def replica_path(kind: JobKind, key: str) -> str:
     return f"spec.{kind.replicas_field}[{key}]"
+
+
+def entries(kind: JobKind, job: jobs.Job, role: str) -> Iterator[tuple[str, jobs.ReplicaSpec]]:
+    """The entries of the replica map that stand for a role, however their keys are written."""
+    for key, spec in (job.spec.replica_specs or {}).items():
+        found = kind.role(key)
+        if found is not None and found.name == role and spec is not None:
+            yield key, spec
+
+
+def counts(kind: JobKind, job: jobs.Job, role: str) -> Iterator[tuple[str, int]]:
+    """The numbers of replicas that the user has given for a role, each with its path."""
+    for key, spec in entries(kind, job, role):
+        if spec.replicas is not None:
+            yield f"{replica_path(kind, key)}.replicas", spec.replicas
 
 
 def _name(name: str) -> Iterator[Fault]:
@@ -45,8 +115,8 @@ def _replica_spec(kind: JobKind, key: str, spec: jobs.ReplicaSpec | None) -> Ite
     path = replica_path(kind, key)
     if kind.role(key) is None:
         known = ", ".join(role.name for role in kind.roles)
-        yield Fault(path=path, message=f"unsupported replica type {key!r}, must be one of {known}", type="NotSupported",
-                    server=not kind.open_roles)  # fmt: skip
+        message = f"unsupported replica type {key!r}, must be one of {known}"
+        yield Fault(path=path, message=message, type="NotSupported", server=not kind.open_roles)
     if spec is None:
         yield Fault(path=path, message="must be specified, got null", type="Required")
         return
@@ -72,6 +142,14 @@ def _managed_by(job: jobs.Job) -> Iterator[Fault]:
     if manager is not None and manager not in MANAGERS:
         message = f"unsupported value {manager!r}, must be one of {', '.join(MANAGERS)}"
         yield Fault(path="spec.runPolicy.managedBy", message=message, type="NotSupported")
+
+
+def _repeated_roles(kind: JobKind, job: jobs.Job) -> Iterator[Fault]:
+    for role in job.roles:
+        keys = [key for key, _ in entries(kind, job, role)]
+        if len(keys) > 1:
+            message = f"the replica type {role} is given more than once: {', '.join(keys)}"
+            yield Fault(path=replica_path(kind, keys[-1]), message=message, server=False)
 
 
 def _long_names(job: jobs.Job) -> Iterator[Fault]:

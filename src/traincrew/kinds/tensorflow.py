@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from traincrew.kinds import rules
 from traincrew.kinds.kind import Fault, JobKind, Manifest, Pods, Replica, Role, Rule, port_number, var
 from traincrew.kinds.phrases import Phrases
 from traincrew.model import jobs, naming
@@ -80,7 +81,8 @@ def _is_first_and_done(job: jobs.Job, pod: Any) -> bool:
 
 
 def validate(job: jobs.Job) -> list[Fault]:
-    if "Chief" in job.roles and "Master" in job.roles:
+    leaders = [entry for role in ("Chief", "Master") for entry in rules.entries(KIND, job, role)]
+    if len(leaders) > 1:
         message = "must not have more than 1 Chief or Master role"
         return [Fault(path="spec.tfReplicaSpecs", message=message, type="Forbidden")]
     return []
@@ -115,7 +117,6 @@ KIND = JobKind(
             at="replicas",
             cel="self.filter(k, k.lowerAscii() == 'chief' || k.lowerAscii() == 'master').size() <= 1",
             message="must not have more than 1 Chief or Master role",
-            reason="FieldValueForbidden",
         ),
     ),
 )

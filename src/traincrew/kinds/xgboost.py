@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from traincrew.kinds import rules
 from traincrew.kinds.kind import Fault, JobKind, Manifest, Replica, Role, Rule, port_number, var
 from traincrew.model import jobs, naming
 
@@ -34,11 +35,12 @@ def env(replica: Replica) -> list[Manifest]:
 
 def validate(job: jobs.Job) -> list[Fault]:
     if "Master" not in job.roles:
-        return [Fault(path="spec.xgbReplicaSpecs[Master]", message="must be present", type="Required")]
-    if job.count("Master") != 1:
-        message = f"must be 1, got {job.count('Master')}"
-        return [Fault(path="spec.xgbReplicaSpecs[Master].replicas", message=message, type="Forbidden")]
-    return []
+        return [Fault(path=rules.replica_path(KIND, "Master"), message="must be present", type="Required")]
+    return [
+        Fault(path=at, message=f"must be 1, got {count}", type="Forbidden")
+        for at, count in rules.counts(KIND, job, "Master")
+        if count != 1
+    ]
 
 
 KIND = JobKind(
@@ -58,14 +60,8 @@ KIND = JobKind(
         Rule(
             at="replicas",
             cel="self.exists(k, k.lowerAscii() == 'master')",
-            message="must be present",
-            reason="FieldValueRequired",
+            message="Master must be present",
         ),
-        Rule(
-            at="replicas",
-            cel="!('Master' in self) || !has(self['Master'].replicas) || self['Master'].replicas == 1",
-            message="must be 1",
-            reason="FieldValueForbidden",
-        ),
+        rules.counted("Master", "== 1", "must be 1"),
     ),
 )

@@ -29,10 +29,15 @@ def owner(crew: Crew) -> Manifest:
     }
 
 
+def _owned(crew: Crew, body: Manifest) -> Manifest:
+    return {**body, "metadata": {**body["metadata"], "ownerReferences": [owner(crew)]}}
+
+
 def pod(crew: Crew, replica: Replica) -> Manifest:
     body = pods.build(crew.kind, replica)
     gang.mark(body, replica)
     body["metadata"]["name"] = replica.name
+    body["metadata"]["ownerReferences"] = [owner(crew)]
     if not replica.role.indexed:
         annotations = body["metadata"].setdefault("annotations", {})
         annotations[naming.CONFIG_DIGEST] = digest(crew)
@@ -47,7 +52,7 @@ def creates(crew: Crew, missing_pods: Iterable[Replica]) -> list[Action]:
         for slot in crew.slots:
             if slot.replica.name not in there:
                 body = pods.service(crew.kind, slot.replica, pods.build(crew.kind, slot.replica))
-                found.append(Create(resources.SERVICES, slot.replica.name, body, announced=True))
+                found.append(Create(resources.SERVICES, slot.replica.name, _owned(crew, body), announced=True))
     return found
 
 
@@ -78,8 +83,10 @@ def _mend(crew: Crew, item: Desired, name: str) -> list[Action]:
 def _labelled(crew: Crew, item: Desired) -> Manifest:
     """Our labels on everything, so that one watch a resource sees just what is ours."""
     meta = item.body["metadata"]
-    ours = {naming.OPERATOR_NAME: crew.kind.controller, naming.JOB_NAME: crew.job.name} if item.owned else {}
-    return {**item.body, "metadata": {**meta, "labels": {**meta.get("labels", {}), **ours}}}
+    if not item.owned:
+        return item.body
+    ours = {naming.OPERATOR_NAME: crew.kind.controller, naming.JOB_NAME: crew.job.name}
+    return _owned(crew, {**item.body, "metadata": {**meta, "labels": {**meta.get("labels", {}), **ours}}})
 
 
 def transient(crew: Crew, wanted: set[tuple[Resource, str]] | None = None) -> list[Action]:

@@ -173,10 +173,13 @@ KIND = JobKind(
     adorn=adorn,
     labels=labels,
     extras=extras,
+    makes=(resources.SERVICE_ACCOUNTS, resources.CONFIG_MAPS, resources.ROLES, resources.ROLE_BINDINGS),
     validate=validate,
+    announces=("Running",),
     invalid_reason="MPIJobFailedValidation",
     server_rules=False,
     strict_cases=True,
     columns=("Age", "State"),
+    short_names=("mj", "mpij"),
     scalable=True,
 )
