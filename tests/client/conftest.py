@@ -1,0 +1,202 @@
+"""A real HTTP server on loopback that answers as it is told, to show the client every fault a network has."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import json
+import pathlib
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from traincrew.client import connection, credentials, remote, retries
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@dataclasses.dataclass
+class Recorded:
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class ApiServer:
+    """Answers the first request with the first of its answers, and so on; after the last one with {}."""
+
+    def __init__(self, context: ssl.SSLContext | None = None) -> None:
+        self.requests: list[Recorded] = []
+        self.active = 0
+        self.busiest = 0
+        self.always: Handler | None = None
+        self._answers: list[Handler] = []
+        self._context = context
+        self._moved = asyncio.Condition()
+        self.port = 0
+
+    @property
+    def url(self) -> str:
+        return f"{'https' if self._context else 'http'}://127.0.0.1:{self.port}"
+
+    def answers(self, *handlers: Handler) -> None:
+        self._answers.extend(handlers)
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Waits for a condition on what has been requested."""
+        async with asyncio.timeout(20), self._moved:
+            await self._moved.wait_for(condition)
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[ApiServer]:
+        app = web.Application(client_max_size=2**26)
+        app.router.add_route("*", "/{path:.*}", self._handle)
+        runner = web.AppRunner(app, shutdown_timeout=0.1)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=self._context)
+        await site.start()
+        self.port = runner.addresses[0][1]
+        try:
+            yield self
+        finally:
+            await runner.cleanup()
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        body = await request.read()
+        self.requests.append(
+            Recorded(request.method, request.rel_url.raw_path, dict(request.query), request.headers.copy(), body)
+        )
+        handler = self._answers.pop(0) if self._answers else self.always or status(200)
+        await self._count(1)
+        try:
+            return await handler(request)
+        finally:
+            await self._count(-1)
+
+    async def _count(self, step: int) -> None:
+        async with self._moved:
+            self.active += step
+            self.busiest = max(self.busiest, self.active)
+            self._moved.notify_all()
+
+
+def status(code: int, body: object = None, **headers: str) -> Handler:
+    """An answer; keyword arguments are headers, with _ for -."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        raw = body if isinstance(body, bytes) else json.dumps({} if body is None else body).encode()
+        return web.Response(status=code, body=raw, headers=named, content_type="application/json")
+
+    return answer
+
+
+def refusal(code: int, reason: str, message: str = "no", **details: Any) -> Handler:
+    """A Status object as an API server sends it."""
+    return status(
+        code,
+        {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "status": "Failure",
+            "message": message,
+            "reason": reason,
+            "code": code,
+            "details": details,
+        },
+    )
+
+
+async def cut(request: web.Request) -> web.StreamResponse:
+    """Takes the request and hangs up."""
+    assert request.transport is not None
+    request.transport.abort()
+    return web.Response()
+
+
+def stream(*chunks: bytes, end: bool = True) -> Handler:
+    """A watch's body, chunk by chunk; without an end the connection is cut after the last."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        response.enable_chunked_encoding()
+        await response.prepare(request)
+        for chunk in chunks:
+            await response.write(chunk)
+        if not end:
+            return await cut(request)
+        await response.write_eof()
+        return response
+
+    return answer
+
+
+@dataclasses.dataclass(frozen=True)
+class Answers:
+    """What tests can make the server say."""
+
+    status: Callable[..., Handler] = status
+    refusal: Callable[..., Handler] = refusal
+    stream: Callable[..., Handler] = stream
+    cut: Handler = cut
+
+
+@pytest.fixture
+def say() -> Answers:
+    return Answers()
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ApiServer]:
+    async with ApiServer().running() as running:
+        yield running
+
+
+Connect = Callable[..., contextlib.AbstractAsyncContextManager[remote.RemoteClient]]
+
+
+@pytest.fixture
+def connect(server: ApiServer) -> Connect:
+    """A client of the server; its limits can be changed by name."""
+
+    def make(
+        identity: credentials.Credentials | None = None,
+        on_request: remote.OnRequest | None = None,
+        target: connection.Connection | None = None,
+        **limits: Any,
+    ) -> contextlib.AbstractAsyncContextManager[remote.RemoteClient]:
+        place = target or connection.Connection(server.url, identity or credentials.Identity())
+        quick = retries.Limits(**{"first_delay": 0.001, "longest_delay": 0.01, **limits})
+        return remote.RemoteClient(place, component="tests", limits=quick, on_request=on_request)
+
+    return make
+
+
+@pytest.fixture(autouse=True)
+def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The proxies of the machine that runs the tests are no concern of theirs."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "KUBECONFIG"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+@pytest.fixture
+def write(tmp_path: pathlib.Path) -> Callable[..., str]:
+    """Writes a file in the test's folder and returns its path."""
+
+    def write(name: str, content: str | bytes | dict[str, Any], mode: int = 0o600) -> str:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, dict):
+            content = json.dumps(content)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        path.chmod(mode)
+        return str(path)
+
+    return write
