@@ -80,7 +80,8 @@ async def test_a_plugin_gets_its_arguments_variables_and_the_cluster(
 ) -> None:
     monkeypatch.setenv("INHERITED", "kept")
     note = tmp_path / "note"
-    body = f"pathlib.Path({str(note)!r}).write_text(json.dumps([sys.argv[1:], dict(os.environ)]))\nprint({printed({'token': 't'})!r})"
+    tell = f"pathlib.Path({str(note)!r}).write_text(json.dumps([sys.argv[1:], dict(os.environ)]))"
+    body = f"{tell}\nprint({printed({'token': 't'})!r})"
     variables = [{"name": "OWN", "value": "1"}]
     await run(write, command=script(write, body), args=["a", "b c"], env=variables, provideClusterInfo=True)
     arguments, environment = json.loads(note.read_text())

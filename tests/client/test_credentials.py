@@ -1,0 +1,281 @@
+"""Credentials in use: TLS with real certificates, tokens that rotate, and servers that stop taking them."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import datetime as dt
+import ipaddress
+import logging
+import os
+import pathlib
+import ssl
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from aiohttp import web
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from traincrew import errors
+from traincrew.client import connection, credentials, kubeconfig
+from traincrew.model.resources import PODS
+
+if TYPE_CHECKING:
+    from tests.client.conftest import ApiServer, Connect
+
+Write = Callable[..., str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    certificate: bytes
+    key: bytes
+
+
+class Authority:
+    """A certificate authority in memory."""
+
+    def __init__(self) -> None:
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "authority")])
+        self._certificate = self._signed(self._name, self._key.public_key(), authority=True)
+        self.pem = self._certificate.public_bytes(serialization.Encoding.PEM)
+
+    def issue(self, name: str, password: bytes = b"") -> Pair:
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+        certificate = self._signed(subject, key.public_key())
+        encryption = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
+        pem = serialization.Encoding.PEM
+        return Pair(certificate.public_bytes(pem), key.private_bytes(pem, serialization.PrivateFormat.PKCS8, encryption))
+
+    def _signed(self, subject: x509.Name, public: ec.EllipticCurvePublicKey, authority: bool = False) -> x509.Certificate:
+        now = dt.datetime.now(dt.UTC)
+        names = [x509.DNSName("kube.example"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+        return (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(self._name)
+            .public_key(public)
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - dt.timedelta(hours=1))
+            .not_valid_after(now + dt.timedelta(hours=1))
+            .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
+            .add_extension(x509.SubjectAlternativeName([] if authority else names), critical=False)
+            .sign(self._key, hashes.SHA256())
+        )
+
+
+@pytest.fixture(scope="module")
+def authority() -> Authority:
+    return Authority()
+
+
+@pytest.fixture
+async def server(authority: Authority, tmp_path: pathlib.Path, server: ApiServer) -> AsyncIterator[ApiServer]:
+    """The server of the other tests, behind TLS; it asks for client certificates, as API servers do."""
+    pair = authority.issue("server")
+    (tmp_path / "server.pem").write_bytes(pair.certificate + pair.key)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cadata=authority.pem.decode())
+    context.verify_mode = ssl.CERT_OPTIONAL
+    context.load_cert_chain(tmp_path / "server.pem")
+    async with type(server)(context).running() as running:
+        running.always = whoami
+        yield running
+
+
+async def whoami(request: web.Request) -> web.StreamResponse:
+    assert request.transport is not None
+    peer = request.transport.get_extra_info("peercert") or {}
+    names = [value for part in peer.get("subject", ()) for key, value in part if key == "commonName"]
+    return web.json_response(names)
+
+
+def material(data: bytes) -> credentials.Material:
+    return credentials.Material("a test's", data=data)
+
+
+def identity(authority: Authority, pair: Pair | None = None) -> credentials.Identity:
+    return credentials.Identity(
+        authority=material(authority.pem),
+        certificate=material(pair.certificate) if pair else None,
+        key=material(pair.key) if pair else None,
+    )
+
+
+async def test_a_server_of_our_authority_is_trusted(server: ApiServer, connect: Connect, authority: Authority) -> None:
+    async with connect(target=connection.Connection(server.url, identity(authority))) as client:
+        assert await client.get(PODS, "ns", "p") == b"[]"
+
+
+@pytest.mark.parametrize("known", [None, Authority()], ids=["the system's authorities", "another authority"])
+async def test_a_server_of_another_authority_is_not(server: ApiServer, connect: Connect, known: Authority | None) -> None:
+    who = identity(known) if known else credentials.Identity()
+    async with connect(target=connection.Connection(server.url, who), attempts=1) as client:
+        with pytest.raises(errors.Unreachable, match="its certificate is not trusted"):
+            await client.get(PODS, "ns", "p")
+    assert server.requests == []
+
+
+async def test_checking_can_be_switched_off(server: ApiServer, connect: Connect) -> None:
+    async with connect(target=connection.Connection(server.url, insecure=True)) as client:
+        assert await client.get(PODS, "ns", "p") == b"[]"
+
+
+@pytest.mark.parametrize(("name", "fits"), [("kube.example", True), ("other.example", False)])
+async def test_the_certificate_must_bear_the_name_asked_for(
+    server: ApiServer, connect: Connect, authority: Authority, name: str, fits: bool
+) -> None:
+    target = connection.Connection(server.url, identity(authority), tls_server_name=name)
+    async with connect(target=target, attempts=1) as client:
+        if fits:
+            await client.get(PODS, "ns", "p")
+        else:
+            with pytest.raises(errors.Unreachable, match="not trusted"):
+                await client.get(PODS, "ns", "p")
+
+
+async def test_a_client_certificate_proves_who_we_are(server: ApiServer, connect: Connect, authority: Authority) -> None:
+    target = connection.Connection(server.url, identity(authority, authority.issue("jane")))
+    async with connect(target=target) as client:
+        assert await client.get(PODS, "ns", "p") == b'["jane"]'
+
+
+async def test_certificate_files_that_rotate_are_taken_up_when_the_old_ones_are_refused(
+    server: ApiServer, connect: Connect, authority: Authority, write: Write
+) -> None:
+    def rotate(name: str) -> str:
+        pair = authority.issue(name)
+        return write("client.pem", pair.certificate + pair.key)
+
+    path = rotate("old")
+    both = credentials.Material("a test's", path=path)
+    target = connection.Connection(server.url, credentials.Identity(material(authority.pem), both, both))
+    async with connect(target=target) as client:
+        assert await client.get(PODS, "ns", "p") == b'["old"]'
+        rotate("new")
+        server.answers(unauthorized)
+        assert await client.get(PODS, "ns", "p") == b'["new"]'
+
+
+@pytest.mark.parametrize("fault", ["not PEM", "another's key", "encrypted"])
+async def test_a_useless_client_certificate_is_told_before_the_first_request(
+    connect: Connect, authority: Authority, fault: str
+) -> None:
+    good, other = authority.issue("jane"), authority.issue("jane", password=b"hush")
+    bad = {
+        "not PEM": Pair(b"hush", b"hush"),
+        "another's key": Pair(good.certificate, authority.issue("joe").key),
+        "encrypted": Pair(other.certificate, other.key),
+    }[fault]
+    target = connection.Connection("https://kube", identity(authority, bad), where="context 'c' of F")
+    with pytest.raises(errors.KubeconfigError, match="context 'c' of F: its client certificate and key cannot"):
+        async with connect(target=target):
+            pass
+
+
+async def test_a_useless_authority_is_told_before_the_first_request(connect: Connect) -> None:
+    who = credentials.Identity(authority=material(b"nonsense"))
+    with pytest.raises(errors.KubeconfigError, match="its certificate authority is no PEM certificate"):
+        async with connect(target=connection.Connection("https://kube", who)):
+            pass
+
+
+async def unauthorized(request: web.Request) -> web.StreamResponse:
+    return web.json_response({}, status=401)
+
+
+def only(token: str) -> Callable[[web.Request], Any]:
+    """Takes nobody but the bearer of a token."""
+
+    async def check(request: web.Request) -> web.StreamResponse:
+        taken = request.headers.get("Authorization") == f"Bearer {token}"
+        return web.json_response({"kind": "Status"}, status=200 if taken else 401)
+
+    return check
+
+
+async def test_a_pods_rotated_token_is_read_again_when_the_old_one_is_refused(
+    server: ApiServer, connect: Connect, authority: Authority, write: Write, tmp_path: pathlib.Path
+) -> None:
+    write("account/token", "first")
+    write("account/ca.crt", authority.pem)
+    env = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(server.port)}
+    server.always = only("first")
+    async with connect(target=kubeconfig.in_cluster(str(tmp_path / "account"), env)) as client:
+        await client.get(PODS, "ns", "p")
+        write("account/token", "second")
+        server.always = only("second")
+        await client.get(PODS, "ns", "p")
+        async for change in client.watch(PODS, None, resource_version="1"):
+            assert change.type == "BOOKMARK"
+    assert len(server.requests) == 4
+
+
+async def test_a_rotated_token_is_read_again_in_time_without_a_refusal(
+    server: ApiServer, connect: Connect, authority: Authority, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(credentials, "FILE_LIFE", 0.0)
+    token = credentials.Material("a test's", path=write("token", "first"))
+    who = credentials.Identity(authority=material(authority.pem), token=token)
+    async with connect(target=connection.Connection(server.url, who)) as client:
+        await client.get(PODS, "ns", "p")
+        write("token", "second")
+        await client.get(PODS, "ns", "p")
+    assert [each.headers["Authorization"] for each in server.requests] == ["Bearer first", "Bearer second"]
+
+
+async def test_a_token_that_is_refused_and_does_not_change_is_unauthorized(
+    server: ApiServer, connect: Connect, authority: Authority
+) -> None:
+    server.always = unauthorized
+    who = credentials.Identity(authority=material(authority.pem), token=material(b"stale"))
+    async with connect(target=connection.Connection(server.url, who)) as client:
+        with pytest.raises(errors.Unauthorized):
+            await client.get(PODS, "ns", "p")
+    assert len(server.requests) == 1
+
+
+class Counting:
+    """Credentials that change each time they are read."""
+
+    def __init__(self, authority: bytes) -> None:
+        self.reads = 0
+        self._authority = authority
+
+    async def read(self) -> credentials.Access:
+        self.reads += 1
+        await asyncio.sleep(0)
+        return credentials.Access(f"Bearer {self.reads}", self._authority)
+
+
+async def test_many_refusals_at_once_read_the_credentials_once(server: ApiServer, connect: Connect, authority: Authority) -> None:
+    who = Counting(authority.pem)
+    server.always = only("2")
+    async with connect(target=connection.Connection(server.url, who)) as client, asyncio.TaskGroup() as group:
+        for number in range(20):
+            group.create_task(client.get(PODS, "ns", f"p-{number}"))
+    assert who.reads == 2
+
+
+async def test_a_token_file_that_vanishes_is_told_and_the_old_token_used_on(
+    server: ApiServer,
+    connect: Connect,
+    write: Write,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(credentials, "FILE_LIFE", 0.0)
+    path = write("token", "hush")
+    who = credentials.Identity(token=credentials.Material("a test's", path=path))
+    server.always = only("hush")
+    async with connect(target=connection.Connection(server.url, who, insecure=True)) as client:
+        os.unlink(path)
+        with caplog.at_level(logging.WARNING):
+            await client.get(PODS, "ns", "p")
+            await client.get(PODS, "ns", "p")
+    assert [record.message for record in caplog.records] == ["credentials could not be read again"]
+    assert "hush" not in caplog.text
