@@ -1,0 +1,66 @@
+"""The composition root: the only module that puts concrete parts together."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pathlib
+import signal
+
+from traincrew import errors, settings
+from traincrew.client import connection, kubeconfig, retries
+from traincrew.client.remote import RemoteClient
+from traincrew.kinds import KINDS
+from traincrew.kinds.kind import JobKind
+from traincrew.operator.metrics import Metrics
+from traincrew.operator.run import Operator
+
+OWN_NAMESPACE = pathlib.Path(kubeconfig.SERVICE_ACCOUNT, "namespace")
+
+
+def connect(path: str | None, context: str | None = None) -> connection.Connection:
+    """By the file that was named, else $KUBECONFIG, else as the pod we run in, else by the user's own kubeconfig."""
+    if path or context or os.environ.get("KUBECONFIG"):
+        return kubeconfig.load(path, context)
+    if os.environ.get("KUBERNETES_SERVICE_HOST"):
+        return kubeconfig.in_cluster()
+    return kubeconfig.load(None)
+
+
+def chosen_kinds(names: tuple[str, ...]) -> tuple[JobKind, ...]:
+    """The kinds of those names, in any case of letters; all if none is named."""
+    known = {kind.singular: kind for kind in KINDS}
+    unknown = [name for name in names if name.lower() not in known]
+    if unknown:
+        raise errors.SettingsError(f"unknown kind {unknown[0]!r}: choose among {', '.join(kind.kind for kind in KINDS)}")
+    wanted = {name.lower() for name in names}
+    return tuple(kind for kind in KINDS if not wanted or kind.singular in wanted)
+
+
+def own_namespace() -> str:
+    """Where the operator itself lives; outside of a pod that is `kubeflow`, as with the Go operator."""
+    return OWN_NAMESPACE.read_text().strip() if OWN_NAMESPACE.exists() else "kubeflow"
+
+
+def run_operator(options: settings.Operator, target: connection.Connection) -> None:
+    """Until SIGTERM or SIGINT. Returns when everything in hand is finished."""
+    kinds = chosen_kinds(options.kinds)
+    try:
+        import uvloop
+
+        runner = asyncio.Runner(loop_factory=uvloop.new_event_loop)
+    except ImportError:
+        runner = asyncio.Runner()
+    with runner:
+        runner.run(_operate(options, target, kinds))
+
+
+async def _operate(options: settings.Operator, target: connection.Connection, kinds: tuple[JobKind, ...]) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(each, stop.set)
+    metrics = Metrics()
+    limits = retries.Limits(in_flight=options.in_flight)
+    async with RemoteClient(target, component="operator", limits=limits, on_request=metrics.request) as client:
+        await Operator(client, kinds, options, metrics).run(stop)

@@ -1,0 +1,72 @@
+"""Command lines written for the Go operators: their spelling, and their flags that mean nothing here."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import click
+
+logger = logging.getLogger(__name__)
+
+UNNEEDED = {
+    "webhook-server-port": "there is no webhook",
+    "webhook-service-name": "there is no webhook",
+    "webhook-secret-name": "there is no webhook",
+    "qps": "there is no self-imposed limit; the API server's 429 is respected",
+    "burst": "there is no self-imposed limit",
+    "kube-api-qps": "there is no self-imposed limit",
+    "kube-api-burst": "there is no self-imposed limit",
+    "controller-queue-rate-limit": "there is no self-imposed limit",
+    "controller-queue-burst": "there is no self-imposed limit",
+    "resyc-period": "watches do not need it",
+    "resync-period": "watches do not need it",
+    "zap-devel": "see --log-level",
+    "zap-encoder": "see --log-format",
+    "zap-log-level": "see --log-level",
+    "zap-stacktrace-level": "see --log-level",
+    "zap-time-encoding": "times are RFC 3339",
+    "json-log-format": "see --log-format",
+    "enable-gang-scheduling": "see --gang-scheduler-name",
+    "master": "see --kubeconfig",
+    "monitoring-port": "see --metrics-bind-address",
+}
+
+RENAMED = {
+    "kubeConfig": "kubeconfig",
+    "threadiness": "controller-threads",
+    "gang-scheduling": "gang-scheduler-name",
+    "lock-namespace": "leader-election-namespace",
+    "init-container-image": "pytorch-init-container-image",
+}
+
+
+class GoFlags(click.Command):
+    """Go's flag package takes `-flag`, `--flag=true` and `--flag=false`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [_respelt(arg) for arg in args])
+
+
+def _respelt(arg: str) -> str:
+    if not arg.startswith("-") or len(arg.lstrip("-")) < 2:
+        return arg
+    name, sign, value = arg.lstrip("-").partition("=")
+    name = RENAMED.get(name, name)
+    if name == "leader-elect" and sign:
+        return "--leader-elect" if value.lower() in ("true", "1", "t") else "--no-leader-elect"
+    return f"--{name}{sign}{value}"
+
+
+def unneeded(command: Any) -> Any:
+    for flag in UNNEEDED:
+        command = click.option(f"--{flag}", hidden=True, expose_value=False, callback=_named, is_flag=False, flag_value="")(
+            command
+        )
+    return command
+
+
+def _named(ctx: click.Context, parameter: click.Parameter, value: object) -> None:
+    if value is not None:
+        flag = parameter.opts[0]
+        click.echo(f"{flag} is not needed: {UNNEEDED[flag.lstrip('-')]}", err=True)

@@ -1,0 +1,55 @@
+"""The `traincrew` command: one file a verb."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from traincrew import __version__, errors
+
+VERBS = {
+    "operator": "run the operator on a Kubernetes cluster",
+    "validate": "check manifests before they are submitted",
+    "manifests": "print what a cluster needs: CRDs, rights, the installation",
+}
+
+
+class _Verbs(click.Group):
+    """Imports a verb only when it is used: `traincrew validate` need not wait for an HTTP library."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in VERBS:
+            return None
+        module = importlib.import_module(f"traincrew.cli.{name}")
+        command: click.Command = getattr(module, name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.command(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="traincrew")
+def traincrew() -> None:
+    """Distributed training jobs of the kubeflow.org API: TFJob, PyTorchJob, MPIJob, XGBoostJob, PaddleJob, JAXJob."""
+
+
+def main() -> None:
+    try:
+        traincrew()
+    except errors.UserError as error:
+        click.echo(f"traincrew: {error}", err=True)
+        sys.exit(2)
+    except errors.TraincrewError as error:
+        click.echo(f"traincrew: {error}", err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

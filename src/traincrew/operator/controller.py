@@ -1,0 +1,120 @@
+"""The loop: take a job, observe, plan, carry out, until there is nothing left to do."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import logging
+from collections import Counter
+from typing import Any
+
+from traincrew import errors
+from traincrew.kinds.kind import JobKind
+from traincrew.model import jobs
+from traincrew.operator.execute import Executor, Outcome
+from traincrew.operator.keys import Key
+from traincrew.operator.metrics import Metrics
+from traincrew.operator.observe import World
+from traincrew.operator.telling import Teller
+from traincrew.operator.workqueue import WorkQueue
+from traincrew.planner import plan as decide
+from traincrew.planner.actions import Create, Event, Plan
+
+logger = logging.getLogger(__name__)
+
+ROUNDS = 8
+"""Plans carried out in a row for one job; more would mean that two parties undo each other's work."""
+
+
+class Controller:
+    def __init__(self, world: World, executor: Executor, queue: WorkQueue, teller: Teller, metrics: Metrics) -> None:
+        self._world = world
+        self._executor = executor
+        self._queue = queue
+        self._teller = teller
+        self._metrics = metrics
+
+    async def work(self) -> None:
+        """Runs until the queue is closed; what is in hand is finished first."""
+        while (key := await self._queue.take()) is not None:
+            started = asyncio.get_running_loop().time()
+            try:
+                await self._attend(key)
+            except Exception:
+                delay = self._queue.failed(key)
+                logger.exception("work failed", extra={"job": str(key), "retry_in": round(delay, 3)})
+            finally:
+                self._queue.done(key)
+                self._metrics.queue_depth.set(len(self._queue))
+                framework = self._world.kinds[key.plural].framework
+                self._metrics.reconciled(framework, asyncio.get_running_loop().time() - started)
+
+    async def _attend(self, key: Key) -> None:
+        for _ in range(ROUNDS):
+            job = self._world.job(key)
+            if job is None:
+                self._queue.forget(key)
+                return
+            kind = self._world.kinds[key.plural].following(job)
+            outcome = await self._round(key, kind, job)
+            if outcome is None:
+                self._queue.succeeded(key)
+                return
+            if outcome.failed is not None:
+                self._failed(key, kind, job, outcome.failed)
+                return
+            if not outcome.changed:
+                self._queue.succeeded(key)
+                return
+        self._queue.failed(key)
+
+    async def _round(self, key: Key, kind: JobKind, job: jobs.Stored[Any]) -> Outcome | None:
+        """One plan, carried out; None if there was nothing to do."""
+        notes = self._world.notebook(job.metadata.uid)
+        now = dt.datetime.now(dt.UTC)
+        plan = decide(self._world.kinds[key.plural], job, self._world.observe(job), now)
+        wanted = {(a.resource, a.name) for stage in plan.stages for a in stage if isinstance(a, Create)}
+        if notes.keep_only(wanted):
+            plan = decide(self._world.kinds[key.plural], job, self._world.observe(job), now)
+        if plan.look_again is not None:
+            self._queue.add_after(key, (plan.look_again - now).total_seconds())
+        if plan.status is not None and notes.rejected_status == job.metadata.resource_version:
+            return None
+        if plan.empty:
+            notes.vanished.clear()
+            return None
+        self._log(kind, job, plan)
+        outcome = await self._executor.carry_out(kind, job, plan)
+        if outcome.retry_in is not None:
+            self._queue.add_after(key, outcome.retry_in)
+        return outcome
+
+    def _failed(self, key: Key, kind: JobKind, job: jobs.Stored[Any], error: errors.ApiError) -> None:
+        fields = {"kind": kind.kind, "job": f"{key.namespace}/{key.name}", "error": error.message}
+        if isinstance(error, errors.Rejected):
+            # The API server will refuse the same status again; the user must know, and only a change can help.
+            self._world.notebook(job.metadata.uid).rejected_status = job.metadata.resource_version
+            self._teller.tell(kind, job, Event("Warning", "StatusRejected", error.message))
+            logger.error("status refused", extra=fields)
+            return
+        delay = self._queue.failed(key)
+        level = logging.DEBUG if isinstance(error, errors.Conflict | errors.NotFound) else logging.WARNING
+        logger.log(level, "try again", extra={**fields, "retry_in": round(delay, 3)})
+
+    def _log(self, kind: JobKind, job: jobs.Stored[Any], plan: Plan) -> None:
+        """A line a decision: what is done, and for what reason as far as the status tells one."""
+        if not logger.isEnabledFor(logging.INFO):
+            return
+        doing = Counter(
+            f"{type(action).__name__.lower()} {(getattr(action, 'resource', None) and action.resource.kind) or 'pod'}"  # type: ignore[union-attr]
+            for stage in plan.stages
+            for action in stage
+        )
+        said = plan.status.conditions[-1].reason if plan.status is not None and plan.status.conditions else ""
+        fields = {
+            "kind": kind.kind,
+            "job": f"{job.metadata.namespace}/{job.metadata.name}",
+            "actions": ", ".join(f"{name} x{count}" if count > 1 else name for name, count in doing.items()) or "status",
+            "reason": (plan.status.why.reason if plan.status is not None and plan.status.why else "") or said,
+        }
+        logger.info("decided", extra=fields)

@@ -1,0 +1,70 @@
+"""What Prometheus reads: the Go operators' counters, and the operator's own health."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+_LABELS = ("job_namespace", "framework")
+_JOB_COUNTERS = ("created", "deleted", "successful", "failed", "restarted")
+
+
+class Metrics:
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._jobs = {
+            name: Counter(f"training_operator_jobs_{name}", f"Number of jobs {name}", _LABELS, registry=self.registry)
+            for name in _JOB_COUNTERS
+        }
+        self._objects_made = Counter(
+            "traincrew_objects_created", "Objects created for jobs", ("resource",), registry=self.registry
+        )
+        self._objects_removed = Counter(
+            "traincrew_objects_deleted", "Objects deleted for jobs", ("resource",), registry=self.registry
+        )
+        self._requests = Counter(
+            "traincrew_api_requests", "Requests to the API server", ("verb", "resource", "code"), registry=self.registry
+        )
+        self._request_seconds = Histogram(
+            "traincrew_api_request_seconds", "Duration of requests to the API server", ("verb",), registry=self.registry
+        )
+        self._reconcile_seconds = Histogram(
+            "traincrew_reconcile_seconds", "Duration of work on one job", ("framework",), registry=self.registry
+        )
+        self.queue_depth = Gauge("traincrew_queue_depth", "Jobs waiting to be looked at", registry=self.registry)
+        self.leading = Gauge("traincrew_is_leader", "1 while this process acts", registry=self.registry)
+        legacy = {
+            "created_pods": "pods", "deleted_pods": "pods", "created_pod_groups": "podgroups",
+            "deleted_pod_groups": "podgroups", "succeeded_service_creation": "services",
+        }  # fmt: skip
+        self._legacy = {
+            name: (Counter(name, f"As the Go operator names it: {plural}", registry=self.registry), plural)
+            for name, plural in legacy.items()
+        }
+
+    def milestone(self, name: str, namespace: str, framework: str) -> None:
+        self._jobs[name].labels(namespace, framework).inc()
+
+    def created(self, plural: str) -> None:
+        self._objects_made.labels(plural).inc()
+        for name in ("created_pods", "created_pod_groups", "succeeded_service_creation"):
+            counter, of = self._legacy[name]
+            if of == plural:
+                counter.inc()
+
+    def deleted(self, plural: str) -> None:
+        self._objects_removed.labels(plural).inc()
+        for name in ("deleted_pods", "deleted_pod_groups"):
+            counter, of = self._legacy[name]
+            if of == plural:
+                counter.inc()
+
+    def request(self, verb: str, plural: str, code: int, seconds: float) -> None:
+        self._requests.labels(verb, plural, str(code)).inc()
+        if verb != "watch":
+            self._request_seconds.labels(verb).observe(seconds)
+
+    def reconciled(self, framework: str, seconds: float) -> None:
+        self._reconcile_seconds.labels(framework).observe(seconds)
+
+    def text(self) -> bytes:
+        return generate_latest(self.registry)

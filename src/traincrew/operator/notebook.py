@@ -1,0 +1,49 @@
+"""What the operator remembers of one job beside what the API server holds. All of it may be lost at any moment."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from traincrew.model import objects
+from traincrew.model.observed import PodEvent, Refusal
+from traincrew.model.resources import Resource
+
+Name = tuple[Resource, str]
+
+
+@dataclasses.dataclass
+class Notebook:
+    vanished: dict[str, objects.Pod] = dataclasses.field(default_factory=dict)
+    released: set[str] = dataclasses.field(default_factory=set)
+    known: set[tuple[str, str]] = dataclasses.field(default_factory=set)
+    refusals: dict[Name, Refusal] = dataclasses.field(default_factory=dict)
+    retry_at: dict[Name, float] = dataclasses.field(default_factory=dict)
+    """When a create that was refused, or must wait for an earlier object to go, may be tried again (loop time)."""
+    tries: dict[Name, int] = dataclasses.field(default_factory=dict)
+    pod_events: dict[str, tuple[PodEvent, ...]] = dataclasses.field(default_factory=dict)
+    rejected_status: str = ""
+    """The version of the job whose new status the API server refused; it is not tried again before the job changes."""
+
+    def may_try(self, name: Name, now: float) -> bool:
+        return self.retry_at.get(name, 0.0) <= now
+
+    def accepted(self, name: Name) -> None:
+        for notes in (self.refusals, self.retry_at, self.tries):
+            notes.pop(name, None)
+
+    def refused(self, name: Name, refusal: Refusal, now: float) -> None:
+        tries = self.tries.get(name, 0)
+        self.tries[name] = tries + 1
+        self.refusals[name] = refusal
+        self.retry_at[name] = now + min(2.0**tries, 60.0)
+
+    def wait_for(self, name: Name, now: float) -> None:
+        """An object of that name is on its way out: look again soon, without complaint."""
+        self.retry_at[name] = now + 0.5
+
+    def keep_only(self, wanted: set[Name]) -> bool:
+        """Drops complaints about what is no longer wanted; True if there were any."""
+        stale = [name for name in self.retry_at if name not in wanted]
+        for name in stale:
+            self.accepted(name)
+        return bool(stale)

@@ -1,0 +1,185 @@
+"""The operator's eyes: one watch a resource, and the world around a job put together from them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from traincrew import settings
+from traincrew.client import port
+from traincrew.client.informer import Informer, Scope
+from traincrew.client.store import Store
+from traincrew.kinds import kind as kinds
+from traincrew.kinds.kind import JobKind
+from traincrew.model import jobs, meta, naming, objects, resources
+from traincrew.model.observed import Observed
+from traincrew.model.resources import Resource
+from traincrew.operator.keys import Key
+from traincrew.operator.notebook import Notebook
+
+_TYPES: dict[Resource, type[Any]] = {
+    resources.PODS: objects.Pod,
+    resources.SERVICES: objects.Plain,
+    resources.CONFIG_MAPS: objects.ConfigMap,
+    resources.SERVICE_ACCOUNTS: objects.Plain,
+    resources.ROLES: objects.Role,
+    resources.ROLE_BINDINGS: objects.Plain,
+    resources.BATCH_JOBS: objects.BatchJob,
+    resources.AUTOSCALERS: objects.Autoscaler,
+    resources.VOLCANO_POD_GROUPS: objects.PodGroup,
+    resources.PLUGINS_POD_GROUPS: objects.PodGroup,
+}
+_UNWATCHED = (resources.SECRETS,)
+_NO_TEMPLATE = msgspec.Raw(b"{}")
+
+
+def watched(kinds: tuple[JobKind, ...], planning: settings.Planning) -> tuple[Resource, ...]:
+    """Every resource that some enabled kind makes objects of."""
+    found = [resources.PODS]
+    for kind in kinds:
+        for each in (kind, *kind.variants.values()):
+            found += [*each.makes, *([resources.SERVICES] if each.services else [])]
+    if planning.gang_scheduler:
+        volcano = planning.gang_scheduler.lower() == "volcano"
+        found.append(resources.VOLCANO_POD_GROUPS if volcano else resources.PLUGINS_POD_GROUPS)
+    return tuple(resource for resource in dict.fromkeys(found) if resource not in _UNWATCHED)
+
+
+class World:
+    """Local copies of jobs and of everything that belongs to them."""
+
+    def __init__(
+        self, reader: port.Reader, kinds: tuple[JobKind, ...], options: settings.Operator, on_job: Callable[[Key], None]
+    ) -> None:
+        self.kinds = {kind.plural: kind for kind in kinds}
+        self._plurals = {kind.kind: kind.plural for kind in kinds}
+        self._planning = options.planning
+        self._on_job = on_job
+        self._notebooks: dict[str, Notebook] = {}
+        namespace = options.namespace or None
+        self.jobs: dict[str, Store[Any]] = {
+            kind.plural: Store(_job_decoder(kind), self._job_changed(kind.plural)) for kind in kinds
+        }
+        self.objects: dict[Resource, Store[Any]] = {
+            resource: Store(_decoder(_TYPES[resource]), self._object_changed(resource))
+            for resource in watched(kinds, options.planning)
+        }
+        self.informers: list[Informer[Any]] = [
+            *(Informer(reader, Scope(kind.resource, namespace), self.jobs[kind.plural]) for kind in kinds),
+            *(Informer(reader, Scope(each, namespace, naming.OURS), store) for each, store in self.objects.items()),
+        ]
+
+    def notebook(self, uid: str) -> Notebook:
+        return self._notebooks.setdefault(uid, Notebook())
+
+    def job(self, key: Key) -> jobs.Stored[Any] | None:
+        found: jobs.Stored[Any] | None = self.jobs[key.plural].get(key.namespace, key.name)
+        return found
+
+    def keys(self) -> list[Key]:
+        return [Key(plural, job.metadata.namespace, job.metadata.name) for plural, store in self.jobs.items() for job in store]
+
+    async def synced(self) -> None:
+        await asyncio.gather(*(informer.synced.wait() for informer in self.informers))
+
+    @property
+    def ready(self) -> bool:
+        return all(informer.synced.is_set() for informer in self.informers)
+
+    def observe(self, job: jobs.Stored[Any]) -> Observed:
+        uid = job.metadata.uid
+        notes = self._notebooks.get(uid) or Notebook()
+        launchers = self._owned(resources.BATCH_JOBS, uid)
+        pods = self._owned(resources.PODS, uid)
+        for launcher in launchers:
+            pods += self._owned(resources.PODS, launcher.metadata.uid)
+        groups = (resources.VOLCANO_POD_GROUPS, resources.PLUGINS_POD_GROUPS)
+        return Observed(
+            pods=pods,
+            services=self._owned(resources.SERVICES, uid),
+            config_maps=self._owned(resources.CONFIG_MAPS, uid),
+            roles=self._owned(resources.ROLES, uid),
+            role_bindings=self._owned(resources.ROLE_BINDINGS, uid),
+            service_accounts=self._owned(resources.SERVICE_ACCOUNTS, uid),
+            batch_jobs=launchers,
+            autoscalers=self._owned(resources.AUTOSCALERS, uid),
+            pod_groups=tuple(group for resource in groups for group in self._owned(resource, uid)),
+            vanished=tuple(notes.vanished.values()),
+            released=frozenset(notes.released),
+            known=frozenset(notes.known),
+            refusals=tuple(notes.refusals.values()),
+            pod_events=dict(notes.pod_events),
+            planning=self._planning,
+        )
+
+    def _owned(self, resource: Resource, uid: str) -> tuple[Any, ...]:
+        store = self.objects.get(resource)
+        return store.owned_by(uid) if store is not None else ()
+
+    def _job_changed(self, plural: str) -> Callable[[Any, Any], None]:
+        def changed(old: jobs.Stored[Any] | None, new: jobs.Stored[Any] | None) -> None:
+            job = new or old
+            assert job is not None
+            if new is None:
+                self._notebooks.pop(job.metadata.uid, None)
+            self._on_job(Key(plural, job.metadata.namespace, job.metadata.name))
+
+        return changed
+
+    def _object_changed(self, resource: Resource) -> Callable[[Any, Any], None]:
+        def changed(old: meta.Named | None, new: meta.Named | None) -> None:
+            entry = new or old
+            assert entry is not None
+            owner = self._owner(entry)
+            if owner is None:
+                return
+            if resource == resources.PODS and new is None:
+                self._pod_gone(entry)
+            self._on_job(owner)
+
+        return changed
+
+    def _owner(self, entry: meta.Named) -> Key | None:
+        """The job an object belongs to, by name: an object of an earlier job of that name concerns its successor too."""
+        ref = entry.metadata.controller
+        if ref is not None and ref.kind == "Job":
+            launcher = self.objects.get(resources.BATCH_JOBS)
+            parent = launcher.get(entry.metadata.namespace, ref.name) if launcher is not None else None
+            ref = parent.metadata.controller if parent is not None else None
+        if ref is None or ref.kind not in self._plurals:
+            return None
+        return Key(self._plurals[ref.kind], entry.metadata.namespace, ref.name)
+
+    def _pod_gone(self, pod: Any) -> None:
+        ref = pod.metadata.controller
+        notes = self._notebooks.get(ref.uid) if ref is not None else None
+        if notes is None:
+            return
+        notes.pod_events.pop(pod.metadata.uid, None)
+        if pod.metadata.uid in notes.released:
+            notes.released.discard(pod.metadata.uid)
+        elif pod.status.phase != "Succeeded":
+            notes.vanished[pod.metadata.uid] = pod
+
+
+def _decoder(type: type[Any]) -> Callable[[bytes], Any]:
+    return msgspec.json.Decoder(type).decode
+
+
+def _job_decoder(kind: JobKind) -> Callable[[bytes], jobs.Stored[Any]]:
+    """A finished job's templates are never used again: thousands of such jobs may be around."""
+
+    def decode(raw: bytes) -> jobs.Stored[Any]:
+        stored = kinds.decode(kind, raw)
+        if not stored.status.finished:
+            return stored
+        specs = {
+            key: msgspec.structs.replace(spec, template=_NO_TEMPLATE) if spec is not None else None
+            for key, spec in (stored.spec.replica_specs or {}).items()
+        }
+        return msgspec.structs.replace(stored, spec=msgspec.structs.replace(stored.spec, replica_specs=specs))
+
+    return decode
