@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 import logging
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from traincrew import errors
-from traincrew.client import port, retries, store
+from traincrew.client import listing, port, retries, store
 from traincrew.model import meta
 from traincrew.model.resources import Resource
 
@@ -103,10 +103,8 @@ class Informer(Generic[T]):
         return None
 
     async def _list(self) -> str:
-        before = {held.metadata.uid for held in self.store}
-        seen: set[str] = set()
-        version = ""
-        scope = self.scope
+        scope, version = self.scope, ""
+        taking = listing.Listing(self.store, scope.namespace)
         async with contextlib.aclosing(self._reader.pages(scope.resource, scope.namespace, labels=scope.labels)) as pages:
             async for page in pages:
                 if not version:
@@ -114,22 +112,11 @@ class Informer(Generic[T]):
                     self._check_time(version)
                 self._heard()
                 for taken, item in enumerate(page.items, 1):
-                    seen.add(self._take(item))
+                    self._take(item, taking)
                     if taken % STRETCH == 0:
                         await asyncio.sleep(0)
-        for held in self._vanished(seen, before, version):
-            self.store.saw_deleted((held.metadata.namespace, held.metadata.name), held.metadata.uid, version)
+        taking.end(version)
         return version
-
-    def _vanished(self, seen: set[str], before: set[str], version: str) -> Iterator[T]:
-        """What the list left out, but for what we ourselves wrote after it was made."""
-        counts = meta.version_number(version) > 0
-        for held in list(self.store):
-            uid = held.metadata.uid
-            if uid in seen or self.scope.namespace not in (None, held.metadata.namespace):
-                continue
-            if (counts and not self.store.newer_than(held, version)) or (not counts and uid in before):
-                yield held
 
     async def _watch(self) -> None:
         scope = self.scope
@@ -148,23 +135,21 @@ class Informer(Generic[T]):
                 self.store.saw_deleted(key, identity.uid, identity.resource_version)
             self._advance(identity.resource_version)
         else:
-            self._take(change.object, advance=True)
+            self._advance(self._take(change.object))
 
-    def _take(self, raw: bytes, *, advance: bool = False) -> str:
-        """Takes an object in and returns its uid; one that cannot be decoded stays as it was known."""
+    def _take(self, raw: bytes, taking: listing.Listing[T] | None = None) -> str:
+        """Takes an object in and returns its version; one that cannot be decoded stays as it was known."""
         try:
-            taken = self.store.decode(raw)
+            shown = self.store.decode(raw)
         except Exception as error:
             identity = _bare.decode(raw).metadata
+            if taking is not None:
+                taking.passed_over(identity.uid)
             if self._on_undecodable is not None:
                 self._on_undecodable(raw, error)
-            uid, version = identity.uid, identity.resource_version
-        else:
-            self.store.saw(taken)
-            uid, version = taken.metadata.uid, taken.metadata.resource_version
-        if advance:
-            self._advance(version)
-        return uid
+            return identity.resource_version
+        (self.store if taking is None else taking).saw(shown)
+        return shown.metadata.resource_version
 
     def _advance(self, version: str) -> None:
         if version:
