@@ -134,7 +134,7 @@ def _replicas(kind: JobKind, template: Schema) -> Schema:
             "template": template,
         },
     }
-    replicas = {
+    replicas: Schema = {
         "type": "object",
         "description": f"The job's pods by replica type: {names}.",
         "additionalProperties": entry,

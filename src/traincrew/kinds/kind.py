@@ -147,6 +147,8 @@ class JobKind:
     """Resources of the extras: what must be watched, and what the operator needs rights for."""
     validate: Callable[[jobs.Job], list[Fault]] = lambda job: []
     """The kind's own checks, on top of those in `rules`."""
+    advise: Callable[[jobs.Job], list[Fault]] = lambda job: []
+    """What is allowed but hardly meant: told by `traincrew validate`, never held against the job."""
     succeeded: Callable[[jobs.Job, Pods], bool] | None = None
     """Where the rule is another than: every pod of the leading role has succeeded."""
     running: Callable[[jobs.Job, Pods, Observed], bool] | None = None
@@ -165,6 +167,7 @@ class JobKind:
     """The API server lets unknown replica types pass; the job then says so."""
     server_rules: bool = True
     """The API server checks names, containers and replica types; False: the operator tells faults by event only."""
+    restart_policies: tuple[str, ...] = ("Always", "OnFailure", "Never", "ExitCode")
     strict_cases: bool = False
     """Replica types must be written in their canonical case."""
     options: tuple[Option, ...] = ()

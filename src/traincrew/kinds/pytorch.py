@@ -204,6 +204,26 @@ def validate(job: jobs.Job) -> list[Fault]:
     return found
 
 
+def advise(job: jobs.Job) -> list[Fault]:
+    elastic = job.spec.elastic_policy
+    if elastic is None:
+        return []
+    found = []
+    if elastic.n_proc_per_node is not None:
+        found.append(_advice("spec.elasticPolicy.nProcPerNode", "is deprecated, use spec.nprocPerNode instead"))
+    low, high = bounds(job, elastic)
+    if low > high:
+        found.append(_advice("spec.elasticPolicy.minReplicas", f"is {low}, more than maxReplicas, which is {high}"))
+    elif "Worker" in job.roles and not low <= job.count("Worker") <= high:
+        message = f"is {job.count('Worker')}, not between minReplicas {low} and maxReplicas {high}"
+        found.append(_advice(f"{rules.replica_path(KIND, 'Worker')}.replicas", message))
+    return found
+
+
+def _advice(path: str, message: str) -> Fault:
+    return Fault(path=path, message=message, server=False)
+
+
 INT32 = {"type": "integer", "format": "int32"}
 STRING = {"type": "string"}
 
@@ -223,6 +243,7 @@ KIND = JobKind(
     makes=(resources.AUTOSCALERS,),
     succeeded=succeeded,
     validate=validate,
+    advise=advise,
     phrases=lambda job: PLAIN if "Master" in job.roles else QUALIFIED,
     selector_in_status=True,
     ttl_event="SuccessfulDeletePod",

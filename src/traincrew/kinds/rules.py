@@ -73,7 +73,7 @@ def _quoted(words: tuple[str, ...] | Iterator[str]) -> str:
 def faults(kind: JobKind, job: jobs.Job) -> list[Fault]:
     """Everything wrong with a job."""
     found = _shared(kind, job) if kind.server_rules else []
-    return [*found, *kind.validate(job), *_repeated_roles(kind, job), *_long_names(job)]
+    return [*found, *kind.validate(job), *_restart_policies(kind, job), *_repeated_roles(kind, job), *_long_names(job)]
 
 
 def _shared(kind: JobKind, job: jobs.Job) -> list[Fault]:
@@ -142,6 +142,16 @@ def _managed_by(job: jobs.Job) -> Iterator[Fault]:
     if manager is not None and manager not in MANAGERS:
         message = f"unsupported value {manager!r}, must be one of {', '.join(MANAGERS)}"
         yield Fault(path="spec.runPolicy.managedBy", message=message, type="NotSupported")
+
+
+def _restart_policies(kind: JobKind, job: jobs.Job) -> Iterator[Fault]:
+    """A pod with any other policy would be refused for ever."""
+    for role in kind.roles:
+        for key, spec in entries(kind, job, role.name):
+            if spec.restart_policy and spec.restart_policy not in kind.restart_policies:
+                message = f"unsupported value {spec.restart_policy!r}, must be one of {', '.join(kind.restart_policies)}"
+                path = f"{replica_path(kind, key)}.restartPolicy"
+                yield Fault(path=path, message=message, type="NotSupported", server=False)
 
 
 def _repeated_roles(kind: JobKind, job: jobs.Job) -> Iterator[Fault]:

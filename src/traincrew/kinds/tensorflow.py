@@ -88,6 +88,14 @@ def validate(job: jobs.Job) -> list[Fault]:
     return []
 
 
+def advise(job: jobs.Job) -> list[Fault]:
+    policy = job.spec.success_policy
+    if policy in (None, "", "AllWorkers"):
+        return []
+    message = f"{policy!r} is taken for the default, which is the chief's or worker 0's success; the only other is AllWorkers"
+    return [Fault(path="spec.successPolicy", message=message, server=False)]
+
+
 PHRASES = Phrases(
     running="{kind} {namespace}/{name} is running.",
     succeeded="{kind} {namespace}/{name} successfully completed.",
@@ -110,6 +118,7 @@ KIND = JobKind(
     tolerates=lambda job, role: bool(job.spec.enable_dynamic_worker) and role == "Worker",
     phrases=lambda job: PHRASES,
     validate=validate,
+    advise=advise,
     open_roles=True,
     schema={"successPolicy": {"type": "string"}, "enableDynamicWorker": {"type": "boolean"}},
     rules=(

@@ -6,7 +6,7 @@ from typing import Any
 
 from traincrew.kinds import pods
 from traincrew.kinds.kind import Desired, Ending, Fault, JobKind, Manifest, Pods, Replica, Role
-from traincrew.kinds.mpi import files, ssh_pods
+from traincrew.kinds.mpi import advice, files, ssh_pods
 from traincrew.kinds.mpi.spec import Spec, find_config, launcher_name, worker_names
 from traincrew.kinds.phrases import Phrases
 from traincrew.kinds.rules import DNS_LABEL
@@ -139,9 +139,6 @@ def _check_role(path: str, key: str, spec: jobs.ReplicaSpec | None) -> list[Faul
         found.append(_fault(f"{path}.replicas", f"must be 1, got {spec.replicas}"))
     elif key == "Worker" and (spec.replicas or 0) < 1:
         found.append(_fault(f"{path}.replicas", f"must be greater than or equal to 1, got {spec.replicas}"))
-    if spec.restart_policy not in (None, "", "Never", "OnFailure"):
-        message = f"unsupported value {spec.restart_policy!r}, must be Never or OnFailure"
-        found.append(_fault(f"{path}.restartPolicy", message))
     if not jobs.RoleSpec("", 0, "", spec.template).containers:
         found.append(_fault(f"{path}.template.spec.containers", "must define at least one container"))
     return found
@@ -203,6 +200,7 @@ KIND = JobKind(
     extras=extras,
     makes=(resources.SERVICES, resources.CONFIG_MAPS, resources.SECRETS, resources.BATCH_JOBS),
     validate=validate,
+    advise=advice.advise,
     running=running,
     ending=ending,
     tolerates=lambda job, role: role == "Worker",
@@ -210,6 +208,7 @@ KIND = JobKind(
     announces=("Created", "Running"),
     invalid_reason="ValidationError",
     server_rules=False,
+    restart_policies=("Never", "OnFailure"),
     strict_cases=True,
     columns=("Age", "State"),
     scalable=True,

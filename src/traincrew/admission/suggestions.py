@@ -1,0 +1,25 @@
+"""What somebody may have meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from traincrew.admission.structural import Unknown
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The known word that is most like it; empty if none is near."""
+    by_lower = {name.lower(): name for name in known}
+    found = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.75)
+    return by_lower[found[0]] if found else ""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    meant = nearest(word, known)
+    return f"; did you mean {meant!r}?" if meant else ""
+
+
+def tell(field: Unknown) -> str:
+    name = str(field.path[-1])
+    return f"unknown field {name!r}{did_you_mean(name, field.known)}"
