@@ -1,0 +1,82 @@
+import os
+import pathlib
+import uuid
+from collections.abc import Generator, Iterator
+
+import kubernetes.client
+import kubernetes.config
+import pytest
+from tests.cluster import operators
+from tests.cluster.api import Api, eventually
+from tests.cluster.kubelet import Kubelet
+from tests.cluster.operators import OperatorProcess
+from tools.kube import cluster
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def kube(request: pytest.FixtureRequest) -> Iterator[cluster.Cluster]:
+    """The cluster of this test run: KUBECONFIG's if that is set, else an API server of our own."""
+    capture = request.config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():  # a first start builds the servers and tells how far it is
+        connected = cluster.connect()
+    with connected:
+        yield connected
+
+
+@pytest.fixture(scope="session")
+def core_api(kube: cluster.Cluster) -> kubernetes.client.CoreV1Api:
+    """The official Python client, so that what tests set up does not rest on our own client."""
+    connected = kubernetes.config.new_client_from_config(os.fspath(kube.kubeconfig))  # type: ignore[no-untyped-call]  # theirs
+    return kubernetes.client.CoreV1Api(connected)
+
+
+@pytest.fixture
+def namespace(core_api: kubernetes.client.CoreV1Api) -> Iterator[str]:
+    """The name of a fresh namespace. It is deleted afterwards; nobody waits for that."""
+    name = f"test-{uuid.uuid4().hex[:10]}"
+    metadata = kubernetes.client.V1ObjectMeta(name=name)
+    core_api.create_namespace(kubernetes.client.V1Namespace(metadata=metadata))
+    yield name
+    core_api.delete_namespace(name)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Generator[None, None, None]:
+    yield from _skipping_what_a_foreign_cluster_cannot_do()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, None, None]:
+    yield from _skipping_what_a_foreign_cluster_cannot_do()
+
+
+def _skipping_what_a_foreign_cluster_cannot_do() -> Generator[None, None, None]:
+    try:
+        yield
+    except cluster.NotOurs as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="session")
+def api(kube: cluster.Cluster) -> Api:
+    """A plain client as administrator, with the CRDs installed."""
+    client = Api(kube.kubeconfig)
+    for file in sorted((ROOT / "manifests" / "crds").glob("*.yaml")):
+        result = kube.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(file))
+        assert result.returncode == 0, result.stderr
+    eventually(lambda: client.all("mpijobs", "default") == [] or True)
+    return client
+
+
+@pytest.fixture(scope="session")
+def operator(kube: cluster.Cluster, api: Api) -> Iterator[OperatorProcess]:
+    """The operator with its default settings, serving every namespace for the whole run."""
+    with operators.running(kube.kubeconfig) as process:
+        yield process
+
+
+@pytest.fixture
+def kubelet(api: Api, namespace: str) -> Kubelet:
+    return Kubelet(api, namespace)

