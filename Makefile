@@ -1,0 +1,59 @@
+# Every target sets up what it needs by itself. `make` alone lists them.
+SHELL := /bin/bash
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+PYTEST := $(BIN)/python -m pytest
+export PYTHONDONTWRITEBYTECODE := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test test-cluster test-all check contract golden generate bench kube lock clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+$(READY): requirements/dev.txt pyproject.toml
+	@echo "== setting up .venv (a minute the first time)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+setup: $(READY) ## .venv with the traincrew command
+
+test: $(READY) ## everything that needs no long build: unit tests, the planner's laws, golden files
+	$(PYTEST) tests --ignore=tests/cluster -q
+
+kube: $(READY) ## kube-apiserver, etcd, kubectl: from KUBEBUILDER_ASSETS, the cache, or built once (10 minutes)
+	$(BIN)/python tools/kube/build.py
+
+test-cluster: kube ## the operator on a real kube-apiserver (KUBECONFIG, else one started for the tests)
+	$(PYTEST) tests/cluster -q
+
+test-all: test test-cluster ## all of them
+
+check: $(READY) ## ruff, mypy --strict, import-linter, generated files current
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(MAKE) --no-print-directory generate
+	@git diff --exit-code --stat -- manifests docs || { echo "generated files were not current: commit them"; exit 1; }
+
+generate: $(READY) ## CRDs, RBAC and reference pages from the code
+
+golden: $(READY) ## the golden plans anew; read the diff
+
+contract: kube ## C1–C202 with the tests that prove them
+	$(BIN)/python tools/contract.py
+
+bench: kube ## the comparison tables
+	$(BIN)/python -m bench.operator
+
+lock: $(READY) ## requirements/*.txt from requirements/*.in
+	@$(BIN)/python -m pip install --quiet uv
+	@for name in runtime dev; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header requirements/$$name.in -o requirements/$$name.txt; done
+
+clean: ## remove .venv and caches of this tree
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
