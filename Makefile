@@ -40,7 +40,9 @@ check: $(READY) ## ruff, mypy --strict, import-linter, generated files current
 	$(MAKE) --no-print-directory generate
 	@git diff --exit-code --stat -- manifests docs || { echo "generated files were not current: commit them"; exit 1; }
 
-generate: $(READY) ## CRDs, RBAC and reference pages from the code
+generate: $(READY) ## CRDs and RBAC from the code
+	@$(BIN)/traincrew manifests crds --write manifests/crds
+	@$(BIN)/traincrew manifests rbac --write manifests/rbac.yaml
 
 golden: $(READY) ## the golden plans anew; read the diff
 

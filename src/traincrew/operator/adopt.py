@@ -52,6 +52,8 @@ class Inspector:
 
     async def _labelled(self, job: jobs.Stored[Any], action: Create, found: Meta, raw: bytes) -> bytes:
         """A Go operator's objects may lack the labels by which our watches see them."""
+        if action.resource not in self._world.objects:
+            return raw  # nothing watches it
         wanted: dict[str, str] = action.body["metadata"].get("labels") or {}
         missing = {key: value for key, value in wanted.items() if found.labels.get(key) != value}
         if not missing:

@@ -1,0 +1,91 @@
+"""The rights that the operator needs on a cluster, and those that users of jobs are given. Derived from `KINDS`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from traincrew.kinds import KINDS
+from traincrew.model import jobs, resources
+from traincrew.model.resources import Resource
+
+Manifest = dict[str, Any]
+
+NAME = "traincrew"
+_MAKE = ("create", "get", "list", "patch", "watch")
+_VERBS: dict[Resource, tuple[str, ...]] = {
+    resources.PODS: (*_MAKE, "delete"),
+    resources.SERVICES: (*_MAKE, "delete"),
+    # Only what the operator made is ever looked at, by name: no list, no watch.
+    resources.SECRETS: ("create", "get"),
+    resources.AUTOSCALERS: (*_MAKE, "delete"),
+    resources.VOLCANO_POD_GROUPS: (*_MAKE, "delete"),
+    resources.PLUGINS_POD_GROUPS: (*_MAKE, "delete"),
+    resources.EVENTS: ("create", "list"),
+}
+
+
+def operator_rules() -> list[Manifest]:
+    """Every request that the operator sends, and what it must have itself to be allowed to grant the launcher's Role."""
+    made = {resource for kind in KINDS for each in (kind, *kind.variants.values()) for resource in each.makes}
+    always = {resources.PODS, resources.SERVICES, resources.EVENTS, resources.VOLCANO_POD_GROUPS, resources.PLUGINS_POD_GROUPS}
+    wanted = {(each.group, each.plural): _VERBS.get(each, _MAKE) for each in made | always}
+    wanted["", "pods/exec"] = ("create",)
+    wanted["batch", "jobs/status"] = ("patch",)
+    for kind in KINDS:
+        wanted[jobs.GROUP, kind.plural] = ("delete", "get", "list", "watch")
+        wanted[jobs.GROUP, f"{kind.plural}/status"] = ("patch",)
+        # Owner references that block the owner's deletion need this where that admission check is on.
+        wanted[jobs.GROUP, f"{kind.plural}/finalizers"] = ("update",)
+    return _grouped(wanted)
+
+
+def lease_rules() -> list[Manifest]:
+    return [{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create", "get", "update"]}]
+
+
+def user_rules(verbs: tuple[str, ...], status: tuple[str, ...] = ("get",)) -> list[Manifest]:
+    wanted = {(jobs.GROUP, kind.plural): verbs for kind in KINDS}
+    wanted |= {(jobs.GROUP, f"{kind.plural}/status"): status for kind in KINDS}
+    wanted |= {(jobs.GROUP, f"{kind.plural}/scale"): tuple({"get", *verbs} & {"get", "patch", "update"}) for kind in KINDS}
+    return _grouped(wanted)
+
+
+def _grouped(wanted: dict[tuple[str, str], tuple[str, ...]]) -> list[Manifest]:
+    """One rule for all resources of a group with the same verbs, in an order that does not change."""
+    rules: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (group, plural), verbs in sorted(wanted.items()):
+        rules.setdefault((group, tuple(sorted(verbs))), []).append(plural)
+    return [{"apiGroups": [group], "resources": plurals, "verbs": list(verbs)} for (group, verbs), plurals in rules.items()]
+
+
+def documents() -> list[Manifest]:
+    """Service account, cluster role and binding, the lease's role, and the roles that users' own roles collect."""
+    account = {"kind": "ServiceAccount", "name": NAME, "namespace": "kubeflow"}
+    found = [
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": NAME, "namespace": "kubeflow"}},
+        _role("ClusterRole", {"name": NAME}, operator_rules()),
+        _binding("ClusterRoleBinding", {"name": NAME}, "ClusterRole", account),
+        _role("Role", {"name": NAME, "namespace": "kubeflow"}, lease_rules()),
+        _binding("RoleBinding", {"name": NAME, "namespace": "kubeflow"}, "Role", account),
+    ]
+    edit = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+    for level, verbs in (("admin", edit), ("edit", edit), ("view", ("get", "list", "watch"))):
+        labels = {f"rbac.authorization.k8s.io/aggregate-to-{level}": "true"}
+        labels[f"rbac.authorization.kubeflow.org/aggregate-to-kubeflow-{level}"] = "true"
+        found.append(_role("ClusterRole", {"name": f"kubeflow-training-{level}", "labels": labels}, user_rules(verbs)))
+    return found
+
+
+def _role(kind: str, meta: Manifest, rules: list[Manifest]) -> Manifest:
+    return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": meta, "rules": rules}
+
+
+def _binding(kind: str, meta: Manifest, to: str, account: Manifest) -> Manifest:
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": to, "name": NAME}
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": kind,
+        "metadata": meta,
+        "roleRef": reference,
+        "subjects": [account],
+    }
