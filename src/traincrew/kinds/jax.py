@@ -39,7 +39,6 @@ KIND = JobKind(
     port=PORT,
     env=env,
     phrases=lambda job: QUALIFIED,
-    selector_in_status=True,
     ttl_event="SuccessfulDeletePod",
     scalable=True,
 )

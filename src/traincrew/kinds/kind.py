@@ -77,6 +77,8 @@ class Rule:
     """The node of the schema it sits on: the whole object, spec, runPolicy, the queue in it, the replica map, a pod's spec."""
     cel: str
     message: str
+    counts: str = ""
+    """The role whose number of replicas it compares; CEL then refuses 1.0, which the schema would let pass for an integer."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -156,7 +158,6 @@ class JobKind:
     tolerates: Callable[[jobs.Job, str], bool] = lambda job, role: False
     """A failed pod of that role, under Never, leaves the job alone."""
     phrases: Callable[[jobs.Job], Phrases] = lambda job: PLAIN
-    selector_in_status: bool = False
     ttl_event: str = "SuccessfulDeleteJob"
     running_before_end: bool = False
     """A Running entry is written even if the job was never seen to run."""

@@ -6,10 +6,12 @@ from typing import Any
 
 import msgspec
 
-from traincrew.kinds.kind import JobKind, Manifest, Replica, Role, port_number, var
+from traincrew.kinds import autoscaling
+from traincrew.kinds.kind import Desired, JobKind, Manifest, Replica, Role, port_number, var
 from traincrew.kinds.phrases import PLAIN, QUALIFIED
-from traincrew.model import jobs, naming
+from traincrew.model import jobs, naming, resources
 from traincrew.model.meta import Struct
+from traincrew.model.observed import Observed
 
 CONTAINER = "paddle"
 PORT = ("master", 36543)
@@ -43,6 +45,10 @@ def env(replica: Replica) -> list[Manifest]:
     return found
 
 
+def extras(job: jobs.Job, observed: Observed) -> list[Desired]:
+    return autoscaling.autoscalers(KIND.kind, job, job.spec.elastic_policy, observed)
+
+
 INT32 = {"type": "integer", "format": "int32"}
 
 KIND = JobKind(
@@ -56,8 +62,9 @@ KIND = JobKind(
     container=CONTAINER,
     port=PORT,
     env=env,
+    extras=extras,
+    makes=(resources.AUTOSCALERS,),
     phrases=lambda job: PLAIN if "Master" in job.roles else QUALIFIED,
-    selector_in_status=True,
     ttl_event="SuccessfulDeletePod",
     scalable=True,
     schema={

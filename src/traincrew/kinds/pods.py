@@ -41,15 +41,14 @@ def build(kind: JobKind, replica: Replica) -> Manifest:
     main = main_container(kind, spec["containers"])
     if kind.port is not None:
         _add_port(main, kind.port)
+    env = kind.env(replica)
     for container in spec["containers"] if kind.env_in == "all" else [main]:
-        container.setdefault("env", None)
-        container["env"] = [*(container["env"] or []), *kind.env(replica)] or None
-        if container["env"] is None:
-            del container["env"]
-    for container in spec["containers"]:
+        if env:
+            container["env"] = [*container.get("env", []), *env]
+    kind.adorn(pod, replica)
+    for container in [*spec.get("initContainers", []), *spec["containers"]]:
         # The last log lines become the termination message, so that the cause outlives the pod without reading logs.
         container.setdefault("terminationMessagePolicy", "FallbackToLogsOnError")
-    kind.adorn(pod, replica)
     return pod
 
 
@@ -59,19 +58,27 @@ def main_container(kind: JobKind, containers: list[Any]) -> Manifest:
 
 
 def _add_port(container: Manifest, port: tuple[str, int]) -> None:
-    ports = container.get("ports") or []
+    ports = container.get("ports", [])
     if not any(entry.get("name") == port[0] for entry in ports):
         container["ports"] = [*ports, {"name": port[0], "containerPort": port[1]}]
 
 
 def service(kind: JobKind, replica: Replica, pod: Manifest) -> Manifest:
-    """The headless Service that gives a replica its name; one port for every port name of the training container."""
-    ports = {entry.get("name"): entry["containerPort"] for entry in main_container(kind, pod["spec"]["containers"])["ports"]}
+    """The headless Service that gives a replica its name, with every port of the training container."""
     return {
         "metadata": {"name": replica.name, "labels": address(kind, replica)},
         "spec": {
             "clusterIP": "None",
             "selector": address(kind, replica),
-            "ports": [{"name": name, "port": number} if name else {"port": number} for name, number in ports.items()],
+            "ports": _service_ports(main_container(kind, pod["spec"]["containers"])["ports"]),
         },
     }
+
+
+def _service_ports(ports: list[Manifest]) -> list[Manifest]:
+    """A Service must name each of several ports and wants no number twice; a container's ports need neither."""
+    found: dict[int, Manifest] = {}
+    for entry in ports:
+        number = entry["containerPort"]
+        found.setdefault(number, {"name": entry.get("name") or f"port-{number}", "port": number})
+    return list(found.values())

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from traincrew.kinds import rules
+from traincrew.kinds import autoscaling, rules
 from traincrew.kinds.kind import (
     Desired,
     Fault,
@@ -89,7 +89,7 @@ def _master_env(replica: Replica) -> list[Manifest]:
 def _elastic_env(job: jobs.Job, elastic: ElasticPolicy) -> list[Manifest]:
     host = elastic.rdzv_host or naming.replica(job.name, "Worker", 0)
     port = elastic.rdzv_port or port_number(job, "Worker", CONTAINER, PORT)
-    low, high = bounds(job, elastic)
+    low, high = autoscaling.bounds(job, elastic)
     found = [
         var("PET_RDZV_ENDPOINT", f"{host}:{port}"),
         var("PET_RDZV_BACKEND", elastic.rdzv_backend or "c10d"),
@@ -103,16 +103,6 @@ def _elastic_env(job: jobs.Job, elastic: ElasticPolicy) -> list[Manifest]:
         "PET_STANDALONE": "" if elastic.standalone else None,
     }
     return found + [var(name, value) for name, value in optional.items() if value is not None]
-
-
-def bounds(job: jobs.Job, elastic: ElasticPolicy) -> tuple[int, int]:
-    """Smallest and largest number of workers; where one bound is given it is both, where none is, the present number."""
-    low, high = elastic.min_replicas, elastic.max_replicas
-    workers = job.count("Worker")
-    return (
-        low if low is not None else high if high is not None else workers,
-        high if high is not None else low if low is not None else workers,
-    )
 
 
 def adorn(pod: Manifest, replica: Replica) -> None:
@@ -161,21 +151,7 @@ def _init_containers(replica: Replica) -> list[Manifest]:
 
 
 def extras(job: jobs.Job, observed: Observed) -> list[Desired]:
-    """An autoscaler on the workers, where the elastic policy names metrics."""
-    elastic = job.spec.elastic_policy
-    if elastic is None or elastic.metrics is None:
-        return []
-    low, high = bounds(job, elastic)
-    spec = {
-        "scaleTargetRef": {"apiVersion": "kubeflow.org/v1", "kind": KIND.kind, "name": job.name},
-        "minReplicas": low,
-        "maxReplicas": high,
-        "metrics": elastic.metrics,
-    }
-    found = next((scaler for scaler in observed.autoscalers if scaler.metadata.name == job.name), None)
-    drift = {key: value for key, value in spec.items() if found and found.spec.get(key) != value}
-    body = {"metadata": {"name": job.name}, "spec": spec}
-    return [Desired(resources.AUTOSCALERS, body, found is not None, {"spec": drift} if drift else None)]
+    return autoscaling.autoscalers(KIND.kind, job, job.spec.elastic_policy, observed)
 
 
 def succeeded(job: jobs.Job, pods: Pods) -> bool:
@@ -211,7 +187,7 @@ def advise(job: jobs.Job) -> list[Fault]:
     found = []
     if elastic.n_proc_per_node is not None:
         found.append(_advice("spec.elasticPolicy.nProcPerNode", "is deprecated, use spec.nprocPerNode instead"))
-    low, high = bounds(job, elastic)
+    low, high = autoscaling.bounds(job, elastic)
     if low > high:
         found.append(_advice("spec.elasticPolicy.minReplicas", f"is {low}, more than maxReplicas, which is {high}"))
     elif "Worker" in job.roles and not low <= job.count("Worker") <= high:
@@ -245,7 +221,6 @@ KIND = JobKind(
     validate=validate,
     advise=advise,
     phrases=lambda job: PLAIN if "Master" in job.roles else QUALIFIED,
-    selector_in_status=True,
     ttl_event="SuccessfulDeletePod",
     scalable=True,
     options=(

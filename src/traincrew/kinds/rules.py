@@ -63,7 +63,7 @@ def _webhook_rules(kind: JobKind) -> Iterator[Rule]:
 def counted(role: str, condition: str, message: str) -> Rule:
     """A rule on how many replicas of a role there may be, where the user gives a number; its twin is `counts`."""
     cel = f"self.all(k, k.lowerAscii() != '{role.lower()}' || !has(self[k].replicas) || self[k].replicas {condition})"
-    return Rule(at="replicas", cel=cel, message=f"{role} replicas {message}")
+    return Rule(at="replicas", cel=cel, message=f"{role} replicas {message}", counts=role)
 
 
 def _quoted(words: tuple[str, ...] | Iterator[str]) -> str:
@@ -73,7 +73,14 @@ def _quoted(words: tuple[str, ...] | Iterator[str]) -> str:
 def faults(kind: JobKind, job: jobs.Job) -> list[Fault]:
     """Everything wrong with a job."""
     found = _shared(kind, job) if kind.server_rules else []
-    return [*found, *kind.validate(job), *_restart_policies(kind, job), *_repeated_roles(kind, job), *_long_names(job)]
+    return [
+        *found,
+        *kind.validate(job),
+        *_restart_policies(kind, job),
+        *_repeated_roles(kind, job),
+        *_too_many(kind, job),
+        *_long_names(kind, job),
+    ]
 
 
 def _shared(kind: JobKind, job: jobs.Job) -> list[Fault]:
@@ -162,10 +169,17 @@ def _repeated_roles(kind: JobKind, job: jobs.Job) -> Iterator[Fault]:
             yield Fault(path=replica_path(kind, keys[-1]), message=message, server=False)
 
 
-def _long_names(job: jobs.Job) -> Iterator[Fault]:
+def _too_many(kind: JobKind, job: jobs.Job) -> Iterator[Fault]:
+    for role in kind.roles:
+        for at, count in counts(kind, job, role.name):
+            if count > jobs.MOST:
+                yield Fault(path=at, message=f"must be at most {jobs.MOST}, got {count}", server=False)
+
+
+def _long_names(kind: JobKind, job: jobs.Job) -> Iterator[Fault]:
     """A Service's name is a DNS label: `<job>-<role>-<index>` must fit, not just the job's own name."""
-    for role in job.roles.values():
-        last = naming.replica(job.name, role.name, max(role.replicas - 1, 0))
+    for role in job.roles if kind.services else ():
+        last = naming.replica(job.name, role, max(job.count(role) - 1, 0))
         if len(last) > 63 and len(job.name) <= 63:
             message = f"too long: the name {last!r} made from it has {len(last)} characters, at most 63 are possible"
             yield Fault(path="metadata.name", message=message, server=False)

@@ -12,6 +12,8 @@ from traincrew.model.meta import Meta, Struct
 from traincrew.model.status import JobStatus
 
 GROUP = "kubeflow.org"
+MOST = 20_000
+"""Replicas of one role that a job may ask for; a number of ten digits must not bring the operator to its knees."""
 
 
 class SchedulingPolicy(Struct, gc=False):
@@ -88,8 +90,8 @@ class RoleSpec:
     template: msgspec.Raw
 
     def fresh_template(self) -> dict[str, Any]:
-        """A new copy on every call: the caller may change it."""
-        template: dict[str, Any] = msgspec.json.decode(self.template) or {}
+        """A new copy on every call: the caller may change it. A field that is null counts as left out."""
+        template: dict[str, Any] = _without_nulls(msgspec.json.decode(self.template)) or {}
         return template
 
     @functools.cached_property
@@ -101,6 +103,14 @@ class RoleSpec:
     def containers(self) -> list[dict[str, Any]]:
         containers: list[dict[str, Any]] = (self.parsed.get("spec") or {}).get("containers") or []
         return containers
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(entry) for key, entry in value.items() if entry is not None}
+    if isinstance(value, list):
+        return [_without_nulls(entry) for entry in value if entry is not None]
+    return value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,11 +138,12 @@ class Job:
         return bool(self.policy.suspend)
 
     def count(self, role: str) -> int:
-        return self.roles[role].replicas if role in self.roles else 0
+        """How many pods a role has; a number below 0, which some kinds let pass, means none."""
+        return min(max(self.roles[role].replicas, 0), MOST) if role in self.roles else 0
 
     @property
     def total(self) -> int:
-        return sum(role.replicas for role in self.roles.values())
+        return sum(self.count(role) for role in self.roles)
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"

@@ -43,6 +43,7 @@ class PodCondition(Struct, gc=False):
     status: str = ""
     reason: str = ""
     message: str = ""
+    last_transition_time: Time | None = None
 
 
 class PodStatus(Struct):

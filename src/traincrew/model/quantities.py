@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import decimal
+import re
 
 _SUFFIXES = {
     "n": "1e-9", "u": "1e-6", "m": "1e-3", "": "1", "k": "1e3", "M": "1e6", "G": "1e9", "T": "1e12", "P": "1e15", "E": "1e18",
     "Ki": str(2**10), "Mi": str(2**20), "Gi": str(2**30), "Ti": str(2**40), "Pi": str(2**50), "Ei": str(2**60),
 }  # fmt: skip
+_FORM = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:[eE]([+-]?[0-9]{1,3})|([numkMGTPE]|[KMGTPE]i)?)")
+_LARGEST = decimal.Decimal(2**63 - 1)
+"""The API server cuts larger quantities off at this."""
 
 
 def parse(quantity: str | int | float) -> decimal.Decimal:
     """The number a quantity stands for; ValueError if it is none."""
-    text = str(quantity).strip()
-    number = text.rstrip("KMGTPEikmun") if not text[-1:].isdigit() else text
-    try:
-        return decimal.Decimal(number) * decimal.Decimal(_SUFFIXES[text[len(number) :]])
-    except (decimal.InvalidOperation, KeyError) as error:
-        raise ValueError(f"{quantity!r} is not a quantity such as 2, 500m or 4Gi") from error
+    form = _FORM.fullmatch(str(quantity))
+    if form is None:
+        raise ValueError(f"{quantity!r} is not a quantity such as 2, 500m or 4Gi")
+    number, exponent, suffix = form.groups()
+    unit = decimal.Decimal(f"1e{exponent}") if exponent is not None else decimal.Decimal(_SUFFIXES[suffix or ""])
+    return max(min(decimal.Decimal(number) * unit, _LARGEST), -_LARGEST)
 
 
 def render(value: decimal.Decimal) -> str:
@@ -28,7 +32,7 @@ def render(value: decimal.Decimal) -> str:
 
 
 def total(quantities: list[str | int | float]) -> str:
-    """The sum; in the binary suffix that all of them divide by, as the API server would print a sum of Gi."""
+    """The sum; if some are written in Gi, Mi or Ki, in the largest of these that divides it."""
     value = sum((parse(quantity) for quantity in quantities), decimal.Decimal(0))
     for suffix in ("Gi", "Mi", "Ki"):
         unit = decimal.Decimal(_SUFFIXES[suffix])

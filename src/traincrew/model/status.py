@@ -19,6 +19,8 @@ class ReplicaStatus(Struct, gc=False):
     succeeded: int = 0
     failed: int = 0
     selector: str = ""
+    completed_indexes: str = ""
+    """Replicas that have succeeded, such as `0-2,5`: they are not run again, even if their pods are removed."""
 
 
 class Failure(Struct, gc=False):
@@ -53,6 +55,8 @@ class Restarts(Struct):
     streak: int = 0
     """Attempts lost in a row without a long run between them; the delay before the next grows with it."""
     last_loss: Time | None = None
+    youngest: Time | None = None
+    """When the youngest pod of the lost attempt was made, by the API server's clock; pods made later belong to the next."""
     retry_at: Time | None = None
     """No pod is re-created before this moment."""
 
@@ -78,7 +82,7 @@ class JobStatus(Struct):
     failure: Failure | None = None
     """The first failure of the job."""
     last_failure: Failure | None = None
-    """The first failure of the latest attempt, where that is another one."""
+    """What the latest attempt was lost by, failure or disruption, where that is another one."""
     restarts: Restarts = Restarts()
     why: Why | None = None
 

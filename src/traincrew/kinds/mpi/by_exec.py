@@ -50,20 +50,20 @@ def adorn(pod: Manifest, replica: Replica) -> None:
     spec.setdefault("volumes", []).append({"name": CONFIG_VOLUME, "configMap": config})
     main.setdefault("volumeMounts", []).append({"name": CONFIG_VOLUME, "mountPath": MOUNT})
     if launcher:
-        delivery(pod, replica)
+        delivery(pod, replica, naming.selector(_labels(replica.job, "worker")))
     elif not main.get("command"):
         main["command"], main["args"] = ["sleep"], ["365d"]
 
 
 def labels(replica: Replica) -> dict[str, str]:
-    found = {
-        naming.OPERATOR_NAME: KIND.controller,
-        naming.JOB_NAME: replica.job.name,
-        naming.REPLICA_TYPE: replica.role.label,
-    }
+    found = _labels(replica.job, replica.role.label)
     if replica.role.name == "Launcher":
         return {**found, naming.JOB_ROLE: "master"}
     return {**found, naming.REPLICA_INDEX: str(replica.index)}
+
+
+def _labels(job: jobs.Job, role: str) -> dict[str, str]:
+    return {naming.OPERATOR_NAME: KIND.controller, naming.JOB_NAME: job.name, naming.REPLICA_TYPE: role}
 
 
 def extras(job: jobs.Job, observed: Observed) -> list[Desired]:
@@ -80,7 +80,7 @@ def _account(job: jobs.Job, observed: Observed) -> Desired:
 
 def account_name(job: jobs.Job) -> str:
     template = job.roles["Launcher"].parsed.get("spec") or {}
-    return template.get("serviceAccountName") or launcher_name(job)
+    return template.get("serviceAccountName") or template.get("serviceAccount") or launcher_name(job)
 
 
 def _config(job: jobs.Job, observed: Observed) -> Desired:
@@ -143,15 +143,15 @@ def validate(job: jobs.Job) -> list[Fault]:
             found.append(_fault(f"{path}[{key}]", message))
     if "Launcher" not in job.roles:
         found.append(_fault(path, "MPIReplicaSpecs is not valid: Master ReplicaSpec must be present (a Launcher)"))
-    elif job.count("Launcher") != 1:
+    elif job.roles["Launcher"].replicas != 1:
         found.append(
             _fault(
                 f"{path}[Launcher].replicas",
                 "MPIReplicaSpecs is not valid: There must be only 1 launcher replica",
             )
         )
-    if job.count("Worker") < 0:
-        found.append(_fault(f"{path}[Worker].replicas", f"must be at least 0, got {job.count('Worker')}"))
+    if "Worker" in job.roles and job.roles["Worker"].replicas < 0:
+        found.append(_fault(f"{path}[Worker].replicas", f"must be at least 0, got {job.roles['Worker'].replicas}"))
     return found
 
 
@@ -159,7 +159,7 @@ def _fault(path: str, message: str) -> Fault:
     return Fault(path=path, message=message, server=False)
 
 
-KIND = JobKind(
+KIND: JobKind = JobKind(
     kind="MPIJob",
     plural="mpijobs",
     framework="mpi",

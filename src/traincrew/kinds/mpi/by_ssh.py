@@ -95,7 +95,7 @@ def ending(job: jobs.Job, observed: Observed) -> Ending | None:
     failed = found.condition("Failed")
     if failed is None:
         return None
-    reason, message = failed.reason or "MPIJobFailed", failed.message
+    reason, message = failed.reason or f"{KIND.kind}Failed", failed.message or f"{KIND.kind} {job} has failed"
     if failed.reason == "BackoffLimitExceeded":
         last = _last_failed(found, observed)
         if last is not None and last.status.reason:
@@ -179,7 +179,7 @@ PHRASES = Phrases(
     succeeded="{kind} {namespace}/{name} successfully completed.",
 )
 
-KIND = JobKind(
+KIND: JobKind = JobKind(
     kind="MPIJob",
     plural="mpijobs",
     framework="mpi",

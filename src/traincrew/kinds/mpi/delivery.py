@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from traincrew.kinds.kind import Manifest, Replica, var
 from traincrew.kinds.mpi.spec import CONFIG_VOLUME, DELIVERY_IMAGE, MOUNT
-from traincrew.model import jobs, naming
+from traincrew.model import jobs
 
 TARGET = "/opt/kube"
 VOLUME = "mpi-job-kubectl"
@@ -30,7 +30,8 @@ while true; do
 done"""
 
 
-def delivery(pod: Manifest, replica: Replica) -> None:
+def delivery(pod: Manifest, replica: Replica, workers: str) -> None:
+    """Adds the container; `workers` selects the pods to wait for."""
     spec = pod["spec"]
     main = spec["containers"][0]
     resources = {"cpu": "100m", "memory": "512Mi", "ephemeral-storage": "5Gi"}
@@ -38,7 +39,7 @@ def delivery(pod: Manifest, replica: Replica) -> None:
         "name": "kubectl-delivery",
         "image": replica.planning.options.get(DELIVERY_IMAGE) or "kubeflow/kubectl-delivery:latest",
         "imagePullPolicy": "IfNotPresent",
-        "command": ["/bin/sh", "-c", script(replica.job)],
+        "command": ["/bin/sh", "-c", script(replica.job, workers)],
         "env": [var("TARGET_DIR", TARGET), var("NAMESPACE", replica.job.namespace)],
         "volumeMounts": [{"name": VOLUME, "mountPath": TARGET}, {"name": CONFIG_VOLUME, "mountPath": MOUNT}],
         "resources": {"requests": dict(resources), "limits": dict(resources)},
@@ -48,17 +49,14 @@ def delivery(pod: Manifest, replica: Replica) -> None:
     spec.setdefault("initContainers", []).append(container)
     spec.setdefault("volumes", []).append({"name": VOLUME, "emptyDir": {}})
     main["volumeMounts"].append({"name": VOLUME, "mountPath": TARGET})
-    spec.setdefault("serviceAccountName", f"{replica.job.name}-launcher")
+    if not spec.get("serviceAccount"):  # the field's older name
+        spec.setdefault("serviceAccountName", f"{replica.job.name}-launcher")
 
 
-def script(job: jobs.Job) -> str:
+def script(job: jobs.Job, workers: str) -> str:
     least = elastic_minimum(job)
-    if least is None:
-        need = f"need=\"$(grep -c -- '-worker-' {MOUNT}/hostfile || true)\""
-    else:
-        need = f"need={least}"
-    selector = naming.selector({naming.JOB_NAME: job.name, naming.REPLICA_TYPE: "worker"})
-    return _SCRIPT.format(need=need, selector=selector)
+    counted = f"$(grep -c '^{job.name}-worker-' {MOUNT}/hostfile || true)"
+    return _SCRIPT.format(need=f'need="{counted}"' if least is None else f"need={least}", selector=workers)
 
 
 def elastic_minimum(job: jobs.Job) -> int | None:

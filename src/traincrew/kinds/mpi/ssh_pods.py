@@ -18,6 +18,7 @@ def env(replica: Replica) -> list[Manifest]:
         return [role]
     spec = replica.job.spec
     found = [role, *_implementation(spec.mpi_implementation or "OpenMPI", slots(replica.job))]
+    found += _newer_open_mpi(replica)
     if not spec.run_launcher_as_worker:
         found += [var("NVIDIA_VISIBLE_DEVICES", ""), var("NVIDIA_DRIVER_CAPABILITIES", "")]
     return found
@@ -37,10 +38,17 @@ def _implementation(name: str, count: int) -> list[Manifest]:
         var("OMPI_MCA_orte_default_hostfile", _HOSTFILE),
         var("OMPI_MCA_plm_rsh_args", _SSH_ARGS),
         var("OMPI_MCA_orte_set_default_slots", count),
-        # Open MPI 5 reads these names only.
-        var("PRTE_MCA_prte_default_hostfile", _HOSTFILE),
-        var("PRTE_MCA_plm_ssh_args", _SSH_ARGS),
     ]
+
+
+def _newer_open_mpi(replica: Replica) -> list[Manifest]:
+    """Open MPI 5 reads these names only; without them every rank would quietly run on the launcher."""
+    if (replica.job.spec.mpi_implementation or "OpenMPI") != "OpenMPI":
+        return []
+    first = next(iter(replica.job.roles[replica.role.name].containers), {})
+    taken = {entry.get("name") for entry in first.get("env") or []}
+    wanted = {"PRTE_MCA_prte_default_hostfile": _HOSTFILE, "PRTE_MCA_plm_ssh_args": _SSH_ARGS}
+    return [var(name, value) for name, value in wanted.items() if name not in taken]
 
 
 def labels(replica: Replica) -> dict[str, str]:
