@@ -71,9 +71,18 @@ def api(kube: cluster.Cluster) -> Api:
 
 
 @pytest.fixture(scope="session")
-def operator(kube: cluster.Cluster, api: Api) -> Iterator[OperatorProcess]:
+def operator_kubeconfig(kube: cluster.Cluster, api: Api) -> pathlib.Path:
+    """Speaks as the service account of manifests/rbac.yaml: the suite runs with the rights that are shipped, no more."""
+    for file in ("namespace.yaml", "rbac.yaml"):
+        result = kube.kubectl("apply", "-f", str(ROOT / "manifests" / file))
+        assert result.returncode == 0, result.stderr
+    return kube.token_kubeconfig("kubeflow", "traincrew")
+
+
+@pytest.fixture(scope="session")
+def operator(operator_kubeconfig: pathlib.Path) -> Iterator[OperatorProcess]:
     """The operator with its default settings, serving every namespace for the whole run."""
-    with operators.running(kube.kubeconfig) as process:
+    with operators.running(operator_kubeconfig) as process:
         yield process
 
 
