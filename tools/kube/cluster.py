@@ -38,7 +38,9 @@ class Cluster:
 
     def kubectl(self, *arguments: str, input: str | None = None) -> subprocess.CompletedProcess[str]:
         """Runs the real kubectl. The exit code is the caller's to look at."""
-        environment = {**os.environ, "KUBECONFIG": str(self.kubeconfig)}
+        # Its cache goes by host and port, and another cluster may have had this port before.
+        cache = str(self.kubeconfig.with_name("kubectl-cache"))
+        environment = {**os.environ, "KUBECONFIG": str(self.kubeconfig), "KUBECACHEDIR": cache}
         command = [str(self._kubectl), *arguments]
         return subprocess.run(command, env=environment, input=input, capture_output=True, text=True, check=False)
 
