@@ -154,6 +154,7 @@ class Informer(Generic[T]):
     def _advance(self, version: str) -> None:
         if version:
             self._version = version
+            self.store.reached(self.scope.namespace, version)
             self._highest = max(self._highest, meta.version_number(version))
 
     def _check_time(self, version: str) -> None:

@@ -30,6 +30,7 @@ class Listing(Generic[T]):
         for held in [each for each in self._copy if self._has_gone(each, version)]:
             key = (held.metadata.namespace, held.metadata.name)
             self._copy.saw_deleted(key, held.metadata.uid, version)
+        self._copy.reached(self._namespace, version)
 
     def _has_gone(self, held: T, version: str) -> bool:
         if held.metadata.uid in self._seen or self._namespace not in (None, held.metadata.namespace):

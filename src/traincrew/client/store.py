@@ -53,6 +53,8 @@ class Store(Generic[T]):
         self._gone = tombstones.Tombstones(clock)
         self._unechoed: dict[str, list[int]] = {}
         """Versions of our own writes that the watch has not told yet, by the object's uid."""
+        self._reached: dict[str | None, int] = {}
+        """The version up to which list and watch have told everything, by namespace; None: all of them."""
         self._distrusted: set[str] = set()
 
     def __len__(self) -> int:
@@ -73,7 +75,9 @@ class Store(Generic[T]):
         new = self.decode(news) if isinstance(news, bytes) else news
         old = self._objects.get(_key(new))
         if self._outdated(new, old):
-            return old if old is not None and old.metadata.uid == new.metadata.uid else new
+            return old if _same(old, new) and old is not None else new
+        if not _same(old, new) and self._has_passed(new):
+            return new  # it has come and gone while its answer was on the way
         if version := _version(new):
             self._unechoed.setdefault(new.metadata.uid, []).append(version)
         self._put(old, new)
@@ -99,11 +103,11 @@ class Store(Generic[T]):
         old = self._objects.get(_key(new))
         echo = self._is_echo(new)
         if self._outdated(new, old):
-            if old is not None and not echo and old.metadata.uid == new.metadata.uid:
+            if old is not None and not echo and _same(old, new):
                 self._notice_between(old, new)
             return
         self._put(old, new)
-        if old is not None and old.metadata.uid != new.metadata.uid:
+        if old is not None and not _same(old, new):
             self._tell(old, None)
             old = None
         self._tell(old, new)
@@ -120,10 +124,16 @@ class Store(Generic[T]):
             self._remove(old)
             self._tell(old, None)
 
+    def reached(self, namespace: str | None, version: str) -> None:
+        """Takes note that all changes up to a version have been told."""
+        if number := meta.version_number(version):
+            self._reached[namespace] = number
+
     def distrust(self) -> None:
         """Takes note that the server has gone back in time (a backup was restored): versions held mean nothing."""
         self._distrusted = {held.metadata.uid for held in self._objects.values()}
         self._gone.clear()
+        self._reached.clear()
         self._unechoed.clear()
 
     def newer_than(self, held: T, version: str) -> bool:
@@ -139,6 +149,10 @@ class Store(Generic[T]):
         if old is None or old.metadata.uid in self._distrusted:
             return False
         return 0 < version <= _version(old)
+
+    def _has_passed(self, new: T) -> bool:
+        reached = self._reached
+        return 0 < _version(new) <= max(reached.get(None, 0), reached.get(new.metadata.namespace, 0))
 
     def _is_echo(self, new: T) -> bool:
         """Whether the watch tells us of a write of our own; forgets those that it can no longer tell."""
@@ -162,7 +176,7 @@ class Store(Generic[T]):
         if old is not None:
             self._unindex(old)
             self._distrusted.discard(old.metadata.uid)
-            if old.metadata.uid != new.metadata.uid:
+            if not _same(old, new):
                 self._bury(old.metadata.uid, math.inf)
         self._objects[_key(new)] = new
         if (owner := new.metadata.controller) is not None:
@@ -170,7 +184,7 @@ class Store(Generic[T]):
 
     def _remove(self, gone: T) -> None:
         held = self._objects.get(_key(gone))
-        if held is not None and held.metadata.uid == gone.metadata.uid:
+        if held is not None and _same(held, gone):
             del self._objects[_key(gone)]
             self._distrusted.discard(held.metadata.uid)
             self._unindex(held)
@@ -197,3 +211,7 @@ def _key(held: meta.Named) -> Key:
 
 def _version(held: meta.Named) -> int:
     return meta.version_number(held.metadata.resource_version)
+
+
+def _same(one: meta.Named | None, other: meta.Named) -> bool:
+    return one is not None and one.metadata.uid == other.metadata.uid

@@ -32,7 +32,8 @@ class Things:
     def __init__(self) -> None:
         self.version = 100
         self.held: dict[str, dict[str, Any]] = {}
-        self.lists = self.watches = 0
+        self.lists = 0
+        self.watched_from: list[int] = []
         self.codes: list[int] = []
         """Answers, without a body, that the next requests get instead of what they ask for."""
         self.between_pages: Callable[[], Awaitable[None]] | None = None
@@ -79,7 +80,7 @@ class Things:
     async def standing(self, count: int) -> None:
         """Waits until so many watches have been begun."""
         async with asyncio.timeout(20), self._moved:
-            await self._moved.wait_for(lambda: self.watches >= count)
+            await self._moved.wait_for(lambda: len(self.watched_from) >= count)
 
     async def _tell(self, kind: str, thing: dict[str, Any]) -> bytes:
         raw = json.dumps(thing).encode()
@@ -114,7 +115,7 @@ class Things:
         response = web.StreamResponse()
         await response.prepare(request)
         async with self._moved:
-            self.watches += 1
+            self.watched_from.append(after)
             cuts = self._cuts
             self._moved.notify_all()
             while cuts == self._cuts:

@@ -108,6 +108,7 @@ async def test_a_cut_watch_goes_on_where_it_was(things: Things, reader: remote.R
         await kept.until(lambda: not kept.phases())
     assert kept.told == ["+a0", "~a1", "~a2", "-a"]
     assert things.lists == 1
+    assert things.watched_from == [100, 101, 102, 103]
 
 
 async def test_after_an_expiry_a_new_list_tells_what_came_and_went(

@@ -90,6 +90,7 @@ class World:
             self.copy.saw_deleted(("ns", described.name), uid, described.resource_version)
         else:
             self.copy.saw(event.thing)
+        self.copy.reached(None, event.thing.metadata.resource_version)
         if event.learnt:
             assert uid not in self.told, "the echo of a write of ours was told as news"
         elif not event.ours and alive:

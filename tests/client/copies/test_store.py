@@ -134,6 +134,22 @@ def test_a_namesake_of_ours_outlives_the_late_deletion_of_its_predecessor(copy: 
     assert copy.store.get("ns", "a") is new
 
 
+def test_an_answer_about_a_predecessor_is_not_taken_when_its_namesake_has_gone_too(copy: Copy, words: Vocabulary) -> None:
+    copy.store.saw(words.thing("a", 1, uid="u-1"))
+    copy.store.saw(words.thing("a", 9, uid="u-2"))
+    copy.gone(words.thing("a", 9, uid="u-2"), 10)
+    copy.store.learn(words.thing("a", 5, uid="u-1"))
+    assert len(copy.store) == 0
+
+
+def test_an_answer_about_what_came_and_went_before_a_list_is_not_taken(copy: Copy, words: Vocabulary) -> None:
+    copy.store.reached(None, "7")
+    copy.store.learn(words.thing("a", 7))
+    assert len(copy.store) == 0
+    copy.store.learn(words.thing("a", 8))
+    assert len(copy.store) == 1
+
+
 def test_objects_are_found_by_their_controller(copy: Copy, words: Vocabulary) -> None:
     a, b, other = words.thing("a", 1, owner="o"), words.thing("b", 2, owner="o"), words.thing("c", 3, owner="p")
     for each in (a, b, other):
