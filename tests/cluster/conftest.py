@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator
 import kubernetes.client
 import kubernetes.config
 import pytest
-from tests.cluster import operators
+from tests.cluster import operators, spare
 from tests.cluster.api import Api, eventually
 from tests.cluster.kubelet import Kubelet
 from tests.cluster.operators import OperatorProcess
@@ -62,6 +62,10 @@ def _skipping_what_a_foreign_cluster_cannot_do() -> Generator[None, None, None]:
 @pytest.fixture(scope="session")
 def api(kube: cluster.Cluster) -> Api:
     """A plain client as administrator, with the CRDs installed."""
+    return _with_crds(kube)
+
+
+def _with_crds(kube: cluster.Cluster) -> Api:
     client = Api(kube.kubeconfig)
     for file in sorted((ROOT / "manifests" / "crds").glob("*.yaml")):
         result = kube.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(file))
@@ -73,10 +77,29 @@ def api(kube: cluster.Cluster) -> Api:
 @pytest.fixture(scope="session")
 def operator_kubeconfig(kube: cluster.Cluster, api: Api) -> pathlib.Path:
     """Speaks as the service account of manifests/rbac.yaml: the suite runs with the rights that are shipped, no more."""
+    return _as_shipped(kube)
+
+
+def _as_shipped(kube: cluster.Cluster) -> pathlib.Path:
     for file in ("namespace.yaml", "rbac.yaml"):
         result = kube.kubectl("apply", "-f", str(ROOT / "manifests" / file))
         assert result.returncode == 0, result.stderr
     return kube.token_kubeconfig("kubeflow", "traincrew")
+
+
+@pytest.fixture(scope="session")
+def spare_kube() -> Iterator[tuple[cluster.Cluster, Api, pathlib.Path]]:
+    """A second API server, on which no operator runs but those that a test starts with flags of its own."""
+    with cluster.start() as started:
+        client = _with_crds(started)
+        yield started, client, _as_shipped(started)
+
+
+@pytest.fixture
+def place(spare_kube: tuple[cluster.Cluster, Api, pathlib.Path]) -> Iterator[spare.Place]:
+    started, client, kubeconfig = spare_kube
+    with spare.place(started, client, f"test-{uuid.uuid4().hex[:10]}", kubeconfig) as fresh:
+        yield fresh
 
 
 @pytest.fixture(scope="session")
