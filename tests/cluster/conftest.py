@@ -1,3 +1,4 @@
+import functools
 import os
 import pathlib
 import uuid
@@ -10,6 +11,7 @@ from tests.cluster import operators, spare
 from tests.cluster.api import Api, eventually
 from tests.cluster.kubelet import Kubelet
 from tests.cluster.operators import OperatorProcess
+from tests.cluster.submitted import Submit, Submitted
 from tools.kube import cluster
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -112,3 +114,9 @@ def operator(operator_kubeconfig: pathlib.Path) -> Iterator[OperatorProcess]:
 @pytest.fixture
 def kubelet(api: Api, namespace: str) -> Kubelet:
     return Kubelet(api, namespace)
+
+
+@pytest.fixture
+def submit(operator: OperatorProcess, api: Api, namespace: str) -> Submit:
+    """`submit(manifests.job(...))` creates the job in the test's namespace, where the operator sees it."""
+    return functools.partial(Submitted, api, namespace)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from tests.cluster.api import KINDS, Api, Object, eventually
@@ -106,6 +107,9 @@ class Submitted:
                 if event["object"]["metadata"]["resourceVersion"] == last:
                     return found
         raise AssertionError(f"the watch did not reach version {last}")
+
+
+Submit = Callable[[Object], Submitted]
 
 
 def env(pod: Object, container: int = 0) -> dict[str, str | None]:
