@@ -49,8 +49,8 @@ def admit(document: Manifest) -> Admitted:
     node = schema.openapi(kind.plural, document["apiVersion"].rpartition("/")[2])
     strays = _strays(document, node)
     stored, errors = _understand(document, node)
-    errors += [*_scale_faults(kind, stored)]
-    job, faults = _judge(kind, stored)
+    errors += _beyond(errors, (*_scale_faults(kind, stored), *_count_faults(kind, stored)))
+    job, faults = _judge(kind, _mended(kind, stored, errors))
     errors += _beyond(errors, (_finding(fault) for fault in faults if fault.server))
     errors += _beyond(errors, objectmeta.check(stored["metadata"]) if not _under(errors, "metadata") else ())
     return Admitted(
@@ -75,7 +75,7 @@ def _strays(document: Manifest, node: structural.Schema) -> list[structural.Unkn
     body = {key: value for key, value in document.items() if key != "metadata"}
     found = [*structural.unknown(body, node)]
     if isinstance(document.get("metadata"), dict):
-        found += structural.unknown(document["metadata"], objectmeta.schema(), ("metadata",))
+        found += structural.unknown(document["metadata"], objectmeta.SCHEMA, ("metadata",))
     return found
 
 
@@ -118,12 +118,50 @@ def _scale_faults(kind: JobKind, stored: Manifest) -> Iterator[Finding]:
         yield Finding(path, f"must be between 0 and {2**31 - 1}, got {value}")
 
 
+def _count_faults(kind: JobKind, stored: Manifest) -> Iterator[Finding]:
+    roles = {rule.counts for rule in rules.cel(kind)} - {""}
+    replicas = _at(stored, ("spec", kind.replicas_field))
+    for key, entry in replicas.items() if isinstance(replicas, dict) else ():
+        role = kind.role(key)
+        count = entry.get("replicas") if isinstance(entry, dict) else None
+        if role is not None and role.name in roles and isinstance(count, float):
+            yield Finding(("spec", kind.replicas_field, key, "replicas"), f"must be an integer, got {count!r}")
+
+
+def _mended(kind: JobKind, stored: Manifest, errors: list[Finding]) -> Manifest:
+    """The object without what is wrong in its form, so that everything else about it can be told in the same breath."""
+    if not errors:
+        return stored
+    mended: Manifest = _numbers(stored)
+    for error in errors:
+        if error.path[:2] == ("spec", kind.replicas_field) and error.path[3:4] == ("template",):
+            mended["spec"][kind.replicas_field][error.path[2]]["template"] = _stand_in(kind)
+        else:
+            _cut(mended, error.path)
+    return mended
+
+
+def _stand_in(kind: JobKind) -> Manifest:
+    return {"spec": {"containers": [{"name": kind.container, "image": "unknown"}]}}
+
+
+def _cut(value: Value, path: Path) -> None:
+    for depth, key in enumerate(path):
+        last = depth + 1 == len(path) or isinstance(path[depth + 1], int)
+        if not isinstance(value, dict) or key not in value:
+            return
+        if last:
+            del value[key]
+            return
+        value = value[key]
+
+
 def _judge(kind: JobKind, stored: Manifest) -> tuple[jobs.Stored[Any] | None, list[Fault]]:
-    named = {**stored, "metadata": {**stored["metadata"], "name": objectmeta.generated_name(stored["metadata"])}}
+    named = {**stored, "metadata": {**stored.get("metadata", {}), "name": objectmeta.generated_name(stored.get("metadata", {}))}}
     try:
         job = decode(kind, msgspec.json.encode(named))
-    except (msgspec.ValidationError, TypeError):
-        return None, []  # its form is wrong, which has been told
+    except msgspec.ValidationError:
+        return None, []  # there is no spec, which has been told
     follows = kind.following(job)
     return job, rules.faults(follows, follows.job(job))
 
@@ -144,8 +182,13 @@ def _under(errors: list[Finding], key: str) -> bool:
 
 def _template_strays(strays: list[structural.Unknown]) -> Iterator[Finding]:
     for stray in strays:
-        if stray.kept:
+        if stray.kept and not _is_metadata(stray.path):
             yield Finding(stray.path, f"{suggestions.tell(stray)} (kept; the pod will be refused if Kubernetes does not know it)")
+
+
+def _is_metadata(path: Path) -> bool:
+    """Fields of ObjectMeta that a template may have, though no pod gets them; generators of YAML write some as null."""
+    return path[-2:-1] == ("metadata",) and path[-1] in objectmeta.SCHEMA["properties"]
 
 
 def _advice(kind: JobKind, job: jobs.Stored[Any] | None) -> list[Finding]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from traincrew.admission import structural, templates, validation
+from traincrew.admission import structural, validation
 from traincrew.admission.findings import Finding, Path
 
 Meta = dict[str, Any]
@@ -25,39 +24,61 @@ _GENERATED = 58
 """Characters of generateName that are used; five random ones follow."""
 
 
-@functools.cache
-def schema() -> dict[str, Any]:
-    return templates.object_meta()
+_TEXT = {"type": "string"}
+_NUMBER = {"type": "integer"}
+_TEXTS = {"type": "object", "additionalProperties": _TEXT}
+_OWNER = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("apiVersion", "kind", "name", "uid"), _TEXT),
+        "controller": {"type": "boolean"},
+        "blockOwnerDeletion": {"type": "boolean"},
+    },
+}
+_MANAGER = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("manager", "operation", "apiVersion", "time", "fieldsType", "subresource"), _TEXT),
+        "fieldsV1": {"type": "object", structural.PRESERVE: True},
+    },
+}
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("name", "generateName", "namespace", "selfLink", "uid", "resourceVersion"), _TEXT),
+        **dict.fromkeys(("creationTimestamp", "deletionTimestamp"), _TEXT),
+        **dict.fromkeys(("generation", "deletionGracePeriodSeconds"), _NUMBER),
+        **dict.fromkeys(("labels", "annotations"), _TEXTS),
+        "finalizers": {"type": "array", "items": _TEXT},
+        "ownerReferences": {"type": "array", "items": _OWNER},
+        "managedFields": {"type": "array", "items": _MANAGER},
+    },
+}
 
 
 def read(meta: Any) -> tuple[Meta, list[Finding]]:
     """The metadata as it is understood, without nulls and unknown fields, and what is of the wrong type in it."""
-    if not isinstance(meta, dict | None):
-        return {}, list(validation.check(meta, schema(), _AT))
-    meta = meta or {}
-    structural.prune(meta, schema())
-    structural.drop_nulls(meta, schema())
-    return meta, [*_wrong_types(meta)]
+    meta = {} if meta is None else meta
+    structural.prune(meta, SCHEMA)
+    _empty_texts(meta)
+    structural.drop_nulls(meta, SCHEMA)
+    wrong = [*validation.check(meta, SCHEMA, _AT)]
+    return (meta, [*wrong, *_wrong_times(meta)]) if isinstance(meta, dict) else ({}, wrong)
 
 
-def _wrong_types(meta: Meta) -> Iterator[Finding]:
-    for field, value in meta.items():
-        if field in ("creationTimestamp", "deletionTimestamp"):
-            if not isinstance(value, str) or not is_timestamp(value):
-                yield Finding((*_AT, field), f"must be a time such as 2024-12-31T23:59:59Z, got {value!r}")
-        elif field in ("ownerReferences", "managedFields", "finalizers"):
-            yield from _wrong_entries(field, value)
-        else:
-            yield from validation.check(value, schema()["properties"][field], (*_AT, field))
+def _empty_texts(meta: Any) -> None:
+    """A label or annotation whose value is null has an empty one."""
+    for field in ("labels", "annotations"):
+        texts = meta.get(field) if isinstance(meta, dict) else None
+        if isinstance(texts, dict):
+            texts |= {key: "" for key, value in texts.items() if value is None}
 
 
-def _wrong_entries(field: str, value: Any) -> Iterator[Finding]:
-    """Lists are checked one by one: in metadata the API server merges repeated entries instead of refusing them."""
-    if not isinstance(value, list):
-        yield Finding((*_AT, field), "must be a list")
-        return
-    for index, entry in enumerate(value):
-        yield from validation.check(entry, schema()["properties"][field]["items"], (*_AT, field, index))
+def _wrong_times(meta: Meta) -> Iterator[Finding]:
+    for field in ("creationTimestamp", "deletionTimestamp"):
+        value = meta.get(field)
+        if isinstance(value, str) and not is_timestamp(value):
+            yield Finding((*_AT, field), f"must be a time such as 2024-12-31T23:59:59Z, got {value!r}")
 
 
 def is_timestamp(text: str) -> bool:

@@ -39,12 +39,6 @@ def pod_template(kind: JobKind) -> Schema:
     return found
 
 
-def object_meta() -> Schema:
-    """ObjectMeta, closed: an API server knows every field of it."""
-    found: Schema = msgspec.json.decode(_read("podtemplate.json"))["properties"]["metadata"]
-    return found
-
-
 def _open(node: Schema) -> None:
     if node.get("type") == "object" and "additionalProperties" not in node:
         node[PRESERVE] = True
