@@ -9,7 +9,11 @@ import dataclasses
 class Phrases:
     created: str = "{kind} {name} is created."
     running: str = "{kind} {name} is running."
+    unseen: str = "{kind} {name} is running."
+    """Of a job that ended before it was seen to run, where a Running entry is written all the same."""
     suspended: str = "{kind} {name} is suspended."
+    paused: str = "{kind} {name} is suspended."
+    """The Running entry of a suspended job."""
     resumed: str = "{kind} {name} is resumed."
     succeeded: str = "{kind} {name} is successfully completed."
     failed: str = "{kind} {name} is failed because {count} {role} replica(s) failed."

@@ -37,8 +37,9 @@ def _others(conditions: list[Condition], entry: Condition) -> list[Condition]:
     kept = [known for known in conditions if known.type != entry.type]
     if entry.type in _RIVALS and entry.status == "True":
         kept = [known for known in kept if known.type != _RIVALS[entry.type]]
-    if entry.type in _TERMINAL:
+    if entry.type in _TERMINAL or (entry.type == "Suspended" and entry.status == "True"):
         kept = [known for known in kept if known.type != "Restarting"]
+    if entry.type in _TERMINAL:
         # The entry keeps its reason, message and times: it says since when and why the job ran.
         kept = [msgspec.structs.replace(known, status="False") if known.type == "Running" else known for known in kept]
     return kept

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 
-from traincrew.kinds.kind import JobKind, Pods, Replica
-from traincrew.model import jobs, objects
+from traincrew.kinds.kind import JobKind, Pods, Replica, Role
+from traincrew.model import indexes, jobs, meta, objects
 from traincrew.model.observed import Observed
 
 
@@ -16,15 +16,20 @@ class Slot:
 
     replica: Replica
     pod: objects.Pod | None
+    """For a replica that has succeeded and whose pod is gone: what remains of it, a name and a phase."""
+
+    @property
+    def done(self) -> bool:
+        return self.pod is not None and self.pod.status.phase == "Succeeded"
 
     @property
     def alive(self) -> bool:
-        return self.pod is not None and not self.pod.terminating and self.pod.status.phase != "Failed"
+        return self.done or (self.pod is not None and not self.pod.terminating and self.pod.status.phase != "Failed")
 
     @property
     def settled(self) -> bool:
         """Running or done."""
-        return self.pod is not None and (self.pod.active or self.pod.status.phase == "Succeeded")
+        return self.done or (self.pod is not None and self.pod.active)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,13 +42,15 @@ class Crew:
     def slots(self) -> tuple[Slot, ...]:
         """One for every replica whose pod we make ourselves, by role and index."""
         by_name = {pod.name: pod for pod in self.own_pods}
-        replicas = (
-            Replica(self.job, role, index, self.observed.planning)
+        return tuple(
+            Slot(replica, by_name.get(replica.name) or self._remains(replica))
             for role in self.kind.roles
             if not role.delegated
-            for index in range(max(self.job.count(role.name), 0))
+            for replica in (self.replica(role.name, index) for index in range(self.job.count(role.name)))
         )
-        return tuple(Slot(replica, by_name.get(replica.name)) for replica in replicas)
+
+    def replica(self, role: str, index: int = 0) -> Replica:
+        return Replica(self.job, self._roles[role], index, self.observed.planning)
 
     @functools.cached_property
     def own_pods(self) -> tuple[objects.Pod, ...]:
@@ -52,8 +59,9 @@ class Crew:
 
     @functools.cached_property
     def delegated_pods(self) -> tuple[objects.Pod, ...]:
-        uid = self.job.metadata.uid
-        return tuple(pod for pod in _ordered(self.observed.pods) if _controller_uid(pod) != uid)
+        """Pods that another controller makes from one of the job's objects."""
+        makers = {entry.metadata.uid for entry in self.observed.batch_jobs}
+        return tuple(pod for pod in _ordered(self.observed.pods) if _controller_uid(pod) in makers)
 
     @functools.cached_property
     def strays(self) -> tuple[objects.Pod, ...]:
@@ -71,6 +79,31 @@ class Crew:
             if role.delegated and role.name in found:
                 found[role.name].extend(self.delegated_pods)
         return found
+
+    @property
+    def delegates(self) -> bool:
+        return any(role.delegated for role in self.kind.roles)
+
+    @functools.cached_property
+    def _roles(self) -> dict[str, Role]:
+        return {role.name: role for role in self.kind.roles}
+
+    def _remains(self, replica: Replica) -> objects.Pod | None:
+        """Nodes are scaled away and old pods are swept up: that is no reason to do finished work again."""
+        if replica.name in self._succeeded_and_gone:
+            return self._succeeded_and_gone[replica.name]
+        if replica.index not in self._completed.get(replica.role.name, ()):
+            return None
+        return objects.Pod(metadata=meta.Meta(name=replica.name), status=objects.PodStatus(phase="Succeeded"))
+
+    @functools.cached_property
+    def _succeeded_and_gone(self) -> dict[str, objects.Pod]:
+        return {pod.name: pod for pod in self.observed.vanished if pod.status.phase == "Succeeded"}
+
+    @functools.cached_property
+    def _completed(self) -> dict[str, frozenset[int]]:
+        stored = self.job.status.replica_statuses
+        return {name: indexes.parse(counts.completed_indexes) for name, counts in stored.items() if counts.completed_indexes}
 
 
 def _ordered(pods: tuple[objects.Pod, ...]) -> list[objects.Pod]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from traincrew.kinds import pods
 from traincrew.kinds.kind import Desired, Manifest, Replica
@@ -33,51 +33,55 @@ def _owned(crew: Crew, body: Manifest) -> Manifest:
     return {**body, "metadata": {**body["metadata"], "ownerReferences": [owner(crew)]}}
 
 
-def pod(crew: Crew, replica: Replica) -> Manifest:
-    body = pods.build(crew.kind, replica)
-    gang.mark(body, replica)
-    body["metadata"]["name"] = replica.name
-    body["metadata"]["ownerReferences"] = [owner(crew)]
-    if not replica.role.indexed:
-        annotations = body["metadata"].setdefault("annotations", {})
-        annotations[naming.CONFIG_DIGEST] = digest(crew)
-    return body
-
-
 def creates(crew: Crew, missing_pods: Iterable[Replica]) -> list[Action]:
     """Pods for those replicas, and a Service for every replica that has none."""
-    found: list[Action] = [Create(resources.PODS, replica.name, pod(crew, replica), announced=True) for replica in missing_pods]
-    if crew.kind.services:
-        there = {service.metadata.name for service in crew.observed.services}
-        for slot in crew.slots:
-            if slot.replica.name not in there:
-                body = pods.service(crew.kind, slot.replica, pods.build(crew.kind, slot.replica))
-                found.append(Create(resources.SERVICES, slot.replica.name, _owned(crew, body), announced=True))
+    missing = {replica.name for replica in missing_pods}
+    served = {service.metadata.name for service in crew.observed.services} if crew.kind.services else None
+    found: list[Action] = []
+    for replica in (slot.replica for slot in crew.slots):
+        serve = served is not None and replica.name not in served
+        if replica.name not in missing and not serve:
+            continue
+        template = pods.build(crew.kind, replica)
+        if serve:
+            body = _owned(crew, pods.service(crew.kind, replica, template))
+            found.append(Create(resources.SERVICES, replica.name, body, announced=True))
+        if replica.name in missing:
+            found.append(Create(resources.PODS, replica.name, _pod(crew, replica, template), announced=True))
     return found
 
 
-def extras(crew: Crew) -> tuple[list[Action], list[Action]]:
-    """Everything beside pods and their services: first what must be there before the pods, then what is to go."""
-    wanted = [*gang.desired(crew), *crew.kind.extras(crew.job, crew.observed)]
+def _pod(crew: Crew, replica: Replica, template: Manifest) -> Manifest:
+    gang.mark(crew, template, replica)
+    meta = {"name": replica.name, **template["metadata"], "ownerReferences": [owner(crew)]}
+    if not replica.role.indexed:
+        meta["annotations"] = {**meta.get("annotations", {}), naming.CONFIG_DIGEST: digest(crew)}
+    return {"metadata": meta, "spec": template["spec"]}
+
+
+def extras(crew: Crew, *, gangs: bool = True) -> tuple[list[Action], list[Action], list[Action]]:
+    """Everything beside pods and their services: what must be done first, what must be there before the pods, what is to go."""
+    wanted = [*(gang.desired(crew) if gangs else ()), *crew.kind.extras(crew.job, crew.observed)]
+    first: list[Action] = []
     make: list[Action] = []
     for item in wanted:
         name = item.body["metadata"]["name"]
         if not item.exists:
             make.append(Create(item.resource, name, _labelled(crew, item), item.owned, item.shared, item.generate))
         elif item.drift:
-            make.extend(_mend(crew, item, name))
-    names = {(item.resource, item.body["metadata"]["name"]) for item in wanted}
-    return make, transient(crew, names)
+            first.extend(_unstarted(crew, item, name))
+            make.append(Patch(item.resource, name, item.drift))
+    return first, make, transient(crew, {(item.resource, item.body["metadata"]["name"]) for item in wanted})
 
 
-def _mend(crew: Crew, item: Desired, name: str) -> list[Action]:
-    found: list[Action] = []
-    if item.resource == resources.BATCH_JOBS and "template" in (item.drift or {}).get("spec", {}):
-        started = next((job for job in crew.observed.batch_jobs if job.metadata.name == name), None)
-        if started is not None and started.status.start_time is not None:
-            # A Job's scheduling may be changed only while it counts as not started.
-            found.append(Patch(item.resource, name, {"status": {"startTime": None}}, "status"))
-    return [*found, Patch(item.resource, name, item.drift or {})]
+def _unstarted(crew: Crew, item: Desired, name: str) -> list[Action]:
+    """A Job's scheduling may be changed only while it counts as not started, even if it was suspended since."""
+    if item.resource != resources.BATCH_JOBS or "template" not in (item.drift or {}).get("spec", {}):
+        return []
+    found = next((job for job in crew.observed.batch_jobs if job.metadata.name == name), None)
+    if found is None or found.status.start_time is None:
+        return []
+    return [Patch(item.resource, name, {"status": {"startTime": None}}, "status")]
 
 
 def _labelled(crew: Crew, item: Desired) -> Manifest:
@@ -109,20 +113,19 @@ def delete(resource: Resource, entry: Named) -> Delete:
     return Delete(resource, entry.metadata.name, entry.metadata.uid, announced=resource in ANNOUNCED)
 
 
-def deletes(crew: Crew, unwanted: Iterable[objects.Pod]) -> list[Action]:
+def deletes(unwanted: Iterable[objects.Pod]) -> list[Action]:
     return [delete(resources.PODS, entry) for entry in unwanted if not entry.terminating]
 
 
 def stray_services(crew: Crew) -> list[Action]:
     """Services of replicas that are no more."""
-    if not crew.kind.services:
-        return []
-    wanted = {slot.replica.name for slot in crew.slots}
-    return [
-        delete(resources.SERVICES, service)
-        for service in crew.observed.services
-        if service.metadata.name not in wanted and service.metadata.deletion_timestamp is None
-    ]
+    return service_deletes(crew, {slot.replica.name for slot in crew.slots}) if crew.kind.services else []
+
+
+def service_deletes(crew: Crew, kept: Container[str]) -> list[Action]:
+    found = sorted(crew.observed.services, key=lambda service: service.metadata.name)
+    leaving = (service for service in found if service.metadata.deletion_timestamp is None)
+    return [delete(resources.SERVICES, service) for service in leaving if service.metadata.name not in kept]
 
 
 def digest(crew: Crew) -> str:

@@ -55,7 +55,7 @@ def _spec(crew: Crew, found: objects.PodGroup | None) -> Manifest:
 
 def _template_priority(crew: Crew) -> str:
     """Where another controller makes the launcher, the templates' own priority speaks for the gang."""
-    if not any(role.delegated for role in crew.kind.roles):
+    if not crew.delegates:
         return ""
     names = ((role.parsed.get("spec") or {}).get("priorityClassName") for role in crew.job.roles.values())
     return next((str(name) for name in names if name), "")
@@ -66,35 +66,47 @@ def _least_resources(job: jobs.Job, least: int) -> dict[str, str]:
     sums: dict[str, list[str | int | float]] = {}
     left = least
     for role in job.roles.values():
-        members = min(role.replicas, left)
+        members = max(min(job.count(role.name), left), 0)
         left -= members
         for container in role.containers:
             wanted = container.get("resources") or {}
             asked: dict[str, Any] = wanted["requests"] if wanted.get("requests") is not None else wanted.get("limits") or {}
             for name, quantity in asked.items():
                 sums.setdefault(name, []).extend([quantity] * members)
-    return {name: quantities.total(sums[name]) for name in sorted(sums) if sums[name]}
+    totals = {name: _total(sums[name]) for name in sorted(sums) if sums[name]}
+    return {name: total for name, total in totals.items() if total}
+
+
+def _total(amounts: list[str | int | float]) -> str:
+    """Nothing where an amount is no quantity: the API server will say so of the pods."""
+    try:
+        return quantities.total(amounts)
+    except ValueError:
+        return ""
 
 
 def held_back(crew: Crew) -> bool:
     """Volcano admits a gang first; pods made earlier would only be refused by its scheduler."""
     scheduler = crew.observed.planning.gang_scheduler
-    if not scheduler or not is_volcano(scheduler) or any(role.delegated for role in crew.kind.roles):
+    if not scheduler or not is_volcano(scheduler) or crew.delegates:
         return False
     found = next((group for group in crew.observed.pod_groups if group.metadata.name == crew.job.name), None)
     return found is None or found.status.phase in ("", "Pending")
 
 
-def mark(pod: Manifest, replica: Replica) -> None:
-    """Tell the pod's scheduler which gang it belongs to; a scheduler that the template names is kept."""
-    scheduler = replica.planning.gang_scheduler
+def mark(crew: Crew, pod: Manifest, replica: Replica) -> None:
+    """Tell the pod's scheduler which gang it belongs to; a scheduler that the template names is kept.
+
+    Not so where another controller makes some of the pods: mpi-operator overrides it, and names no tasks.
+    """
+    scheduler = crew.observed.planning.gang_scheduler
     if not scheduler:
         return
-    if replica.role.delegated or not pod["spec"].get("schedulerName"):
+    if crew.delegates or not pod["spec"].get("schedulerName"):
         pod["spec"]["schedulerName"] = "volcano" if is_volcano(scheduler) else scheduler
     meta = pod["metadata"]
     if is_volcano(scheduler):
-        marks = {GROUP_ANNOTATION: replica.job.name, TASK_ANNOTATION: replica.role.label}
-        meta["annotations"] = {**meta.get("annotations", {}), **marks}
+        task = {} if crew.delegates else {TASK_ANNOTATION: replica.role.label}
+        meta["annotations"] = {**meta.get("annotations", {}), GROUP_ANNOTATION: replica.job.name, **task}
     else:
         meta["labels"] = {**meta["labels"], GROUP_LABEL: replica.job.name}

@@ -9,15 +9,15 @@ from typing import Literal
 from traincrew.kinds.kind import JobKind, Replica
 from traincrew.model import objects
 from traincrew.model.meta import Time
-from traincrew.model.status import Failure
+from traincrew.planner import clock
 
-MESSAGE_LIMIT = 2048
-
-# Reasons of a Failed pod that the node or the cluster gives, not the program in it.
+# Reasons of a Failed pod that the node or the cluster gives, not the program in it. A kubelet that cannot take a pod in says
+# OutOf and the name of the resource.
 _TAKEN_AWAY = frozenset(
     {"Evicted", "NodeLost", "Shutdown", "NodeShutdown", "Terminated", "Preempting", "Preempted", "NodeAffinity",
-     "OutOfcpu", "OutOfmemory", "OutOfpods", "Outofnvidia.com/gpu", "UnexpectedAdmissionError"}
+     "TopologyAffinityError", "UnexpectedAdmissionError"}
 )  # fmt: skip
+_NO_ROOM = "outof"
 # An eviction for these is the pod's own doing: it used more than it had asked for.
 _OWN_EVICTIONS = (
     "Usage of EmptyDir volume",
@@ -56,88 +56,60 @@ def examine(kind: JobKind, replica: Replica, pod: objects.Pod, now: Time, *, gon
         return None
     if pod.status.phase != "Failed" and not pod.terminating and not gone:
         return None
-    ended = _terminated(kind, pod)
-    at = (ended.finished_at if ended else None) or pod.metadata.deletion_timestamp or now
+    ended = _terminated(kind, replica, pod)
     disruption = pod.status.phase != "Failed" or _taken_away(pod, ended)
+    # Whatever bears no date is put first: rather a restart too many than a job that fails for another's fault.
+    at = _dated(pod, ended) or pod.metadata.creation_timestamp or now
     return Loss(pod, replica, disruption, ended.exit_code if ended else None, at)
+
+
+def _dated(pod: objects.Pod, ended: objects.Terminated | None) -> Time | None:
+    target = disruption_target(pod)
+    return clock.earliest(
+        (
+            ended.finished_at if ended else None,
+            deletion_began(pod),
+            target.last_transition_time if target else None,
+        )
+    )
+
+
+def deletion_began(pod: objects.Pod) -> Time | None:
+    """When somebody asked for the deletion: deletionTimestamp is when the grace given then runs out."""
+    deadline, grace = pod.metadata.deletion_timestamp, pod.metadata.deletion_grace_period_seconds or 0
+    return deadline - dt.timedelta(seconds=grace) if deadline is not None else None
+
+
+def disruption_target(pod: objects.Pod) -> objects.PodCondition | None:
+    target = pod.status.condition("DisruptionTarget")
+    return target if target is not None and target.status == "True" else None
 
 
 def _taken_away(pod: objects.Pod, ended: objects.Terminated | None) -> bool:
     """Whether a Failed pod was ended from outside."""
     if any(text in pod.status.message for text in _OWN_EVICTIONS):
         return False
-    target = pod.status.condition("DisruptionTarget")
-    if pod.status.reason in _TAKEN_AWAY or (target is not None and target.status == "True"):
+    reason = pod.status.reason
+    if reason in _TAKEN_AWAY or reason.lower().startswith(_NO_ROOM) or disruption_target(pod) is not None:
         return True
     return pod.terminating and not _ended_before_deletion(pod, ended)
 
 
 def _ended_before_deletion(pod: objects.Pod, ended: objects.Terminated | None) -> bool:
-    deadline, grace = pod.metadata.deletion_timestamp, pod.metadata.deletion_grace_period_seconds or 0
-    if deadline is None or ended is None or ended.finished_at is None:
-        return False
-    return ended.finished_at < deadline - dt.timedelta(seconds=grace)
+    began = deletion_began(pod)
+    return began is not None and ended is not None and ended.finished_at is not None and ended.finished_at < began
 
 
-def _terminated(kind: JobKind, pod: objects.Pod) -> objects.Terminated | None:
-    """How the training container ended; of several containers without that name, how the first did."""
+def main_container(kind: JobKind, replica: Replica) -> str:
+    """The name of the container that trains: the kind's own, else the first of the template."""
+    return kind.container or next((str(c.get("name")) for c in replica.job.roles[replica.role.name].containers), "")
+
+
+def _terminated(kind: JobKind, replica: Replica, pod: objects.Pod) -> objects.Terminated | None:
+    """How the training container ended; where there is none of that name, how the first did."""
     statuses = pod.status.container_statuses
-    named = [status for status in statuses if not kind.container or status.name == kind.container]
-    for status in named or statuses:
+    main = main_container(kind, replica)
+    for status in [status for status in statuses if status.name == main] or statuses:
         if status.state.terminated is not None:
             return status.state.terminated
     return None
-
-
-def failure(kind: JobKind, loss: Loss) -> Failure:
-    """The record of a loss, to be kept after the pod is gone."""
-    culprit = _culprit(kind, loss.pod)
-    ended = culprit.state.terminated if culprit else None
-    text = (ended.message if ended else "") or loss.pod.status.message
-    return Failure(
-        replica=f"{loss.replica.role.name} {loss.replica.index}" if loss.replica.role.indexed else loss.replica.role.name,
-        pod=loss.pod.name,
-        uid=loss.uid,
-        node=loss.pod.spec.node_name,
-        container=culprit.name if culprit else "",
-        exit_code=ended.exit_code if ended else None,
-        reason=loss.pod.status.reason or (ended.reason if ended else ""),
-        message=tail(text),
-        disruption=loss.disruption,
-        time=loss.at.replace(microsecond=0),
-    )
-
-
-def in_place(kind: JobKind, replica: Replica, pod: objects.Pod) -> Failure | None:
-    """The record of a container that failed and was started again inside its pod."""
-    for status in pod.status.container_statuses + pod.status.init_container_statuses:
-        ended = status.last_state.terminated
-        if ended is not None and ended.exit_code != 0:
-            return Failure(
-                replica=f"{replica.role.name} {replica.index}" if replica.role.indexed else replica.role.name,
-                pod=pod.name,
-                uid=pod.metadata.uid,
-                node=pod.spec.node_name,
-                container=status.name,
-                exit_code=ended.exit_code,
-                reason=ended.reason,
-                message=tail(ended.message),
-                time=ended.finished_at.replace(microsecond=0) if ended.finished_at else None,
-            )
-    return None
-
-
-def _culprit(kind: JobKind, pod: objects.Pod) -> objects.ContainerStatus | None:
-    """The container that failed: the training one if it did, else the first that did."""
-    failed = [
-        status
-        for status in pod.status.container_statuses + pod.status.init_container_statuses
-        if status.state.terminated is not None and status.state.terminated.exit_code != 0
-    ]
-    return next((status for status in failed if status.name == kind.container), failed[0] if failed else None)
-
-
-def tail(text: str) -> str:
-    """The end of a message, which in a log is where the cause stands."""
-    data = text.encode()
-    return text if len(data) <= MESSAGE_LIMIT else data[-MESSAGE_LIMIT:].decode(errors="ignore")

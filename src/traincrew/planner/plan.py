@@ -11,7 +11,7 @@ from traincrew.kinds.kind import Fault, JobKind
 from traincrew.model import jobs
 from traincrew.model.meta import Time
 from traincrew.model.observed import Observed
-from traincrew.model.status import Condition, JobStatus, Why
+from traincrew.model.status import Condition, JobStatus
 from traincrew.planner import clock, desired, policy, progress, running, why
 from traincrew.planner.actions import NOTHING, Action, Event, Plan
 from traincrew.planner.crew import Crew
@@ -45,7 +45,7 @@ def _after_the_end(crew: Crew, now: Time) -> Plan:
     left = sum(counts.active for counts in status.replica_statuses.values())
     if crew.job.policy.clean_pod_policy == "None" and left:
         message = f"{left} pods still run: cleanPodPolicy None leaves them alone"
-        status = msgspec.structs.replace(status, why=_kept(status.why, "PodsStillRunning", message, now))
+        status = msgspec.structs.replace(status, why=why.dated(status.why, "PodsStillRunning", message, now))
     elif status.why is not None:
         status = msgspec.structs.replace(status, why=None)
     stages = (tuple(actions + desired.transient(crew)),)
@@ -57,11 +57,6 @@ def _delete_job(crew: Crew) -> Plan:
     told = Event("Normal", kind.ttl_event, f"Deleted job: {job.name}")
     gone = desired.delete(kind.resource, job)
     return Plan(stages=((gone,),), events=(told,), milestones=("deleted",))
-
-
-def _kept(before: Why | None, reason: str, message: str, now: Time) -> Why:
-    since = before.since if before is not None and before.reason == reason else clock.whole(now)
-    return Why(reason=reason, message=message[: why.LIMIT], since=since)
 
 
 def _invalid(crew: Crew, faults: list[Fault], now: Time) -> Plan:
@@ -80,24 +75,22 @@ def _suspended(crew: Crew, now: Time) -> Plan:
     kind, job, stamp = crew.kind, crew.job, clock.whole(now)
     status = progress.begin(kind, job, stamp)
     if any(entry.type == "Running" for entry in status.conditions):
-        entry = progress.state(kind, job, "Running", "False", say="suspended", reason=f"{kind.kind}Suspended")
+        entry = progress.state(kind, job, "Running", "False", say="paused", reason=f"{kind.kind}Suspended")
         status = progress.with_condition(status, entry, stamp)
-    status = progress.with_condition(status, progress.state(kind, job, "Suspended"), stamp)
-    status = _idle(status)
+    status = _idle(progress.with_condition(status, progress.state(kind, job, "Suspended"), stamp))
     made: list[Action] = []
-    if any(role.delegated for role in kind.roles):
-        made, _ = desired.extras(crew)
-    gone = desired.deletes(crew, crew.own_pods) + desired.transient(crew)
+    gone = desired.transient(crew)
+    if crew.delegates:  # the launcher is suspended, not removed
+        _, made, gone = desired.extras(crew, gangs=False)
+    gone = [*desired.deletes(crew.own_pods), *gone]
     if kind.services:
-        gone += [
-            desired.delete(desired.ANNOUNCED[1], service)
-            for service in crew.observed.services
-            if service.metadata.deletion_timestamp is None
-        ]
+        gone += desired.service_deletes(crew, ())
     return running.finish_plan(crew, status, (tuple(made), tuple(gone)), None)
 
 
 def _idle(status: JobStatus) -> JobStatus:
-    counts = {name: msgspec.structs.replace(entry, active=0) for name, entry in status.replica_statuses.items()}
-    book = msgspec.structs.replace(status.restarts, open=False, retry_at=None, entered=[])
-    return msgspec.structs.replace(status, replica_statuses=counts, restarts=book, why=None)
+    """Nothing runs, and what was done is to be done again."""
+    replace = msgspec.structs.replace
+    counts = {name: replace(entry, active=0, completed_indexes="") for name, entry in status.replica_statuses.items()}
+    book = replace(status.restarts, open=False, retry_at=None, entered=[])
+    return replace(status, replica_statuses=counts, restarts=book, why=None)

@@ -25,12 +25,12 @@ def over_limit(crew: Crew, book: Restarts) -> bool:
     limit = crew.job.policy.backoff_limit
     if limit is None or _launcher_has_limits(crew):
         return False
-    return book.charged + restarts.container_restarts(crew) >= max(limit, 1)
+    return book.charged + restarts.container_restarts(crew, book) >= max(limit, 1)
 
 
 def _launcher_has_limits(crew: Crew) -> bool:
     """A launcher that is a batch Job carries deadline and limit itself."""
-    return any(role.delegated for role in crew.kind.roles) and bool(crew.observed.batch_jobs)
+    return crew.delegates and bool(crew.observed.batch_jobs)
 
 
 def clean_up(crew: Crew, status: JobStatus, now: Time) -> tuple[list[Action], Time | None]:
@@ -43,24 +43,26 @@ def clean_up(crew: Crew, status: JobStatus, now: Time) -> tuple[list[Action], Ti
         return _leftovers(crew, status, now)
     doomed = [pod for pod in live if not pod.finished] if rule == "Running" else live
     kept = {pod.name for pod in crew.own_pods if rule == "Running" and pod.finished}
-    actions = desired.deletes(crew, doomed)
-    actions += [
-        desired.delete(resources.SERVICES, service)
-        for service in crew.observed.services
-        if crew.kind.services and service.metadata.name not in kept and service.metadata.deletion_timestamp is None
-    ]
+    actions = desired.deletes(doomed)
+    if crew.kind.services:
+        actions += desired.service_deletes(crew, kept)
     return actions, None
 
 
 def _leftovers(crew: Crew, status: JobStatus, now: Time) -> tuple[list[Action], Time | None]:
     """Where nobody said what to clean, pods and logs stay; what still runs after a while is ended, not deleted."""
     running = [pod for pod in crew.own_pods if not pod.finished and not pod.terminating and not _short(pod)]
-    if not running or status.completion_time is None:
+    ended = _ended_at(status)
+    if not running or ended is None:
         return [], None
-    moment = clock.due(status.completion_time, crew.observed.planning.leftover_grace)
-    if now < moment:
+    moment = clock.due(ended, crew.observed.planning.leftover_grace)
+    if moment is None or now < moment:
         return [], moment
-    return [Patch(resources.PODS, pod.name, {"spec": {"activeDeadlineSeconds": 1}}) for pod in running], None
+    # A pod that no node has yet has no log to keep, and no kubelet to end it.
+    waiting = [pod for pod in running if not pod.spec.node_name]
+    placed = [pod for pod in running if pod.spec.node_name]
+    limits = [Patch(resources.PODS, pod.name, {"spec": {"activeDeadlineSeconds": 1}}) for pod in placed]
+    return [*desired.deletes(waiting), *limits], None
 
 
 def _short(pod: objects.Pod) -> bool:
@@ -68,9 +70,13 @@ def _short(pod: objects.Pod) -> bool:
 
 
 def expiry(crew: Crew, status: JobStatus) -> Time | None:
-    seconds = crew.job.policy.ttl_seconds_after_finished
-    ended = status.completion_time
-    if ended is None:  # a job that another operator has finished without writing the time
-        times = [entry.last_transition_time for entry in status.conditions if entry.type in ("Succeeded", "Failed")]
-        ended = next((time for time in times if time is not None), None)
+    seconds, ended = crew.job.policy.ttl_seconds_after_finished, _ended_at(status)
     return None if seconds is None or ended is None else clock.due(ended, seconds)
+
+
+def _ended_at(status: JobStatus) -> Time | None:
+    if status.completion_time is not None:
+        return status.completion_time
+    # A job that another operator has finished without writing the time.
+    times = (entry.last_transition_time for entry in status.conditions if entry.type in ("Succeeded", "Failed"))
+    return next((time for time in times if time is not None), None)

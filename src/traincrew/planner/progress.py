@@ -6,7 +6,7 @@ import msgspec
 
 from traincrew.kinds import pods
 from traincrew.kinds.kind import Ending, JobKind
-from traincrew.model import jobs, naming
+from traincrew.model import indexes, jobs, naming
 from traincrew.model.meta import Time
 from traincrew.model.status import Condition, JobStatus, ReplicaStatus
 from traincrew.planner import conditions
@@ -48,18 +48,20 @@ def counted(crew: Crew, status: JobStatus) -> JobStatus:
                 succeeded=sum(pod.status.phase == "Succeeded" for pod in members),
                 failed=sum(pod.status.phase == "Failed" for pod in members),
                 selector=selector(crew, role.name),
+                completed_indexes=_completed(crew, role.name),
             )
     return msgspec.structs.replace(status, replica_statuses=found)
+
+
+def _completed(crew: Crew, role: str) -> str:
+    return indexes.render(slot.replica.index for slot in crew.slots if slot.done and slot.replica.role.name == role)
 
 
 def selector(crew: Crew, role: str) -> str:
     """For the scale subresource; only the role that it scales is worth selecting, yet peers write it for all."""
     if not crew.kind.scalable:
         return ""
-    member = next((slot.replica for slot in crew.slots if slot.replica.role.name == role), None)
-    if member is None:
-        return ""
-    labels = pods.labels(crew.kind, member)
+    labels = pods.labels(crew.kind, crew.replica(role))
     wanted = (naming.JOB_NAME, naming.OPERATOR_NAME, naming.REPLICA_TYPE)
     if naming.REPLICA_TYPE not in labels:
         wanted = (naming.JOB_NAME, naming.OPERATOR_NAME, naming.JOB_ROLE)
@@ -78,7 +80,7 @@ def still_active(crew: Crew, status: JobStatus) -> JobStatus:
 def ending(crew: Crew) -> Ending | None:
     """How the job has ended, judged by those who decide it; None while it has not."""
     told = crew.kind.ending(crew.job, crew.observed)
-    if told is not None or any(role.delegated for role in crew.kind.roles):
+    if told is not None or crew.delegates:
         return told
     if crew.kind.succeeded is not None:
         done = crew.kind.succeeded(crew.job, crew.by_role)
@@ -100,7 +102,7 @@ def running(crew: Crew) -> bool:
 
 def ended(crew: Crew, status: JobStatus, entry: Condition, by: str, now: Time) -> JobStatus:
     """The status of a job that ends now: both states at once are impossible, and waiters find a time."""
-    if crew.kind.running_before_end and conditions.find(status.conditions, "Running") is None:
-        status = with_condition(status, state(crew.kind, crew.job, "Running"), now)
+    if crew.kind.running_before_end and by != "Validation" and conditions.find(status.conditions, "Running") is None:
+        status = with_condition(status, state(crew.kind, crew.job, "Running", say="unseen"), now)
     status = with_condition(status, entry, now)
     return msgspec.structs.replace(status, completion_time=now, ended_by=by, why=None)

@@ -11,15 +11,15 @@ import datetime as dt
 
 import msgspec
 
-from traincrew.kinds.kind import JobKind
+from traincrew.model import objects
 from traincrew.model.meta import Time
-from traincrew.model.status import Failure, Restarts
-from traincrew.planner import losses
+from traincrew.model.status import Failure, JobStatus, Restarts
+from traincrew.planner import clock, losses, records
 from traincrew.planner.crew import Crew
 from traincrew.planner.losses import Loss
 
 CALM = dt.timedelta(minutes=10)
-"""An attempt that ran this long has not failed at its start: the delays begin anew."""
+"""After this long without a loss the delays begin anew."""
 FIRST_DELAY = 10
 LONGEST_DELAY = 300
 
@@ -30,76 +30,96 @@ class Reckoning:
 
     book: Restarts
     fresh: tuple[Loss, ...] = ()
-    """Losses seen for the first time, the first cause first."""
-    restarted: frozenset[str] = frozenset()
-    """UIDs of pods to be replaced."""
+    """Losses seen for the first time, the earliest first."""
+    tolerated: frozenset[str] = frozenset()
+    """UIDs of failed pods that are left as they are."""
     fatal: Loss | None = None
     """The loss that ends the job."""
-    first: Failure | None = None
-    latest: Failure | None = None
+    cause: Failure | None = None
+    """What an attempt has just been lost by."""
+    seen: tuple[Failure, ...] = ()
+    """Failures beside the losses, the earliest first: inside living pods, in tolerated ones, in another controller's."""
 
 
-def reckon(crew: Crew, now: Time) -> Reckoning:
-    book = crew.job.status.restarts
-    found = _losses(crew, now)
-    lost = {loss.uid for loss in found}
-    entered = [uid for uid in book.entered if uid in lost]
-    fresh = [loss for loss in found if loss.uid not in set(entered) and loss.verdict(crew.kind) != "tolerate"]
-    fatal = _fatal(crew.kind, book, fresh)
+def reckon(crew: Crew, status: JobStatus, now: Time) -> Reckoning:
+    kind, book = crew.kind, status.restarts
+    there = {pod.metadata.uid for pod in (*crew.own_pods, *crew.observed.vanished)}
+    known = frozenset(book.entered)
+    entered = [uid for uid in book.entered if uid in there]
+    found = _losses(crew, status, now)
+    tolerated = [loss for loss in found if loss.verdict(kind) == "tolerate"]
+    fresh = [loss for loss in found if loss.uid not in known and loss.verdict(kind) != "tolerate"]
+    cause = next((loss for loss in fresh if _new_attempt(book, loss)), None)
+    fatal = cause if cause is not None and cause.verdict(kind).startswith("fail") else None
     if fatal is None:
         for loss in fresh:
-            book = _enter(book, loss, now)
+            book = _enter(crew, book, loss, now)
         entered += [loss.uid for loss in fresh]
-    if book.open and not fresh and _all_settled(crew):
+    left = frozenset(loss.uid for loss in tolerated)
+    if book.open and not fresh and _all_settled(crew, left):
         book = msgspec.structs.replace(book, open=False, retry_at=None)
     book = msgspec.structs.replace(book, entered=sorted(entered))
-    first, latest = _records(crew, found, fresh)
-    return Reckoning(book, tuple(fresh), frozenset(entered), fatal, first, latest)
+    record = records.of_loss(kind, cause) if cause is not None else None
+    return Reckoning(book, tuple(fresh), left, fatal, record, _seen(crew, tolerated, book, now))
 
 
-def _losses(crew: Crew, now: Time) -> list[Loss]:
+def _losses(crew: Crew, status: JobStatus, now: Time) -> list[Loss]:
     """Every lost pod, the earliest first; of two in the same second the one that failed by itself."""
     places = {slot.replica.name: slot.replica for slot in crew.slots}
+    known = frozenset(status.restarts.entered)
     found = []
     for pods, gone in ((crew.own_pods, False), (crew.observed.vanished, True)):
         for pod in pods:
-            ours = pod.metadata.uid in crew.observed.released
-            if pod.name in places and not (ours and pod.status.phase != "Failed"):
-                loss = losses.examine(crew.kind, places[pod.name], pod, now, gone=gone)
-                if loss is not None:
-                    found.append(loss)
+            if pod.name not in places or (_released(crew, status, pod) and pod.metadata.uid not in known):
+                continue
+            loss = losses.examine(crew.kind, places[pod.name], pod, now, gone=gone)
+            if loss is not None:
+                found.append(loss)
     return sorted(found, key=lambda loss: (loss.at, loss.disruption, loss.pod.name, loss.uid))
 
 
-def _fatal(kind: JobKind, book: Restarts, fresh: list[Loss]) -> Loss | None:
-    """The first cause of a new attempt's end, if its restart policy says that the job ends with it."""
-    cause = next((loss for loss in fresh if _new_attempt(book, loss)), None)
-    return cause if cause is not None and cause.verdict(kind).startswith("fail") else None
+def _released(crew: Crew, status: JobStatus, pod: objects.Pod) -> bool:
+    """Whether we ourselves sent the pod away, at a scale-down or a suspension; it is no loss then, whatever becomes of it.
+
+    An operator that has been restarted does not remember; but pods that leave and are older than a resumed job's start were
+    sent away by its suspension.
+    """
+    if pod.metadata.uid in crew.observed.released:
+        return True
+    resumed = any(entry.type == "Suspended" for entry in status.conditions)
+    made, start = pod.metadata.creation_timestamp, status.start_time
+    return resumed and pod.terminating and made is not None and start is not None and made < start
 
 
 def _new_attempt(book: Restarts, loss: Loss) -> bool:
-    """A pod made after the last loss belongs to the attempt that followed it."""
-    created = loss.pod.metadata.creation_timestamp
-    return not book.open or (created is not None and book.last_loss is not None and created > book.last_loss)
+    """A pod made after all pods of the lost attempt belongs to the attempt that followed it."""
+    made = loss.pod.metadata.creation_timestamp
+    return not book.open or book.youngest is None or (made is not None and made > book.youngest)
 
 
-def _enter(book: Restarts, loss: Loss, now: Time) -> Restarts:
+def _enter(crew: Crew, book: Restarts, loss: Loss, now: Time) -> Restarts:
     # Restarts inside a pod would be forgotten with it.
-    inside = sum(status.restart_count for status in loss.pod.status.container_statuses)
+    charged = book.charged + inside(loss.pod)
     if not _new_attempt(book, loss):
-        return msgspec.structs.replace(book, charged=book.charged + inside)
+        return msgspec.structs.replace(book, charged=charged)
     calm = book.last_loss is not None and now - book.last_loss > CALM
     streak = 1 if calm else book.streak + 1
-    stamp = now.replace(microsecond=0)
+    stamp = clock.whole(now)
     return msgspec.structs.replace(
         book,
-        charged=book.charged + inside + (0 if loss.disruption else 1),
+        charged=charged + (0 if loss.disruption else 1),
         disruptions=book.disruptions + (1 if loss.disruption else 0),
         open=True,
         streak=streak,
         last_loss=stamp,
+        youngest=_youngest(crew),
         retry_at=_retry_at(stamp, streak),
     )
+
+
+def _youngest(crew: Crew) -> Time | None:
+    made = (pod.metadata.creation_timestamp for pod in (*crew.own_pods, *crew.observed.vanished))
+    return max((moment for moment in made if moment is not None), default=None)
 
 
 def _retry_at(now: Time, streak: int) -> Time | None:
@@ -109,44 +129,35 @@ def _retry_at(now: Time, streak: int) -> Time | None:
     return now + dt.timedelta(seconds=min(FIRST_DELAY * 2 ** min(streak - 2, 10), LONGEST_DELAY))
 
 
-def _all_settled(crew: Crew) -> bool:
-    return all(slot.settled for slot in crew.slots)
+def _all_settled(crew: Crew, tolerated: frozenset[str]) -> bool:
+    return all(slot.settled or (slot.pod is not None and slot.pod.metadata.uid in tolerated) for slot in crew.slots)
 
 
-def _records(crew: Crew, found: list[Loss], fresh: list[Loss]) -> tuple[Failure | None, Failure | None]:
-    """The first failure of the job, and the first of its latest attempt, as far as they can be seen now."""
-    own = [losses.failure(crew.kind, loss) for loss in found if not loss.disruption]
-    inner = [losses.in_place(crew.kind, slot.replica, slot.pod) for slot in crew.slots if slot.pod is not None]
-    seen = [*own, *_delegated(crew), *(record for record in inner if record is not None)]
-    if not seen:
-        return None, None
-    causes = [losses.failure(crew.kind, loss) for loss in fresh[:1] if not loss.disruption]
-    return min(seen, key=_when), (causes or [max(seen, key=_when)])[0]
+def _seen(crew: Crew, tolerated: list[Loss], book: Restarts, now: Time) -> tuple[Failure, ...]:
+    """What fails inside pods while an attempt is being lost is a consequence of that, and not worth a record."""
+    found = [records.of_loss(crew.kind, loss) for loss in (*tolerated, *_delegated(crew, now)) if not loss.disruption]
+    if not book.open:
+        inner = [records.in_place(slot.replica, slot.pod) for slot in crew.slots if slot.pod is not None]
+        found += [record for record in inner if record is not None]
+    return tuple(sorted(found, key=_when))
 
 
 def _when(record: Failure) -> tuple[str, str, str]:
-    return (record.time.isoformat() if record.time else "9999", record.pod, record.uid)
+    return (record.time.isoformat() if record.time else "", record.pod, record.uid)
 
 
-def _delegated(crew: Crew) -> list[Failure]:
-    roles = [role for role in crew.kind.roles if role.delegated and role.name in crew.job.roles]
-    found = []
-    for role in roles:
-        replica = dataclasses.replace(crew.slots[0].replica, role=role, index=0) if crew.slots else None
-        for pod in crew.delegated_pods:
-            if replica is not None and pod.status.phase == "Failed":
-                ended = [status.state.terminated for status in pod.status.container_statuses if status.state.terminated]
-                at = next((state.finished_at for state in ended if state.finished_at), pod.metadata.creation_timestamp)
-                if at is not None:
-                    found.append(losses.failure(crew.kind, Loss(pod, replica, False, None, at)))
-    return found
+def _delegated(crew: Crew, now: Time) -> list[Loss]:
+    names = [role.name for role in crew.kind.roles if role.delegated and role.name in crew.job.roles]
+    found = (losses.examine(crew.kind, crew.replica(name), pod, now) for name in names for pod in crew.delegated_pods)
+    return [loss for loss in found if loss is not None]
 
 
-def container_restarts(crew: Crew) -> int:
+def inside(pod: objects.Pod) -> int:
+    return sum(status.restart_count for status in pod.status.container_statuses + pod.status.init_container_statuses)
+
+
+def container_restarts(crew: Crew, book: Restarts) -> int:
     """Restarts inside pods that run now; the kubelet did them, and they count against the limit too."""
-    return sum(
-        status.restart_count
-        for slot in crew.slots
-        if slot.pod is not None and slot.pod.status.phase == "Running"
-        for status in slot.pod.status.container_statuses + slot.pod.status.init_container_statuses
-    )
+    known = frozenset(book.entered)
+    pods = (slot.pod for slot in crew.slots if slot.pod is not None and slot.pod.status.phase == "Running")
+    return sum(inside(pod) for pod in pods if pod.metadata.uid not in known)

@@ -6,14 +6,17 @@ import dataclasses
 
 import msgspec
 
+from traincrew.kinds.kind import Ending
 from traincrew.model import objects
 from traincrew.model.meta import Time
-from traincrew.model.status import Condition, Failure, JobStatus, Why
+from traincrew.model.status import Condition, Failure, JobStatus
 from traincrew.planner import clock, desired, gang, policy, progress, restarts, telling, why
 from traincrew.planner.actions import Action, Plan
 from traincrew.planner.crew import Crew
 from traincrew.planner.losses import Loss
 from traincrew.planner.restarts import Reckoning
+
+Stages = tuple[tuple[Action, ...], ...]
 
 
 def run(crew: Crew, now: Time) -> Plan:
@@ -22,8 +25,9 @@ def run(crew: Crew, now: Time) -> Plan:
     status = _judged(crew, status, reckoning, now)
     if status.finished:
         return _ending(crew, status, reckoning, now)
-    stages, moments = _work(crew, status, reckoning, now)
-    status = msgspec.structs.replace(status, why=why.explain(crew, status, now))
+    stages = _work(crew, status, now)
+    found, moments = why.explain(crew, status, now)
+    status = msgspec.structs.replace(status, why=found)
     moments += [policy.deadline(crew, status), status.restarts.retry_at if _waiting(status, now) else None]
     plan = finish_plan(crew, status, stages, clock.earliest(moments))
     told = telling.exits(crew.job, reckoning.fresh)
@@ -32,7 +36,7 @@ def run(crew: Crew, now: Time) -> Plan:
     return dataclasses.replace(plan, events=(*told, *plan.events))
 
 
-def finish_plan(crew: Crew, status: JobStatus, stages: tuple[tuple[Action, ...], ...], moment: Time | None) -> Plan:
+def finish_plan(crew: Crew, status: JobStatus, stages: Stages, moment: Time | None) -> Plan:
     """The plan that brings a job to that status by those actions."""
     before = crew.job.status
     return Plan(
@@ -56,12 +60,11 @@ def watch_only(crew: Crew, reason: str, message: str, now: Time) -> Plan:
     """The job's own progress is followed, but nothing is made or removed."""
     status = progress.counted(crew, crew.job.status)
     end = progress.ending(crew)
-    if end is not None and end.succeeded:
-        entry = progress.state(crew.kind, crew.job, "Succeeded")
-        return finish_plan(crew, progress.ended(crew, status, entry, "Success", clock.whole(now)), (), None)
-    before = status.why
-    since = before.since if before is not None and before.reason == reason else clock.whole(now)
-    status = msgspec.structs.replace(status, why=Why(reason=reason, message=message[: why.LIMIT], since=since))
+    if end is not None:
+        return finish_plan(crew, _ended(crew, status, end, now), (), None)
+    if progress.running(crew):
+        status = progress.with_condition(status, progress.state(crew.kind, crew.job, "Running"), clock.whole(now))
+    status = msgspec.structs.replace(status, why=why.dated(status.why, reason, message, now))
     return finish_plan(crew, status, (), None)
 
 
@@ -77,18 +80,28 @@ def _started(crew: Crew, now: Time) -> JobStatus:
 
 
 def _reckoned(crew: Crew, status: JobStatus, now: Time) -> tuple[JobStatus, Reckoning]:
-    reckoning = restarts.reckon(crew, now)
+    reckoning = restarts.reckon(crew, status, now)
     status = progress.counted(crew, status)
     status = msgspec.structs.replace(status, restarts=reckoning.book)
-    if status.failure is None and reckoning.first is not None:
-        status = msgspec.structs.replace(status, failure=reckoning.first)
-    latest, known = reckoning.latest, status.last_failure or status.failure
-    if latest is not None and known is not None and _is_news(latest, known):
+    if status.failure is None:
+        status = msgspec.structs.replace(status, failure=_first_failure(reckoning))
+    latest = reckoning.cause or next(iter(reckoning.seen[-1:]), None)
+    if latest is not None and _is_news(latest, status, fresh=reckoning.cause is not None):
         status = msgspec.structs.replace(status, last_failure=latest)
     return status, reckoning
 
 
-def _is_news(latest: Failure, known: Failure) -> bool:
+def _first_failure(reckoning: Reckoning) -> Failure | None:
+    """A pod that was taken away has not failed."""
+    if reckoning.cause is not None and not reckoning.cause.disruption:
+        return reckoning.cause
+    return next(iter(reckoning.seen), None)
+
+
+def _is_news(latest: Failure, status: JobStatus, fresh: bool) -> bool:
+    known = status.last_failure or status.failure
+    if known is None or fresh:
+        return latest != status.failure
     if (latest.uid, latest.time) == (known.uid, known.time) or latest.time is None or known.time is None:
         return False
     return latest.time >= known.time
@@ -99,12 +112,7 @@ def _judged(crew: Crew, status: JobStatus, reckoning: Reckoning, now: Time) -> J
     kind, job, stamp = crew.kind, crew.job, clock.whole(now)
     end = progress.ending(crew)
     if end is not None:
-        type = "Succeeded" if end.succeeded else "Failed"
-        entry = progress.state(kind, job, type, say="succeeded", reason=end.reason)
-        if end.message:
-            entry = msgspec.structs.replace(entry, message=end.message)
-        by = "Success" if end.succeeded else "Replica"
-        return msgspec.structs.replace(progress.ended(crew, status, entry, by, stamp), completion_time=end.time or stamp)
+        return _ended(crew, status, end, now)
     if reckoning.fatal is not None:
         return progress.ended(crew, status, _failed(crew, reckoning.fatal, status), "Replica", stamp)
     if policy.over_limit(crew, status.restarts):
@@ -117,6 +125,15 @@ def _judged(crew: Crew, status: JobStatus, reckoning: Reckoning, now: Time) -> J
     return _going(crew, status, reckoning, stamp)
 
 
+def _ended(crew: Crew, status: JobStatus, end: Ending, now: Time) -> JobStatus:
+    stamp = clock.whole(now)
+    if end.succeeded:
+        entry, by = progress.state(crew.kind, crew.job, "Succeeded"), "Success"
+    else:
+        entry, by = Condition(type="Failed", status="True", reason=end.reason, message=end.message), "Replica"
+    return msgspec.structs.replace(progress.ended(crew, status, entry, by, stamp), completion_time=end.time or stamp)
+
+
 def _failed(crew: Crew, fatal: Loss, status: JobStatus) -> Condition:
     role = fatal.replica.role.name
     if fatal.verdict(crew.kind) == "fail-permanently":
@@ -126,15 +143,24 @@ def _failed(crew: Crew, fatal: Loss, status: JobStatus) -> Condition:
 
 
 def _going(crew: Crew, status: JobStatus, reckoning: Reckoning, now: Time) -> JobStatus:
-    book = reckoning.book
-    if book.open and not all(slot.alive for slot in crew.slots):
-        lost = next((loss.replica.role.name for loss in reckoning.fresh), None)
-        lost = lost or next(slot.replica.role.name for slot in crew.slots if not slot.alive)
+    lost = _lost_role(crew, reckoning)
+    if reckoning.book.open and lost is not None:
         entry = progress.state(crew.kind, crew.job, "Restarting", role=lost)
         return progress.with_condition(status, entry, now)
     if progress.running(crew):
         return progress.with_condition(status, progress.state(crew.kind, crew.job, "Running"), now)
     return status
+
+
+def _lost_role(crew: Crew, reckoning: Reckoning) -> str | None:
+    """The role of which a pod is on its way to be replaced: that of the cause, else of the first that is missing."""
+    missing = [
+        slot.replica.role.name
+        for slot in crew.slots
+        if not slot.alive and (slot.pod is None or slot.pod.metadata.uid not in reckoning.tolerated)
+    ]
+    fresh = [loss.replica.role.name for loss in reckoning.fresh]
+    return next(iter(fresh + missing), None) if missing else None
 
 
 def _ending(crew: Crew, status: JobStatus, reckoning: Reckoning, now: Time) -> Plan:
@@ -150,21 +176,17 @@ def _waiting(status: JobStatus, now: Time) -> bool:
     return status.restarts.retry_at is not None and now < status.restarts.retry_at
 
 
-def _work(
-    crew: Crew, status: JobStatus, reckoning: Reckoning, now: Time
-) -> tuple[tuple[tuple[Action, ...], ...], list[Time | None]]:
+def _work(crew: Crew, status: JobStatus, now: Time) -> Stages:
     """Objects to make and to remove. What a launcher reads is mended before a worker goes, so that it leaves the list first."""
-    made, transient = desired.extras(crew)
-    replaced = [slot.pod for slot in crew.slots if slot.pod is not None and _replaceable(slot.pod, reckoning)]
-    gone = desired.deletes(crew, [*crew.strays, *replaced]) + desired.stray_services(crew) + transient
-    missing = [slot.replica for slot in crew.slots if slot.pod is None]
-    if gang.held_back(crew) or _waiting(status, now):
-        missing = []
-    created = desired.creates(crew, missing)
-    asks, moments = why.inquiries(crew, now)
-    stages = (tuple(made), tuple(desired.refreshes(crew)), (*gone, *created, *asks))
-    return stages, [*moments]
+    first, made, transient = desired.extras(crew)
+    entered = frozenset(status.restarts.entered)
+    replaced = [slot.pod for slot in crew.slots if slot.pod is not None and _replaceable(slot.pod, entered)]
+    gone = desired.deletes([*crew.strays, *replaced]) + desired.stray_services(crew) + transient
+    held = gang.held_back(crew) or _waiting(status, now)
+    created = desired.creates(crew, () if held else [slot.replica for slot in crew.slots if slot.pod is None])
+    asks = why.inquiries(crew, now)
+    return (tuple(first), tuple(made), tuple(desired.refreshes(crew)), (*gone, *created, *asks))
 
 
-def _replaceable(pod: objects.Pod, reckoning: Reckoning) -> bool:
-    return pod.metadata.uid in reckoning.restarted and pod.status.phase == "Failed"
+def _replaceable(pod: objects.Pod, entered: frozenset[str]) -> bool:
+    return pod.metadata.uid in entered and pod.status.phase == "Failed"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
-from traincrew.model.status import Condition, JobStatus
+from traincrew.model.status import Condition, JobStatus, Why
 from traincrew.planner import conditions
 from traincrew.planner.actions import Event
 from traincrew.planner.losses import Loss
+from traincrew.planner.why import SAME
 
 _WARNINGS = ("Failed", "Restarting")
 _MILESTONES = {"Created": "created", "Succeeded": "successful", "Failed": "failed", "Restarting": "restarted"}
@@ -35,9 +36,14 @@ def events(kind: JobKind, old: JobStatus, new: JobStatus) -> list[Event]:
         if entry.type in told and (entry.status == "True" or (entry.type == "Suspended" and old.is_true("Suspended"))):
             level = "Warning" if entry.type in _WARNINGS else "Normal"
             found.append(Event(level, entry.reason, entry.message, key=str(entry.last_update_time)))  # type: ignore[arg-type]
-    if new.why is not None and (old.why is None or (old.why.reason, old.why.message) != (new.why.reason, new.why.message)):
+    if new.why is not None and _gist(new.why) != _gist(old.why):
         found.append(Event("Warning", new.why.reason, new.why.message))
     return found
+
+
+def _gist(why: Why | None) -> tuple[str, str] | None:
+    """What an explanation says, without to how many other pods it applies: that changes with every pod."""
+    return (why.reason, why.message.partition(SAME)[0]) if why is not None else None
 
 
 def exits(job: jobs.Job, losses: tuple[Loss, ...]) -> list[Event]:

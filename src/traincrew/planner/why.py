@@ -2,98 +2,156 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.observed import Refusal
 from traincrew.model.status import JobStatus, Why
-from traincrew.planner import gang
+from traincrew.planner import clock, gang
 from traincrew.planner.actions import ListEvents
 from traincrew.planner.crew import Crew
 
 SLOW = dt.timedelta(seconds=10)
 UNSEEN = dt.timedelta(seconds=30)
 LIMIT = 1024
+ASKED_AT_ONCE = 3
+"""Pods of one job whose events are listed: what keeps the others from starting is rarely something else."""
+SAME = " (the same for "
 
 _HARMLESS = ("ContainerCreating", "PodInitializing", "")
 
 
-def explain(crew: Crew, status: JobStatus, now: Time) -> Why | None:
-    """The most telling obstacle, or None. It is dated by when its reason first appeared."""
-    found = next(_obstacles(crew, status, now), None)
-    if found is None:
-        return None
-    reason, message = found
-    before = status.why
-    since = before.since if before is not None and before.reason == reason else now.replace(microsecond=0)
+@dataclasses.dataclass(frozen=True)
+class Obstacle:
+    reason: str
+    message: str
+    since: Time | None = None
+    """It is one only from this moment on."""
+
+
+def explain(crew: Crew, status: JobStatus, now: Time) -> tuple[Why | None, list[Time | None]]:
+    """The most telling obstacle, or None; and the moments at which an unchanged world would be explained otherwise."""
+    found = list(_obstacles(crew, status, now))
+    later: list[Time | None] = [obstacle.since for obstacle in found if obstacle.since is not None and now < obstacle.since]
+    asked = (slow_at(pod) for pod in _unasked(crew))
+    later += [moment for moment in asked if moment is not None and now < moment]
+    present = next((obstacle for obstacle in found if obstacle.since is None or now >= obstacle.since), None)
+    if present is None:
+        return None, later
+    return dated(status.why, present.reason, present.message, now), later
+
+
+def dated(before: Why | None, reason: str, message: str, now: Time) -> Why:
+    """An explanation bears the date at which its reason first appeared."""
+    since = before.since if before is not None and before.reason == reason else clock.whole(now)
     return Why(reason=reason, message=message[:LIMIT], since=since)
 
 
-def _obstacles(crew: Crew, status: JobStatus, now: Time) -> Iterator[tuple[str, str]]:
-    for refusal in crew.observed.refusals:
+def _obstacles(crew: Crew, status: JobStatus, now: Time) -> Iterator[Obstacle]:
+    for refusal in sorted(crew.observed.refusals, key=lambda entry: (entry.resource, entry.name)):
         yield _refused(refusal)
     if gang.held_back(crew):
-        yield "WaitingForGang", f"PodGroup {crew.job.name} is not admitted yet: its queue has no room for the whole gang"
+        message = f"PodGroup {crew.job.name} is not admitted yet: its queue has no room for the whole gang"
+        yield Obstacle("WaitingForGang", message)
     pods = [*crew.own_pods, *crew.delegated_pods]
     live = [pod for pod in pods if not pod.terminating and not pod.finished]
     for judge in (_container_trouble, _unschedulable):
         yield from _first_of(live, judge)
     for pod in live:
         for event in crew.observed.pod_events.get(pod.metadata.uid, ())[-1:]:
-            yield event.reason, f"pod {pod.name} does not start: {event.message}"
+            yield Obstacle(event.reason, f"pod {pod.name} does not start: {event.message}")
     for pod in pods:
-        if stuck_at(pod) is not None and now >= (stuck_at(pod) or now):
-            yield "StuckTerminating", _stuck(pod)
-        elif unseen_at(pod) is not None and now >= (unseen_at(pod) or now):
-            yield "NotScheduled", f"pod {pod.name} has not been looked at by any scheduler: is {_scheduler(crew)} running?"
+        yield from _overdue(crew, pod, now)
     retry = status.restarts.retry_at
     if retry is not None and now < retry:
-        yield "BackOff", f"pods are re-created at {retry:%H:%M:%S} UTC, after {status.restarts.streak} losses in a row"
+        message = f"pods are re-created at {retry:%H:%M:%S} UTC, after {status.restarts.streak} losses in a row"
+        yield Obstacle("BackOff", message)
+    yield from _left_failed(crew, frozenset(status.restarts.entered))
+    if not status.is_true("Running"):
+        yield from _undecided(crew, status)
+
+
+def _overdue(crew: Crew, pod: objects.Pod, now: Time) -> Iterator[Obstacle]:
+    """What is no trouble in itself, but has taken too long."""
+    if pod.metadata.deletion_timestamp is not None:
+        yield Obstacle("StuckTerminating", _stuck(pod), pod.metadata.deletion_timestamp + SLOW)
+    elif pod.status.phase == "Unknown":
+        yield Obstacle("NodeUnreachable", f"nothing is heard of pod {pod.name}: is node {pod.spec.node_name} up?")
+    elif slow_at(pod) is not None and pod.metadata.uid in crew.observed.pod_events:
+        yield Obstacle("NotStarted", _slow(pod), (slow_at(pod) or now) + UNSEEN)
+    elif unseen_at(pod) is not None:
+        message = f"pod {pod.name} has not been looked at by any scheduler: is {_scheduler(crew)} running?"
+        yield Obstacle("NotScheduled", message, unseen_at(pod))
+
+
+def _left_failed(crew: Crew, replaced: frozenset[str]) -> Iterator[Obstacle]:
+    for pod in (slot.pod for slot in crew.slots if slot.pod is not None):
+        if pod.status.phase == "Failed" and not pod.terminating and pod.metadata.uid not in replaced:
+            yield Obstacle("ReplicaFailed", f"pod {pod.name} has failed, and restartPolicy Never leaves it so")
+
+
+def _undecided(crew: Crew, status: JobStatus) -> Iterator[Obstacle]:
+    leading = crew.kind.leading(crew.job)
+    if not any(crew.job.count(role) for role in leading):
+        yield Obstacle("NothingToRun", f"the job has no {' or '.join(leading)} replica, on which its state depends")
+    if crew.delegates and not crew.delegated_pods and status.start_time is not None:
+        launcher = next((entry for entry in crew.observed.batch_jobs), None)
+        if launcher is None:
+            yield Obstacle("WaitingForWorkers", _unready(crew), status.start_time + UNSEEN)
+        elif launcher.metadata.creation_timestamp is not None:
+            message = f"Job {launcher.metadata.name} has no pod yet: its events tell why"
+            yield Obstacle("NoLauncherPod", message, max(launcher.metadata.creation_timestamp, status.start_time) + UNSEEN)
+
+
+def _unready(crew: Crew) -> str:
+    ready = sum(slot.pod is not None and slot.pod.ready for slot in crew.slots)
+    return f"the launcher is started when all workers are ready: {ready} of {len(crew.slots)} are"
 
 
 def _scheduler(crew: Crew) -> str:
     return crew.observed.planning.gang_scheduler or "kube-scheduler"
 
 
-def _first_of(pods: list[objects.Pod], judge: object) -> Iterator[tuple[str, str]]:
-    assert callable(judge)
-    found = [trouble for trouble in (judge(pod) for pod in pods) if trouble is not None]
+def _first_of(pods: Sequence[objects.Pod], judge: Callable[[objects.Pod], Obstacle | None]) -> Iterator[Obstacle]:
+    found = [trouble for trouble in map(judge, pods) if trouble is not None]
     if found:
-        reason, message = found[0]
-        same = sum(other[0] == reason for other in found)
-        yield reason, message if same == 1 else f"{message} (the same for {same} of {len(pods)} pods)"
+        same = sum(other.reason == found[0].reason for other in found)
+        tail = f"{SAME}{same} of {len(pods)} pods)" if same > 1 else ""
+        yield dataclasses.replace(found[0], message=found[0].message + tail)
 
 
-def _refused(refusal: Refusal) -> tuple[str, str]:
+def _refused(refusal: Refusal) -> Obstacle:
     kind = refusal.resource.kind
     if refusal.foreign:
-        return "NameTaken", f"{kind} {refusal.name} exists and does not belong to this job: delete or rename it"
-    if "exceeded quota" in refusal.message:
-        return "QuotaExceeded", f"{kind} {refusal.name} cannot be created: {refusal.message}"
-    return f"FailedCreate{kind}", f"{kind} {refusal.name} cannot be created: {refusal.message}"
+        return Obstacle("NameTaken", f"{kind} {refusal.name} exists and does not belong to this job: delete or rename it")
+    reason = "QuotaExceeded" if "exceeded quota" in refusal.message else f"FailedCreate{kind}"
+    return Obstacle(reason, f"{kind} {refusal.name} cannot be created: {refusal.message}")
 
 
-def _container_trouble(pod: objects.Pod) -> tuple[str, str] | None:
+def _container_trouble(pod: objects.Pod) -> Obstacle | None:
     for status in pod.status.init_container_statuses:
         ended = status.state.terminated or status.last_state.terminated
         if status.state.running is None and ended is not None and ended.exit_code != 0:
             text = f": {ended.message.strip()}" if ended.message else ""
-            return "InitContainerFailed", f"init container {status.name} of pod {pod.name} exited with {ended.exit_code}{text}"
+            message = f"init container {status.name} of pod {pod.name} exited with {ended.exit_code}{text}"
+            return Obstacle("InitContainerFailed", message)
     for status in pod.status.init_container_statuses + pod.status.container_statuses:
         waiting = status.state.waiting
         if waiting is not None and waiting.reason not in _HARMLESS:
             ended = status.last_state.terminated
             last = f" (last exit code {ended.exit_code})" if ended else ""
-            return waiting.reason, f"container {status.name} of pod {pod.name}: {waiting.message or waiting.reason}{last}"
+            message = f"container {status.name} of pod {pod.name}: {waiting.message or waiting.reason}{last}"
+            return Obstacle(waiting.reason, message)
     return None
 
 
-def _unschedulable(pod: objects.Pod) -> tuple[str, str] | None:
+def _unschedulable(pod: objects.Pod) -> Obstacle | None:
     scheduled = pod.status.condition("PodScheduled")
     if pod.status.phase == "Pending" and scheduled is not None and scheduled.status == "False":
-        return scheduled.reason or "Unschedulable", f"pod {pod.name} cannot be scheduled: {scheduled.message}"
+        return Obstacle(scheduled.reason or "Unschedulable", f"pod {pod.name} cannot be scheduled: {scheduled.message}")
     return None
 
 
@@ -105,9 +163,11 @@ def _stuck(pod: objects.Pod) -> str:
     )
 
 
-def stuck_at(pod: objects.Pod) -> Time | None:
-    """When a pod that is being deleted has overrun its grace (which deletionTimestamp includes)."""
-    return pod.metadata.deletion_timestamp + SLOW if pod.metadata.deletion_timestamp is not None else None
+def _slow(pod: objects.Pod) -> str:
+    waiting = next((status.name for status in pod.status.init_container_statuses if status.state.running), None)
+    if waiting is not None:
+        return f"init container {waiting} of pod {pod.name} is still running: its log tells what it waits for"
+    return f"pod {pod.name} is still being created on node {pod.spec.node_name}"
 
 
 def slow_at(pod: objects.Pod) -> Time | None:
@@ -125,17 +185,12 @@ def unseen_at(pod: objects.Pod) -> Time | None:
     return None if pod.status.condition("PodScheduled") is not None else pod.metadata.creation_timestamp + UNSEEN
 
 
-def inquiries(crew: Crew, now: Time) -> tuple[list[ListEvents], list[Time]]:
-    """Pods to ask about now, and the moments at which an unchanged world would deserve another look."""
-    asks, moments = [], []
-    for pod in (*crew.own_pods, *crew.delegated_pods):
-        slow = slow_at(pod)
-        if slow is not None and pod.metadata.uid not in crew.observed.pod_events:
-            if now >= slow:
-                asks.append(ListEvents(pod.name, pod.metadata.uid))
-            else:
-                moments.append(slow)
-        for moment in (stuck_at(pod), unseen_at(pod)):
-            if moment is not None and now < moment:
-                moments.append(moment)
-    return asks, moments
+def inquiries(crew: Crew, now: Time) -> list[ListEvents]:
+    """Pods to ask about now: those that are placed and do not start."""
+    return [ListEvents(pod.name, pod.metadata.uid) for pod in _unasked(crew) if now >= (slow_at(pod) or now)]
+
+
+def _unasked(crew: Crew) -> list[objects.Pod]:
+    slow = [pod for pod in (*crew.own_pods, *crew.delegated_pods) if slow_at(pod) is not None]
+    asked = sum(pod.metadata.uid in crew.observed.pod_events for pod in slow)
+    return [pod for pod in slow if pod.metadata.uid not in crew.observed.pod_events][: max(ASKED_AT_ONCE - asked, 0)]

@@ -174,7 +174,9 @@ def _fault(path: str, message: str) -> Fault:
 PHRASES = Phrases(
     created="{kind} {namespace}/{name} is created.",
     running="{kind} {namespace}/{name} is running.",
+    unseen="{kind} {namespace}/{name} is finished but Running condition was never set.",
     suspended="{kind} suspended",
+    paused="{kind} {namespace}/{name} is suspended.",
     resumed="{kind} resumed",
     succeeded="{kind} {namespace}/{name} successfully completed.",
 )
@@ -205,6 +207,7 @@ KIND: JobKind = JobKind(
     ending=ending,
     tolerates=lambda job, role: role == "Worker",
     phrases=lambda job: PHRASES,
+    running_before_end=True,
     announces=("Created", "Running"),
     invalid_reason="ValidationError",
     server_rules=False,
