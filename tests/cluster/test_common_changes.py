@@ -1,0 +1,205 @@
+"""The pods and services of a living job, for every kind that has services: lost ones, edits, strangers in their places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.cluster import crews, manifests
+from tests.cluster.api import Api, Object, eventually, steadily
+from tests.cluster.crews import every_kind
+from tests.cluster.kubelet import Kubelet
+from tests.cluster.manifests import CONTAINERS, FIELDS
+from tests.cluster.submitted import PREFIX, Submit, Submitted
+
+
+def uids(job: Submitted) -> dict[str, str]:
+    return {name: pod["metadata"]["uid"] for name, pod in job.pods().items()}
+
+
+def started(job: Submitted, kubelet: Kubelet, count: int) -> dict[str, str]:
+    """All pods of the job run; their UIDs by name."""
+    eventually(lambda: len(job.pods()) == count)
+    kubelet.run(*job.pods())
+    job.becomes("Running")
+    return uids(job)
+
+
+def replaced(job: Submitted, name: str, before: dict[str, str]) -> None:
+    """Waits for a new pod of that name; all others must be as before."""
+    eventually(lambda: uids(job).keys() == before.keys() and uids(job)[name] != before[name], because=f"{name} did not come back")
+    assert {**uids(job), name: ""} == {**before, name: ""}
+
+
+def scale(job: Submitted, count: int) -> None:
+    job.patch({FIELDS[job.kind]: {"Worker": {"replicas": count}}})
+
+
+@every_kind
+@pytest.mark.parametrize("state", ["Pending", "Running"])
+@pytest.mark.contract(45)
+def test_a_pod_that_is_gone_at_once_is_made_again(submit: Submit, kubelet: Kubelet, kind: str, state: str) -> None:
+    job = submit(crews.job(kind, "Never"))
+    count = len(crews.names(kind))
+    eventually(lambda: len(job.pods()) == count)
+    before = started(job, kubelet, count) if state == "Running" else uids(job)
+
+    job.api.delete("pods", job.namespace, "j-worker-1", grace=0 if state == "Running" else None)
+
+    replaced(job, "j-worker-1", before)
+    assert not job.is_true("Failed")
+    kubelet.run(*job.pods())
+    job.becomes("Running")
+
+
+@pytest.mark.parametrize("kind", ["PyTorchJob", "PaddleJob"])
+@pytest.mark.contract(46)
+def test_a_pod_deleted_gracefully_is_restarted_when_it_has_gone(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+    job = submit(crews.job(kind, "OnFailure"))
+    before = started(job, kubelet, len(crews.names(kind)))
+
+    job.api.delete("pods", job.namespace, "j-worker-1")
+
+    eventually(lambda: job.states() == {"Created": "True", "Restarting": "True"})
+    assert job.condition("Restarting")["reason"] == f"{kind}Restarting"
+    steadily(lambda: uids(job) == before, 0.5)
+    kubelet.gone("j-worker-1")
+    replaced(job, "j-worker-1", before)
+    kubelet.run("j-worker-1")
+    eventually(lambda: job.states() == {"Created": "True", "Running": "True"})
+
+
+ANY_POLICY = ("Never", "OnFailure", "Always", "ExitCode")
+GRACEFUL = [
+    *(("TFJob", policy) for policy in ANY_POLICY),
+    *(("XGBoostJob", policy) for policy in ANY_POLICY),
+    *((kind, "Never") for kind in ("PyTorchJob", "PaddleJob", "JAXJob")),
+]
+
+
+@pytest.mark.parametrize(("kind", "policy"), GRACEFUL)
+@pytest.mark.contract(47)
+def test_a_pod_that_others_delete_is_no_failure_of_the_job(submit: Submit, kubelet: Kubelet, kind: str, policy: str) -> None:
+    job = submit(crews.job(kind, policy))
+    before = started(job, kubelet, len(crews.names(kind)))
+
+    job.api.delete("pods", job.namespace, "j-worker-1")
+
+    eventually(lambda: job.states() == {"Created": "True", "Restarting": "True"})
+    kubelet.gone("j-worker-1")
+    replaced(job, "j-worker-1", before)
+    kubelet.run("j-worker-1")
+    eventually(lambda: job.states() == {"Created": "True", "Running": "True"})
+    assert (job.status["restarts"].get("charged", 0), job.status["restarts"]["disruptions"]) == (0, 1)
+
+
+@every_kind
+@pytest.mark.contract(48)
+def test_a_deleted_service_is_made_again(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+    job = submit(crews.job(kind))
+    before = started(job, kubelet, len(crews.names(kind)))
+    first = job.api.get("services", job.namespace, "j-worker-0")
+
+    job.api.delete("services", job.namespace, "j-worker-0")
+
+    second = eventually(lambda: job.api.find("services", job.namespace, "j-worker-0"))
+    assert second["metadata"]["uid"] != first["metadata"]["uid"]
+    assert second["spec"] == first["spec"]
+    assert uids(job) == before
+
+
+@every_kind
+@pytest.mark.contract(49)
+def test_fewer_replicas_take_the_last_pods_and_services_only(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+    job = submit(crews.workers(kind, 3, "Never"))
+    kubelet.pod("j-worker-2")
+    before = started(job, kubelet, 4 if kind == "XGBoostJob" else 3)
+    kept = {name: uid for name, uid in before.items() if name not in ("j-worker-1", "j-worker-2")}
+
+    scale(job, 1)
+
+    for name in ("j-worker-1", "j-worker-2"):
+        eventually(lambda name=name: "deletionTimestamp" in job.pods()[name]["metadata"])  # type: ignore[misc]  # a loop variable
+        kubelet.gone(name)
+    eventually(lambda: uids(job) == kept and job.services() == kept.keys())
+    steadily(lambda: uids(job) == kept, 0.3)
+    assert all(not {"Failed", "Restarting"} & _types(status) for status in job.history())
+    assert job.is_true("Running")
+
+
+def _types(status: Object) -> set[str]:
+    return {entry["type"] for entry in status.get("conditions") or []}
+
+
+@every_kind
+@pytest.mark.contract(50)
+def test_more_replicas_add_the_missing_ones_only(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+    job = submit(crews.workers(kind, 2))
+    before = started(job, kubelet, 3 if kind == "XGBoostJob" else 2)
+    more = {"j-worker-2", "j-worker-3"}
+
+    scale(job, 4)
+
+    eventually(lambda: uids(job).keys() == before.keys() | more and job.services() == before.keys() | more)
+    assert {name: uid for name, uid in uids(job).items() if name not in more} == before
+
+
+@every_kind
+@pytest.mark.contract(51)
+def test_an_edited_template_is_for_pods_made_later(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+    job = submit(crews.workers(kind, 2))
+    started(job, kubelet, 3 if kind == "XGBoostJob" else 2)
+    before = _versions(job)
+    containers = [{"name": CONTAINERS[kind], "image": "train:2"}]
+
+    job.patch({FIELDS[kind]: {"Worker": {"template": {"spec": {"containers": containers}}}}})
+
+    steadily(lambda: _versions(job) == before, 0.5)
+    job.api.delete("pods", job.namespace, "j-worker-1", grace=0)
+    eventually(lambda: _image(job, "j-worker-1") == "train:2")
+    assert _image(job, "j-worker-0") == "train:1"
+
+
+def _versions(job: Submitted) -> dict[str, str]:
+    return {name: pod["metadata"]["resourceVersion"] for name, pod in job.pods().items()}
+
+
+def _image(job: Submitted, pod: str) -> Any:
+    return job.pods()[pod]["spec"]["containers"][0]["image"]
+
+
+@every_kind
+@pytest.mark.parametrize("disguised", [False, True], ids=["plain", "with-our-labels"])
+@pytest.mark.contract(52)
+def test_a_stranger_in_a_pods_place_is_told_and_left_alone(
+    submit: Submit, api: Api, namespace: str, kind: str, disguised: bool
+) -> None:
+    labels = {f"{PREFIX}job-name": "j", f"{PREFIX}operator-name": f"{kind.lower()}-controller"} if disguised else {}
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "j-worker-1", "labels": labels}}
+    stranger = api.create(namespace, {**body, "spec": {"containers": [{"name": "c", "image": "i"}]}})
+
+    job = submit(crews.job(kind))
+
+    told = job.event("FailedCreatePod", "j-worker-1")
+    assert told["type"] == "Warning"
+    assert told["message"].startswith("Error creating: ")
+    eventually(lambda: crews.names(kind) - {"j-worker-1"} <= api.names("pods", namespace))
+    assert api.get("pods", namespace, "j-worker-1") == stranger
+    api.delete("pods", namespace, "j-worker-1", grace=0)
+    eventually(lambda: job.pods()["j-worker-1"]["metadata"]["ownerReferences"][0]["uid"] == job.uid)
+
+
+@pytest.mark.parametrize("kind", [*crews.CREWS, "MPIJob"])
+@pytest.mark.parametrize("reason", ["ImagePullBackOff", "CreateContainerConfigError"])
+@pytest.mark.contract(54)
+def test_what_a_container_waits_for_is_told_on_the_job(submit: Submit, kubelet: Kubelet, kind: str, reason: str) -> None:
+    job = submit(manifests.job(kind, Launcher=1, Worker=1) if kind == "MPIJob" else crews.job(kind))
+    kubelet.bind("j-worker-0")
+
+    kubelet.waiting("j-worker-0", reason, 'Back-off pulling image "train:1"')
+
+    told = job.event(reason)
+    assert told["type"] == "Warning"
+    assert "j-worker-0" in told["message"]
+    assert 'Back-off pulling image "train:1"' in told["message"]
+    assert len(job.events(reason)) == 1
