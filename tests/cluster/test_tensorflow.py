@@ -17,7 +17,7 @@ def tfjob(policy: str | None = None, spec: Object | None = None, run: Object | N
     return manifests.job("TFJob", spec=spec, run=run, **roles)
 
 
-def dynamic(**counts: int) -> Object:
+def dynamic(**counts: Any) -> Object:
     return tfjob(spec={"enableDynamicWorker": True}, policy="Never", **counts)
 
 
