@@ -104,7 +104,8 @@ class ConfigMap(Struct):
 
 class Role(Struct):
     metadata: Meta
-    rules: list[dict[str, Any]] = []
+    rules: list[dict[str, Any]] | None = None
+    """The API server writes null where a Role has none."""
 
 
 class JobCondition(Struct, gc=False):

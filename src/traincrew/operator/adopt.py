@@ -18,6 +18,8 @@ from traincrew.planner.actions import Create
 
 class Finding(enum.Enum):
     OURS = "ours"
+    SHARED = "shared"
+    """Somebody else's, and meant to be used by anybody."""
     LEAVING = "leaving"
     FOREIGN = "foreign"
 
@@ -44,11 +46,9 @@ class Inspector:
             return Finding.LEAVING, raw
         if owner is not None and owner.uid == meta.uid:
             return Finding.OURS, await self._labelled(job, action, found, raw)
-        if action.shared:
-            return Finding.OURS, raw
         if owner is not None and (owner.kind, owner.name) == (kind.kind, meta.name):
             return Finding.LEAVING, raw  # an earlier job of this name had it; the garbage collector is on its way
-        return Finding.FOREIGN, raw
+        return Finding.SHARED if action.shared else Finding.FOREIGN, raw
 
     async def _labelled(self, job: jobs.Stored[Any], action: Create, found: Meta, raw: bytes) -> bytes:
         """A Go operator's objects may lack the labels by which our watches see them."""

@@ -157,19 +157,27 @@ class _Step:
                 self._tally.made.setdefault(action.resource, {})[action.name] = uid
 
     def _learn(self, action: Create, raw: bytes) -> str:
-        self._notes.accepted((action.resource, action.name))
-        self._outcome.changed = True
         store = self._world.objects.get(action.resource)
         if store is None or not action.owned:
-            self._notes.known.add((action.resource.plural, action.name))
+            self._note_known(action)
             return action.name
+        self._notes.accepted((action.resource, action.name))
+        self._outcome.changed = True
         uid: str = store.learn(raw).metadata.uid
         return uid
+
+    def _note_known(self, action: Create) -> None:
+        """No watch of ours shows it, so that it exists must be remembered."""
+        self._notes.accepted((action.resource, action.name))
+        self._notes.known.add((action.resource.plural, action.name))
+        self._outcome.changed = True
 
     async def _look_at(self, action: Create, error: errors.AlreadyExists) -> None:
         finding, raw = await self._inspector.inspect(self._kind, self._job, action)
         if finding is Finding.OURS:
             self._learn(action, raw)
+        elif finding is Finding.SHARED:
+            self._note_known(action)
         elif finding is Finding.LEAVING:
             self._notes.wait_for((action.resource, action.name), asyncio.get_running_loop().time())
             self._postpone((action.resource, action.name))
