@@ -14,6 +14,7 @@ from traincrew.model import jobs
 from traincrew.operator.execute import Executor, Outcome
 from traincrew.operator.keys import Key
 from traincrew.operator.metrics import Metrics
+from traincrew.operator.notebook import Notebook
 from traincrew.operator.observe import World
 from traincrew.operator.telling import Teller
 from traincrew.operator.workqueue import WorkQueue
@@ -24,6 +25,9 @@ logger = logging.getLogger(__name__)
 
 ROUNDS = 8
 """Plans carried out in a row for one job; more would mean that two parties undo each other's work."""
+
+PATIENCE = 0.3
+"""Seconds that a change of nothing but counts may wait for the next."""
 
 
 class Controller:
@@ -83,11 +87,24 @@ class Controller:
         if plan.empty:
             notes.vanished.clear()
             return None
+        if plan.can_wait and self._held_back(key, notes):
+            return None
+        notes.waiting_since = None
         self._log(kind, job, plan)
         outcome = await self._executor.carry_out(kind, job, plan)
         if outcome.retry_in is not None:
             self._queue.add_after(key, outcome.retry_in)
         return outcome
+
+    def _held_back(self, key: Key, notes: Notebook) -> bool:
+        """Pods of a job come up together: their counts are written once, not one after the other."""
+        now = asyncio.get_running_loop().time()
+        if notes.waiting_since is None:
+            notes.waiting_since = now
+        left = notes.waiting_since + PATIENCE - now
+        if left > 0:
+            self._queue.add_after(key, left)
+        return left > 0
 
     def _failed(self, key: Key, kind: JobKind, job: jobs.Stored[Any], error: errors.ApiError) -> None:
         fields = {"kind": kind.kind, "job": f"{key.namespace}/{key.name}", "error": error.message}

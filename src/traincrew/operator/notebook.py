@@ -21,6 +21,8 @@ class Notebook:
     """When a create that was refused, or must wait for an earlier object to go, may be tried again (loop time)."""
     tries: dict[Name, int] = dataclasses.field(default_factory=dict)
     pod_events: dict[str, tuple[PodEvent, ...]] = dataclasses.field(default_factory=dict)
+    waiting_since: float | None = None
+    """Since when a change of mere counts is held back (loop time)."""
     rejected_status: str = ""
     """The version of the job whose new status the API server refused; it is not tried again before the job changes."""
 

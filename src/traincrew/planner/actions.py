@@ -84,6 +84,9 @@ class Plan:
     milestones: tuple[str, ...] = ()
     """What has just become true of the job, for the counters: created, successful, failed, restarted, deleted."""
 
+    can_wait: bool = False
+    """Nothing but counts of pods has changed: writing a little later may save writes."""
+
     @property
     def empty(self) -> bool:
         return self.status is None and not any(self.stages) and not self.events

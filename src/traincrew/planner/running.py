@@ -39,12 +39,14 @@ def run(crew: Crew, now: Time) -> Plan:
 def finish_plan(crew: Crew, status: JobStatus, stages: Stages, moment: Time | None) -> Plan:
     """The plan that brings a job to that status by those actions."""
     before = crew.job.status
+    counts_only = before == msgspec.structs.replace(status, replica_statuses=before.replica_statuses)
     return Plan(
         status=None if _same(before, status) else status,
         stages=tuple(stage for stage in stages if stage),
         events=tuple(telling.events(crew.kind, before, status)),
         look_again=moment,
         milestones=telling.milestones(before, status),
+        can_wait=counts_only and not any(stages),
     )
 
 

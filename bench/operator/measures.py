@@ -1,0 +1,251 @@
+"""The measurements. Each returns plain numbers; what they are held against stands in `goals`."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import dataclasses
+import hashlib
+import time
+from typing import Any
+
+import msgspec
+from tools.kube import cluster
+
+from bench.operator import world
+from traincrew.client.remote import RemoteClient
+from traincrew.model import resources
+
+
+def calibration() -> float:
+    """Seconds for a fixed amount of single-core work: how fast this machine is just now."""
+    started = time.perf_counter()
+    data = b"x" * 1024
+    for _ in range(400_000):
+        data = hashlib.sha256(data).digest() * 4
+    return time.perf_counter() - started
+
+
+@dataclasses.dataclass(frozen=True)
+class Bare:
+    connections: int
+    rate: float
+    """Objects posted per second."""
+    server_cpu: float
+    """CPU seconds of the API server per 1,000 objects."""
+
+
+async def bare(kube: cluster.Cluster, sample: tuple[list[bytes], list[bytes]], copies: int, connections: int, tag: str) -> Bare:
+    """Only posts: the pods and services of `copies` jobs, as the operator would make them."""
+    namespace = f"bare-{tag}"
+    async with world.client(kube, connections) as target:
+        await world.make_namespace(target, namespace)
+        work: asyncio.Queue[tuple[Any, bytes]] = asyncio.Queue()
+        for index in range(copies):
+            for resource, bodies in zip((resources.PODS, resources.SERVICES), sample, strict=True):
+                for body in bodies:
+                    work.put_nowait((resource, body.replace(b"sample", f"b{index:05d}".encode())))
+        total, cpu, started = work.qsize(), world.cpu_seconds(kube.pid("kube-apiserver")), time.perf_counter()
+
+        async def poster() -> None:
+            while not work.empty():
+                resource, body = work.get_nowait()
+                await target.create(resource, namespace, body, strict=resource == resources.PODS)
+
+        await asyncio.gather(*(poster() for _ in range(connections)))
+        seconds = time.perf_counter() - started
+        spent = world.cpu_seconds(kube.pid("kube-apiserver")) - cpu
+    return Bare(connections, total / seconds, spent / total * 1000)
+
+
+async def sample(kube: cluster.Cluster, pods: int) -> tuple[list[bytes], list[bytes]]:
+    """The bodies that the operator posts for one job, read back from the server and stripped."""
+    async with world.client(kube) as target:
+        await world.make_namespace(target, "sample")
+        async with world.operating(kube, "sample"):
+            await world.submit(target, "sample", [world.pytorch("sample", pods)])
+            await world.until_count(target, resources.SERVICES, "sample", pods)
+            await world.until_count(target, resources.PODS, "sample", pods)
+        found = []
+        for resource in (resources.PODS, resources.SERVICES):
+            items = [msgspec.json.decode(raw) async for page in target.pages(resource, "sample") for raw in page.items]
+            found.append([_stripped(resource.kind, item) for item in items])
+    return found[0], found[1]
+
+
+def _stripped(kind: str, item: dict[str, Any]) -> bytes:
+    meta = {key: item["metadata"][key] for key in ("name", "labels", "ownerReferences") if key in item["metadata"]}
+    spec = {key: value for key, value in item["spec"].items() if key not in ("clusterIPs", "ipFamilies", "ipFamilyPolicy")}
+    return msgspec.json.encode({"apiVersion": "v1", "kind": kind, "metadata": meta, "spec": spec})
+
+
+@dataclasses.dataclass
+class Life:
+    jobs: int
+    rate: float
+    """Pods and services made per second, from the first to the last."""
+    seconds: float
+    requests: dict[str, float]
+    """Per job, by verb and resource."""
+    cpu: float
+    """Milliseconds of the operator's CPU per job, its whole life."""
+    memory: float
+    """MiB resident with all pods there."""
+    idle: int
+    """Writes that changed nothing."""
+    reads: int
+    """GETs in the steady state."""
+
+    @property
+    def total(self) -> float:
+        return sum(self.requests.values())
+
+
+async def life(kube: cluster.Cluster, make: Any, jobs: int, pods: int, namespace: str) -> Life:
+    """Jobs from their creation to their end."""
+    bodies = [make(f"job{index:05d}", pods) for index in range(jobs)]
+    services = 0 if bodies[0]["kind"] == "MPIJob" else pods
+    async with world.client(kube) as target:
+        await world.make_namespace(target, namespace)
+        await world.submit(target, namespace, bodies)
+        mark = kube.audit_size()
+        async with world.operating(kube, namespace) as operator:
+            await world.until_count(target, resources.PODS, namespace, jobs * pods)
+            await world.until_count(target, resources.SERVICES, namespace, jobs * services)
+            await asyncio.sleep(1)
+            memory = operator.memory()
+            await _each(bodies, lambda job: world.play(target, namespace, world.pod_names(job, pods), "Running"))
+            await _each(bodies, lambda job: world.play(target, namespace, world.pod_names(job, pods), "Succeeded"))
+            await _all_succeeded(target, namespace, bodies)
+            await _quiet(kube)
+            cpu = operator.cpu()
+    entries = [entry for entry in kube.audit(since=mark) if world.AGENT in entry.get("userAgent", "")]
+    made = [entry for entry in entries if entry["verb"] == "create" and entry["objectRef"]["resource"] in ("pods", "services")]
+    times = sorted(_seconds(entry) for entry in made)
+    span = times[-1] - times[0]
+    return Life(
+        jobs=jobs, rate=len(made) / span, seconds=span, requests=_requests(entries, jobs), cpu=cpu / jobs * 1000,
+        memory=memory, idle=_idle(entries), reads=sum(entry["verb"] == "get" for entry in entries),
+    )  # fmt: skip
+
+
+def _seconds(entry: dict[str, Any]) -> float:
+    import datetime as dt
+
+    return dt.datetime.fromisoformat(entry["stageTimestamp"]).timestamp()
+
+
+def _requests(entries: list[dict[str, Any]], jobs: int) -> dict[str, float]:
+    counted: collections.Counter[str] = collections.Counter()
+    for entry in entries:
+        if entry["verb"] not in ("list", "watch"):
+            ref = entry["objectRef"]
+            counted[f"{entry['verb']} {ref['resource']}{'/' + ref['subresource'] if ref.get('subresource') else ''}"] += 1
+    return {name: number / jobs for name, number in sorted(counted.items())}
+
+
+def _idle(entries: list[dict[str, Any]]) -> int:
+    """Refused or repeated writes: whatever did not end in a change."""
+    return sum(
+        entry["verb"] in ("create", "patch", "update", "delete") and entry["responseStatus"]["code"] >= 300 for entry in entries
+    )
+
+
+async def _each(bodies: list[dict[str, Any]], work: Any) -> None:
+    gate = asyncio.Semaphore(32)
+
+    async def one(job: dict[str, Any]) -> None:
+        async with gate:
+            await work(job)
+
+    await asyncio.gather(*(one(job) for job in bodies))
+
+
+async def _all_succeeded(target: RemoteClient, namespace: str, bodies: list[dict[str, Any]]) -> None:
+    resource = world.BY_KIND[bodies[0]["kind"]]
+    while True:
+        done = 0
+        async for page in target.pages(resource, namespace):
+            done += sum(b'"type":"Succeeded"' in raw for raw in page.items)
+        if done >= len(bodies):
+            return
+        await asyncio.sleep(0.3)
+
+
+async def _quiet(kube: cluster.Cluster) -> None:
+    """Until the operator has posted its last event."""
+    size = -1
+    while size != (now := kube.audit_size()):
+        size = now
+        await asyncio.sleep(1.0)
+
+
+async def finished_jobs(kube: cluster.Cluster, namespace: str, number: int) -> None:
+    """Jobs that ended long ago, with no pods left."""
+    status = msgspec.json.encode(
+        {
+            "status": {
+                "contract": "v1", "endedBy": "Success", "startTime": world.NOW, "completionTime": world.NOW,
+                "conditions": [
+                    {"type": "Succeeded", "status": "True", "reason": "PyTorchJobSucceeded", "message": "",
+                     "lastUpdateTime": world.NOW, "lastTransitionTime": world.NOW}
+                ],
+            }
+        }
+    )  # fmt: skip
+    resource = world.BY_KIND["PyTorchJob"]
+    async with world.client(kube) as target:
+
+        async def one(job: dict[str, Any]) -> None:
+            await world.post(target, resource, namespace, job)
+            await target.patch(resource, namespace, job["metadata"]["name"], status, subresource="status")
+
+        await _each([world.pytorch(f"old{index:06d}") for index in range(number)], one)
+
+
+async def latency(kube: cluster.Cluster, namespace: str, jobs: int, per_second: float) -> list[float]:
+    """Milliseconds from the last pod's end to Succeeded, as a watcher of the job sees it."""
+    resource = world.BY_KIND["PyTorchJob"]
+    async with world.client(kube) as target, world.operating(kube, namespace):
+        bodies = [world.pytorch(f"lat{index:05d}", 2) for index in range(jobs)]
+        await world.submit(target, namespace, bodies)
+        await world.until_count(target, resources.PODS, namespace, jobs * 2)
+        await _each(bodies, lambda job: world.play(target, namespace, world.pod_names(job, 2), "Running"))
+        await asyncio.sleep(2)
+        ended: dict[str, float] = {}
+        seen: dict[str, float] = {}
+        watcher = asyncio.create_task(_watch(target, namespace, seen))
+        await asyncio.sleep(0.5)
+        for job in bodies:
+            worker, master = world.pod_names(job, 2)
+            await world.play(target, namespace, [worker], "Succeeded")
+            await asyncio.sleep(1 / per_second)
+            await world.play(target, namespace, [master], "Succeeded")
+            ended[job["metadata"]["name"]] = time.perf_counter()
+        while len([name for name in ended if name in seen]) < jobs:
+            await asyncio.sleep(0.1)
+        watcher.cancel()
+        await asyncio.gather(watcher, return_exceptions=True)
+    del resource
+    return sorted((seen[name] - moment) * 1000 for name, moment in ended.items())
+
+
+async def _watch(target: RemoteClient, namespace: str, seen: dict[str, float]) -> None:
+    resource = world.BY_KIND["PyTorchJob"]
+    version = ""
+    async for page in target.pages(resource, namespace):
+        version = page.resource_version
+    async for change in target.watch(resource, namespace, resource_version=version):
+        if b'"type":"Succeeded"' in change.object:
+            name = msgspec.json.decode(change.object)["metadata"]["name"]
+            seen.setdefault(name, time.perf_counter())
+
+
+async def restart(kube: cluster.Cluster, namespace: str) -> tuple[int, float]:
+    """Writes of a fresh operator on a world that is as it should be, and its memory."""
+    mark = kube.audit_size()
+    async with world.operating(kube, namespace) as operator:
+        await asyncio.sleep(10)
+        memory = operator.memory()
+    entries = [entry for entry in kube.audit(since=mark) if world.AGENT in entry.get("userAgent", "")]
+    return sum(entry["verb"] not in ("get", "list", "watch") for entry in entries), memory
