@@ -1,0 +1,18 @@
+"""What every test run shares: the numbers of the compatibility checklist travel with the results."""
+
+from __future__ import annotations
+
+import pytest
+
+MOST = 3
+"""A test that claims to prove more lines than this proves none of them well."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        numbers = [number for mark in item.iter_markers("contract") for number in mark.args]
+        if len(numbers) > MOST:
+            raise pytest.UsageError(
+                f"{item.nodeid} is marked with {len(numbers)} lines of the checklist, at most {MOST} are allowed"
+            )
+        item.user_properties.append(("contract", numbers))
