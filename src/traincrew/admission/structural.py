@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from traincrew.admission.findings import Path, Value
+from traincrew.model import words
 
 Schema = dict[str, Any]
 
@@ -27,6 +28,15 @@ class Unknown:
     """The names that the schema knows in its place."""
     kept: bool
     """The schema keeps unknown fields here; elsewhere the API server drops them, or refuses them if asked to be strict."""
+
+    @property
+    def meant(self) -> str:
+        """The known field that is most like it; empty if none is near."""
+        return words.nearest(str(self.path[-1]), self.known)
+
+    def tell(self) -> str:
+        name = str(self.path[-1])
+        return f"unknown field {name!r}{words.did_you_mean(name, self.known)}"
 
 
 def unknown(value: Value, schema: Schema | None, path: Path = ()) -> Iterator[Unknown]:

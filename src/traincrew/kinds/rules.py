@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from traincrew.kinds.kind import Fault, JobKind, Rule
-from traincrew.model import jobs, naming
+from traincrew.model import jobs, naming, words
 
 DNS_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 DNS_TEXT = (
@@ -121,8 +121,8 @@ def _name(name: str) -> Iterator[Fault]:
 def _replica_spec(kind: JobKind, key: str, spec: jobs.ReplicaSpec | None) -> Iterator[Fault]:
     path = replica_path(kind, key)
     if kind.role(key) is None:
-        known = ", ".join(role.name for role in kind.roles)
-        message = f"unsupported replica type {key!r}, must be one of {known}"
+        known = [role.name for role in kind.roles]
+        message = f"unsupported replica type {key!r}, must be one of {', '.join(known)}{words.did_you_mean(key, known)}"
         yield Fault(path=path, message=message, type="NotSupported", server=not kind.open_roles)
     if spec is None:
         yield Fault(path=path, message="must be specified, got null", type="Required")

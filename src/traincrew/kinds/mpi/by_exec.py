@@ -9,7 +9,7 @@ from traincrew.kinds.kind import Desired, Fault, JobKind, Manifest, Replica, Rol
 from traincrew.kinds.mpi import advice, files
 from traincrew.kinds.mpi.delivery import delivery
 from traincrew.kinds.mpi.spec import CONFIG_VOLUME, MOUNT, Spec, find_config, launcher_name, worker_names
-from traincrew.model import jobs, naming, resources
+from traincrew.model import jobs, naming, resources, words
 from traincrew.model.observed import Observed
 
 KUBEXEC = f"{MOUNT}/kubexec.sh"
@@ -133,7 +133,7 @@ def validate(job: jobs.Job) -> list[Fault]:
     found = []
     for key, spec in specs.items():
         if key not in ("Launcher", "Worker"):
-            known = "one of [Launcher Worker]"
+            known = f"one of [Launcher Worker]{words.did_you_mean(key, ('Launcher', 'Worker'))}"
             found.append(_fault(f"{path}[{key}]", f"MPIReplicaType is {key} but must be {known}"))
         containers = jobs.RoleSpec("", 0, "", spec.template).containers if spec else []
         if not containers:

@@ -10,7 +10,7 @@ from traincrew.kinds.mpi import advice, files, ssh_pods
 from traincrew.kinds.mpi.spec import Spec, find_config, launcher_name, worker_names
 from traincrew.kinds.phrases import Phrases
 from traincrew.kinds.rules import DNS_LABEL
-from traincrew.model import jobs, naming, objects, resources
+from traincrew.model import jobs, naming, objects, resources, words
 from traincrew.model.observed import Observed
 
 MANAGERS = ("kubeflow.org/mpi-operator", "kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue")
@@ -129,7 +129,8 @@ def validate(job: jobs.Job) -> list[Fault]:
 
 def _check_role(path: str, key: str, spec: jobs.ReplicaSpec | None) -> list[Fault]:
     if key not in ("Launcher", "Worker"):
-        return [_fault(path, f"unsupported replica type {key!r}, must be Launcher or Worker")]
+        meant = words.did_you_mean(key, ("Launcher", "Worker"))
+        return [_fault(path, f"unsupported replica type {key!r}, must be Launcher or Worker{meant}")]
     if spec is None:
         return [_fault(path, "must be specified, got null")]
     found = []

@@ -5,8 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from traincrew.admission.structural import Unknown
-
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """The known word that is most like it; empty if none is near."""
@@ -16,10 +14,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The end of a sentence about an unknown word."""
     meant = nearest(word, known)
     return f"; did you mean {meant!r}?" if meant else ""
-
-
-def tell(field: Unknown) -> str:
-    name = str(field.path[-1])
-    return f"unknown field {name!r}{did_you_mean(name, field.known)}"

@@ -1,0 +1,44 @@
+"""What a plain word of YAML stands for, as kubectl understands it: YAML 1.1 without its dates and its base 60."""
+
+from __future__ import annotations
+
+import re
+
+_WORDS: dict[str, bool | None] = {
+    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
+    **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+}
+_INFINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
+
+
+class NotJson(ValueError):
+    """The word stands for something that JSON cannot hold."""
+
+
+def plain(text: str) -> str | int | float | bool | None:
+    """The value of an unquoted scalar."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INFINITE.fullmatch(text):
+        raise NotJson(f"{text} is no number that Kubernetes can hold; put it in quotes to have it as text")
+    if not text[0].isascii() or text[0] not in "+-.0123456789" or _DATE.match(text):
+        return text
+    digits = text.replace("_", "") if text[0] != "." else text
+    if _INTEGER.fullmatch(digits):
+        whole = _integer(digits)
+        if -(2**63) <= whole < 2**64:
+            return whole
+    if _FLOAT.fullmatch(digits):
+        return float(digits)
+    return text
+
+
+def _integer(digits: str) -> int:
+    sign, number = (digits[0], digits[1:]) if digits[0] in "+-" else ("", digits)
+    if len(number) > 1 and number[0] == "0" and number[1].isdigit():
+        number = "0o" + number[1:]
+    return int(sign + number, 0)
