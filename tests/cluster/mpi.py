@@ -1,0 +1,59 @@
+"""MPIJobs for tests, and what they look at: the files that a launcher reads, and whose the objects are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.cluster import manifests
+from tests.cluster.api import Api, Object, eventually
+from tests.cluster.submitted import Submitted
+
+
+def job(workers: int | None = 2, run: Object | None = None, version: str = "v1", **spec: Any) -> Object:
+    """An MPIJob `j`; keywords are further fields of its spec."""
+    return manifests.job("MPIJob", version=version, run=run, spec=spec, Launcher=1, Worker=manifests.replicas("MPIJob", workers))
+
+
+def template(body: Object, role: str) -> Object:
+    """The pod spec of a role, to be changed in place."""
+    found: Object = body["spec"]["mpiReplicaSpecs"][role]["template"]["spec"]
+    return found
+
+
+def container(body: Object, role: str) -> Object:
+    found: Object = template(body, role)["containers"][0]
+    return found
+
+
+def policy(body: Object, role: str, name: str) -> Object:
+    """The same job, with that restart policy for a role."""
+    body["spec"]["mpiReplicaSpecs"][role]["restartPolicy"] = name
+    return body
+
+
+def files(job: Submitted) -> dict[str, str]:
+    """The config map's data, waited for."""
+    found: Object = eventually(lambda: job.api.get("configmaps", job.namespace, f"{job.name}-config"))
+    data: dict[str, str] = found["data"]
+    return data
+
+
+def discovered(job: Submitted) -> list[str]:
+    """What running discover_hosts.sh would print now."""
+    return [line.removeprefix("echo ") for line in files(job)["discover_hosts.sh"].splitlines() if line.startswith("echo ")]
+
+
+def scale(job: Submitted, workers: int) -> None:
+    job.patch({"mpiReplicaSpecs": {"Worker": {"replicas": workers}}})
+
+
+def owned_by(entry: Object, job: Submitted, version: str = "v1") -> bool:
+    """One controller reference, to that very job, and no other."""
+    owner = {"apiVersion": f"kubeflow.org/{version}", "kind": job.kind, "name": job.name, "uid": job.uid}
+    return bool(entry["metadata"].get("ownerReferences") == [{**owner, "controller": True, "blockOwnerDeletion": True}])
+
+
+def there(api: Api, plural: str, namespace: str, name: str) -> Object:
+    """An object, waited for."""
+    found: Object = eventually(lambda: api.find(plural, namespace, name), because=f"there is no {name} among the {plural}")
+    return found
