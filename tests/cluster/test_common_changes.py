@@ -119,7 +119,7 @@ def test_fewer_replicas_take_the_last_pods_and_services_only(submit: Submit, kub
     scale(job, 1)
 
     for name in ("j-worker-1", "j-worker-2"):
-        eventually(lambda name=name: "deletionTimestamp" in job.pods()[name]["metadata"])  # type: ignore[misc]  # a loop variable
+        _leaves(job, name)
         kubelet.gone(name)
     eventually(lambda: uids(job) == kept and job.services() == kept.keys())
     steadily(lambda: uids(job) == kept, 0.3)
@@ -127,8 +127,27 @@ def test_fewer_replicas_take_the_last_pods_and_services_only(submit: Submit, kub
     assert job.is_true("Running")
 
 
+def _leaves(job: Submitted, name: str) -> None:
+    eventually(lambda: "deletionTimestamp" in job.pods()[name]["metadata"], because=f"{name} was not deleted")
+
+
 def _types(status: Object) -> set[str]:
     return {entry["type"] for entry in status.get("conditions") or []}
+
+
+@pytest.mark.parametrize(("kind", "role"), [("TFJob", "Evaluator"), ("TFJob", "PS"), ("PaddleJob", "Worker")])
+def test_a_role_taken_out_of_the_job_leaves_no_pod_or_service(submit: Submit, kubelet: Kubelet, kind: str, role: str) -> None:
+    job = submit(crews.job(kind))
+    before = started(job, kubelet, len(crews.names(kind)))
+    kept = {name: uid for name, uid in before.items() if f"-{role.lower()}-" not in name}
+
+    job.patch({FIELDS[kind]: {role: None}})
+
+    for name in before.keys() - kept.keys():
+        _leaves(job, name)
+        kubelet.gone(name)
+    eventually(lambda: uids(job) == kept and job.services() == kept.keys())
+    assert job.is_true("Running")
 
 
 @every_kind
