@@ -23,7 +23,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 USUALLY = {
-    "kube-apiserver": "about 5 minutes with 2 cores, and the download of 150 Go modules before",
+    "kube-apiserver": "about 5 minutes with 2 cores, and before that the download of 120 Go modules",
     "etcd": "about a minute",
     "kubectl": "about a minute",
     "kube-controller-manager": "about 2 minutes",
@@ -52,8 +52,13 @@ def modules(program: str) -> Path:
 
 
 def kubernetes_version() -> str:
-    found = re.search(r"^\s*(?:require )?k8s\.io/kubernetes (v\S+)", _go_mod("kubectl"), re.MULTILINE)
-    assert found, "go.mod requires k8s.io/kubernetes"
+    return _version("kubectl")
+
+
+def _version(program: str) -> str:
+    module = "go.etcd.io/etcd/server/v3" if program == "etcd" else "k8s.io/kubernetes"
+    found = re.search(rf"^\s*(?:require )?{re.escape(module)} (v\S+)", _go_mod(program), re.MULTILINE)
+    assert found, f"go.mod requires {module}"
     return found[1]
 
 
@@ -88,7 +93,7 @@ def program(name: str) -> Path:
 def _build(name: str, target: Path) -> None:
     go = _go(_wanted_go(name))
     started = time.monotonic()
-    _say(f"{name} {kubernetes_version() if name != 'etcd' else ''} is built from source, once: {USUALLY[name]}")
+    _say(f"{name} {_version(name)} is built from source, once: {USUALLY[name]}")
     # A name of its own until it is whole: whoever looks meanwhile sees no program, or a complete one.
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{name}.") as work:
         unfinished = Path(work) / name
