@@ -26,7 +26,8 @@ class WorkQueue:
         self._due: dict[Key, float] = {}
         self._count = 0
         self._failures: dict[Key, int] = {}
-        self._wake = asyncio.Event()
+        self._waiters: deque[asyncio.Future[None]] = deque()
+        self._alarm: asyncio.TimerHandle | None = None
         self._closed = False
 
     def __len__(self) -> int:
@@ -38,7 +39,7 @@ class WorkQueue:
         elif key not in self._queued:
             self._queued.add(key)
             self._ready.append(key)
-            self._wake.set()
+            self._wake_one()
 
     def add_after(self, key: Key, seconds: float) -> None:
         """The earlier of two moments for the same key holds."""
@@ -48,7 +49,7 @@ class WorkQueue:
             self._due[key] = moment
             self._count += 1
             heapq.heappush(self._timers, (moment, self._count, key))
-            self._wake.set()
+            self._set_alarm()
 
     def failed(self, key: Key) -> float:
         """Puts a key back after a failure; the delay doubles with each in a row."""
@@ -68,13 +69,14 @@ class WorkQueue:
     async def take(self) -> Key | None:
         """The next key, marked busy until `done`; None once the queue is closed."""
         while not self._closed:
-            self._release_timers()
             if self._ready:
                 key = self._ready.popleft()
                 self._queued.discard(key)
                 self._busy.add(key)
                 return key
-            await self._sleep()
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiters.append(waiter)
+            await waiter
         return None
 
     def done(self, key: Key) -> None:
@@ -85,24 +87,32 @@ class WorkQueue:
 
     def close(self) -> None:
         self._closed = True
-        self._wake.set()
+        while self._waiters:
+            self._wake_one()
 
-    def _release_timers(self) -> None:
+    def _wake_one(self) -> None:
+        """One worker a key: waking all of them would cost more than most of the work."""
+        while self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+
+    def _set_alarm(self) -> None:
+        moment = self._timers[0][0]
+        if self._alarm is not None:
+            if self._alarm.when() <= moment and not self._alarm.cancelled():
+                return
+            self._alarm.cancel()
+        self._alarm = asyncio.get_running_loop().call_at(moment, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
         now = asyncio.get_running_loop().time()
         while self._timers and self._timers[0][0] <= now:
             moment, _, key = heapq.heappop(self._timers)
             if self._due.get(key) == moment:
                 del self._due[key]
                 self.add(key)
-
-    async def _sleep(self) -> None:
-        self._wake.clear()
-        timeout = max(self._timers[0][0] - asyncio.get_running_loop().time(), 0) if self._timers else None
-        try:
-            async with asyncio.timeout(timeout):
-                await self._wake.wait()
-        except TimeoutError:
-            return
-        if not self._ready and not self._timers:
-            return
-        self._wake.set()  # others may be waiting for the same news
+        if self._timers:
+            self._set_alarm()
