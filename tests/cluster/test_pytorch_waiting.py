@@ -1,0 +1,116 @@
+"""PyTorchJob: the init container in which workers wait for the master, and the operator's flags for it."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+
+import pytest
+from tests.cluster import manifests
+from tests.cluster.api import Api, Object
+from tests.cluster.kubelet import Kubelet
+from tests.cluster.operators import OperatorProcess
+from tests.cluster.spare import Place
+from tests.cluster.submitted import Submitted
+
+TEMPLATE = """
+- name: look-up
+  image: {{.InitContainerImage}}
+  command: [sh, -c, "for i in $(seq {{ .MaxTries }}); do nslookup {{.MasterAddr}}; done"]
+- name: greet
+  image: greeter:2
+"""
+
+
+@pytest.mark.contract(87)
+def test_workers_wait_for_a_master_that_is_in_the_spec(
+    operator: OperatorProcess, api: Api, kubelet: Kubelet, namespace: str
+) -> None:
+    Submitted(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
+    for name in ("j-worker-0", "j-worker-1"):
+        (waiting,) = kubelet.pod(name)["spec"]["initContainers"]
+        assert (waiting["name"], waiting["image"], waiting["imagePullPolicy"]) == ("init-pytorch", "alpine:3.10", "IfNotPresent")
+        limits, requests = {"cpu": "100m", "memory": "20Mi"}, {"cpu": "50m", "memory": "10Mi"}
+        assert waiting["resources"] == {"limits": limits, "requests": requests}
+    assert "initContainers" not in kubelet.pod("j-master-0")["spec"]
+
+
+@pytest.mark.contract(87)
+def test_workers_of_a_job_without_a_master_wait_for_nobody(
+    operator: OperatorProcess, api: Api, kubelet: Kubelet, namespace: str
+) -> None:
+    Submitted(api, namespace, manifests.job("PyTorchJob", Worker=2))
+    assert "initContainers" not in kubelet.pod("j-worker-0")["spec"]
+    assert "initContainers" not in kubelet.pod("j-worker-1")["spec"]
+
+
+@pytest.mark.contract(90)
+def test_the_users_init_containers_come_first(operator: OperatorProcess, api: Api, kubelet: Kubelet, namespace: str) -> None:
+    worker = manifests.replicas("PyTorchJob", 1)
+    worker["template"]["spec"]["initContainers"] = [{"name": "fetch", "image": "a:1"}, {"name": "unpack", "image": "b:1"}]
+    Submitted(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=worker))
+    names = [container["name"] for container in kubelet.pod("j-worker-0")["spec"]["initContainers"]]
+    assert names == ["fetch", "unpack", "init-pytorch"]
+
+
+@pytest.mark.contract(88)
+def test_the_wait_looks_for_the_masters_name_a_hundred_times(
+    operator: OperatorProcess, api: Api, kubelet: Kubelet, namespace: str, tmp_path: pathlib.Path
+) -> None:
+    Submitted(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=1))
+    (waiting,) = kubelet.pod("j-worker-0")["spec"]["initContainers"]
+    assert waiting["command"][:2] == ["sh", "-c"]
+    assert "nslookup j-master-0" in waiting["command"][2]
+    assert _run(waiting, tmp_path, found_at=None) == (1, 100)
+
+
+@pytest.mark.contract(88, 89)
+def test_flags_set_the_image_and_the_tries(place: Place, tmp_path: pathlib.Path) -> None:
+    flags = ("--pytorch-init-container-image", "mirror.example/alpine:3.20", "--pytorch-init-container-max-tries", "3")
+    with place.operator(*flags):
+        place.submit(manifests.job("PyTorchJob", Master=1, Worker=1))
+        (waiting,) = place.kubelet.pod("j-worker-0")["spec"]["initContainers"]
+    assert (waiting["name"], waiting["image"]) == ("init-pytorch", "mirror.example/alpine:3.20")
+    assert _run(waiting, tmp_path, found_at=None) == (1, 3)
+    assert _run(waiting, tmp_path, found_at=2) == (0, 2)
+
+
+@pytest.mark.contract(89)
+def test_a_template_file_replaces_the_containers(place: Place, tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "initContainer.yaml"
+    file.write_text(TEMPLATE)
+    with place.operator(
+        "--pytorch-init-container-template-file", str(file), "--pytorch-init-container-image", "own:1",
+        "--pytorch-init-container-max-tries", "7",
+    ):  # fmt: skip
+        place.submit(manifests.job("PyTorchJob", Master=1, Worker=1))
+        waiting = place.kubelet.pod("j-worker-0")["spec"]["initContainers"]
+    assert [(each["name"], each["image"]) for each in waiting] == [("look-up", "own:1"), ("greet", "greeter:2")]
+    assert waiting[0]["command"] == ["sh", "-c", "for i in $(seq 7); do nslookup j-master-0; done"]
+
+
+@pytest.mark.contract(89)
+def test_a_template_file_that_cannot_be_read_replaces_nothing(place: Place, tmp_path: pathlib.Path) -> None:
+    with place.operator("--pytorch-init-container-template-file", str(tmp_path / "absent.yaml")):
+        place.submit(manifests.job("PyTorchJob", Master=1, Worker=1))
+        (waiting,) = place.kubelet.pod("j-worker-0")["spec"]["initContainers"]
+    assert (waiting["name"], waiting["image"]) == ("init-pytorch", "alpine:3.10")
+
+
+def _run(container: Object, directory: pathlib.Path, found_at: int | None) -> tuple[int, int]:
+    """The command's exit code and its look-ups, run with an nslookup that answers at the n-th call, and a sleep that does not."""
+    calls, programs = directory / "calls", directory / "bin"
+    calls.write_text("")
+    programs.mkdir(exist_ok=True)
+    scripts = {
+        "nslookup": f'echo "$1" >> {calls}\n[ $(wc -l < {calls}) -eq {found_at or -1} ]',
+        "sleep": "exit 0",
+    }
+    for name, body in scripts.items():
+        (programs / name).write_text(f"#!/bin/sh\n{body}\n")
+        (programs / name).chmod(0o755)
+    path = f"{programs}:/usr/bin:/bin"
+    result = subprocess.run(container["command"], env={"PATH": path}, capture_output=True, check=False)
+    looked_up = calls.read_text().split()
+    assert set(looked_up) == {"j-master-0"}
+    return result.returncode, len(looked_up)
