@@ -74,7 +74,10 @@ _SURROGATES = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-
 
 
 def _json_pieces(text: str) -> Iterator[tuple[int, str]]:
-    """JSON is YAML but for two things: objects may follow each other, and characters beyond 16 bits are written as pairs."""
+    """JSON is YAML but for two things: objects may follow each other, and characters beyond 16 bits are written as pairs.
+
+    (And keys of more than a thousand characters, which nothing in Kubernetes can have.)
+    """
     text = _SURROGATES.sub(lambda found: str(json.loads(f'"{found[0]}"')), text)
     start = 0
     while text[start:].strip():

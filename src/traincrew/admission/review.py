@@ -47,7 +47,7 @@ def review(text: str) -> Review:
             count, others = count + is_job, others + (not is_job and not found)
     if not remarks and not count and not others:
         remarks.append(Remark(1, "", "holds no object"))
-    return Review(tuple(sorted(remarks, key=lambda remark: remark.line)), count, others)
+    return Review(tuple(sorted(remarks, key=lambda remark: (remark.line, remark.path))), count, others)
 
 
 def _objects(document: manifests.Document) -> Iterator[manifests.Document]:

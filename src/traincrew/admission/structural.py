@@ -17,6 +17,7 @@ from traincrew.model import words
 Schema = dict[str, Any]
 
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
+_NESTED = (dict, list)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,10 +46,10 @@ def unknown(value: Value, schema: Schema | None, path: Path = ()) -> Iterator[Un
     if isinstance(value, dict):
         for key, inner in value.items():
             node = child(schema, key)
-            if node is not None:
-                yield from unknown(inner, node, (*path, key))
-            else:
+            if node is None:
                 yield Unknown((*path, key), tuple(schema.get("properties", ())), bool(schema.get(PRESERVE)))
+            elif isinstance(inner, _NESTED):
+                yield from unknown(inner, node, (*path, key))
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield from unknown(inner, schema.get("items"), (*path, index))
@@ -63,10 +64,11 @@ def prune(value: Value, schema: Schema) -> None:
     if isinstance(value, dict):
         for key in list(value):
             node = child(schema, key)
-            if node is not None:
+            if node is None:
+                if not schema.get(PRESERVE):
+                    del value[key]
+            elif isinstance(value[key], _NESTED):
                 prune(value[key], node)
-            elif not schema.get(PRESERVE):
-                del value[key]
     elif isinstance(value, list) and "items" in schema:
         for inner in value:
             prune(inner, schema["items"])
@@ -81,7 +83,7 @@ def drop_nulls(value: Value, schema: Schema | None) -> None:
             node = child(schema, key)
             if value[key] is None and node is not None and not node.get("nullable") and node.get("default") is None:
                 del value[key]
-            else:
+            elif isinstance(value[key], _NESTED):
                 drop_nulls(value[key], node)
     elif isinstance(value, list):
         for inner in value:
@@ -96,7 +98,8 @@ def default(value: Value, schema: Schema | None) -> None:
             if "default" in node and value.get(key) is None:
                 value[key] = copy.deepcopy(node["default"])
         for key, inner in value.items():
-            default(inner, child(schema, key))
+            if isinstance(inner, _NESTED):
+                default(inner, child(schema, key))
     elif isinstance(value, list):
         for inner in value:
             default(inner, schema.get("items"))

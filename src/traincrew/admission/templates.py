@@ -8,11 +8,10 @@ from typing import Any
 
 import msgspec
 
+from traincrew.admission.structural import PRESERVE
 from traincrew.kinds.kind import JobKind
 
 Schema = dict[str, Any]
-
-PRESERVE = "x-kubernetes-preserve-unknown-fields"
 
 MAX_CONTAINERS = 1024
 """No pod comes near this. Without a bound the API server assumes as many containers as fit into a request when it estimates what
