@@ -80,6 +80,15 @@ class Submitted:
         found = self.api.all("pods", self.namespace, f"{PREFIX}job-name={self.name}")
         return {pod["metadata"]["name"]: pod for pod in found}
 
+    def uids(self) -> dict[str, str]:
+        """The UIDs of its pods by their names."""
+        return {name: pod["metadata"]["uid"] for name, pod in self.pods().items()}
+
+    def book(self) -> tuple[int, int]:
+        """Losses that were charged, and disruptions."""
+        found = self.status.get("restarts") or {}
+        return found.get("charged", 0), found.get("disruptions", 0)
+
     def services(self) -> set[str]:
         found = self.api.all("services", self.namespace, f"{PREFIX}job-name={self.name}")
         return {service["metadata"]["name"] for service in found}

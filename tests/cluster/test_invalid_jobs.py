@@ -167,12 +167,12 @@ def test_an_mpi_job_that_loses_its_launcher_by_an_edit_keeps_its_pods(submit: Su
     kubelet.run("j-worker-0", "j-worker-1", "j-launcher")
     job.becomes("Running")
     eventually(lambda: "j-worker-1" in job.api.get("configmaps", job.namespace, "j-config")["data"]["discover_hosts.sh"])
-    before = {name: pod["metadata"]["uid"] for name, pod in job.pods().items()}
+    before = job.uids()
 
     job.patch({"mpiReplicaSpecs": {"Launcher": None}})
 
     job.event("InvalidSpec", "Master ReplicaSpec must be present")
-    steadily(lambda: {name: pod["metadata"]["uid"] for name, pod in job.pods().items()} == before, 0.5)
+    steadily(lambda: job.uids() == before, 0.5)
     assert all("deletionTimestamp" not in pod["metadata"] for pod in job.pods().values())
     assert job.is_true("Running")
 
