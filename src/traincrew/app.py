@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import pathlib
 import signal
@@ -13,7 +14,7 @@ from traincrew.client.remote import RemoteClient
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
 from traincrew.operator.metrics import Metrics
-from traincrew.operator.run import Operator
+from traincrew.operator.run import Clients, Operator
 
 OWN_NAMESPACE = pathlib.Path(kubeconfig.SERVICE_ACCOUNT, "namespace")
 
@@ -61,6 +62,13 @@ async def _operate(options: settings.Operator, target: connection.Connection, ki
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, stop.set)
     metrics = Metrics()
-    limits = retries.Limits(in_flight=options.in_flight)
-    async with RemoteClient(target, component="operator", limits=limits, on_request=metrics.request) as client:
-        await Operator(client, kinds, options, metrics).run(stop)
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def client(component: str, limits: retries.Limits) -> RemoteClient:
+            return await stack.enter_async_context(
+                RemoteClient(target, component=component, limits=limits, on_request=metrics.request)
+            )
+
+        work = await client("operator", retries.Limits(in_flight=options.in_flight))
+        lease = await client("leader election", retries.Limits()) if options.election.enabled else None
+        await Operator(Clients(work, lease), kinds, options, metrics).run(stop)

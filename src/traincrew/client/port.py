@@ -70,9 +70,11 @@ class Writer(Protocol):
     ) -> bytes: ...
 
     async def delete(
-        self, resource: Resource, namespace: str | None, name: str, *, uid: str = "", propagation: str = ""
+        self, resource: Resource, namespace: str | None, name: str, *, uid: str = "", version: str = "", propagation: str = ""
     ) -> bytes:
-        """uid: delete only that very object (else Conflict). Returns the object as it then is, or a Status.
+        """uid: delete only that very object, version: only as it was seen (else Conflict).
+
+        Returns the object as it then is, or a Status.
 
         After a lost answer the retry may find the object gone: NotFound then means that it is done.
         """

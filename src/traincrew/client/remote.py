@@ -148,11 +148,12 @@ class RemoteClient:
         return await self._ask(_Ask("patch", resource, transport.Request("PATCH", url, body, PATCHES[type])))
 
     async def delete(
-        self, resource: Resource, namespace: str | None, name: str, *, uid: str = "", propagation: str = ""
+        self, resource: Resource, namespace: str | None, name: str, *, uid: str = "", version: str = "", propagation: str = ""
     ) -> bytes:
         options: dict[str, object] = {"kind": "DeleteOptions", "apiVersion": "v1"}
-        if uid:
-            options["preconditions"] = {"uid": uid}
+        conditions = {key: value for key, value in (("uid", uid), ("resourceVersion", version)) if value}
+        if conditions:
+            options["preconditions"] = conditions
         if propagation:
             options["propagationPolicy"] = propagation
         url = self._url(resource, namespace, name)

@@ -15,6 +15,9 @@ OURS = JOB_NAME
 CONFIG_DIGEST = "traincrew.kubeflow.org/config-digest"
 """Annotation on a launcher pod: changing it makes a kubelet refresh the mounted files at once."""
 
+TOLD_OBJECTS = "traincrew.kubeflow.org/objects"
+"""Annotation on an event: the first digits of the UIDs of the objects that it speaks of."""
+
 
 def replica(job: str, role: str, index: int) -> str:
     return f"{job}-{role.lower()}-{index}".replace("/", "-")

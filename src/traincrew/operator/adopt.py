@@ -12,14 +12,11 @@ from traincrew.client import port
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
 from traincrew.model.meta import Meta, Struct
-from traincrew.operator.observe import World
 from traincrew.planner.actions import Create
 
 
 class Finding(enum.Enum):
     OURS = "ours"
-    SHARED = "shared"
-    """Somebody else's, and meant to be used by anybody."""
     LEAVING = "leaving"
     FOREIGN = "foreign"
 
@@ -28,35 +25,35 @@ class _Any(Struct):
     metadata: Meta
 
 
-class Inspector:
-    def __init__(self, client: port.Client, world: World) -> None:
-        self._client = client
-        self._world = world
+def judge(kind: JobKind, job: jobs.Stored[Any], action: Create, found: Meta) -> Finding:
+    owner = found.controller
+    if found.deletion_timestamp is not None:
+        return Finding.LEAVING
+    if owner is not None and owner.uid == job.metadata.uid:
+        return Finding.OURS
+    if owner is not None and (owner.kind, owner.name) == (kind.kind, job.metadata.name):
+        return Finding.LEAVING  # an earlier job of this name had it; the garbage collector is on its way
+    return Finding.OURS if action.shared else Finding.FOREIGN
 
-    async def inspect(self, kind: JobKind, job: jobs.Stored[Any], action: Create) -> tuple[Finding, bytes]:
-        """Looks at the object that holds a wanted name; one of ours without our labels gets them."""
-        meta = job.metadata
-        try:
-            raw = await self._client.get(action.resource, meta.namespace, action.name)
-        except errors.NotFound:
-            return Finding.LEAVING, b""
+
+async def inspect(client: port.Client, kind: JobKind, job: jobs.Stored[Any], action: Create) -> tuple[Finding, bytes]:
+    """Looks at the object that holds a wanted name; one of ours without our labels gets them."""
+    namespace = job.metadata.namespace
+    try:
+        raw = await client.get(action.resource, namespace, action.name)
         found = msgspec.json.decode(raw, type=_Any).metadata
-        owner = found.controller
-        if found.deletion_timestamp is not None:
-            return Finding.LEAVING, raw
-        if owner is not None and owner.uid == meta.uid:
-            return Finding.OURS, await self._labelled(job, action, found, raw)
-        if owner is not None and (owner.kind, owner.name) == (kind.kind, meta.name):
-            return Finding.LEAVING, raw  # an earlier job of this name had it; the garbage collector is on its way
-        return Finding.SHARED if action.shared else Finding.FOREIGN, raw
+        finding = judge(kind, job, action, found)
+        if finding is Finding.OURS and not action.shared:
+            labels = _missing_labels(action, found)
+            if labels:
+                # A Go operator's objects may lack the labels by which our watches see them.
+                body = msgspec.json.encode({"metadata": {"uid": found.uid, "labels": labels}})
+                raw = await client.patch(action.resource, namespace, action.name, body)
+    except errors.NotFound:
+        return Finding.LEAVING, b""
+    return finding, raw
 
-    async def _labelled(self, job: jobs.Stored[Any], action: Create, found: Meta, raw: bytes) -> bytes:
-        """A Go operator's objects may lack the labels by which our watches see them."""
-        if action.resource not in self._world.objects:
-            return raw  # nothing watches it
-        wanted: dict[str, str] = action.body["metadata"].get("labels") or {}
-        missing = {key: value for key, value in wanted.items() if found.labels.get(key) != value}
-        if not missing:
-            return raw
-        body = msgspec.json.encode({"metadata": {"labels": missing}})
-        return await self._client.patch(action.resource, job.metadata.namespace, action.name, body)
+
+def _missing_labels(action: Create, found: Meta) -> dict[str, str]:
+    wanted: dict[str, str] = action.body["metadata"].get("labels") or {}
+    return {key: value for key, value in wanted.items() if found.labels.get(key) != value}

@@ -11,11 +11,12 @@ from typing import Any
 from traincrew import errors
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
-from traincrew.operator.execute import Executor, Outcome
+from traincrew.operator.execute import Executor
 from traincrew.operator.keys import Key
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.notebook import Notebook
 from traincrew.operator.observe import World
+from traincrew.operator.steps import Outcome
 from traincrew.operator.telling import Teller
 from traincrew.operator.workqueue import WorkQueue
 from traincrew.planner import plan as decide
@@ -65,7 +66,7 @@ class Controller:
                 self._queue.succeeded(key)
                 return
             if outcome.failed is not None:
-                self._failed(key, kind, job, outcome.failed)
+                self._failed(key, kind, job, outcome)
                 return
             if not outcome.changed:
                 self._queue.succeeded(key)
@@ -75,7 +76,7 @@ class Controller:
     async def _round(self, key: Key, kind: JobKind, job: jobs.Stored[Any]) -> Outcome | None:
         """One plan, carried out; None if there was nothing to do."""
         notes = self._world.notebook(job.metadata.uid)
-        now = dt.datetime.now(dt.UTC)
+        now, lost = dt.datetime.now(dt.UTC), tuple(notes.vanished)
         plan = decide(self._world.kinds[key.plural], job, self._world.observe(job), now)
         wanted = {(a.resource, a.name) for stage in plan.stages for a in stage if isinstance(a, Create)}
         if notes.keep_only(wanted):
@@ -85,13 +86,13 @@ class Controller:
         if plan.status is not None and notes.rejected_status == job.metadata.resource_version:
             return None
         if plan.empty:
-            notes.vanished.clear()
+            notes.reckoned(lost)
             return None
         if plan.can_wait and self._held_back(key, notes):
             return None
         notes.waiting_since = None
         self._log(kind, job, plan)
-        outcome = await self._executor.carry_out(kind, job, plan)
+        outcome = await self._executor.carry_out(kind, job, plan, lost)
         if outcome.retry_in is not None:
             self._queue.add_after(key, outcome.retry_in)
         return outcome
@@ -106,15 +107,17 @@ class Controller:
             self._queue.add_after(key, left)
         return left > 0
 
-    def _failed(self, key: Key, kind: JobKind, job: jobs.Stored[Any], error: errors.ApiError) -> None:
+    def _failed(self, key: Key, kind: JobKind, job: jobs.Stored[Any], outcome: Outcome) -> None:
+        error = outcome.failed
+        assert error is not None
         fields = {"kind": kind.kind, "job": f"{key.namespace}/{key.name}", "error": error.message}
-        if isinstance(error, errors.Rejected):
+        if outcome.status_refused:
             # The API server will refuse the same status again; the user must know, and only a change can help.
             self._world.notebook(job.metadata.uid).rejected_status = job.metadata.resource_version
             self._teller.tell(kind, job, Event("Warning", "StatusRejected", error.message))
             logger.error("status refused", extra=fields)
             return
-        delay = self._queue.failed(key)
+        delay = self._queue.failed(key, error.retry_after or 0.0)
         level = logging.DEBUG if isinstance(error, errors.Conflict | errors.NotFound) else logging.WARNING
         logger.log(level, "try again", extra={**fields, "retry_in": round(delay, 3)})
 

@@ -21,6 +21,9 @@ class Metrics:
         self._objects_removed = Counter(
             "traincrew_objects_deleted", "Objects deleted for jobs", ("resource",), registry=self.registry
         )
+        self._objects_refused = Counter(
+            "traincrew_objects_refused", "Objects that the API server refused to create", ("resource",), registry=self.registry
+        )
         self._requests = Counter(
             "traincrew_api_requests", "Requests to the API server", ("verb", "resource", "code"), registry=self.registry
         )
@@ -35,6 +38,7 @@ class Metrics:
         legacy = {
             "created_pods": "pods", "deleted_pods": "pods", "created_pod_groups": "podgroups",
             "deleted_pod_groups": "podgroups", "succeeded_service_creation": "services",
+            "failed_service_creation": "services",
         }  # fmt: skip
         self._legacy = {
             name: (Counter(name, f"As the Go operator names it: {plural}", registry=self.registry), plural)
@@ -46,14 +50,18 @@ class Metrics:
 
     def created(self, plural: str) -> None:
         self._objects_made.labels(plural).inc()
-        for name in ("created_pods", "created_pod_groups", "succeeded_service_creation"):
-            counter, of = self._legacy[name]
-            if of == plural:
-                counter.inc()
+        self._count_as_go("created_pods", "created_pod_groups", "succeeded_service_creation", plural=plural)
 
     def deleted(self, plural: str) -> None:
         self._objects_removed.labels(plural).inc()
-        for name in ("deleted_pods", "deleted_pod_groups"):
+        self._count_as_go("deleted_pods", "deleted_pod_groups", plural=plural)
+
+    def refused(self, plural: str) -> None:
+        self._objects_refused.labels(plural).inc()
+        self._count_as_go("failed_service_creation", plural=plural)
+
+    def _count_as_go(self, *names: str, plural: str) -> None:
+        for name in names:
             counter, of = self._legacy[name]
             if of == plural:
                 counter.inc()

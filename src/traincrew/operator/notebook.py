@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 
 from traincrew.model import objects
 from traincrew.model.observed import PodEvent, Refusal
 from traincrew.model.resources import Resource
 
 Name = tuple[Resource, str]
+
+FIRST_RETRY, LONGEST_RETRY = 1.0, 60.0
 
 
 @dataclasses.dataclass
@@ -33,19 +36,32 @@ class Notebook:
         for notes in (self.refusals, self.retry_at, self.tries):
             notes.pop(name, None)
 
-    def refused(self, name: Name, refusal: Refusal, now: float) -> None:
+    def refused(self, name: Name, refusal: Refusal, now: float) -> bool:
+        """True if that is news."""
+        news = self.refusals.get(name) != refusal
         tries = self.tries.get(name, 0)
         self.tries[name] = tries + 1
         self.refusals[name] = refusal
-        self.retry_at[name] = now + min(2.0**tries, 60.0)
+        self.retry_at[name] = now + min(FIRST_RETRY * 2.0 ** min(tries, 10), LONGEST_RETRY)
+        return news
 
-    def wait_for(self, name: Name, now: float) -> None:
-        """An object of that name is on its way out: look again soon, without complaint."""
-        self.retry_at[name] = now + 0.5
+    def wait_for(self, name: Name, moment: float) -> None:
+        """An object of that name is on its way out: try again then, without complaint."""
+        self.refusals.pop(name, None)
+        self.retry_at[name] = moment
+
+    def name_is_free(self, name: Name) -> None:
+        """An object of that name has gone: what waits for that need not wait longer."""
+        self.retry_at.pop(name, None)
+
+    def reckoned(self, uids: Iterable[str]) -> None:
+        """A decision has taken the loss of these pods into account."""
+        for uid in uids:
+            self.vanished.pop(uid, None)
 
     def keep_only(self, wanted: set[Name]) -> bool:
         """Drops complaints about what is no longer wanted; True if there were any."""
-        stale = [name for name in self.retry_at if name not in wanted]
+        stale = [name for name in {**self.retry_at, **self.refusals} if name not in wanted]
         for name in stale:
             self.accepted(name)
         return bool(stale)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,9 @@ from traincrew.model import jobs, meta, naming, objects, resources
 from traincrew.model.observed import Observed
 from traincrew.model.resources import Resource
 from traincrew.operator.keys import Key
-from traincrew.operator.notebook import Notebook
+from traincrew.operator.notebook import Name, Notebook
+
+logger = logging.getLogger(__name__)
 
 _TYPES: dict[Resource, type[Any]] = {
     resources.PODS: objects.Pod,
@@ -34,6 +37,10 @@ _TYPES: dict[Resource, type[Any]] = {
 }
 _UNWATCHED = (resources.SECRETS,)
 _NO_TEMPLATE = msgspec.Raw(b"{}")
+
+
+class _Named(meta.Struct):
+    metadata: meta.Meta
 
 
 def watched(kinds: tuple[JobKind, ...], planning: settings.Planning) -> tuple[Resource, ...]:
@@ -56,6 +63,7 @@ class World:
     ) -> None:
         self.kinds = {kind.plural: kind for kind in kinds}
         self._plurals = {kind.kind: kind.plural for kind in kinds}
+        self._controllers = {each.controller: kind.plural for kind in kinds for each in (kind, *kind.variants.values())}
         self._planning = options.planning
         self._on_job = on_job
         self._notebooks: dict[str, Notebook] = {}
@@ -68,9 +76,25 @@ class World:
             for resource in watched(kinds, options.planning)
         }
         self.informers: list[Informer[Any]] = [
-            *(Informer(reader, Scope(kind.resource, namespace), self.jobs[kind.plural]) for kind in kinds),
-            *(Informer(reader, Scope(each, namespace, naming.OURS), store) for each, store in self.objects.items()),
+            *(self._informer(reader, Scope(kind.resource, namespace), self.jobs[kind.plural]) for kind in kinds),
+            *(self._informer(reader, Scope(each, namespace, naming.OURS), store) for each, store in self.objects.items()),
         ]
+
+    def _informer(self, reader: port.Reader, scope: Scope, store: Store[Any]) -> Informer[Any]:
+        def undecodable(raw: bytes, error: Exception) -> None:
+            name = msgspec.json.decode(raw, type=_Named).metadata
+            where = f"{name.namespace}/{name.name}"
+            logger.error("object unreadable", extra={"resource": scope.resource.plural, "object": where, "error": str(error)})
+
+        return Informer(reader, scope, store, undecodable)
+
+    def store(self, resource: Resource) -> Store[Any] | None:
+        """The local copy of a resource, be it of jobs or of what they own."""
+        return self.objects[resource] if resource in self.objects else self.jobs.get(resource.plural)
+
+    def dismiss(self, uid: str) -> None:
+        """A job that is no more needs no notebook."""
+        self._notebooks.pop(uid, None)
 
     def notebook(self, uid: str) -> Notebook:
         return self._notebooks.setdefault(uid, Notebook())
@@ -124,7 +148,7 @@ class World:
             job = new or old
             assert job is not None
             if new is None:
-                self._notebooks.pop(job.metadata.uid, None)
+                self.dismiss(job.metadata.uid)
             self._on_job(Key(plural, job.metadata.namespace, job.metadata.name))
 
         return changed
@@ -136,8 +160,10 @@ class World:
             owner = self._owner(entry)
             if owner is None:
                 return
-            if resource == resources.PODS and new is None:
-                self._pod_gone(entry)
+            if new is None:
+                self._free_name(owner, (resource, entry.metadata.name))
+                if resource == resources.PODS:
+                    self._pod_gone(entry)
             self._on_job(owner)
 
         return changed
@@ -149,9 +175,20 @@ class World:
             launcher = self.objects.get(resources.BATCH_JOBS)
             parent = launcher.get(entry.metadata.namespace, ref.name) if launcher is not None else None
             ref = parent.metadata.controller if parent is not None else None
-        if ref is None or ref.kind not in self._plurals:
-            return None
-        return Key(self._plurals[ref.kind], entry.metadata.namespace, ref.name)
+        if ref is None:
+            return self._named_on_labels(entry)
+        return Key(self._plurals[ref.kind], entry.metadata.namespace, ref.name) if ref.kind in self._plurals else None
+
+    def _named_on_labels(self, entry: meta.Named) -> Key | None:
+        labels = entry.metadata.labels
+        plural = self._controllers.get(labels.get(naming.OPERATOR_NAME, ""))
+        return Key(plural, entry.metadata.namespace, labels.get(naming.JOB_NAME, "")) if plural is not None else None
+
+    def _free_name(self, key: Key, name: Name) -> None:
+        job = self.job(key)
+        notes = self._notebooks.get(job.metadata.uid) if job is not None else None
+        if notes is not None:
+            notes.name_is_free(name)
 
     def _pod_gone(self, pod: Any) -> None:
         ref = pod.metadata.controller

@@ -4,46 +4,62 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import datetime as dt
 import logging
 import os
 import socket
 import uuid
+from collections.abc import AsyncIterator, Coroutine
+from typing import Any
 
 from traincrew import errors, settings
 from traincrew.client import port
 from traincrew.kinds.kind import JobKind
-from traincrew.operator import serving
+from traincrew.operator import recall, serving
 from traincrew.operator.controller import Controller
 from traincrew.operator.execute import Executor
+from traincrew.operator.keys import Key
 from traincrew.operator.leases import Elector
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.observe import World
+from traincrew.operator.steps import Tools
 from traincrew.operator.telling import Teller
 from traincrew.operator.workqueue import WorkQueue
 
 logger = logging.getLogger(__name__)
 
+LAST_HANDS = 10.0
+"""Seconds for what is in hand when the operator is told to stop."""
 LAST_WORDS = 5.0
-"""Seconds for the events that are still to be posted when the operator stops."""
+"""Seconds for the events that are still to be posted then."""
 
 
 class LeadershipLost(errors.TraincrewError):
     """Another operator may be acting: this process must end at once."""
 
 
-class Operator:
-    """Everything that one operator process runs, on a client that it is given."""
+class Clients:
+    """The ways to the API server. Renewing the lease must never wait behind other requests."""
 
-    def __init__(self, client: port.Client, kinds: tuple[JobKind, ...], options: settings.Operator, metrics: Metrics) -> None:
+    def __init__(self, work: port.Client, lease: port.Client | None = None) -> None:
+        self.work = work
+        self.lease = lease or work
+
+
+class Operator:
+    """Everything that one operator process runs, on clients that it is given."""
+
+    def __init__(self, clients: Clients, kinds: tuple[JobKind, ...], options: settings.Operator, metrics: Metrics) -> None:
+        self._client = clients.work
         self._options = options
         self._metrics = metrics
         self._queue = WorkQueue()
         self._acting = False
-        self.world = World(client, kinds, options, self._changed)
-        self._teller = Teller(client)
-        executor = Executor(client, self.world, self._teller, metrics)
+        self.world = World(clients.work, kinds, options, self._changed)
+        self._teller = Teller(clients.work)
+        executor = Executor(Tools(clients.work, self.world, self._teller, metrics))
         self._controller = Controller(self.world, executor, self._queue, self._teller, metrics)
-        self._elector = Elector(client, options.election, f"{socket.gethostname()}_{uuid.uuid4()}")
+        self._elector = Elector(clients.lease, options.election, f"{socket.gethostname()}_{uuid.uuid4()}")
 
     def missing(self) -> str:
         """What keeps the operator from being ready."""
@@ -54,59 +70,72 @@ class Operator:
         """Until `stop` is set; then finishes what is in hand and lets go of the lease."""
         health = serving.served(self._options.health_address, serving.health_app(self.missing))
         metrics = serving.served(self._options.metrics_address, serving.metrics_app(self._metrics))
-        async with health, metrics, _background(*(each.run() for each in self.world.informers), self._teller.run()):
-            try:
-                await _first(stop.wait(), self._act())
-            finally:
-                self._queue.close()
-            if not stop.is_set():
-                raise LeadershipLost("the lease could not be renewed in time; another operator may be acting now")
-            await self._wind_up()
+        async with health, metrics:
+            # None of the others ends by itself: if one does, the operator is blind or dumb and must not go on.
+            await _first(self._live(stop), self._teller.run(), *(each.run() for each in self.world.informers))
+        logger.info("stopped")
 
-    async def _act(self) -> None:
-        """Works as long as this process leads."""
-        if self._options.election.enabled:
-            await self._elector.acquire()
-        self._metrics.leading.set(1)
-        await self.world.synced()
+    async def _live(self, stop: asyncio.Event) -> None:
+        async with self._elected(stop) as lost:
+            await _first(stop.wait(), self.world.synced(), lost())
+            if stop.is_set():
+                return
+            async with self._working() as workers:
+                await _first(stop.wait(), lost(), _one_ends(workers))
+                self._queue.close()
+                await _first(_all_end(workers, LAST_HANDS), lost())
+            await self._teller.drain(LAST_WORDS)
+
+    @contextlib.asynccontextmanager
+    async def _elected(self, stop: asyncio.Event) -> AsyncIterator[Any]:
+        """Inside, this process leads (or has been told to stop); what is yielded raises when that is over."""
+        if not self._options.election.enabled:
+            yield asyncio.Event().wait
+            return
+        keeping: asyncio.Task[None] | None = None
+
+        async def lost() -> None:
+            if keeping is None:
+                await asyncio.Event().wait()
+            else:
+                await asyncio.shield(keeping)
+                raise LeadershipLost("the lease could not be renewed in time; another operator may be acting now")
+
+        try:
+            await _first(stop.wait(), self._elector.acquire())
+            if not stop.is_set():
+                keeping = asyncio.create_task(self._elector.keep())
+            yield lost
+        finally:
+            if keeping is not None:
+                await _cancelled(keeping)
+            await self._elector.release()
+
+    @contextlib.asynccontextmanager
+    async def _working(self) -> AsyncIterator[list[asyncio.Task[None]]]:
         known = self.world.keys()
         logger.info("working", extra={"jobs": len(known), "pid": os.getpid()})
+        open_doubts = recall.doubts(self.world, dt.datetime.now(dt.UTC), self._options.planning.gang_scheduler)
         self._acting = True
         for key in known:
             self._queue.add(key)
-        self._workers = [asyncio.create_task(self._controller.work()) for _ in range(self._options.workers)]
+        workers = [asyncio.create_task(self._controller.work()) for _ in range(self._options.workers)]
+        recalling = asyncio.create_task(recall.settle(self._client, self._options.namespace, self._teller, open_doubts))
+        self._metrics.leading.set(1)
         try:
-            if self._options.election.enabled:
-                await self._elector.keep()
-            else:
-                await asyncio.Event().wait()
+            yield workers
+            await _all_end([recalling], LAST_WORDS)
         finally:
             self._metrics.leading.set(0)
+            self._acting = False
+            await _cancelled(*workers, recalling)
 
-    async def _wind_up(self) -> None:
-        self._queue.close()
-        await asyncio.gather(*getattr(self, "_workers", ()), return_exceptions=True)
-        await self._teller.drain(LAST_WORDS)
-        await self._elector.release()
-        logger.info("stopped")
-
-    def _changed(self, key: object) -> None:
+    def _changed(self, key: Key) -> None:
         if self._acting:
-            self._queue.add(key)  # type: ignore[arg-type]
+            self._queue.add(key)
 
 
-@contextlib.asynccontextmanager
-async def _background(*work):  # type: ignore[no-untyped-def]
-    tasks = [asyncio.create_task(each) for each in work]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _first(*work) -> None:  # type: ignore[no-untyped-def]
+async def _first(*work: Coroutine[Any, Any, Any]) -> None:
     """Waits for the first of them to end, ends the others, and raises what it raised."""
     tasks = [asyncio.ensure_future(each) for each in work]
     try:
@@ -114,6 +143,24 @@ async def _first(*work) -> None:  # type: ignore[no-untyped-def]
         for task in done:
             task.result()
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await _cancelled(*tasks)
+
+
+async def _one_ends(tasks: list[asyncio.Task[None]]) -> None:
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in done:
+        task.result()
+
+
+async def _all_end(tasks: list[asyncio.Task[None]], seconds: float) -> None:
+    done, left = await asyncio.wait(tasks, timeout=seconds)
+    if left:
+        logger.warning("work cut short", extra={"tasks": len(left)})
+    for task in done:
+        task.result()
+
+
+async def _cancelled(*tasks: asyncio.Task[Any]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from traincrew import errors
-from traincrew.client import port
+from traincrew.client import port, retries
 from traincrew.kinds.kind import JobKind
-from traincrew.model import jobs, resources
+from traincrew.model import jobs, naming, resources
 from traincrew.planner.actions import Event
 
 logger = logging.getLogger(__name__)
@@ -22,6 +22,16 @@ POSTERS = 4
 """Few of the client's slots, so that events never hold up pods."""
 BACKLOG = 20_000
 MESSAGE_LIMIT = 1024
+PATIENCE = 600.0
+"""Seconds for which an event is tried again while the API server has trouble."""
+UID_DIGITS = 8
+"""Of a UID; enough to tell the objects of one job apart, and an event about thousands of pods stays small."""
+
+
+def name(job: jobs.Stored[Any], event: Event) -> str:
+    """Made of the content: an event told again, by us or by another operator, is the same object."""
+    content = "\0".join((job.metadata.uid, event.type, event.reason, event.message, event.key))
+    return f"{job.metadata.name}.{hashlib.sha256(content.encode()).hexdigest()[:16]}"
 
 
 class Teller:
@@ -29,16 +39,14 @@ class Teller:
         self._writer = writer
         self._queue: asyncio.Queue[tuple[str, dict[str, Any]]] = asyncio.Queue(BACKLOG)
 
-    def tell(self, kind: JobKind, job: jobs.Stored[Any], event: Event) -> None:
-        """The name is made of the content: an event told again, by us or by another operator, is the same object."""
+    def tell(self, kind: JobKind, job: jobs.Stored[Any], event: Event, uids: tuple[str, ...] = ()) -> None:
+        """uids: of the objects it speaks of; whoever looks for what was left untold finds them there."""
         meta = job.metadata
-        content = "\0".join((meta.uid, event.type, event.reason, event.message, event.key))
-        name = f"{meta.name}.{hashlib.sha256(content.encode()).hexdigest()[:16]}"
         now = dt.datetime.now(dt.UTC).replace(microsecond=0)
         body = {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"name": name, "namespace": meta.namespace},
+            "metadata": {"name": name(job, event), "namespace": meta.namespace, **_annotated(uids)},
             "involvedObject": {
                 "apiVersion": f"{jobs.GROUP}/{kind.version}",
                 "kind": kind.kind,
@@ -65,7 +73,7 @@ class Teller:
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
             for _ in range(POSTERS):
-                group.create_task(self._post())
+                group.create_task(self._post_all())
 
     async def drain(self, seconds: float) -> None:
         """Posts what is left, for at most that long."""
@@ -75,15 +83,33 @@ class Teller:
         except TimeoutError:
             logger.warning("events left unsent", extra={"count": self._queue.qsize()})
 
-    async def _post(self) -> None:
+    async def _post_all(self) -> None:
         while True:
             namespace, body = await self._queue.get()
             try:
-                await self._writer.create(resources.EVENTS, namespace, msgspec.json.encode(body))
+                await self._post(namespace, body)
             except errors.AlreadyExists:
                 pass  # told before
             except errors.ApiError as error:
-                fields = {"reason": body["reason"], "error": error.message}
-                logger.warning("event not written", extra=fields)
+                logger.warning("event not written", extra={"reason": body["reason"], "error": error.message})
             finally:
                 self._queue.task_done()
+
+    async def _post(self, namespace: str, body: dict[str, Any]) -> None:
+        clock = asyncio.get_running_loop().time
+        latest, backoff = clock() + PATIENCE, retries.Backoff(0.5, 10.0)
+        while True:
+            try:
+                await self._writer.create(resources.EVENTS, namespace, msgspec.json.encode(body))
+                return
+            except errors.TemporaryError as error:
+                delay = backoff.next(error)
+                if clock() + delay > latest:
+                    raise
+            await asyncio.sleep(delay)
+
+
+def _annotated(uids: tuple[str, ...]) -> dict[str, Any]:
+    if not uids:
+        return {}
+    return {"annotations": {naming.TOLD_OBJECTS: ",".join(uid[:UID_DIGITS] for uid in uids)}}

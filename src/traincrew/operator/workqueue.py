@@ -51,11 +51,12 @@ class WorkQueue:
             heapq.heappush(self._timers, (moment, self._count, key))
             self._set_alarm()
 
-    def failed(self, key: Key) -> float:
-        """Puts a key back after a failure; the delay doubles with each in a row."""
+    def failed(self, key: Key, at_least: float = 0.0) -> float:
+        """Puts a key back after a failure; the delay doubles with each in a row, and is never less than was asked for."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
         delay = min(FIRST_DELAY * 2.0 ** min(failures, 20), LONGEST_DELAY) * random.uniform(0.8, 1.2)
+        delay = max(delay, at_least)
         self.add_after(key, delay)
         return delay
 

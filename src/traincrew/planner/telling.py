@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
+
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
+from traincrew.model.meta import Time
 from traincrew.model.status import Condition, JobStatus, Why
 from traincrew.planner import conditions
 from traincrew.planner.actions import Event
@@ -47,11 +52,11 @@ def _gist(why: Why | None) -> tuple[str, str] | None:
 
 
 def exits(job: jobs.Job, losses: tuple[Loss, ...]) -> list[Event]:
-    return [
-        Event("Normal", "ExitedWithCode", f"Pod: {job.namespace}.{loss.pod.name} exited with code {loss.exit_code}", loss.uid)
-        for loss in losses
-        if loss.exit_code is not None
-    ]
+    return [_exited(job.namespace, loss.pod.name, loss.exit_code, loss.uid) for loss in losses if loss.exit_code is not None]
+
+
+def _exited(namespace: str, pod: str, code: int, uid: str) -> Event:
+    return Event("Normal", "ExitedWithCode", f"Pod: {namespace}.{pod} exited with code {code}", uid)
 
 
 def overridden(kind: JobKind, job: jobs.Job, gang_scheduler: str) -> list[Event]:
@@ -66,3 +71,28 @@ def overridden(kind: JobKind, job: jobs.Job, gang_scheduler: str) -> list[Event]
             message = f"Another scheduler is specified when gang-scheduling is enabled; it is kept ({role.name})"
             found.append(Event("Warning", "SetPodTemplateSchedulerName", message))
     return found
+
+
+def implied(kind: JobKind, stored: jobs.Stored[Any], since: Time, gang_scheduler: str = "") -> list[Event]:
+    """The events that a job's status stands for, as far as what they tell is younger than that moment."""
+    status = stored.status
+    found = []
+    for entry in status.conditions:
+        if _young(entry.last_update_time, since):
+            resumed = entry.type == "Suspended" and entry.status == "False"
+            before = JobStatus(conditions=[msgspec.structs.replace(entry, status="True")]) if resumed else JobStatus()
+            found += events(kind, before, JobStatus(conditions=[entry]))
+    if status.why is not None and _young(status.why.since, since):
+        found += events(kind, JobStatus(), JobStatus(why=status.why))
+    if not status.finished and _young(status.start_time, since):
+        found += overridden(kind, kind.job(stored), gang_scheduler)
+    records = {each.uid: each for each in (status.failure, status.last_failure) if each is not None and _young(each.time, since)}
+    for record in records.values():
+        counted = record.uid in status.restarts.entered or status.ended_by == "Replica"
+        if counted and record.exit_code is not None:
+            found.append(_exited(stored.metadata.namespace, record.pod, record.exit_code, record.uid))
+    return found
+
+
+def _young(time: Time | None, since: Time) -> bool:
+    return time is not None and time >= since
