@@ -70,6 +70,7 @@ class Informer(Generic[T]):
         self._on_undecodable = on_undecodable
         self._version = ""
         self._highest = 0
+        self._in_doubt = False
         self._contact = -math.inf
         self._backoff = retries.Backoff(FIRST_DELAY, LONGEST_DELAY)
 
@@ -92,13 +93,16 @@ class Informer(Generic[T]):
 
     async def _follow(self) -> errors.ApiError | None:
         try:
+            if self._in_doubt and await self._is_restored():
+                self._version = ""
             if not self._version:
                 self._version = await self._list()
                 self.synced.set()
             await self._watch()
         except errors.ApiError as error:
-            if isinstance(error, errors.Expired) or _from_the_future(error):
+            if isinstance(error, errors.Expired):
                 self._version = ""
+            self._in_doubt |= isinstance(error, errors.Unreachable)
             return error
         return None
 
@@ -157,6 +161,18 @@ class Informer(Generic[T]):
             self.store.reached(self.scope.namespace, version)
             self._highest = max(self._highest, meta.version_number(version))
 
+    async def _is_restored(self) -> bool:
+        """Whether the server was replaced by an older state of itself while it was away.
+
+        One page is read to find out, for the watch would not tell: asked for changes after a version that is yet to
+        come, a server stays silent until it comes.
+        """
+        scope = self.scope
+        async with contextlib.aclosing(self._reader.pages(scope.resource, scope.namespace, labels=scope.labels)) as pages:
+            page = await anext(pages)
+        self._in_doubt = False
+        return 0 < meta.version_number(page.resource_version) < self._highest
+
     def _check_time(self, version: str) -> None:
         """A consistent list is never older than what was seen before, unless the server's data were replaced."""
         number = meta.version_number(version)
@@ -173,8 +189,3 @@ class Informer(Generic[T]):
         level = logging.INFO if isinstance(error, errors.Expired) else logging.WARNING
         fields = {"resource": self.scope.resource.plural, "error": error.message, "retry_in": round(delay, 3)}
         logger.log(level, "watch interrupted", extra=fields)
-
-
-def _from_the_future(error: errors.ApiError) -> bool:
-    """Whether the server knows no such version yet: it was restored from a backup, or is behind the others."""
-    return any(cause.reason == "ResourceVersionTooLarge" for cause in error.causes)
