@@ -7,28 +7,14 @@ from typing import Any
 
 import pytest
 from tests.admission import valid
+from tests.admission.valid import BY_NAME, minimal
 
 from traincrew.admission import admit, findings
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
 
 Manifest = dict[str, Any]
-BY_NAME = {kind.kind: kind for kind in KINDS}
 WEBHOOK_KINDS = pytest.mark.parametrize("kind", [k for k in KINDS if k.server_rules], ids=lambda kind: kind.kind)
-
-
-def minimal(name: str, **roles: Any) -> Manifest:
-    """A job with one container for each role; a number stands for so many replicas, None for none given."""
-    kind = BY_NAME[name]
-    specs = {role: entry(kind, given) for role, given in (roles or {kind.roles[-1].name: 1}).items()}
-    return {"apiVersion": "kubeflow.org/v1", "kind": name, "metadata": {"name": "j"}, "spec": {kind.replicas_field: specs}}
-
-
-def entry(kind: JobKind, given: Any) -> Any:
-    if isinstance(given, dict):
-        return given
-    template = {"spec": {"containers": [{"name": kind.container or "main", "image": "i"}]}}
-    return {"template": template} if given is None else {"replicas": given, "template": template}
 
 
 def errors(document: Manifest) -> dict[str, str]:

@@ -8,6 +8,7 @@ from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
 
 Manifest = dict[str, Any]
+BY_NAME = {kind.kind: kind for kind in KINDS}
 
 
 def job(kind: JobKind, version: str = "") -> Manifest:
@@ -105,3 +106,17 @@ def container(name: str) -> Manifest:
         "livenessProbe": {"httpGet": {"path": "/healthz", "port": "http"}, "periodSeconds": 10},
         "securityContext": {"capabilities": {"add": ["SYS_PTRACE"]}, "runAsNonRoot": True},
     }
+
+
+def minimal(name: str, **roles: Any) -> Manifest:
+    """A job with one container for each role; a number stands for so many replicas, None for none given."""
+    kind = BY_NAME[name]
+    specs = {role: entry(kind, given) for role, given in (roles or {kind.roles[-1].name: 1}).items()}
+    return {"apiVersion": "kubeflow.org/v1", "kind": name, "metadata": {"name": "j"}, "spec": {kind.replicas_field: specs}}
+
+
+def entry(kind: JobKind, given: Any) -> Any:
+    if isinstance(given, dict):
+        return given
+    template = {"spec": {"containers": [{"name": kind.container or "main", "image": "i"}]}}
+    return {"template": template} if given is None else {"replicas": given, "template": template}
