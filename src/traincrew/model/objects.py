@@ -115,8 +115,17 @@ class JobCondition(Struct, gc=False):
     message: str = ""
 
 
-class BatchJobSpec(Struct, gc=False):
+class TemplateSpec(Struct):
+    node_selector: dict[str, str] = {}
+
+
+class JobTemplate(Struct):
+    spec: TemplateSpec = TemplateSpec()
+
+
+class BatchJobSpec(Struct):
     suspend: bool = False
+    template: JobTemplate = JobTemplate()
 
 
 class BatchJobStatus(Struct):

@@ -16,6 +16,7 @@ from traincrew.planner.actions import Action, Create, Delete, Patch
 from traincrew.planner.crew import Crew
 
 ANNOUNCED = (resources.PODS, resources.SERVICES)
+_REMOVAL_ANNOUNCED = (*ANNOUNCED, resources.VOLCANO_POD_GROUPS, resources.PLUGINS_POD_GROUPS)
 
 
 def owner(crew: Crew) -> Manifest:
@@ -52,7 +53,7 @@ def creates(crew: Crew, missing_pods: Iterable[Replica]) -> list[Action]:
 
 
 def _pod(crew: Crew, replica: Replica, template: Manifest) -> Manifest:
-    gang.mark(crew, template, replica)
+    gang.mark(crew, template, replica.role)
     meta = {"name": replica.name, **template["metadata"], "ownerReferences": [owner(crew)]}
     if not replica.role.indexed:
         meta["annotations"] = {**meta.get("annotations", {}), naming.CONFIG_DIGEST: digest(crew)}
@@ -67,11 +68,19 @@ def extras(crew: Crew, *, gangs: bool = True) -> tuple[list[Action], list[Action
     for item in wanted:
         name = item.body["metadata"]["name"]
         if not item.exists:
+            _mark_launcher(crew, item)
             make.append(Create(item.resource, name, _labelled(crew, item), item.owned, item.shared, item.generate))
         elif item.drift:
             first.extend(_unstarted(crew, item, name))
             make.append(Patch(item.resource, name, item.drift))
     return first, make, transient(crew, {(item.resource, item.body["metadata"]["name"]) for item in wanted})
+
+
+def _mark_launcher(crew: Crew, item: Desired) -> None:
+    """Pods that another controller makes belong to the gang too: without them it would never be complete."""
+    for role in crew.kind.roles:
+        if role.delegated and item.resource == resources.BATCH_JOBS:
+            gang.mark(crew, item.body["spec"]["template"], role)
 
 
 def _unstarted(crew: Crew, item: Desired, name: str) -> list[Action]:
@@ -110,7 +119,7 @@ def transient(crew: Crew, wanted: set[tuple[Resource, str]] | None = None) -> li
 
 
 def delete(resource: Resource, entry: Named) -> Delete:
-    return Delete(resource, entry.metadata.name, entry.metadata.uid, announced=resource in ANNOUNCED)
+    return Delete(resource, entry.metadata.name, entry.metadata.uid, announced=resource in _REMOVAL_ANNOUNCED)
 
 
 def deletes(unwanted: Iterable[objects.Pod]) -> list[Action]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traincrew.kinds.kind import Desired, Manifest, Replica
+from traincrew.kinds.kind import Desired, Manifest, Role
 from traincrew.model import jobs, objects, quantities, resources
 from traincrew.model.resources import Resource
 from traincrew.planner.crew import Crew
@@ -12,6 +12,8 @@ from traincrew.planner.crew import Crew
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 TASK_ANNOTATION = "volcano.sh/task-spec"
 GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+"""kubectl's own note about the job; on another object it would mislead `kubectl apply`."""
 QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
 
 
@@ -31,8 +33,9 @@ def desired(crew: Crew) -> list[Desired]:
     spec = _spec(crew, found)
     drift = {key: value for key, value in spec.items() if found and found.spec.get(key) != value}
     meta: Manifest = {"name": crew.job.name}
-    if crew.job.metadata.annotations:
-        meta["annotations"] = dict(crew.job.metadata.annotations)
+    annotations = {key: text for key, text in crew.job.metadata.annotations.items() if key != LAST_APPLIED}
+    if annotations:
+        meta["annotations"] = annotations
     body = {"metadata": meta, "spec": spec}
     return [Desired(resource(scheduler), body, found is not None, {"spec": drift} if drift else None)]
 
@@ -94,7 +97,7 @@ def held_back(crew: Crew) -> bool:
     return found is None or found.status.phase in ("", "Pending")
 
 
-def mark(crew: Crew, pod: Manifest, replica: Replica) -> None:
+def mark(crew: Crew, pod: Manifest, role: Role) -> None:
     """Tell the pod's scheduler which gang it belongs to; a scheduler that the template names is kept.
 
     Not so where another controller makes some of the pods: mpi-operator overrides it, and names no tasks.
@@ -106,7 +109,7 @@ def mark(crew: Crew, pod: Manifest, replica: Replica) -> None:
         pod["spec"]["schedulerName"] = "volcano" if is_volcano(scheduler) else scheduler
     meta = pod["metadata"]
     if is_volcano(scheduler):
-        task = {} if crew.delegates else {TASK_ANNOTATION: replica.role.label}
-        meta["annotations"] = {**meta.get("annotations", {}), GROUP_ANNOTATION: replica.job.name, **task}
+        task = {} if crew.delegates else {TASK_ANNOTATION: role.label}
+        meta["annotations"] = {**meta.get("annotations", {}), GROUP_ANNOTATION: crew.job.name, **task}
     else:
-        meta["labels"] = {**meta["labels"], GROUP_LABEL: replica.job.name}
+        meta["labels"] = {**meta["labels"], GROUP_LABEL: crew.job.name}

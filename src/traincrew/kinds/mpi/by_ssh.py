@@ -65,7 +65,7 @@ def _launcher(job: jobs.Job, observed: Observed) -> Desired:
     if found is not None and found.spec.suspend != job.suspended and not _ended(found):
         drift = {"spec": {"suspend": job.suspended}}
         if not job.suspended:
-            drift["spec"]["template"] = ssh_pods.scheduling_directives(body["spec"]["template"])
+            drift["spec"]["template"] = ssh_pods.scheduling_directives(body["spec"]["template"], found)
     return Desired(resources.BATCH_JOBS, body, found is not None, drift)
 
 

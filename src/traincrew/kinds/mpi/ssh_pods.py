@@ -6,7 +6,7 @@ from typing import Any
 
 from traincrew.kinds.kind import Manifest, Replica, var
 from traincrew.kinds.mpi.spec import CONFIG_VOLUME, MOUNT, launcher_name, slots
-from traincrew.model import naming
+from traincrew.model import naming, objects
 
 _SSH_ARGS = "-o ConnectionAttempts=10"
 _HOSTFILE = f"{MOUNT}/hostfile"
@@ -124,12 +124,18 @@ def launcher_job(replica: Replica, template: Manifest) -> Manifest:
     return {"metadata": {"name": launcher_name(replica.job)}, "spec": spec}
 
 
-def scheduling_directives(template: Manifest) -> Manifest:
-    """What a queueing system may have changed while the job was suspended, and a suspended Job lets us change."""
-    spec = template.get("spec") or {}
-    meta = template.get("metadata") or {}
-    found = {key: spec[key] for key in ("nodeSelector", "tolerations", "schedulingGates") if key in spec}
+def scheduling_directives(template: Manifest, found: objects.BatchJob) -> Manifest:
+    """What a queueing system may have changed while the job was suspended, and a suspended Job lets us change.
+
+    A merge patch: what the Job still has of an earlier admission is null. Its labels are not all ours, so none is removed.
+    """
+    spec, meta = template.get("spec") or {}, template.get("metadata") or {}
+    selector = spec.get("nodeSelector") or {}
+    gone = sorted(found.spec.template.spec.node_selector.keys() - selector.keys())
     return {
         "metadata": {key: meta[key] for key in ("labels", "annotations") if key in meta},
-        "spec": found,
+        "spec": {
+            "nodeSelector": {**dict.fromkeys(gone), **selector},
+            **{key: spec.get(key) for key in ("tolerations", "schedulingGates")},
+        },
     }
