@@ -49,6 +49,9 @@ def manifest(seed: int) -> Manifest:
     chance = random.Random(seed)
     kind = chance.choice(KINDS)
     document = valid.job(kind, chance.choice((kind.version, *kind.variants)))
+    specs = document["spec"][kind.replicas_field]
+    for role in chance.sample(sorted(specs), len(specs) - 1):  # one rich role is enough to damage, and quicker to check
+        specs[role] = valid.entry(kind, 1)
     for _ in range(chance.choice((0, 1, 1, 1, 1, 2, 2, 3))):
         chance.choice(DAMAGE)(chance, document)
     return document
@@ -240,3 +243,22 @@ DAMAGE: tuple[Callable[[random.Random, Manifest], None], ...] = (
     _replace, _replace, _replace, _replace, _remove, _remove, _stray, _misspell, _repeat, _another_field, _another_field,
     _another_field, _name, _labels, _owners, _count, _role, _quantity, _container, _manager,
 )  # fmt: skip
+
+
+def changed(seed: int, document: Manifest) -> Manifest:
+    """The job with random damage to its spec."""
+    chance = random.Random(seed)
+    document = copy.deepcopy(document)
+    meta = copy.deepcopy(document["metadata"])
+    for _ in range(chance.choice((1, 1, 2))):
+        chance.choice((_replace, _remove, _stray, _repeat, _another_field, _count, _role, _container, _manager, _queue))(
+            chance, document
+        )
+    return {**document, "metadata": meta}
+
+
+def _queue(chance: random.Random, document: Manifest) -> None:
+    spec = document.get("spec")
+    policy = spec.get("runPolicy") if isinstance(spec, dict) else None
+    if isinstance(policy, dict):
+        policy["schedulingPolicy"] = chance.choice(({"queue": "other"}, {"queue": "q"}, {"queue": None}, {}, None))

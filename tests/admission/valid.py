@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from traincrew.kinds import KINDS
@@ -23,7 +24,7 @@ def job(kind: JobKind, version: str = "") -> Manifest:
             "labels": {"app": "train", "example.com/team": "vision"},
             "annotations": {"example.com/note": "any text at all"},
         },
-        "spec": {kind.replicas_field: specs, "runPolicy": run_policy(), **OWN.get(kind.kind, {})},
+        "spec": {kind.replicas_field: specs, "runPolicy": run_policy(), **copy.deepcopy(OWN.get(kind.kind, {}))},
     }
 
 
