@@ -57,3 +57,13 @@ def there(api: Api, plural: str, namespace: str, name: str) -> Object:
     """An object, waited for."""
     found: Object = eventually(lambda: api.find(plural, namespace, name), because=f"there is no {name} among the {plural}")
     return found
+
+
+def launcher_job(job: Submitted) -> Object:
+    """The batch Job of a v2beta1 launcher, waited for."""
+    return there(job.api, "jobs", job.namespace, f"{job.name}-launcher")
+
+
+def launcher_template(job: Submitted) -> Object:
+    found: Object = launcher_job(job)["spec"]["template"]
+    return found
