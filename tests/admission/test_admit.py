@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from tests.admission import valid
+from tests.admission import mutations, valid
 from tests.admission.valid import BY_NAME, minimal
 
 from traincrew.admission import admit, findings
@@ -252,3 +252,27 @@ def test_a_posted_document_is_left_as_it_is() -> None:
     before = copy.deepcopy(document)
     admit.admit(document)
     assert document == before
+
+
+def test_numbers_that_pass_for_integers_on_the_api_server_pass_here() -> None:
+    document = minimal("PaddleJob", Master=1.0000000001, Worker=1)
+    document["spec"]["runPolicy"] = {"backoffLimit": 3.0, "ttlSecondsAfterFinished": 2**40}
+    found = admit.admit(document)
+    assert found.stored is not None
+    assert found.stored.spec.run_policy.backoff_limit == 3
+    assert list(errors(minimal("PaddleJob", Worker=1.0))) == ["spec.paddleReplicaSpecs.Worker.replicas"]
+    assert list(errors(minimal("XGBoostJob", Master=1.0))) == ["spec.xgbReplicaSpecs.Master.replicas"]
+    assert list(errors(minimal("TFJob", Worker=1.5))) == ["spec.tfReplicaSpecs.Worker.replicas"]
+
+
+@pytest.mark.parametrize("time", ["2024-01-01T0:00:00Z", "2024-01-01T00:00:00,5Z", "2024-12-31T23:59:59.123456789+14:00"])
+def test_times_are_read_as_go_reads_them(time: str) -> None:
+    document = minimal("JAXJob")
+    document["metadata"]["creationTimestamp"] = time
+    assert admit.admit(document).accepted
+
+
+def test_no_damage_makes_admission_stumble() -> None:
+    for seed in range(500):
+        found = admit.admit(mutations.manifest(seed))
+        assert found.accepted is (found.stored is not None)

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from traincrew.admission import form, objectmeta, schema
-from traincrew.admission.findings import Finding, Path, parse, render
+from traincrew.admission import form, objectmeta, schema, validation
+from traincrew.admission.findings import Finding, Path, Value, parse, render
 from traincrew.admission.structural import Unknown
 from traincrew.kinds import KINDS, advice, rules
 from traincrew.kinds.kind import Fault, JobKind, Manifest, decode
@@ -67,14 +67,21 @@ def admit(document: Manifest) -> Admitted:
 
 
 def _judge(kind: JobKind, document: Manifest) -> tuple[jobs.Stored[Any] | None, list[Fault]]:
-    meta = document.get("metadata", {})
-    named = {**document, "metadata": {**meta, "name": objectmeta.generated_name(meta)}}
-    try:
-        job = decode(kind, msgspec.json.encode(named))
-    except msgspec.ValidationError:
-        return None, []  # there is no spec, which has been told
+    if not isinstance(document.get("spec"), dict):
+        return None, []  # which has been told
+    named = {**document, "metadata": objectmeta.of_new_object(document.get("metadata", {}))}
+    job = decode(kind, msgspec.json.encode(_whole(named)))
     follows = kind.following(job)
     return job, rules.faults(follows, follows.job(job))
+
+
+def _whole(value: Value) -> Value:
+    """A copy in which floats that pass for integers are some."""
+    if isinstance(value, dict):
+        return {key: _whole(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_whole(inner) for inner in value]
+    return int(value) if isinstance(value, float) and validation.is_whole(value) else value
 
 
 def _finding(fault: Fault) -> Finding:

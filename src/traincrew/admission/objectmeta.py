@@ -20,6 +20,7 @@ _TIMESTAMP = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})T([01]?[0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:[.,][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})"
 )
 _ANNOTATION_BYTES = 256 * 1024
+_SYSTEM = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "uid", "selfLink", "generation")
 _GENERATED = 58
 """Characters of generateName that are used; five random ones follow."""
 
@@ -90,6 +91,11 @@ def generated_name(meta: Meta) -> str:
     """The name, or one like the API server would make from generateName."""
     prefix = meta.get("generateName") or ""
     return meta.get("name") or (prefix[:_GENERATED] + "00000" if prefix else "")
+
+
+def of_new_object(meta: Meta) -> Meta:
+    """The metadata with a name, and without what only the API server sets."""
+    return {**{key: value for key, value in meta.items() if key not in _SYSTEM}, "name": generated_name(meta)}
 
 
 def check(meta: Meta) -> Iterator[Finding]:
