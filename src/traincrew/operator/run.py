@@ -56,7 +56,7 @@ class Operator:
         self._queue = WorkQueue()
         self._acting = False
         self.world = World(clients.work, kinds, options, self._changed)
-        self._teller = Teller(clients.work)
+        self._teller = Teller(clients.work, lambda: len(self._queue) > 0)
         executor = Executor(Tools(clients.work, self.world, self._teller, metrics))
         self._controller = Controller(self.world, executor, self._queue, self._teller, metrics)
         self._elector = Elector(clients.lease, options.election, f"{socket.gethostname()}_{uuid.uuid4()}")

@@ -6,6 +6,7 @@ import asyncio
 import datetime as dt
 import hashlib
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -24,6 +25,8 @@ BACKLOG = 20_000
 MESSAGE_LIMIT = 1024
 PATIENCE = 600.0
 """Seconds for which an event is tried again while the API server has trouble."""
+COURTESY = 5.0
+"""Seconds that an event waits while jobs are queued up."""
 UID_DIGITS = 8
 """Of a UID; enough to tell the objects of one job apart, and an event about thousands of pods stays small."""
 
@@ -35,8 +38,10 @@ def name(job: jobs.Stored[Any], event: Event) -> str:
 
 
 class Teller:
-    def __init__(self, writer: port.Writer) -> None:
+    def __init__(self, writer: port.Writer, busy: Callable[[], bool] = lambda: False) -> None:
+        """busy: whether jobs are waiting to be worked on; their objects go before events."""
         self._writer = writer
+        self._busy = busy
         self._queue: asyncio.Queue[tuple[str, dict[str, Any]]] = asyncio.Queue(BACKLOG)
 
     def tell(self, kind: JobKind, job: jobs.Stored[Any], event: Event, uids: tuple[str, ...] = ()) -> None:
@@ -87,6 +92,7 @@ class Teller:
         while True:
             namespace, body = await self._queue.get()
             try:
+                await self._turn()
                 await self._post(namespace, body)
             except errors.AlreadyExists:
                 pass  # told before
@@ -94,6 +100,13 @@ class Teller:
                 logger.warning("event not written", extra={"reason": body["reason"], "error": error.message})
             finally:
                 self._queue.task_done()
+
+    async def _turn(self) -> None:
+        """Lets objects go first, for a while."""
+        for _ in range(int(COURTESY / 0.1)):
+            if not self._busy():
+                return
+            await asyncio.sleep(0.1)
 
     async def _post(self, namespace: str, body: dict[str, Any]) -> None:
         clock = asyncio.get_running_loop().time

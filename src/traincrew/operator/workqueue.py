@@ -27,7 +27,7 @@ class WorkQueue:
         self._count = 0
         self._failures: dict[Key, int] = {}
         self._waiters: deque[asyncio.Future[None]] = deque()
-        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm: tuple[float, asyncio.Handle] | None = None
         self._closed = False
 
     def __len__(self) -> int:
@@ -102,10 +102,11 @@ class WorkQueue:
     def _set_alarm(self) -> None:
         moment = self._timers[0][0]
         if self._alarm is not None:
-            if self._alarm.when() <= moment and not self._alarm.cancelled():
+            if self._alarm[0] <= moment:
                 return
-            self._alarm.cancel()
-        self._alarm = asyncio.get_running_loop().call_at(moment, self._ring)
+            self._alarm[1].cancel()
+        # The moment is kept beside the handle: not every event loop's handles tell theirs.
+        self._alarm = (moment, asyncio.get_running_loop().call_at(moment, self._ring))
 
     def _ring(self) -> None:
         self._alarm = None
