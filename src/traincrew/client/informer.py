@@ -152,7 +152,10 @@ class Informer(Generic[T]):
             if self._on_undecodable is not None:
                 self._on_undecodable(raw, error)
             return identity.resource_version
-        (self.store if taking is None else taking).saw(shown)
+        if taking is None:
+            self.store.saw(shown)
+        else:
+            taking.saw(shown)
         return shown.metadata.resource_version
 
     def _advance(self, version: str) -> None:

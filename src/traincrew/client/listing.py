@@ -20,7 +20,7 @@ class Listing(Generic[T]):
 
     def saw(self, shown: T) -> None:
         self._seen.add(shown.metadata.uid)
-        self._copy.saw(shown)
+        self._copy.saw(shown, listed=True)
 
     def passed_over(self, uid: str) -> None:
         """The object is there, but cannot be taken in: it stays as it was known."""

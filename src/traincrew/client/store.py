@@ -7,6 +7,8 @@ which is newer. Where versions are not numbers, the watch is always right.
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -37,6 +39,30 @@ class _Deleted(msgspec.Struct, rename="camel"):
     metadata: Meta = msgspec.field(default_factory=Meta)
 
 
+@dataclasses.dataclass(frozen=True)
+class _News(Generic[T]):
+    old: T | None
+    new: T | None
+    listed: bool
+
+
+class _Write(Generic[T]):
+    """Writes of ours to one object that are under way, and what the watch has told of it meanwhile."""
+
+    def __init__(self) -> None:
+        self.under_way = 0
+        self.news: list[_News[T]] = []
+        self.answers: set[tuple[str, str]] = set()
+        """uid and version of what we were answered; without a version: that it is gone."""
+
+    def caused(self, news: _News[T]) -> bool:
+        if news.new is None:
+            return news.old is not None and (news.old.metadata.uid, "") in self.answers
+        if news.listed or news.new is news.old:
+            return False
+        return (news.new.metadata.uid, news.new.metadata.resource_version) in self.answers
+
+
 class Store(Generic[T]):
     """Reads are plain dictionary look-ups; nothing here waits."""
 
@@ -56,6 +82,7 @@ class Store(Generic[T]):
         self._reached: dict[str | None, int] = {}
         """The version up to which list and watch have told everything, by namespace; None: all of them."""
         self._distrusted: set[str] = set()
+        self._writes: dict[Key, _Write[T]] = {}
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -70,10 +97,31 @@ class Store(Generic[T]):
         """The objects whose controller has this uid."""
         return tuple(self._by_owner.get(uid, {}).values())
 
+    @contextlib.contextmanager
+    def writing(self, namespace: str, name: str) -> Iterator[None]:
+        """Goes around a write of ours and the learning of its answer.
+
+        The watch is often faster than the answer. What it tells of the object meanwhile is taken in at once, but
+        passed on to `on_change` only at the end, and not at all if it was our own write.
+        """
+        key = (namespace, name)
+        write = self._writes.setdefault(key, _Write())
+        write.under_way += 1
+        try:
+            yield
+        finally:
+            write.under_way -= 1
+            if not write.under_way:
+                del self._writes[key]
+                for news in write.news:
+                    if not write.caused(news):
+                        self._tell(news.old, news.new)
+
     def learn(self, news: T | bytes) -> T:
         """Takes the server's answer to a create, replace or patch of ours. Returns the object as now known."""
         new = self.decode(news) if isinstance(news, bytes) else news
         old = self._objects.get(_key(new))
+        self._note_answer(new, new.metadata.resource_version)
         if self._outdated(new, old):
             return old if _same(old, new) and old is not None else new
         if not _same(old, new) and self._has_passed(new):
@@ -85,6 +133,7 @@ class Store(Generic[T]):
 
     def forget(self, gone: T) -> None:
         """Takes note that an object is no more, because the server said so to us."""
+        self._note_answer(gone, "")
         self._bury(gone.metadata.uid, math.inf)
         self._remove(gone)
 
@@ -98,19 +147,24 @@ class Store(Generic[T]):
         self.forget(target)
         return True
 
-    def saw(self, new: T) -> None:
-        """Takes an object that a list or the watch has shown."""
+    def saw(self, new: T, *, listed: bool = False) -> None:
+        """Takes an object that the watch or a list has shown.
+
+        A change of our own is not told again, unless a list shows it: what others did before it was then not shown.
+        """
         old = self._objects.get(_key(new))
-        echo = self._is_echo(new)
+        awaited = new.metadata.uid in self._unechoed
+        echo = self._is_echo(new) and not listed
         if self._outdated(new, old):
-            if old is not None and not echo and _same(old, new):
-                self._notice_between(old, new)
+            if old is not None and _same(old, new) and awaited and not echo:
+                # Somebody else's change came to us inside the answer to our own write; nobody was told of it yet.
+                self._tell(old, old, listed)
             return
         self._put(old, new)
         if old is not None and not _same(old, new):
-            self._tell(old, None)
+            self._tell(old, None, listed)
             old = None
-        self._tell(old, new)
+        self._tell(old, new, listed)
 
     def saw_deleted(self, key: Key, uid: str, version: str) -> None:
         """Takes a deletion that the watch has shown, or a list by leaving an object out, as of a version.
@@ -167,11 +221,6 @@ class Store(Generic[T]):
             del self._unechoed[new.metadata.uid]
         return version in waiting
 
-    def _notice_between(self, known: T, seen: T) -> None:
-        """Somebody else's change came to us inside the answer to our own write: nobody has been told of it yet."""
-        if seen.metadata.uid in self._unechoed and _version(seen) < _version(known):
-            self._tell(known, known)
-
     def _put(self, old: T | None, new: T) -> None:
         if old is not None:
             self._unindex(old)
@@ -200,8 +249,15 @@ class Store(Generic[T]):
         self._gone.add(uid, version)
         self._unechoed.pop(uid, None)
 
-    def _tell(self, old: T | None, new: T | None) -> None:
-        if self._on_change is not None:
+    def _note_answer(self, about: T, version: str) -> None:
+        if (write := self._writes.get(_key(about))) is not None:
+            write.answers.add((about.metadata.uid, version))
+
+    def _tell(self, old: T | None, new: T | None, listed: bool = False) -> None:
+        named = new if new is not None else old
+        if named is not None and (write := self._writes.get(_key(named))) is not None:
+            write.news.append(_News(old, new, listed))
+        elif self._on_change is not None:
             self._on_change(old, new)
 
 

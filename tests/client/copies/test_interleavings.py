@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from typing import Any
 
@@ -22,7 +23,15 @@ class Event:
     thing: Thing
     deleted: bool
     ours: bool
-    learnt: bool = False
+    write: contextlib.AbstractContextManager[None] | None = None
+
+    @property
+    def uid(self) -> str:
+        return self.thing.metadata.uid
+
+    @property
+    def version(self) -> int:
+        return int(self.thing.metadata.resource_version)
 
 
 class World:
@@ -36,44 +45,58 @@ class World:
         """How many events of the log the watch has told."""
         self.answers: list[Event] = []
         """Answers to our writes that are still on their way."""
-        self.told: list[str] = []
+        self.told: set[str] = set()
+        self.owed: dict[str, str] = {}
+        """uid → name of what somebody must be told of as soon as no write of ours to that name is under way."""
         self.floor: dict[str, int] = {}
         """The version of our last learnt write, by uid."""
+        self.listed: set[str] = set()
+        """Versions that a list has shown; they are told, be they ours or not."""
         self.list: tuple[listing.Listing[Thing], list[Thing], int] | None = None
         self.copy: store.Store[Thing] = store.Store(msgspec.json.Decoder(Thing).decode, self._on_change)
 
     def _on_change(self, old: Thing | None, new: Thing | None) -> None:
         changed = new or old
         assert changed is not None
-        self.told.append(changed.metadata.uid)
+        self.told.add(changed.metadata.uid)
+        self.owed.pop(changed.metadata.uid, None)
+        if new is not old and (new is None or new.metadata.resource_version not in self.listed):
+            version = int(new.metadata.resource_version) if new else None
+            ours = [each for each in self.log if each.ours and each.uid == changed.metadata.uid]
+            echoed = [each for each in ours if (each.version == version if new else each.deleted)]
+            assert not echoed, "a write of ours was told as news"
 
     def write(self, name: str, ours: bool, delete: bool) -> None:
         self.version += 1
         known = self.truth.get(name)
-        if delete:
-            if known is None:
-                return
-            del self.truth[name]
+        if delete and known is None:
+            return
         uid = known.metadata.uid if known else f"{name}-{self.version}"
         thing = Thing(metadata=meta.Meta(name=name, namespace="ns", uid=uid, resource_version=str(self.version)))
-        if not delete:
+        if delete:
+            del self.truth[name]
+        else:
             self.truth[name] = thing
         event = Event(thing, delete, ours)
         self.log.append(event)
         if ours:
+            event.write = self.copy.writing("ns", name)
+            event.write.__enter__()
             self.answers.append(event)
 
-    def answer(self) -> None:
-        """The oldest answer on its way arrives."""
+    def answer(self, which: int = 0) -> None:
+        """An answer that was on its way arrives."""
         if not self.answers:
             return
-        event = self.answers.pop(0)
-        event.learnt = True
+        event = self.answers.pop(which % len(self.answers))
         if event.deleted:
             self.copy.forget(event.thing)
-            return
-        self.copy.learn(event.thing)
-        self.floor[event.thing.metadata.uid] = int(event.thing.metadata.resource_version)
+        else:
+            self.copy.learn(event.thing)
+            self.floor[event.uid] = max(event.version, self.floor.get(event.uid, 0))
+        assert event.write is not None
+        event.write.__exit__(None, None, None)
+        self.collect()
 
     def show(self) -> None:
         """The watch tells its next event; there is none while a list is taken in."""
@@ -81,20 +104,26 @@ class World:
             return
         event = self.log[self.shown]
         self.shown += 1
-        uid = event.thing.metadata.uid
-        held = self.copy.get("ns", event.thing.metadata.name)
-        alive = held is not None and held.metadata.uid == uid
-        self.told.clear()
+        self.owe(event)
         if event.deleted:
             described = event.thing.metadata
-            self.copy.saw_deleted(("ns", described.name), uid, described.resource_version)
+            self.copy.saw_deleted(("ns", described.name), event.uid, described.resource_version)
         else:
             self.copy.saw(event.thing)
         self.copy.reached(None, event.thing.metadata.resource_version)
-        if event.learnt:
-            assert uid not in self.told, "the echo of a write of ours was told as news"
-        elif not event.ours and alive:
-            assert uid in self.told, "somebody else's change was told to nobody"
+        self.collect()
+
+    def owe(self, event: Event) -> None:
+        """Whoever holds an object must be told of what somebody else did to it."""
+        held = self.copy.get("ns", event.thing.metadata.name)
+        if not event.ours and held is not None and held.metadata.uid == event.uid:
+            self.owed[event.uid] = event.thing.metadata.name
+
+    def collect(self) -> None:
+        writing = {event.thing.metadata.name for event in self.answers}
+        held = {each.metadata.uid for each in self.copy}
+        unpaid = [uid for uid, name in self.owed.items() if name not in writing and uid in held]
+        assert not unpaid, "somebody else's change was told to nobody"
 
     def relist(self) -> None:
         """The watch is lost, and a list begins; or the one that was begun ends, and the watch goes on from there."""
@@ -102,12 +131,16 @@ class World:
             self.list = (listing.Listing(self.copy), list(self.truth.values()), self.version)
             return
         taking, items, version = self.list
-        self.list = None
+        missed = [each for each in self.log[self.shown :] if each.version <= version]
+        for event in missed:
+            self.owe(event)
+        self.listed |= {item.metadata.resource_version for item in items}
         for item in items:
             taking.saw(item)
         taking.end(str(version))
-        before = [each for each in self.log if int(each.thing.metadata.resource_version) <= version]
-        self.shown = max(self.shown, len(before))
+        self.shown += len(missed)
+        self.collect()
+        self.list = None
 
     def check(self) -> None:
         for held in self.copy:
@@ -126,7 +159,7 @@ class World:
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("write"), st.sampled_from("abc"), st.booleans(), st.booleans()),
-        st.tuples(st.just("answer")),
+        st.tuples(st.just("answer"), st.integers(0, 3)),
         st.tuples(st.just("show")),
         st.tuples(st.just("relist")),
     ),

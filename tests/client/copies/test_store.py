@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 from typing import TYPE_CHECKING, Any
@@ -77,6 +78,61 @@ def test_an_answer_that_comes_after_newer_news_is_not_taken(copy: Copy, words: V
     assert copy.store.get("ns", "a") is newer
 
 
+def test_a_write_whose_echo_is_faster_than_its_answer_is_told_to_nobody(copy: Copy, words: Vocabulary) -> None:
+    created, patched = words.thing("a", 1), words.thing("a", 2)
+    for answer in (created, patched):
+        with copy.store.writing("ns", "a"):
+            copy.store.saw(answer)
+            assert copy.store.get("ns", "a") is answer
+            copy.store.learn(answer)
+    with copy.store.writing("ns", "a"):
+        copy.gone(patched, 3)
+        copy.store.forget(patched)
+    assert copy.told == []
+
+
+def test_what_others_do_during_a_write_of_ours_is_told_after_it(copy: Copy, words: Vocabulary) -> None:
+    ours, theirs = words.thing("a", 1), words.thing("a", 2)
+    with copy.store.writing("ns", "a"):
+        copy.store.saw(ours)
+        copy.store.saw(theirs)
+        copy.store.learn(ours)
+        assert copy.told == []
+    assert copy.told == [(ours, theirs)]
+    copy.told.clear()
+    with copy.store.writing("ns", "a"):
+        copy.gone(theirs, 3)
+    assert copy.told == [(theirs, None)]
+
+
+def test_what_happens_during_a_write_that_fails_is_told(copy: Copy, words: Vocabulary) -> None:
+    theirs = words.thing("a", 1)
+    with contextlib.suppress(TimeoutError), copy.store.writing("ns", "a"):
+        copy.store.saw(theirs)
+        raise TimeoutError
+    assert copy.told == [(None, theirs)]
+
+
+def test_of_two_writes_at_once_the_last_to_end_tells(copy: Copy, words: Vocabulary) -> None:
+    first, second, theirs = (words.thing("a", version) for version in (1, 2, 3))
+    with copy.store.writing("ns", "a"):
+        with copy.store.writing("ns", "a"):
+            copy.store.saw(first)
+            copy.store.learn(first)
+        copy.store.saw(second)
+        copy.store.saw(theirs)
+        copy.store.learn(second)
+        assert copy.told == []
+    assert copy.told == [(second, theirs)]
+
+
+def test_other_objects_are_told_of_during_a_write(copy: Copy, words: Vocabulary) -> None:
+    other = words.thing("b", 1)
+    with copy.store.writing("ns", "a"):
+        copy.store.saw(other)
+    assert copy.told == [(None, other)]
+
+
 def test_somebody_elses_change_inside_our_answer_is_still_told(copy: Copy, words: Vocabulary) -> None:
     """Else nobody would look again: the change came with our own write, whose echo tells nothing."""
     copy.store.saw(words.thing("a", 1))
@@ -87,6 +143,20 @@ def test_somebody_elses_change_inside_our_answer_is_still_told(copy: Copy, words
     for version in (2, 3, 4):
         copy.store.saw(words.thing("a", version))
     assert copy.told == [(answer, answer)]
+
+
+@pytest.mark.parametrize("answered_first", [True, False])
+def test_a_list_that_shows_our_write_is_told_for_what_it_may_hide(copy: Copy, words: Vocabulary, answered_first: bool) -> None:
+    """Of version 2, somebody else's, no event comes any more."""
+    copy.store.saw(words.thing("a", 1))
+    copy.told.clear()
+    ours = words.thing("a", 3)
+    with copy.store.writing("ns", "a"):
+        if answered_first:
+            copy.store.learn(ours)
+        copy.store.saw(ours, listed=True)
+        copy.store.learn(ours)
+    assert [new for _, new in copy.told] == [ours]
 
 
 def test_a_deletion_of_ours_is_known_at_once_and_not_undone_by_late_news(copy: Copy, words: Vocabulary) -> None:
