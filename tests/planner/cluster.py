@@ -6,6 +6,7 @@ import datetime as dt
 from typing import Any
 
 from tests.planner.world import GRACE, Manifest, World, owner_uid, stamp
+
 from traincrew.model import resources
 from traincrew.model.observed import PodEvent
 
@@ -39,9 +40,8 @@ class Cluster:
         pod = self.world.pod(name)
         self.schedule(name)
         pod["status"].update(phase="Running", startTime=stamp(self.world.now))
-        pod["status"]["initContainerStatuses"] = [
-            {"name": container["name"], "state": {"terminated": {"exitCode": 0}}} for container in pod["spec"].get("initContainers", [])
-        ]
+        waited = pod["spec"].get("initContainers", [])
+        pod["status"]["initContainerStatuses"] = [{"name": c["name"], "state": {"terminated": {"exitCode": 0}}} for c in waited]
         pod["status"]["containerStatuses"] = [
             {"name": container["name"], "ready": ready, "state": {"running": {}}} for container in pod["spec"]["containers"]
         ]
@@ -132,7 +132,8 @@ class Cluster:
     def refuse_at_node(self, name: str) -> None:
         """The kubelet finds that there is no room after all."""
         self.schedule(name)
-        self.world.pod(name)["status"] = {"phase": "Failed", "reason": "OutOfnvidia.com/gpu", "message": "Node didn't have enough"}
+        text = "Node didn't have enough resource: nvidia.com/gpu"
+        self.world.pod(name)["status"] = {"phase": "Failed", "reason": "OutOfnvidia.com/gpu", "message": text}
 
     def lose_node(self, name: str) -> None:
         """The taint manager deletes the pods of a dead node; no kubelet will confirm that."""

@@ -16,7 +16,9 @@ def template(kind: JobKind, **container: Any) -> Manifest:
     return {"spec": {"containers": [{"name": kind.container or "mpi", "image": "train:1", **container}]}}
 
 
-def job(kind: str, *, restart: str | None = None, policy: Manifest | None = None, spec: Manifest | None = None, **roles: int) -> Manifest:
+def job(
+    kind: str, *, restart: str | None = None, policy: Manifest | None = None, spec: Manifest | None = None, **roles: int
+) -> Manifest:
     """A job with so many replicas of each role, all under the same restart policy."""
     found = BY_NAME[kind]
     replicas: Manifest = {}

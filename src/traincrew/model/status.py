@@ -49,7 +49,7 @@ class Restarts(Struct):
     disruptions: int = 0
     """Pods taken away by evictions, preemptions, node losses or deletions by hand; never charged."""
     entered: list[str] = []
-    """UIDs already in the book whose pods may still be seen."""
+    """UIDs of pods that were lost, or sent away by the operator itself, and may still be seen."""
     open: bool = False
     """An attempt has lost a pod and not all replicas have run since: further losses are victims of the first."""
     streak: int = 0

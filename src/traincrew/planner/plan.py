@@ -77,7 +77,7 @@ def _suspended(crew: Crew, now: Time) -> Plan:
     if any(entry.type == "Running" for entry in status.conditions):
         entry = progress.state(kind, job, "Running", "False", say="paused", reason=f"{kind.kind}Suspended")
         status = progress.with_condition(status, entry, stamp)
-    status = _idle(progress.with_condition(status, progress.state(kind, job, "Suspended"), stamp))
+    status = _idle(crew, progress.with_condition(status, progress.state(kind, job, "Suspended"), stamp))
     made: list[Action] = []
     gone = desired.transient(crew)
     if crew.delegates:  # the launcher is suspended, not removed
@@ -88,9 +88,10 @@ def _suspended(crew: Crew, now: Time) -> Plan:
     return running.finish_plan(crew, status, (tuple(made), tuple(gone)), None)
 
 
-def _idle(status: JobStatus) -> JobStatus:
-    """Nothing runs, and what was done is to be done again."""
+def _idle(crew: Crew, status: JobStatus) -> JobStatus:
+    """Nothing runs, what was done is to be done again, and the pods that we send away are no losses."""
     replace = msgspec.structs.replace
     counts = {name: replace(entry, active=0, completed_indexes="") for name, entry in status.replica_statuses.items()}
-    book = replace(status.restarts, open=False, retry_at=None, entered=[])
+    leaving = sorted(pod.metadata.uid for pod in crew.own_pods)
+    book = replace(status.restarts, open=False, retry_at=None, entered=leaving)
     return replace(status, replica_statuses=counts, restarts=book, why=None)

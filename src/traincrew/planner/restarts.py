@@ -1,4 +1,4 @@
-"""The book of restarts: each lost pod is entered once, by UID, before it is deleted.
+"""The book of restarts: each lost pod is entered once, by UID, before it is deleted, and so is each that we send away ourselves.
 
 In one attempt only the first loss counts, as charged or as excused; what falls after it, before all replicas have run again,
 are its victims and follow it whatever their restart policy says.
@@ -45,8 +45,9 @@ def reckon(crew: Crew, status: JobStatus, now: Time) -> Reckoning:
     kind, book = crew.kind, status.restarts
     there = {pod.metadata.uid for pod in (*crew.own_pods, *crew.observed.vanished)}
     known = frozenset(book.entered)
-    entered = [uid for uid in book.entered if uid in there]
-    found = _losses(crew, status, now)
+    # Pods that we send away ourselves are entered too: should their replicas be wanted again, they are no losses.
+    entered = {uid for uid in known if uid in there} | {pod.metadata.uid for pod in crew.strays}
+    found = _losses(crew, now)
     tolerated = [loss for loss in found if loss.verdict(kind) == "tolerate"]
     fresh = [loss for loss in found if loss.uid not in known and loss.verdict(kind) != "tolerate"]
     cause = next((loss for loss in fresh if _new_attempt(book, loss)), None)
@@ -54,7 +55,7 @@ def reckon(crew: Crew, status: JobStatus, now: Time) -> Reckoning:
     if fatal is None:
         for loss in fresh:
             book = _enter(crew, book, loss, now)
-        entered += [loss.uid for loss in fresh]
+        entered |= {loss.uid for loss in fresh}
     left = frozenset(loss.uid for loss in tolerated)
     if book.open and not fresh and _all_settled(crew, left):
         book = msgspec.structs.replace(book, open=False, retry_at=None)
@@ -63,32 +64,13 @@ def reckon(crew: Crew, status: JobStatus, now: Time) -> Reckoning:
     return Reckoning(book, tuple(fresh), left, fatal, record, _seen(crew, tolerated, book, now))
 
 
-def _losses(crew: Crew, status: JobStatus, now: Time) -> list[Loss]:
+def _losses(crew: Crew, now: Time) -> list[Loss]:
     """Every lost pod, the earliest first; of two in the same second the one that failed by itself."""
     places = {slot.replica.name: slot.replica for slot in crew.slots}
-    known = frozenset(status.restarts.entered)
-    found = []
-    for pods, gone in ((crew.own_pods, False), (crew.observed.vanished, True)):
-        for pod in pods:
-            if pod.name not in places or (_released(crew, status, pod) and pod.metadata.uid not in known):
-                continue
-            loss = losses.examine(crew.kind, places[pod.name], pod, now, gone=gone)
-            if loss is not None:
-                found.append(loss)
+    seen = [(pod, False) for pod in crew.own_pods] + [(pod, True) for pod in crew.observed.vanished]
+    examined = (losses.examine(crew.kind, places[pod.name], pod, now, gone=gone) for pod, gone in seen if pod.name in places)
+    found = [loss for loss in examined if loss is not None]
     return sorted(found, key=lambda loss: (loss.at, loss.disruption, loss.pod.name, loss.uid))
-
-
-def _released(crew: Crew, status: JobStatus, pod: objects.Pod) -> bool:
-    """Whether we ourselves sent the pod away, at a scale-down or a suspension; it is no loss then, whatever becomes of it.
-
-    An operator that has been restarted does not remember; but pods that leave and are older than a resumed job's start were
-    sent away by its suspension.
-    """
-    if pod.metadata.uid in crew.observed.released:
-        return True
-    resumed = any(entry.type == "Suspended" for entry in status.conditions)
-    made, start = pod.metadata.creation_timestamp, status.start_time
-    return resumed and pod.terminating and made is not None and start is not None and made < start
 
 
 def _new_attempt(book: Restarts, loss: Loss) -> bool:

@@ -27,7 +27,9 @@ def run(crew: Crew, now: Time) -> Plan:
         return _ending(crew, status, reckoning, now)
     stages = _work(crew, status, now)
     found, moments = why.explain(crew, status, now)
-    status = msgspec.structs.replace(status, why=found)
+    if found is not None or not any(stages):
+        # While there is work under way it may yet meet the same obstacle: a restarted operator does not know of refusals.
+        status = msgspec.structs.replace(status, why=found)
     moments += [policy.deadline(crew, status), status.restarts.retry_at if _waiting(status, now) else None]
     plan = finish_plan(crew, status, stages, clock.earliest(moments))
     told = telling.exits(crew.job, reckoning.fresh)

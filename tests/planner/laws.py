@@ -1,0 +1,143 @@
+"""What must hold of every plan and of every status, whatever the job and whatever has happened to it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from typing import Any
+
+from tests.planner.world import Manifest, Memory, World, owner_uid
+
+from traincrew.model import indexes, naming, resources
+from traincrew.planner.actions import Create, Delete, ListEvents, Patch, Plan
+
+TERMINAL = ("Succeeded", "Failed")
+
+
+def check_plan(world: World, plan: Plan) -> None:
+    """Laws of a single plan, before it is carried out."""
+    shuffled = world.plan(shuffle=random.Random(0))
+    assert shuffled == plan, "the order in which the world is seen must not matter"
+    finished = any(world.is_true(type_) for type_ in TERMINAL)
+    for action in (action for stage in plan.stages for action in stage):
+        if isinstance(action, Create):
+            assert not finished, f"a finished job makes nothing: {action}"
+            _check_ownership(world, action)
+            if action.resource == resources.PODS:
+                _check_new_pod(world, plan, action)
+        elif isinstance(action, Delete) and action.resource != world.kind.resource:
+            entry = world.get(action.resource.plural, action.name)
+            assert entry["metadata"]["uid"] == action.uid
+            assert owner_uid(entry) == world.uid
+        elif isinstance(action, Patch):
+            assert not finished or action.body == {"spec": {"activeDeadlineSeconds": 1}}
+
+
+def _check_ownership(world: World, action: Create) -> None:
+    refs = action.body["metadata"].get("ownerReferences", [])
+    assert [ref["uid"] for ref in refs] == ([world.uid] if action.owned else [])
+
+
+def _check_new_pod(world: World, plan: Plan, action: Create) -> None:
+    assert ("pods", action.name) not in world.objects, "no pod is made over another"
+    book = (plan.status or world.stored.status).restarts
+    assert book.retry_at is None or world.now >= book.retry_at, "no pod is made before its time"
+    role = action.body["metadata"]["labels"].get(naming.REPLICA_TYPE, "worker")
+    counts = {name.lower(): entry for name, entry in world.stored.status.replica_statuses.items()}.get(role)
+    index = action.name.rpartition("-")[2]
+    if counts is not None and index.isdecimal() and not world.is_true("Suspended"):
+        assert int(index) not in indexes.parse(counts.completed_indexes), "what has succeeded is not run again"
+
+
+def check_rest(world: World, plan: Plan, wait: float) -> None:
+    """Before `look_again` an unchanged world gives no actions, whatever the time."""
+    limit = plan.look_again
+    later = world.now + dt.timedelta(seconds=wait)
+    if world.job is None or world.memory.refusals or (limit is not None and later >= limit):
+        return
+    again = world.plan(later)
+    assert again.empty, f"nothing has happened, and yet after {wait} s: {again}"
+    assert again.look_again == limit
+
+
+def check_restart(world: World) -> None:
+    """An operator that has just been started, with a job at rest, only looks: nothing is made, removed or rewritten."""
+    if world.job is None or world.memory.refusals:
+        return
+    memory, world.memory = world.memory, Memory()
+    plan = world.plan()
+    world.memory = memory
+    assert plan.status is None or any(isinstance(a, ListEvents) for stage in plan.stages for a in stage), plan.status
+    for action in (action for stage in plan.stages for action in stage):
+        learns = isinstance(action, Create) and (action.resource.plural, action.name) in memory.known
+        assert learns or isinstance(action, ListEvents), action
+
+
+def check_crew(world: World) -> None:
+    """No pod beyond the replicas, once deletions have been asked for; but an edit that cannot be used touches no pod."""
+    if world.job is None or any(world.is_true(type_) for type_ in TERMINAL):
+        return
+    if world.status.get("why", {}).get("reason") == "InvalidSpec":
+        return
+    kind = world.kind.following(world.stored)
+    job = kind.job(world.stored)
+    own = [pod for pod in world.of("pods") if owner_uid(pod) == world.uid and "deletionTimestamp" not in pod["metadata"]]
+    assert len(own) <= job.total
+
+
+def check_history(before: Manifest, after: Manifest) -> None:
+    """How a status may follow another."""
+    _check_whole_seconds(after)
+    old = {entry["type"]: entry for entry in before.get("conditions", [])}
+    new = {entry["type"]: entry for entry in after.get("conditions", [])}
+    assert len(new) == len(after.get("conditions", [])), "one entry a type"
+    ended = [type_ for type_ in TERMINAL if old.get(type_, {}).get("status") == "True"]
+    if ended:
+        assert after["conditions"] == before["conditions"], "after the end conditions never change again"
+        assert after.get("completionTime") == before.get("completionTime")
+    assert sum(new.get(type_, {}).get("status") == "True" for type_ in TERMINAL) <= 1
+    assert not ("Running" in new and "Restarting" in new)
+    if any(new.get(type_, {}).get("status") == "True" for type_ in TERMINAL):
+        assert new.get("Running", {}).get("status") != "True"
+        assert "completionTime" in after
+        assert "Restarting" not in new
+    for type_, entry in new.items():
+        _check_entry(old.get(type_), entry)
+    assert after.get("contract", "") == before.get("contract", "") or "contract" not in before
+    _check_book(before.get("restarts", {}), after.get("restarts", {}))
+    if "failure" in before:
+        assert after["failure"] == before["failure"], "the first failure is kept"
+
+
+def _check_entry(old: Manifest | None, new: Manifest) -> None:
+    if old is not None and (old["status"], old["reason"]) == (new["status"], new["reason"]):
+        assert old == new, "same status and reason: nothing changes, neither message nor times"
+    elif old is not None and old["status"] == new["status"]:
+        assert old["lastTransitionTime"] == new["lastTransitionTime"]
+
+
+def _check_book(old: Manifest, new: Manifest) -> None:
+    for count in ("charged", "disruptions"):
+        assert new.get(count, 0) >= old.get(count, 0)
+    assert len(set(new.get("entered", []))) == len(new.get("entered", []))
+
+
+def _check_whole_seconds(value: Any) -> None:
+    if isinstance(value, dict):
+        for key, entry in value.items():
+            if isinstance(entry, str) and (key.endswith(("Time", "At")) or key in ("since", "time", "youngest", "lastLoss")):
+                assert dt.datetime.fromisoformat(entry).microsecond == 0, key
+            _check_whole_seconds(entry)
+    elif isinstance(value, list):
+        for entry in value:
+            _check_whole_seconds(entry)
+
+
+def explained(world: World) -> bool:
+    """A job at rest has ended, runs, is suspended, belongs to another, or says why it does not run."""
+    if world.job is None or world.status.get("why"):
+        return True
+    manager = (world.job["spec"].get("runPolicy") or {}).get("managedBy")
+    if manager not in (None, "kubeflow.org/training-operator", "kubeflow.org/mpi-operator"):
+        return world.status == {}
+    return any(world.is_true(type_) for type_ in (*TERMINAL, "Running", "Suspended"))
