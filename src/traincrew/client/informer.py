@@ -63,7 +63,7 @@ class Informer(Generic[T]):
         self.scope = scope
         self.store = copy
         self.synced = asyncio.Event()
-        """Set once the first list has been taken in whole."""
+        """Set once the first list has been taken in whole, or the server has said that it knows no such resource."""
         self.failure: errors.ApiError | None = None
         """Why the copy is not being kept at this moment; None while the watch stands."""
         self._reader = reader
@@ -103,6 +103,9 @@ class Informer(Generic[T]):
             if isinstance(error, errors.Expired):
                 self._version = ""
             self._in_doubt |= isinstance(error, errors.Unreachable)
+            if isinstance(error, errors.NotFound):
+                # The server has no such resource (yet): its definition is not installed, so there are no objects.
+                self.synced.set()
             return error
         return None
 
@@ -188,7 +191,8 @@ class Informer(Generic[T]):
         self.failure = None
 
     def _report(self, error: errors.ApiError, delay: float) -> None:
+        known = self.failure is not None and self.failure.message == error.message
         self.failure = error
         level = logging.INFO if isinstance(error, errors.Expired) else logging.WARNING
         fields = {"resource": self.scope.resource.plural, "error": error.message, "retry_in": round(delay, 3)}
-        logger.log(level, "watch interrupted", extra=fields)
+        logger.log(logging.DEBUG if known else level, "watch interrupted", extra=fields)

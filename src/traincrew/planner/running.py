@@ -148,7 +148,9 @@ def _failed(crew: Crew, fatal: Loss, status: JobStatus) -> Condition:
 
 def _going(crew: Crew, status: JobStatus, reckoning: Reckoning, now: Time) -> JobStatus:
     lost = _lost_role(crew, reckoning)
-    if reckoning.book.open and lost is not None:
+    # A job that runs again goes on running while it is scaled up, even if the book is not closed yet.
+    pending = bool(reckoning.fresh) or not status.is_true("Running")
+    if reckoning.book.open and pending and lost is not None:
         entry = progress.state(crew.kind, crew.job, "Restarting", role=lost)
         return progress.with_condition(status, entry, now)
     if progress.running(crew):
