@@ -50,8 +50,19 @@ class Submitted:
 
     def becomes(self, type: str) -> Object:
         """Waits until a condition is true, and returns it."""
-        eventually(lambda: self.is_true(type), because=f"{self.kind} {self.name} did not become {type}")
-        return self.condition(type)
+        return self._awaited(type, lambda: [self.status])
+
+    def passes_through(self, type: str) -> Object:
+        """Waits until a condition has been true, however short a time, and returns it as it first was."""
+        return self._awaited(type, self.history)
+
+    def _awaited(self, type: str, statuses: Callable[[], list[Object]]) -> Object:
+        def found() -> list[Object]:
+            entries = (entry for status in statuses() for entry in status.get("conditions") or [])
+            return [entry for entry in entries if (entry["type"], entry["status"]) == (type, "True")]
+
+        awaited: list[Object] = eventually(found, because=f"{self.kind} {self.name} did not become {type}")
+        return awaited[0]
 
     @property
     def why(self) -> Object:

@@ -64,7 +64,7 @@ def test_a_failed_xgboost_worker_that_may_restart_is_restarted(api: Api, kubelet
 
     kubelet.fail("j-worker-0")
 
-    assert job.becomes("Restarting")["reason"] == "XGBoostJobRestarting"
+    assert job.passes_through("Restarting")["reason"] == "XGBoostJobRestarting"
     eventually(lambda: kubelet.pod("j-worker-0")["metadata"]["uid"] != before)
     kubelet.run("j-worker-0")
     job.becomes("Running")

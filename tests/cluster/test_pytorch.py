@@ -181,7 +181,7 @@ def test_a_failed_worker_that_may_restart_is_re_created(api: Api, kubelet: Kubel
 
     kubelet.fail("j-worker-1")
 
-    restarting = job.becomes("Restarting")
+    restarting = job.passes_through("Restarting")
     assert restarting["reason"] == "PyTorchJobRestarting"
     assert restarting["message"] == "job j is restarting because Worker replica(s) failed."
     eventually(lambda: kubelet.pod("j-worker-1")["metadata"]["uid"] != uids["j-worker-1"])

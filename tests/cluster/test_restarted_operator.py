@@ -1,0 +1,100 @@
+"""An operator that comes back finds everything as it was, and leaves it so."""
+
+from __future__ import annotations
+
+import re
+import signal
+
+import pytest
+from tests.cluster import led, manifests
+from tests.cluster.api import Object, eventually
+from tests.cluster.operators import OperatorProcess
+from tests.cluster.spare import Place
+from tests.cluster.submitted import Submitted
+
+METRICS = [{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}]
+
+
+@pytest.mark.contract(182)
+def test_an_operator_that_was_stopped_or_killed_writes_nothing_when_it_comes_back(place: Place) -> None:
+    with place.operator() as first:
+        jobs = _jobs_in_every_state(place)
+        _settled(first, 1)
+        before = _everything(place, jobs)
+        first.stop(signal.SIGTERM)
+    for ending in (signal.SIGKILL, signal.SIGTERM):
+        since = place.kube.audit_size()
+        with place.operator() as back:
+            _settled(back, len(jobs))
+            back.stop(ending)
+        assert _writes(place, since) == []
+    assert _everything(place, jobs) == before
+
+
+def _jobs_in_every_state(place: Place) -> list[Submitted]:
+    kubelet = place.kubelet
+    jobs = [
+        *(place.submit(led.job(kind, 2, name=f"running-{kind.lower()}")) for kind in led.EVERY),
+        *(place.submit(led.job(kind, 1, run={"cleanPodPolicy": "None"}, name=f"done-{kind.lower()}")) for kind in led.EVERY),
+        place.submit(manifests.job("MPIJob", "ssh", "v2beta1", Launcher=1, Worker=1, run={"suspend": True})),
+        place.submit(led.job("PyTorchJob", name="pending")),
+        place.submit(led.job("PyTorchJob", run={"suspend": True}, name="suspended")),
+        place.submit(led.job("PyTorchJob", policy="ExitCode", name="restarting")),
+        place.submit(led.job("PyTorchJob", policy="Never", run={"cleanPodPolicy": "All"}, name="failed")),
+        place.submit(manifests.job("PyTorchJob", "elastic", Worker=2, spec={"elasticPolicy": {"metrics": METRICS}})),
+    ]
+    for kind in led.EVERY:
+        kubelet.run(*led.pods(kind, 2, f"running-{kind.lower()}"), *led.pods(kind, 1, f"done-{kind.lower()}"))
+        kubelet.succeed(led.leader(kind, f"done-{kind.lower()}"))
+    kubelet.run("restarting-master-0", "restarting-worker-0", "elastic-worker-0", "elastic-worker-1")
+    kubelet.fail("restarting-master-0", code=137)
+    kubelet.run("failed-master-0", "failed-worker-0", bind=False)
+    kubelet.fail("failed-worker-0")
+    wanted = {"running": "Running", "done": "Succeeded", "failed": "Failed", "suspended": "Suspended",
+              "restarting": "Restarting", "elastic": "Running", "pending": "Created", "ssh": "Suspended"}  # fmt: skip
+    for job in jobs:
+        job.becomes(wanted[job.name.partition("-")[0]])
+    # What no scheduler has looked at is told after a while, which here would be a change for no other reason than time.
+    for name in ("pending-master-0", "pending-worker-0", "restarting-master-0"):
+        kubelet.pod(name)
+        kubelet.unschedulable(name, "no node is free")
+    return jobs
+
+
+def _settled(operator: OperatorProcess, jobs: int) -> None:
+    """Every job has been looked at, and no work has been done for a moment: the count of looks stands still."""
+    counts: list[float] = []
+
+    def quiet() -> bool:
+        text = operator.metrics()
+        looks = sum(float(n) for n in re.findall(r"^traincrew_reconcile_seconds_count\{.*\} (\S+)$", text, re.MULTILINE))
+        depth = float(re.findall(r"^traincrew_queue_depth (\S+)$", text, re.MULTILINE)[0])
+        counts.append(looks)
+        return looks >= jobs and depth == 0 and len(counts) > 20 and len(set(counts[-20:])) == 1
+
+    eventually(quiet)
+
+
+def _everything(place: Place, jobs: list[Submitted]) -> Object:
+    found: Object = {job.name: job.status for job in jobs}
+    for plural in ("pods", "services", "configmaps", "roles", "secrets", "horizontalpodautoscalers", "jobs"):
+        found[plural] = {
+            entry["metadata"]["name"]: (entry["metadata"]["uid"], entry["metadata"]["resourceVersion"])
+            for entry in place.api.all(plural, place.namespace)
+        }
+    found["events"] = {entry["metadata"]["name"] for entry in place.api.all("events", place.namespace)}
+    return found
+
+
+def _writes(place: Place, since: int) -> list[str]:
+    """What the operator has tried to write, whatever came of it.
+
+    Secrets are the exception: it may not list them, so it finds out by an attempt to create one that it is there.
+    """
+    return [
+        f"{entry['verb']} {entry['requestURI']}: {entry['responseStatus']['code']}"
+        for entry in place.kube.audit(since)
+        if entry["user"]["username"] == "system:serviceaccount:kubeflow:traincrew"
+        and entry["verb"] not in ("get", "list", "watch")
+        and (entry["objectRef"]["resource"], entry["responseStatus"]["code"]) != ("secrets", 409)
+    ]
