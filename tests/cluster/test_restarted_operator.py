@@ -20,8 +20,8 @@ def test_an_operator_that_was_stopped_or_killed_writes_nothing_when_it_comes_bac
     with place.operator() as first:
         jobs = _jobs_in_every_state(place)
         _settled(first, 1)
-        before = _everything(place, jobs)
         first.stop(signal.SIGTERM)
+    before = _everything(place, jobs)
     for ending in (signal.SIGKILL, signal.SIGTERM):
         since = place.kube.audit_size()
         with place.operator() as back:
