@@ -1,0 +1,84 @@
+"""The manifests that users copy from tutorials, applied as they are by the real kubectl."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import pathlib
+from collections.abc import Iterator
+
+import yaml
+from tests.cluster.api import KINDS, Api, Object, eventually
+from tests.cluster.kubelet import Kubelet
+from tests.cluster.submitted import PREFIX
+from tools.kube import cluster
+
+FOLDER = pathlib.Path(__file__).parents[2] / "examples" / "seeds"
+FILES = {path.stem: path for path in sorted(FOLDER.glob("*.yaml"))}
+
+
+@dataclasses.dataclass(frozen=True)
+class Seed:
+    """One manifest and the place it is applied to: its own namespace if it names one, else the test's."""
+
+    kube: cluster.Cluster
+    api: Api
+    file: pathlib.Path
+    namespace: str
+    kind: str
+    name: str
+
+    def kubectl(self, *words: str) -> str:
+        done = self.kube.kubectl(*words, f"--namespace={self.namespace}")
+        assert done.returncode == 0, f"kubectl {' '.join(words)}: {done.stderr}"
+        return done.stdout
+
+    def put(self, *how: str) -> None:
+        """`put("create")`, `put("apply", "--server-side")`."""
+        self.kubectl(*how, f"--filename={self.file}")
+
+    @property
+    def kubelet(self) -> Kubelet:
+        return Kubelet(self.api, self.namespace)
+
+    def pods(self) -> dict[str, Object]:
+        found = self.api.all("pods", self.namespace, f"{PREFIX}job-name={self.name}")
+        return {pod["metadata"]["name"].removeprefix(f"{self.name}-"): pod for pod in found}
+
+    def services(self) -> dict[str, Object]:
+        found = self.api.all("services", self.namespace, f"{PREFIX}job-name={self.name}")
+        return {service["metadata"]["name"].removeprefix(f"{self.name}-"): service for service in found}
+
+    def crew(self, *names: str) -> dict[str, Object]:
+        """The job's pods, by their name without the job's, once exactly these are there."""
+        found: dict[str, Object] = eventually(
+            lambda: (pods := self.pods()).keys() == set(names) and pods, because=f"{self.name}: not exactly the pods {names}"
+        )
+        return found
+
+    def files(self) -> dict[str, str]:
+        found: dict[str, str] = self.api.get("configmaps", self.namespace, f"{self.name}-config")["data"]
+        return found
+
+    def states(self) -> dict[str, str]:
+        found = self.api.get(KINDS[self.kind], self.namespace, self.name)["status"]["conditions"]
+        return {entry["type"]: entry["status"] for entry in found}
+
+
+@contextlib.contextmanager
+def planted(kube: cluster.Cluster, api: Api, stem: str, namespace: str) -> Iterator[Seed]:
+    """A seed to be applied; whatever came of it is removed afterwards (a garbage collector must be at work)."""
+    body = yaml.safe_load(FILES[stem].read_text())
+    own = body["metadata"].get("namespace", namespace)
+    seed = Seed(kube, api, FILES[stem], own, body["kind"], body["metadata"]["name"])
+    yield seed
+    if seed.kind not in KINDS:  # volumes wait for a controller that protects them, and there is none
+        seed.kubectl("patch", seed.kind, seed.name, "--type=merge", f"--patch={json.dumps({'metadata': {'finalizers': None}})}")
+        seed.kubectl("delete", seed.kind, seed.name)
+        return
+    api.delete(KINDS[seed.kind], own, seed.name)
+    for name, pod in seed.pods().items():
+        if pod["spec"].get("nodeName"):
+            seed.kubelet.gone(f"{seed.name}-{name}")
+    eventually(lambda: not seed.pods() and not seed.services(), because=f"{seed.name} left something behind")
