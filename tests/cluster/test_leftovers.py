@@ -1,0 +1,114 @@
+"""Pods that still run when their job has ended: left alone where the user said so, else ended after a grace."""
+
+from __future__ import annotations
+
+import pytest
+from tests.cluster import led, manifests
+from tests.cluster.api import Api, Object, eventually, steadily
+from tests.cluster.kubelet import Kubelet
+from tests.cluster.operators import OperatorProcess
+from tests.cluster.spare import Place
+from tests.cluster.submitted import Submitted
+
+LED = [kind for kind, leader in led.LEADERS.items() if leader]
+
+
+def test_an_explicit_none_leaves_running_pods_alone_and_says_how_many(place: Place) -> None:
+    run = {"cleanPodPolicy": "None"}
+    with place.operator("--leftover-grace", "1"):
+        jobs = [_ended(place, kind, kind.lower(), run) for kind in LED]
+        control = _ended(place, "PyTorchJob", "control", None)
+        for job in jobs:
+            eventually(lambda job=job: job.why.get("reason") == "PodsStillRunning")  # type: ignore[misc]
+            assert job.why["message"] == "1 pods still run: cleanPodPolicy None leaves them alone"
+            assert job.counts("Worker")["active"] == 1
+            assert job.event("PodsStillRunning", "1 pods still run")
+
+        eventually(lambda: _limit(control, "worker-0") == 1)  # the grace is over for all of them
+
+        steadily(lambda: all(_limit(job, "worker-0") is None for job in jobs), 0.5)
+        for job in jobs:
+            assert len(job.pods()) == 3
+            assert not any(pod["metadata"].get("deletionTimestamp") for pod in job.pods().values())
+
+
+@pytest.mark.usefixtures("operator")
+def test_what_is_said_about_running_pods_goes_away_with_them(api: Api, kubelet: Kubelet, namespace: str) -> None:
+    job = Submitted(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2, run={"cleanPodPolicy": "None"}))
+    kubelet.run("j-master-0", "j-worker-0", "j-worker-1")
+    kubelet.succeed("j-master-0")
+    eventually(lambda: job.why.get("message") == "2 pods still run: cleanPodPolicy None leaves them alone")
+    kubelet.succeed("j-worker-0")
+    eventually(lambda: job.why.get("message") == "1 pods still run: cleanPodPolicy None leaves them alone")
+    kubelet.succeed("j-worker-1")
+    eventually(lambda: not job.why)
+    assert job.counts("Worker")["active"] == 0
+
+
+def test_where_nothing_is_said_what_still_runs_is_ended_and_its_pod_kept(place: Place) -> None:
+    with place.operator("--leftover-grace", "1"):
+        jobs = [_ended(place, kind, kind.lower(), None) for kind in LED]
+        jobs.append(_ended(place, "PyTorchJob", "empty-policy", {}))
+        uids = {job.name: _uids(job) for job in jobs}
+        for job in jobs:
+            eventually(lambda job=job: _limit(job, "worker-0") == 1)  # type: ignore[misc]
+        for job in jobs:
+            assert _uids(job) == uids[job.name]
+            assert not any(pod["metadata"].get("deletionTimestamp") for pod in job.pods().values())
+            assert [_limit(job, replica) for replica in _done(job)] == [None, None], "what has ended needs no limit"
+            assert job.services() == led.services(job.kind, list(uids[job.name]))
+
+
+def test_a_pod_that_was_ended_stays_for_its_log_and_changes_nothing_more(place: Place) -> None:
+    with place.operator("--leftover-grace", "1"):
+        job = _ended(place, "PyTorchJob", "j", None)
+        eventually(lambda: _limit(job, "worker-0") == 1)
+        before = job.conditions
+        place.kubelet.fail_without_status("j-worker-0", "DeadlineExceeded", "Pod was active on the node longer than the limit")
+        eventually(lambda: job.counts("Worker")["active"] == 0)
+        steadily(lambda: job.conditions == before and set(job.pods()) == {"j-master-0", "j-worker-0", "j-worker-1"}, 0.5)
+        assert not job.why
+
+
+def test_a_pod_that_no_node_has_is_removed_because_nobody_would_end_it(place: Place) -> None:
+    with place.operator("--leftover-grace", "1"):
+        job = place.submit(manifests.job("PyTorchJob", Master=1, Worker=1))
+        place.kubelet.pod("j-worker-0")
+        place.kubelet.run("j-master-0")
+        place.kubelet.succeed("j-master-0")
+        job.becomes("Succeeded")
+        eventually(lambda: set(job.pods()) == {"j-master-0"})
+
+
+def test_pods_are_not_touched_before_the_grace_is_over(
+    operator: OperatorProcess, api: Api, kubelet: Kubelet, namespace: str
+) -> None:
+    job = Submitted(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=1))
+    kubelet.run("j-master-0", "j-worker-0")
+    kubelet.succeed("j-master-0")
+    job.becomes("Succeeded")
+    eventually(lambda: job.counts("Worker")["active"] == 1)
+    steadily(lambda: _limit(job, "worker-0") is None)
+    assert not job.pods()["j-worker-0"]["metadata"].get("deletionTimestamp")
+
+
+def _ended(place: Place, kind: str, name: str, run: Object | None) -> Submitted:
+    """A job that has succeeded while worker 0 still runs; worker 1 is done."""
+    job = place.submit(led.job(kind, 2, run=run, name=name))
+    place.kubelet.run(*led.pods(kind, 2, name))
+    place.kubelet.succeed(f"{name}-worker-1", led.leader(kind, name))
+    job.becomes("Succeeded")
+    return job
+
+
+def _done(job: Submitted) -> tuple[str, str]:
+    return led.leader(job.kind, job.name).removeprefix(f"{job.name}-"), "worker-1"
+
+
+def _limit(job: Submitted, replica: str) -> int | None:
+    found: int | None = job.pods()[f"{job.name}-{replica}"]["spec"].get("activeDeadlineSeconds")
+    return found
+
+
+def _uids(job: Submitted) -> dict[str, str]:
+    return {name: pod["metadata"]["uid"] for name, pod in job.pods().items()}
