@@ -118,3 +118,15 @@ def test_a_job_managed_by_another_cluster_is_left_alone(submit: Submit, api: Api
     job.suspend(True)
     job.suspend(False)
     steadily(lambda: made() == set() and job.status == {}, 0.5)
+
+
+@pytest.mark.contract(150)
+def test_the_job_is_completed_when_its_batch_job_says_so_not_when_that_is_seen(submit: Submit, api: Api, namespace: str) -> None:
+    job = submit(mpi.job(1, version="v2beta1"))
+    mpi.launcher_job(job)
+    done = [{"type": type, "status": "True", "reason": "CompletionsReached"} for type in ("SuccessCriteriaMet", "Complete")]
+    times = {"startTime": "2024-02-29T12:00:00Z", "completionTime": "2024-02-29T12:34:56Z"}
+    # No Job controller is at work here: the test plays it.
+    api.patch("jobs", namespace, "j-launcher", {"status": {**times, "succeeded": 1, "conditions": done}}, "status")
+    job.becomes("Succeeded")
+    assert job.status["completionTime"] == times["completionTime"]
