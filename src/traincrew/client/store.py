@@ -8,7 +8,6 @@ which is newer. Where versions are not numbers, the watch is always right.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +15,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from traincrew.client import tombstones
+from traincrew.client import tombstones, writes
 from traincrew.model import meta
 
 T = TypeVar("T", bound=meta.Named)
@@ -39,30 +38,6 @@ class _Deleted(msgspec.Struct, rename="camel"):
     metadata: Meta = msgspec.field(default_factory=Meta)
 
 
-@dataclasses.dataclass(frozen=True)
-class _News(Generic[T]):
-    old: T | None
-    new: T | None
-    listed: bool
-
-
-class _Write(Generic[T]):
-    """Writes of ours to one object that are under way, and what the watch has told of it meanwhile."""
-
-    def __init__(self) -> None:
-        self.under_way = 0
-        self.news: list[_News[T]] = []
-        self.answers: set[tuple[str, str]] = set()
-        """uid and version of what we were answered; without a version: that it is gone."""
-
-    def caused(self, news: _News[T]) -> bool:
-        if news.new is None:
-            return news.old is not None and (news.old.metadata.uid, "") in self.answers
-        if news.listed or news.new is news.old:
-            return False
-        return (news.new.metadata.uid, news.new.metadata.resource_version) in self.answers
-
-
 class Store(Generic[T]):
     """Reads are plain dictionary look-ups; nothing here waits."""
 
@@ -82,7 +57,7 @@ class Store(Generic[T]):
         self._reached: dict[str | None, int] = {}
         """The version up to which list and watch have told everything, by namespace; None: all of them."""
         self._distrusted: set[str] = set()
-        self._writes: dict[Key, _Write[T]] = {}
+        self._writes: dict[Key, writes.Write[T]] = {}
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -105,7 +80,7 @@ class Store(Generic[T]):
         passed on to `on_change` only at the end, and not at all if it was our own write.
         """
         key = (namespace, name)
-        write = self._writes.setdefault(key, _Write())
+        write = self._writes.setdefault(key, writes.Write())
         write.under_way += 1
         try:
             yield
@@ -256,7 +231,7 @@ class Store(Generic[T]):
     def _tell(self, old: T | None, new: T | None, listed: bool = False) -> None:
         named = new if new is not None else old
         if named is not None and (write := self._writes.get(_key(named))) is not None:
-            write.news.append(_News(old, new, listed))
+            write.news.append(writes.News(old, new, listed))
         elif self._on_change is not None:
             self._on_change(old, new)
 
