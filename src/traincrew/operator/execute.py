@@ -49,8 +49,10 @@ class Executor:
         body = msgspec.json.encode(
             {"metadata": {"resourceVersion": meta.resource_version}, "status": patches.merge_patch(before, after)}
         )
-        raw = await self._tools.client.patch(kind.resource, meta.namespace, meta.name, body, subresource="status")
-        learnt: jobs.Stored[Any] = self._tools.world.jobs[kind.plural].learn(raw)
+        store = self._tools.world.jobs[kind.plural]
+        with store.writing(meta.namespace, meta.name):
+            raw = await self._tools.client.patch(kind.resource, meta.namespace, meta.name, body, subresource="status")
+            learnt: jobs.Stored[Any] = store.learn(raw)
         return learnt
 
     def _announce(self, kind: JobKind, job: jobs.Stored[Any], outcome: Outcome) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import logging
 from typing import Any
@@ -68,17 +69,23 @@ class Step:
 
     async def do(self, action: Action) -> None:
         try:
-            match action:
-                case Create():
-                    await self._create(action)
-                case Delete():
-                    await self._delete(action)
-                case Patch():
-                    await self._patch(action)
-                case ListEvents():
-                    await self._list_events(action)
+            if isinstance(action, ListEvents):
+                await self._list_events(action)
+                return
+            store = self._world.store(action.resource)
+            with store.writing(self._namespace, action.name) if store is not None else contextlib.nullcontext():
+                await self._write(action)
         except errors.ApiError as error:
             self._outcome.failed = error
+
+    async def _write(self, action: Create | Delete | Patch) -> None:
+        match action:
+            case Create():
+                await self._create(action)
+            case Delete():
+                await self._delete(action)
+            case Patch():
+                await self._patch(action)
 
     async def _create(self, action: Create) -> None:
         name, now = (action.resource, action.name), asyncio.get_running_loop().time()

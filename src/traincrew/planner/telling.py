@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from traincrew.kinds import advice
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
 from traincrew.model.meta import Time
@@ -70,6 +71,7 @@ def overridden(kind: JobKind, job: jobs.Job, gang_scheduler: str) -> list[Event]
         if gang_scheduler and spec.get("schedulerName"):
             message = f"Another scheduler is specified when gang-scheduling is enabled; it is kept ({role.name})"
             found.append(Event("Warning", "SetPodTemplateSchedulerName", message))
+    found += [Event("Warning", "Advice", f"{fault.path}: {fault.message}") for fault in advice.advice(kind, job)]
     return found
 
 
