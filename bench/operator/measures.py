@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import collections
 import dataclasses
+import datetime as dt
 import hashlib
 import time
 from typing import Any
@@ -130,8 +131,6 @@ async def life(kube: cluster.Cluster, make: Any, jobs: int, pods: int, namespace
 
 
 def _seconds(entry: dict[str, Any]) -> float:
-    import datetime as dt
-
     return dt.datetime.fromisoformat(entry["stageTimestamp"]).timestamp()
 
 
@@ -205,7 +204,6 @@ async def finished_jobs(kube: cluster.Cluster, namespace: str, number: int) -> N
 
 async def latency(kube: cluster.Cluster, namespace: str, jobs: int, per_second: float) -> list[float]:
     """Milliseconds from the last pod's end to Succeeded, as a watcher of the job sees it."""
-    resource = world.BY_KIND["PyTorchJob"]
     async with world.client(kube) as target, world.operating(kube, namespace):
         bodies = [world.pytorch(f"lat{index:05d}", 2) for index in range(jobs)]
         await world.submit(target, namespace, bodies)
@@ -226,7 +224,6 @@ async def latency(kube: cluster.Cluster, namespace: str, jobs: int, per_second: 
             await asyncio.sleep(0.1)
         watcher.cancel()
         await asyncio.gather(watcher, return_exceptions=True)
-    del resource
     return sorted((seen[name] - moment) * 1000 for name, moment in ended.items())
 
 

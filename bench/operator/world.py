@@ -119,7 +119,7 @@ async def count(target: RemoteClient, resource: Resource, namespace: str) -> int
 
 
 async def until_count(target: RemoteClient, resource: Resource, namespace: str, wanted: int) -> None:
-    while await count(target, resource, namespace) < wanted:
+    while await count(target, resource, namespace) < wanted:  # noqa: ASYNC110 - a watch would cost the server more
         await asyncio.sleep(0.2)
 
 
@@ -141,11 +141,14 @@ class OperatorProcess:
     async def ready(self) -> None:
         while True:
             if self.process.poll() is not None:
-                raise RuntimeError(pathlib.Path(self.log.name).read_text()[-2000:])
+                raise RuntimeError(self.last_words())
             with contextlib.suppress(urllib.error.URLError, ConnectionError):
                 await asyncio.to_thread(urllib.request.urlopen, f"http://127.0.0.1:{self.port}/readyz")
                 return
             await asyncio.sleep(0.05)
+
+    def last_words(self) -> str:
+        return pathlib.Path(self.log.name).read_text()[-2000:]
 
     def cpu(self) -> float:
         """CPU seconds so far."""
