@@ -24,7 +24,7 @@ async def measure(options: argparse.Namespace) -> dict[str, Any]:
     found: dict[str, Any] = {"jobs": options.jobs, "calibration_seconds": round(measures.calibration(), 3)}
     with world.prepared() as kube:
         say(
-            f"calibration: {found['calibration_seconds']} s for a fixed piece of single-core work (2.2 GHz-class cores: about 0.5)"
+            f"calibration: {found['calibration_seconds']} s for a fixed piece of one core's work (2.2 GHz-class cores: about 0.5)"
         )
         bodies = await measures.sample(kube, 4)
         trial = max(options.jobs // 5, 20)

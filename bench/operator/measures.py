@@ -220,7 +220,7 @@ async def latency(kube: cluster.Cluster, namespace: str, jobs: int, per_second: 
             await asyncio.sleep(1 / per_second)
             await world.play(target, namespace, [master], "Succeeded")
             ended[job["metadata"]["name"]] = time.perf_counter()
-        while len([name for name in ended if name in seen]) < jobs:
+        while not ended.keys() <= seen.keys():  # noqa: ASYNC110 - the watcher fills it
             await asyncio.sleep(0.1)
         watcher.cancel()
         await asyncio.gather(watcher, return_exceptions=True)
