@@ -20,9 +20,9 @@ def test_an_explicit_none_leaves_running_pods_alone_and_says_how_many(place: Pla
         control = _ended(place, "PyTorchJob", "control", None)
         for job in jobs:
             eventually(lambda job=job: job.why.get("reason") == "PodsStillRunning")  # type: ignore[misc]
-            assert job.why["message"] == "1 pods still run: cleanPodPolicy None leaves them alone"
+            assert job.why["message"] == "1 pod still runs: cleanPodPolicy None leaves it alone"
             assert job.counts("Worker")["active"] == 1
-            assert job.event("PodsStillRunning", "1 pods still run")
+            assert job.event("PodsStillRunning", "1 pod still runs")
 
         eventually(lambda: _limit(control, "worker-0") == 1)  # the grace is over for all of them
 
@@ -39,7 +39,7 @@ def test_what_is_said_about_running_pods_goes_away_with_them(api: Api, kubelet: 
     kubelet.succeed("j-master-0")
     eventually(lambda: job.why.get("message") == "2 pods still run: cleanPodPolicy None leaves them alone")
     kubelet.succeed("j-worker-0")
-    eventually(lambda: job.why.get("message") == "1 pods still run: cleanPodPolicy None leaves them alone")
+    eventually(lambda: job.why.get("message") == "1 pod still runs: cleanPodPolicy None leaves it alone")
     kubelet.succeed("j-worker-1")
     eventually(lambda: not job.why)
     assert job.counts("Worker")["active"] == 0

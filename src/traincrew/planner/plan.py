@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import msgspec
@@ -44,9 +45,10 @@ def _after_the_end(crew: Crew, now: Time) -> Plan:
     actions, moment = policy.clean_up(crew, status, now)
     left = sum(counts.active for counts in status.replica_statuses.values())
     if crew.job.policy.clean_pod_policy == "None" and left:
-        message = f"{left} pods still run: cleanPodPolicy None leaves them alone"
+        pods = "1 pod still runs" if left == 1 else f"{left} pods still run"
+        message = f"{pods}: cleanPodPolicy None leaves {'it' if left == 1 else 'them'} alone"
         status = msgspec.structs.replace(status, why=why.dated(status.why, "PodsStillRunning", message, now))
-    elif status.why is not None:
+    elif status.why is not None and status.ended_by != "Validation":
         status = msgspec.structs.replace(status, why=None)
     stages = (tuple(actions + desired.transient(crew)),)
     return running.finish_plan(crew, status, stages, clock.earliest((expiry, moment)))
@@ -68,7 +70,10 @@ def _invalid(crew: Crew, faults: list[Fault], now: Time) -> Plan:
     status = progress.begin(crew.kind, crew.job, clock.whole(now))
     entry = Condition(type="Failed", status="True", reason=reason, message=text)
     status = progress.ended(crew, status, entry, "Validation", clock.whole(now))
-    return running.finish_plan(crew, status, (), None)
+    # The event of the failure says it already: the explanation needs none of its own.
+    plan = running.finish_plan(crew, status, (), None)
+    explained = msgspec.structs.replace(status, why=why.dated(None, "InvalidSpec", text, now))
+    return dataclasses.replace(plan, status=explained)
 
 
 def _suspended(crew: Crew, now: Time) -> Plan:

@@ -60,7 +60,7 @@ def _obstacles(crew: Crew, status: JobStatus, now: Time) -> Iterator[Obstacle]:
     live = [pod for pod in pods if not pod.terminating and not pod.finished]
     for judge in (_container_trouble, _unschedulable):
         yield from _first_of(live, judge)
-    for pod in live:
+    for pod in (pod for pod in live if slow_at(pod) is not None):  # what was said before it started is history
         for event in crew.observed.pod_events.get(pod.metadata.uid, ())[-1:]:
             yield Obstacle(event.reason, f"pod {pod.name} does not start: {event.message}")
     for pod in pods:
