@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
 
@@ -32,6 +34,10 @@ def job(
         "metadata": {"name": "j", "namespace": "n", "uid": "job-uid", "creationTimestamp": "2026-01-01T00:00:00Z"},
         "spec": {found.replicas_field: replicas, "runPolicy": policy or {}, **(spec or {})},
     }
+
+
+def encoded(manifest: Manifest) -> bytes:
+    return msgspec.json.encode(manifest)
 
 
 def ssh_job(**details: Any) -> Manifest:

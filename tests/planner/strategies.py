@@ -114,30 +114,39 @@ _ODD_SPECS = st.one_of(
 _KEYS = st.sampled_from(["Worker", "worker", "Master", "master", "Launcher", "launcher", "PS", "Chief", "Evaluator", "Foo", ""])
 
 
+_ODD_POLICIES = st.fixed_dictionaries(
+    {},
+    optional={
+        "activeDeadlineSeconds": st.sampled_from([-1, 2**63 - 1]),
+        "ttlSecondsAfterFinished": st.sampled_from([-1, 2**31 - 1]),
+        "backoffLimit": st.just(-1),
+        "cleanPodPolicy": st.just("Sometimes"),
+        "managedBy": st.sampled_from(["", "kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue"]),
+        "schedulingPolicy": st.just({"minAvailable": -3, "minResources": {}}),
+    },
+)
+
+
 @st.composite
 def odd_jobs(draw: st.DrawFn) -> Manifest:
     """A job that nobody would write on purpose, changed in a place or two from one that somebody would."""
     found = draw(valid_jobs())
     field = manifests.BY_NAME[found["kind"]].replicas_field
-    found["spec"][field].update(draw(st.dictionaries(_KEYS, _ODD_SPECS, max_size=2)))
-    if draw(st.booleans()):
-        found["spec"]["runPolicy"].update(
-            draw(
-                st.fixed_dictionaries(
-                    {},
-                    optional={
-                        "activeDeadlineSeconds": st.sampled_from([-1, 2**63 - 1]),
-                        "ttlSecondsAfterFinished": st.sampled_from([-1, 2**31 - 1]),
-                        "backoffLimit": st.just(-1),
-                        "cleanPodPolicy": st.just("Sometimes"),
-                        "managedBy": st.sampled_from(["", "kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue"]),
-                        "schedulingPolicy": st.just({"minAvailable": -3, "minResources": {}}),
-                    },
-                )
-            )
-        )
-    found["spec"].update(draw(st.sampled_from([{}, {field: None}, {field: {}}, {"runPolicy": None}, {"slotsPerWorker": -1}])))
-    found["metadata"]["name"] = draw(st.sampled_from(["j", "j", "j", "1j", "j" * 63, "j" * 53]))
+    oddity = draw(st.sampled_from(["keys", "numbers", "templates", "policy", "spec", "name", "all"]))
+    for spec in found["spec"][field].values():
+        if oddity in ("numbers", "all"):
+            spec["replicas"] = draw(_NUMBERS)
+        if oddity in ("templates", "all"):
+            spec["template"] = draw(_ODD_TEMPLATES)
+    if oddity in ("keys", "all"):
+        found["spec"][field].update(draw(st.dictionaries(_KEYS, _ODD_SPECS, max_size=2)))
+    if oddity in ("policy", "all"):
+        found["spec"]["runPolicy"].update(draw(_ODD_POLICIES))
+    if oddity in ("spec", "all"):
+        odd = [{field: None}, {field: {}}, {"runPolicy": None}, {"slotsPerWorker": -1}, {"slotsPerWorker": 0}]
+        found["spec"].update(draw(st.sampled_from(odd)))
+    if oddity in ("name", "all"):
+        found["metadata"]["name"] = draw(st.sampled_from(["1j", "j" * 63, "j" * 53, "j-worker-0"]))
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from traincrew.model.meta import Struct, Time
 
 
-class Condition(Struct, gc=False, omit_defaults=False):
+class Condition(Struct, gc=False):
     type: str
     status: str
     reason: str = ""

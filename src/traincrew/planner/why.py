@@ -97,12 +97,12 @@ def _undecided(crew: Crew, status: JobStatus) -> Iterator[Obstacle]:
     leading = crew.kind.leading(crew.job)
     if not any(crew.job.count(role) for role in leading):
         yield Obstacle("NothingToRun", f"the job has no {' or '.join(leading)} replica, on which its state depends")
-    if crew.delegates and not crew.delegated_pods and status.start_time is not None:
+    if crew.delegates and all(pod.finished for pod in crew.delegated_pods) and status.start_time is not None:
         launcher = next((entry for entry in crew.observed.batch_jobs), None)
         if launcher is None:
             yield Obstacle("WaitingForWorkers", _unready(crew), status.start_time + UNSEEN)
         elif launcher.metadata.creation_timestamp is not None:
-            message = f"Job {launcher.metadata.name} has no pod yet: its events tell why"
+            message = f"Job {launcher.metadata.name} has no live pod: its events tell why"
             yield Obstacle("NoLauncherPod", message, max(launcher.metadata.creation_timestamp, status.start_time) + UNSEEN)
 
 

@@ -19,11 +19,14 @@ _SCRIPT = """set -eu
 kubectl="$(command -v kubectl || true)"
 if [ -z "$kubectl" ]; then echo "no kubectl in this image: give the operator an image that has one"; exit 1; fi
 cp "$kubectl" "$TARGET_DIR/kubectl"
+workers={selector}
+states='jsonpath={{range .items[*]}}{{.status.conditions[?(@.type=="Ready")].status}}{{"\\n"}}{{end}}'
+count_ready() {{
+  "$TARGET_DIR/kubectl" get pods --namespace "$NAMESPACE" --selector "$workers" --output "$states" | grep -c '^True$' || true
+}}
 while true; do
   {need}
-  ready="$("$TARGET_DIR/kubectl" get pods --namespace "$NAMESPACE" --selector {selector} \
-    --output 'jsonpath={{range .items[*]}}{{.status.conditions[?(@.type=="Ready")].status}}{{"\\n"}}{{end}}' \
-    | grep -c '^True$' || true)"
+  ready="$(count_ready)"
   if [ "${{ready:-0}}" -ge "$need" ]; then echo "$ready of $need workers are ready"; exit 0; fi
   echo "waiting for workers: ${{ready:-0}} of $need are ready"
   sleep 1
