@@ -4,6 +4,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 PYTEST := $(BIN)/python -m pytest
+# Each of two test processes has an API server of its own; on a cluster that was given there is but one.
+PARALLEL := $(if $(KUBECONFIG),,-n 2 --dist loadfile)
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
@@ -24,11 +26,11 @@ setup: $(READY) ## .venv with the traincrew command
 test: $(READY) ## everything that needs no long build: unit tests, the planner's laws, golden files
 	$(PYTEST) tests --ignore=tests/cluster -q
 
-kube: $(READY) ## kube-apiserver, etcd, kubectl: from KUBEBUILDER_ASSETS, the cache, or built once (10 minutes)
+kube: $(READY) ## kube-apiserver, etcd, kubectl and controllers: from KUBEBUILDER_ASSETS, the cache, or built once
 	$(BIN)/python tools/kube/build.py
 
 test-cluster: kube ## the operator on a real kube-apiserver (KUBECONFIG, else one started for the tests)
-	$(PYTEST) tests/cluster -q
+	$(PYTEST) tests/cluster -q --durations=10 $(PARALLEL)
 
 test-all: test test-cluster ## all of them
 
@@ -43,11 +45,13 @@ check: $(READY) ## ruff, mypy --strict, import-linter, generated files current
 	$(MAKE) --no-print-directory generate
 	@git diff --exit-code --stat -- manifests docs || { echo "generated files were not current: commit them"; exit 1; }
 
-generate: $(READY) ## CRDs and RBAC from the code
+generate: $(READY) ## CRDs, RBAC and the reference page from the code
 	@$(BIN)/traincrew manifests crds --write manifests/crds
 	@$(BIN)/traincrew manifests rbac --write manifests/rbac.yaml
+	@$(BIN)/python tools/reference.py
 
 golden: $(READY) ## the golden plans anew; read the diff
+	@$(BIN)/python -m tests.golden.regenerate
 
 contract: kube ## C1–C202 with the tests that prove them
 	$(BIN)/python tools/contract.py
