@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import os
-
 import hypothesis
 import pytest
 from hypothesis import strategies as st
 from tests.planner import manifests, strategies
 from tests.planner.cluster import DISRUPTIONS, Cluster
+from tests.planner.examples import tried
 from tests.planner.manifests import Manifest
 from tests.planner.world import World, owner_uid
-
-_MANY = os.environ.get("TRAINCREW_EXAMPLES")
-EXAMPLES = hypothesis.settings(
-    max_examples=int(_MANY or 100),
-    derandomize=_MANY is None,
-    deadline=None,
-    suppress_health_check=list(hypothesis.HealthCheck),
-    database=None,
-)
 
 
 def started(job: Manifest) -> tuple[World, Cluster]:
@@ -53,7 +43,6 @@ def own_pods(world: World) -> list[str]:
     return sorted(pod["metadata"]["name"] for pod in world.of("pods") if owner_uid(pod) == world.uid)
 
 
-FATES = ("restarted", "failed", "left")
 # Restart policy and exit code of a pod that fails by itself: what becomes of the job (PyTorchJob, which tolerates nothing).
 OWN_EXITS = [
     ("Never", 1, "failed"),
@@ -336,7 +325,7 @@ def test_worker_failures_that_a_kind_tolerates_are_left_alone_and_told() -> None
     assert not world.status["restarts"].get("open")
 
 
-@EXAMPLES
+@tried(100)
 @hypothesis.given(job=strategies.valid_jobs(), data=st.data())
 def test_however_a_job_is_disrupted_it_never_fails_and_nothing_is_charged(job: Manifest, data: st.DataObject) -> None:
     job["spec"]["runPolicy"] = {"backoffLimit": 0}
@@ -361,7 +350,7 @@ def _expected(world: World) -> list[str]:
     return [role for role in job.roles if role not in delegated for _ in range(job.count(role))]
 
 
-@EXAMPLES
+@tried(100)
 @hypothesis.given(
     kind=st.sampled_from(["PyTorchJob", "TFJob", "PaddleJob", "JAXJob", "MPIJob"]),
     events=st.lists(st.sampled_from(["fail", "restart_container", *DISRUPTIONS]), max_size=6),

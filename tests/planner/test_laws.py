@@ -1,11 +1,7 @@
-"""The planner's laws over random jobs in random worlds.
-
-A small, fixed set of examples by default; `TRAINCREW_EXAMPLES=2000` tries that many, each time others.
-"""
+"""The planner's laws over random jobs in random worlds."""
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import hypothesis
@@ -13,21 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.planner import laws, manifests, strategies
 from tests.planner.cluster import DISRUPTIONS, Cluster
+from tests.planner.examples import tried
 from tests.planner.manifests import Manifest
 from tests.planner.world import World, owner_uid
 
 from traincrew import settings
-
-_MANY = os.environ.get("TRAINCREW_EXAMPLES")
-LONG = hypothesis.settings(
-    max_examples=int(_MANY or 200),
-    stateful_step_count=30,
-    derandomize=_MANY is None,
-    deadline=None,
-    suppress_health_check=list(hypothesis.HealthCheck),
-    database=None,
-)
-SHORT = hypothesis.settings(LONG, max_examples=int(_MANY or 200))
 
 
 class Life(RuleBasedStateMachine):
@@ -204,12 +190,12 @@ class OddLife(Life):
 
 
 TestLife = Life.TestCase
-TestLife.settings = LONG
+TestLife.settings = tried(200, steps=30)
 TestOddLife = OddLife.TestCase
-TestOddLife.settings = hypothesis.settings(LONG, stateful_step_count=12)
+TestOddLife.settings = tried(200, steps=12)
 
 
-@SHORT
+@tried(200)
 @hypothesis.given(job=strategies.valid_jobs(), planning=strategies.plannings)
 def test_a_job_whose_pods_run_and_succeed_succeeds(job: Manifest, planning: settings.Planning) -> None:
     job["spec"]["runPolicy"].update(suspend=False, activeDeadlineSeconds=3600, ttlSecondsAfterFinished=3600)
@@ -229,7 +215,7 @@ def test_a_job_whose_pods_run_and_succeed_succeeds(job: Manifest, planning: sett
     assert world.is_true("Succeeded") or leads, world.status
 
 
-@SHORT
+@tried(200)
 @hypothesis.given(job=st.one_of(strategies.valid_jobs(), strategies.odd_jobs()), planning=strategies.plannings)
 def test_a_finished_job_ends_owning_no_running_pod(job: Manifest, planning: settings.Planning) -> None:
     job["spec"]["runPolicy"] = {**(job["spec"].get("runPolicy") or {}), "suspend": False}
