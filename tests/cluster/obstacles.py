@@ -288,14 +288,15 @@ def _lost_twice(scene: Scene) -> None:
     scene.kubelet.fail(scene.worker)
 
 
-SLOW = {  # told after ten seconds, the last after thirty; the delay after a second loss takes ten
+SLOW = {
+    # The first is told at once and lasts ten seconds; the others are told after ten, and the last after thirty.
+    "back-off": Obstacle("BackOff", ("pods are re-created at", "after 2 losses in a row"), _lost_twice),
     "mount": Obstacle(
         "FailedMount", ("pod {job}-worker-0 does not start", 'MountVolume.SetUp failed for volume "data"'), _worker(_mount_fails)
     ),
     "terminating": Obstacle(
         "StuckTerminating", ("pod {job}-worker-0 on node node-1 should have ended by",), _deleted_in_vain, _replaced
     ),
-    "back-off": Obstacle("BackOff", ("pods are re-created at", "after 2 losses in a row"), _lost_twice),
     "unseen": Obstacle(
         "NotScheduled",
         ("has not been looked at by any scheduler: is kube-scheduler running?",),
