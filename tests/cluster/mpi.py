@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from tests.cluster import manifests
 from tests.cluster.api import Api, Object, eventually
 from tests.cluster.submitted import Submitted
+from tools.kube import cluster
 
 
 def job(workers: int | None = 2, run: Object | None = None, version: str = "v1", **spec: Any) -> Object:
@@ -67,3 +69,19 @@ def launcher_job(job: Submitted) -> Object:
 def launcher_template(job: Submitted) -> Object:
     found: Object = launcher_job(job)["spec"]["template"]
     return found
+
+
+def writes(kube: cluster.Cluster, since: int, namespace: str) -> list[tuple[str, str, str]]:
+    """What the operator has changed of pods and files, in order, beginning with the files.
+
+    What followed from an earlier change of the files may still have been under way when `since` was taken.
+    """
+    found = [
+        (entry["verb"], entry["objectRef"]["resource"], entry["objectRef"]["name"])
+        for entry in kube.audit(since)
+        if entry["objectRef"].get("namespace") == namespace
+        and entry["objectRef"]["resource"] in ("configmaps", "pods")
+        and entry["verb"] in ("patch", "update", "delete")
+        and entry["user"]["username"].endswith(":traincrew")
+    ]
+    return list(itertools.dropwhile(lambda write: write[1] != "configmaps", found))
