@@ -6,42 +6,11 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 from tests.planner import manifests, strategies
-from tests.planner.cluster import DISRUPTIONS, Cluster
+from tests.planner.cluster import DISRUPTIONS
 from tests.planner.examples import tried
 from tests.planner.manifests import Manifest
-from tests.planner.world import World, owner_uid
-
-
-def started(job: Manifest) -> tuple[World, Cluster]:
-    """A world in which every pod of the job runs."""
-    world = World(manifests.BY_NAME[job["kind"]], job)
-    cluster = Cluster(world)
-    recover(world, cluster)
-    return world, cluster
-
-
-def recover(world: World, cluster: Cluster) -> None:
-    """Deleted pods go, delays pass, new pods run."""
-    for _ in range(4):
-        plan = world.settle()
-        cluster.finish_deletions()
-        if plan.look_again is not None and world.status.get("restarts", {}).get("retryAt"):
-            cluster.pass_time((plan.look_again - world.now).total_seconds())
-        world.settle()
-        cluster.pass_time(1)
-        cluster.launch()
-        cluster.run_all()
-    world.settle()
-
-
-def book(world: World) -> tuple[int, int]:
-    entries = world.status.get("restarts", {})
-    return entries.get("charged", 0), entries.get("disruptions", 0)
-
-
-def own_pods(world: World) -> list[str]:
-    return sorted(pod["metadata"]["name"] for pod in world.of("pods") if owner_uid(pod) == world.uid)
-
+from tests.planner.stories import book, own_pods, recover, started
+from tests.planner.world import World
 
 # Restart policy and exit code of a pod that fails by itself: what becomes of the job (PyTorchJob, which tolerates nothing).
 OWN_EXITS = [
