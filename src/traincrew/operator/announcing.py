@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Literal
 
 from traincrew.model.resources import Resource
 from traincrew.planner.actions import Event
 
-Verb = Literal["Create", "Delete"]
 
-
-def announcement(verb: Verb, resource: Resource, names: Mapping[str, str]) -> tuple[Event, tuple[str, ...]]:
+def made(resource: Resource, names: Mapping[str, str]) -> tuple[Event, tuple[str, ...]]:
     """The event, and the UIDs that it speaks of."""
+    return _event("Create", resource, names), tuple(sorted(names.values()))
+
+
+def removed(resource: Resource, names: Mapping[str, str]) -> Event:
+    return _event("Delete", resource, names)
+
+
+def _event(verb: str, resource: Resource, names: Mapping[str, str]) -> Event:
     message = f"{verb}d {resource.kind.lower()}: {', '.join(sorted(names))}"
-    uids = tuple(sorted(names.values()))
-    key = hashlib.sha256("".join(uids).encode()).hexdigest()
-    return Event("Normal", f"Successful{verb}{resource.kind}", message, key), uids
+    key = hashlib.sha256("".join(sorted(names.values())).encode()).hexdigest()
+    return Event("Normal", f"Successful{verb}{resource.kind}", message, key)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -11,7 +10,6 @@ import msgspec
 from traincrew import errors
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs, patches
-from traincrew.model.resources import Resource
 from traincrew.model.status import JobStatus
 from traincrew.operator import announcing
 from traincrew.operator.steps import Outcome, Step, Tools
@@ -56,12 +54,10 @@ class Executor:
         return learnt
 
     def _announce(self, kind: JobKind, job: jobs.Stored[Any], outcome: Outcome) -> None:
-        done: tuple[tuple[announcing.Verb, Mapping[Resource, Mapping[str, str]]], ...]
-        done = (("Create", outcome.made), ("Delete", outcome.removed))
-        for verb, found in done:
-            for resource, names in found.items():
-                event, uids = announcing.announcement(verb, resource, names)
-                self._tools.teller.tell(kind, job, event, uids)
+        for resource, names in outcome.made.items():
+            self._tools.teller.tell(kind, job, *announcing.made(resource, names))
+        for resource, names in outcome.removed.items():
+            self._tools.teller.tell(kind, job, announcing.removed(resource, names))
 
     def _tell(self, kind: JobKind, job: jobs.Stored[Any], plan: Plan) -> None:
         for event in plan.events:

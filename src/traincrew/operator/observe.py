@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -55,17 +55,25 @@ def watched(kinds: tuple[JobKind, ...], planning: settings.Planning) -> tuple[Re
     return tuple(resource for resource in dict.fromkeys(found) if resource not in _UNWATCHED)
 
 
+class Ears(Protocol):
+    """Whoever is told what the watches bring; not what this process itself has written."""
+
+    def on_job(self, key: Key) -> None:
+        """Something about that job is another now."""
+
+    def on_object(self, key: Key, resource: Resource, entry: meta.Named) -> None:
+        """An object of the job has come up."""
+
+
 class World:
     """Local copies of jobs and of everything that belongs to them."""
 
-    def __init__(
-        self, reader: port.Reader, kinds: tuple[JobKind, ...], options: settings.Operator, on_job: Callable[[Key], None]
-    ) -> None:
+    def __init__(self, reader: port.Reader, kinds: tuple[JobKind, ...], options: settings.Operator, ears: Ears) -> None:
         self.kinds = {kind.plural: kind for kind in kinds}
         self._plurals = {kind.kind: kind.plural for kind in kinds}
         self._controllers = {each.controller: kind.plural for kind in kinds for each in (kind, *kind.variants.values())}
         self._planning = options.planning
-        self._on_job = on_job
+        self._ears = ears
         self._notebooks: dict[str, Notebook] = {}
         namespace = options.namespace or None
         self.jobs: dict[str, Store[Any]] = {
@@ -116,21 +124,21 @@ class World:
     def observe(self, job: jobs.Stored[Any]) -> Observed:
         uid = job.metadata.uid
         notes = self._notebooks.get(uid) or Notebook()
-        launchers = self._owned(resources.BATCH_JOBS, uid)
-        pods = self._owned(resources.PODS, uid)
+        launchers = self.owned(resources.BATCH_JOBS, uid)
+        pods = self.owned(resources.PODS, uid)
         for launcher in launchers:
-            pods += self._owned(resources.PODS, launcher.metadata.uid)
+            pods += self.owned(resources.PODS, launcher.metadata.uid)
         groups = (resources.VOLCANO_POD_GROUPS, resources.PLUGINS_POD_GROUPS)
         return Observed(
             pods=pods,
-            services=self._owned(resources.SERVICES, uid),
-            config_maps=self._owned(resources.CONFIG_MAPS, uid),
-            roles=self._owned(resources.ROLES, uid),
-            role_bindings=self._owned(resources.ROLE_BINDINGS, uid),
-            service_accounts=self._owned(resources.SERVICE_ACCOUNTS, uid),
+            services=self.owned(resources.SERVICES, uid),
+            config_maps=self.owned(resources.CONFIG_MAPS, uid),
+            roles=self.owned(resources.ROLES, uid),
+            role_bindings=self.owned(resources.ROLE_BINDINGS, uid),
+            service_accounts=self.owned(resources.SERVICE_ACCOUNTS, uid),
             batch_jobs=launchers,
-            autoscalers=self._owned(resources.AUTOSCALERS, uid),
-            pod_groups=tuple(group for resource in groups for group in self._owned(resource, uid)),
+            autoscalers=self.owned(resources.AUTOSCALERS, uid),
+            pod_groups=tuple(group for resource in groups for group in self.owned(resource, uid)),
             vanished=tuple(notes.vanished.values()),
             released=frozenset(notes.released),
             known=frozenset(notes.known),
@@ -139,7 +147,7 @@ class World:
             planning=self._planning,
         )
 
-    def _owned(self, resource: Resource, uid: str) -> tuple[Any, ...]:
+    def owned(self, resource: Resource, uid: str) -> tuple[Any, ...]:
         store = self.objects.get(resource)
         return store.owned_by(uid) if store is not None else ()
 
@@ -149,7 +157,7 @@ class World:
             assert job is not None
             if new is None:
                 self.dismiss(job.metadata.uid)
-            self._on_job(Key(plural, job.metadata.namespace, job.metadata.name))
+            self._ears.on_job(Key(plural, job.metadata.namespace, job.metadata.name))
 
         return changed
 
@@ -160,11 +168,13 @@ class World:
             owner = self._owner(entry)
             if owner is None:
                 return
+            if old is None:
+                self._ears.on_object(owner, resource, entry)
             if new is None:
                 self._free_name(owner, (resource, entry.metadata.name))
                 if resource == resources.PODS:
                     self._pod_gone(entry)
-            self._on_job(owner)
+            self._ears.on_job(owner)
 
         return changed
 

@@ -1,11 +1,16 @@
-"""What an operator that ended too early may have left untold: found out once, by whoever acts next."""
+"""What may have been left untold: by an operator that ended too early, or that made an object without living to see it.
+
+Found out by whoever acts next. Events about conditions have names made of their content, so that telling them again does no
+harm; those about objects name the UIDs that they speak of.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import datetime as dt
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -16,80 +21,103 @@ from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs, meta, naming, resources
 from traincrew.model.resources import Resource
 from traincrew.operator import announcing, telling
-from traincrew.operator.observe import World
 from traincrew.operator.telling import Teller
 from traincrew.planner import desired
-from traincrew.planner import telling as implied
 from traincrew.planner.actions import Event
 
 logger = logging.getLogger(__name__)
 
 RECENT = dt.timedelta(minutes=10)
 """How far back to look. API servers forget events after an hour; what is older than that must not be told again."""
+GRACE = 3.0
+"""Seconds within which another operator that made an object has told so, if it lives."""
 
 
 class _Told(meta.Struct):
     metadata: meta.Meta
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass
 class Doubt:
     """What must have been told about one job, if all went well."""
 
     kind: JobKind
     job: jobs.Stored[Any]
-    events: tuple[Event, ...]
-    made: dict[Resource, dict[str, str]]
+    events: tuple[Event, ...] = ()
+    made: dict[Resource, dict[str, str]] = dataclasses.field(default_factory=dict)
+    """Names by UID: several objects may have had a name one after the other."""
+
+    def add(self, resource: Resource, entry: meta.Named) -> None:
+        self.made.setdefault(resource, {})[entry.metadata.uid] = entry.metadata.name
 
 
-def doubts(world: World, now: dt.datetime, gang_scheduler: str) -> list[Doubt]:
-    """All that is recent, as it stands at this moment."""
-    return list(_doubts(world, now - RECENT, gang_scheduler))
+class Recall:
+    def __init__(self, reader: port.Reader, teller: Teller, namespace: str) -> None:
+        self._reader = reader
+        self._teller = teller
+        self._namespace = namespace or None
+        self._doubts: dict[str, Doubt] = {}
+        self._any = asyncio.Event()
+
+    def doubt(self, found: Doubt) -> None:
+        """Things that this operator has not told itself."""
+        known = self._doubts.setdefault(found.job.metadata.uid, found)
+        if known is not found:
+            known.events += found.events
+            for resource, names in found.made.items():
+                known.made.setdefault(resource, {}).update(names)
+        self._any.set()
+
+    def came_up(self, kind: JobKind, job: jobs.Stored[Any], resource: Resource, entry: meta.Named) -> None:
+        """An object that this operator has not made itself."""
+        if resource in desired.ANNOUNCED and recent(entry, dt.datetime.now(dt.UTC)):
+            found = Doubt(kind, job)
+            found.add(resource, entry)
+            self.doubt(found)
+
+    async def run(self) -> None:
+        while True:
+            await self._any.wait()
+            self._any.clear()
+            await asyncio.sleep(GRACE)
+            found = list(self._doubts.values())
+            self._doubts.clear()
+            await self._settle(found)
+
+    async def _settle(self, found: list[Doubt]) -> None:
+        """If what was told cannot be found out, nothing is told: better untold than told twice."""
+        names: set[str] = set()
+        uids: set[str] = set()
+        try:
+            for namespace, component in sorted(self._sources(found)):
+                fields = f"reportingComponent={component}"
+                async for page in self._reader.pages(resources.EVENTS, namespace or None, fields=fields):
+                    for raw in page.items:
+                        told = msgspec.json.decode(raw, type=_Told).metadata
+                        names.add(told.name)
+                        uids.update(told.annotations.get(naming.TOLD_OBJECTS, "").split(","))
+        except errors.ApiError as error:
+            logger.warning("events not recalled", extra={"error": error.message})
+            return
+        for doubt in found:
+            self._tell(doubt, names, uids)
+
+    def _sources(self, found: Iterable[Doubt]) -> set[tuple[str, str]]:
+        """Namespaces and components whose events to read: a single namespace if that is enough."""
+        places = {doubt.job.metadata.namespace for doubt in found}
+        place = next(iter(places)) if len(places) == 1 else self._namespace or ""
+        return {(place, doubt.kind.controller) for doubt in found}
+
+    def _tell(self, doubt: Doubt, names: set[str], uids: set[str]) -> None:
+        for resource, made in doubt.made.items():
+            untold = {name: uid for uid, name in made.items() if uid[: telling.UID_DIGITS] not in uids}
+            if untold:
+                self._teller.tell(doubt.kind, doubt.job, *announcing.made(resource, untold))
+        for event in doubt.events:
+            if telling.name(doubt.job, event) not in names:
+                self._teller.tell(doubt.kind, doubt.job, event)
 
 
-def _doubts(world: World, since: dt.datetime, gang_scheduler: str) -> Iterator[Doubt]:
-    for plural, store in world.jobs.items():
-        for job in store:
-            kind = world.kinds[plural].following(job)
-            events = tuple(implied.implied(kind, job, since, gang_scheduler))
-            made = _made(world, job.metadata.uid, since)
-            if events or made:
-                yield Doubt(kind, job, events, made)
-
-
-def _made(world: World, uid: str, since: dt.datetime) -> dict[Resource, dict[str, str]]:
-    found: dict[Resource, dict[str, str]] = {}
-    for resource in desired.ANNOUNCED:
-        for entry in world.objects[resource].owned_by(uid) if resource in world.objects else ():
-            made = entry.metadata.creation_timestamp
-            if made is not None and made >= since:
-                found.setdefault(resource, {})[entry.metadata.name] = entry.metadata.uid
-    return found
-
-
-async def settle(client: port.Reader, namespace: str, teller: Teller, open_doubts: list[Doubt]) -> None:
-    """Tells what nobody has told. If that cannot be found out, nothing is: better untold than told twice."""
-    names: set[str] = set()
-    uids: set[str] = set()
-    try:
-        for component in sorted({doubt.kind.controller for doubt in open_doubts}):
-            async for page in client.pages(resources.EVENTS, namespace or None, fields=f"reportingComponent={component}"):
-                for raw in page.items:
-                    told = msgspec.json.decode(raw, type=_Told).metadata
-                    names.add(told.name)
-                    uids.update(told.annotations.get(naming.TOLD_OBJECTS, "").split(","))
-    except errors.ApiError as error:
-        logger.warning("events not recalled", extra={"error": error.message})
-        return
-    for doubt in open_doubts:
-        _settle(teller, doubt, names, uids)
-
-
-def _settle(teller: Teller, doubt: Doubt, names: set[str], uids: set[str]) -> None:
-    for resource, made in doubt.made.items():
-        untold = {name: uid for name, uid in made.items() if uid[: telling.UID_DIGITS] not in uids}
-        if untold:
-            teller.tell(doubt.kind, doubt.job, *announcing.announcement("Create", resource, untold))
-    for event in doubt.events:
-        if telling.name(doubt.job, event) not in names:
-            teller.tell(doubt.kind, doubt.job, event)
+def recent(entry: meta.Named, now: dt.datetime) -> bool:
+    made = entry.metadata.creation_timestamp
+    return made is not None and made >= now - RECENT

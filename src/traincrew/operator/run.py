@@ -15,6 +15,8 @@ from typing import Any
 from traincrew import errors, settings
 from traincrew.client import port
 from traincrew.kinds.kind import JobKind
+from traincrew.model.meta import Named
+from traincrew.model.resources import Resource
 from traincrew.operator import recall, serving
 from traincrew.operator.controller import Controller
 from traincrew.operator.execute import Executor
@@ -22,9 +24,12 @@ from traincrew.operator.keys import Key
 from traincrew.operator.leases import Elector
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.observe import World
+from traincrew.operator.recall import Doubt, Recall
 from traincrew.operator.steps import Tools
 from traincrew.operator.telling import Teller
 from traincrew.operator.workqueue import WorkQueue
+from traincrew.planner import desired
+from traincrew.planner.telling import implied
 
 logger = logging.getLogger(__name__)
 
@@ -55,9 +60,10 @@ class Operator:
         self._metrics = metrics
         self._queue = WorkQueue()
         self._acting = False
-        self.world = World(clients.work, kinds, options, self._changed)
+        self.world = World(clients.work, kinds, options, self)
         self._teller = Teller(clients.work, lambda: len(self._queue) > 0)
-        executor = Executor(Tools(clients.work, self.world, self._teller, metrics))
+        self._recall = Recall(clients.work, self._teller, options.namespace)
+        executor = Executor(Tools(clients.work, self.world, self._teller, metrics, self._recall))
         self._controller = Controller(self.world, executor, self._queue, self._teller, metrics)
         self._elector = Elector(clients.lease, options.election, f"{socket.gethostname()}_{uuid.uuid4()}")
 
@@ -72,7 +78,8 @@ class Operator:
         metrics = serving.served(self._options.metrics_address, serving.metrics_app(self._metrics))
         async with health, metrics:
             # None of the others ends by itself: if one does, the operator is blind or dumb and must not go on.
-            await _first(self._live(stop), self._teller.run(), *(each.run() for each in self.world.informers))
+            ears = (each.run() for each in self.world.informers)
+            await _first(self._live(stop), self._teller.run(), self._recall.run(), *ears)
         logger.info("stopped")
 
     async def _live(self, stop: asyncio.Event) -> None:
@@ -115,24 +122,41 @@ class Operator:
     async def _working(self) -> AsyncIterator[list[asyncio.Task[None]]]:
         known = self.world.keys()
         logger.info("working", extra={"jobs": len(known), "pid": os.getpid()})
-        open_doubts = recall.doubts(self.world, dt.datetime.now(dt.UTC), self._options.planning.gang_scheduler)
+        self._doubt_what_is_recent(dt.datetime.now(dt.UTC))
         self._acting = True
         for key in known:
             self._queue.add(key)
         workers = [asyncio.create_task(self._controller.work()) for _ in range(self._options.workers)]
-        recalling = asyncio.create_task(recall.settle(self._client, self._options.namespace, self._teller, open_doubts))
         self._metrics.leading.set(1)
         try:
             yield workers
-            await _all_end([recalling], LAST_WORDS)
         finally:
             self._metrics.leading.set(0)
             self._acting = False
-            await _cancelled(*workers, recalling)
+            await _cancelled(*workers)
 
-    def _changed(self, key: Key) -> None:
+    def _doubt_what_is_recent(self, now: dt.datetime) -> None:
+        """Whoever acted before may have ended before it had told everything."""
+        for plural, store in self.world.jobs.items():
+            for job in store:
+                kind = self.world.kinds[plural].following(job)
+                found = Doubt(kind, job, tuple(implied(kind, job, self.world.observe(job), now - recall.RECENT)))
+                for resource in desired.ANNOUNCED:
+                    for entry in self.world.owned(resource, job.metadata.uid):
+                        if recall.recent(entry, now):
+                            found.add(resource, entry)
+                if found.events or found.made:
+                    self._recall.doubt(found)
+
+    def on_job(self, key: Key) -> None:
         if self._acting:
             self._queue.add(key)
+
+    def on_object(self, key: Key, resource: Resource, entry: Named) -> None:
+        job = self.world.job(key) if self._acting else None
+        owner = entry.metadata.controller
+        if job is not None and owner is not None and owner.uid == job.metadata.uid:
+            self._recall.came_up(self.world.kinds[key.plural].following(job), job, resource, entry)
 
 
 async def _first(*work: Coroutine[Any, Any, Any]) -> None:

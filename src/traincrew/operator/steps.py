@@ -21,6 +21,7 @@ from traincrew.operator import adopt, sshkeys
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.notebook import Notebook
 from traincrew.operator.observe import World
+from traincrew.operator.recall import Recall
 from traincrew.operator.telling import Teller
 from traincrew.planner.actions import Action, Create, Delete, Event, ListEvents, Patch
 
@@ -58,12 +59,13 @@ class Tools:
     world: World
     teller: Teller
     metrics: Metrics
+    recall: Recall
 
 
 class Step:
     def __init__(self, tools: Tools, kind: JobKind, job: jobs.Stored[Any], notes: Notebook, outcome: Outcome) -> None:
         self._client, self._world, self._metrics = tools.client, tools.world, tools.metrics
-        self._teller = tools.teller
+        self._teller, self._recall = tools.teller, tools.recall
         self._kind, self._job, self._notes, self._outcome = kind, job, notes, outcome
         self._namespace = job.metadata.namespace
 
@@ -94,10 +96,9 @@ class Step:
         if not self._notes.may_try(name, now):
             self._outcome.postpone(self._notes.retry_at[name] - now)
             return
+        strict = action.resource == resources.PODS
         try:
-            raw = await self._client.create(
-                action.resource, self._namespace, _body(action), strict=action.resource == resources.PODS
-            )
+            raw = await self._client.create(action.resource, self._namespace, _body(action), strict=strict)
         except errors.AlreadyExists as error:
             await self._look_at(action, error)
         except (errors.Forbidden, errors.Rejected, errors.NotFound) as error:
@@ -129,6 +130,9 @@ class Step:
         finding, raw = await adopt.inspect(self._client, self._kind, self._job, action)
         if finding is adopt.Finding.OURS:
             self._learn(action, raw)
+            adopted = self._held(action.resource, action.name)
+            if adopted is not None:
+                self._recall.came_up(self._kind, self._job, action.resource, adopted)
         elif finding is adopt.Finding.LEAVING:
             self._notes.wait_for((action.resource, action.name), asyncio.get_running_loop().time() + UNSEEN_PAUSE)
             self._outcome.postpone(UNSEEN_PAUSE)
@@ -155,7 +159,7 @@ class Step:
         # A running pod is deleted by whoever asks first: were it asked for twice, it would be told twice.
         version = held.metadata.resource_version if isinstance(held, objects.Pod) and not held.finished else ""
         if action.resource == resources.PODS:
-            self._notes.released.add(action.uid)  # before the watch can tell of it
+            self._notes.released.add(action.uid)  # whatever becomes of the answer, we have asked for it
         try:
             raw = await self._client.delete(
                 action.resource, self._namespace, action.name, uid=action.uid, version=version, propagation="Background"

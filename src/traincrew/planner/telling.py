@@ -10,6 +10,7 @@ from traincrew.kinds import advice
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
 from traincrew.model.meta import Time
+from traincrew.model.observed import Observed
 from traincrew.model.status import Condition, JobStatus, Why
 from traincrew.planner import conditions
 from traincrew.planner.actions import Event
@@ -75,10 +76,9 @@ def overridden(kind: JobKind, job: jobs.Job, gang_scheduler: str) -> list[Event]
     return found
 
 
-def implied(kind: JobKind, stored: jobs.Stored[Any], since: Time, gang_scheduler: str = "") -> list[Event]:
+def implied(kind: JobKind, stored: jobs.Stored[Any], observed: Observed, since: Time) -> list[Event]:
     """The events that a job's status stands for, as far as what they tell is younger than that moment."""
-    status = stored.status
-    found = []
+    status, found = stored.status, []
     for entry in status.conditions:
         if _young(entry.last_update_time, since):
             resumed = entry.type == "Suspended" and entry.status == "False"
@@ -86,14 +86,21 @@ def implied(kind: JobKind, stored: jobs.Stored[Any], since: Time, gang_scheduler
             found += events(kind, before, JobStatus(conditions=[entry]))
     if status.why is not None and _young(status.why.since, since):
         found += events(kind, JobStatus(), JobStatus(why=status.why))
-    if not status.finished and _young(status.start_time, since):
-        found += overridden(kind, kind.job(stored), gang_scheduler)
-    records = {each.uid: each for each in (status.failure, status.last_failure) if each is not None and _young(each.time, since)}
-    for record in records.values():
-        counted = record.uid in status.restarts.entered or status.ended_by == "Replica"
-        if counted and record.exit_code is not None:
-            found.append(_exited(stored.metadata.namespace, record.pod, record.exit_code, record.uid))
-    return found
+    if not status.finished and _young(status.start_time, since) and stored.metadata.generation <= 1:
+        found += overridden(kind, kind.job(stored), observed.planning.gang_scheduler)
+    return found + [_exited(stored.metadata.namespace, *each) for each in _ended(kind, status, observed, since)]
+
+
+def _ended(kind: JobKind, status: JobStatus, observed: Observed, since: Time) -> list[tuple[str, int, str]]:
+    """Pod, exit code and UID of the recorded failures that were the end of a pod, not of a container inside one."""
+    living = {pod.metadata.uid for pod in observed.pods if pod.status.phase != "Failed"}
+    delegated = [role.name for role in kind.roles if role.delegated]
+    return [
+        (record.pod, record.exit_code, record.uid)
+        for record in dict.fromkeys(filter(None, (status.failure, status.last_failure)))
+        if _young(record.time, since) and record.exit_code is not None
+        if record.uid not in living and record.replica not in delegated
+    ]
 
 
 def _young(time: Time | None, since: Time) -> bool:
