@@ -10,7 +10,9 @@ from tests.cluster import controllers, kubelet, mpi, operators
 from tests.cluster.api import Api, Object, eventually, steadily
 from tests.cluster.spare import Place
 from tests.cluster.submitted import PREFIX, Submitted
-from tools.kube import cluster
+from tools.kube import build, cluster
+
+NO_REPLACEMENT_POLICY = tuple(int(part) for part in build.kube().split(".")) < (1, 29)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -50,9 +52,15 @@ def test_the_run_policys_limits_are_the_batch_jobs(place: Place) -> None:
     limits = {"backoffLimit": 3, "activeDeadlineSeconds": 600, "ttlSecondsAfterFinished": 60}
     found = mpi.launcher_job(place.submit(mpi.job(1, limits, "v2beta1")))["spec"]
     assert {name: found[name] for name in limits} == limits
-    assert found["podReplacementPolicy"] == "Failed"
     assert found["suspend"] is False
     assert found["template"]["spec"]["restartPolicy"] == "OnFailure"
+
+
+@pytest.mark.contract(147)
+@pytest.mark.skipif(NO_REPLACEMENT_POLICY, reason="the field came with Kubernetes 1.29")
+def test_a_launcher_pod_is_replaced_only_once_it_has_failed(place: Place) -> None:
+    found = mpi.launcher_job(place.submit(mpi.job(1, version="v2beta1")))["spec"]
+    assert found["podReplacementPolicy"] == "Failed"
 
 
 @pytest.mark.contract(147)
