@@ -41,6 +41,7 @@ def _jobs_in_every_state(place: Place) -> list[Submitted]:
         place.submit(led.job("PyTorchJob", run={"suspend": True}, name="suspended")),
         place.submit(led.job("PyTorchJob", policy="ExitCode", name="restarting")),
         place.submit(led.job("PyTorchJob", policy="Never", run={"cleanPodPolicy": "All"}, name="failed")),
+        place.submit(led.job("PyTorchJob", policy="Sometimes", name="invalid")),
         place.submit(manifests.job("PyTorchJob", "elastic", Worker=2, spec={"elasticPolicy": {"metrics": METRICS}})),
     ]
     for kind in led.EVERY:
@@ -50,7 +51,7 @@ def _jobs_in_every_state(place: Place) -> list[Submitted]:
     kubelet.fail("restarting-master-0", code=137)
     kubelet.run("failed-master-0", "failed-worker-0", bind=False)
     kubelet.fail("failed-worker-0")
-    wanted = {"running": "Running", "done": "Succeeded", "failed": "Failed", "suspended": "Suspended",
+    wanted = {"running": "Running", "done": "Succeeded", "failed": "Failed", "invalid": "Failed", "suspended": "Suspended",
               "restarting": "Restarting", "elastic": "Running", "pending": "Created", "ssh": "Suspended"}  # fmt: skip
     for job in jobs:
         job.becomes(wanted[job.name.partition("-")[0]])

@@ -43,8 +43,9 @@ def events(kind: JobKind, old: JobStatus, new: JobStatus) -> list[Event]:
         if entry.type in told and (entry.status == "True" or (entry.type == "Suspended" and old.is_true("Suspended"))):
             level = "Warning" if entry.type in _WARNINGS else "Normal"
             found.append(Event(level, entry.reason, entry.message, key=str(entry.last_update_time)))  # type: ignore[arg-type]
-    if new.why is not None and _gist(new.why) != _gist(old.why):
-        found.append(Event("Warning", new.why.reason, new.why.message))
+    gist = _gist(new.why)
+    if gist is not None and gist != _gist(old.why):
+        found.append(Event("Warning", *gist))
     return found
 
 
@@ -84,7 +85,8 @@ def implied(kind: JobKind, stored: jobs.Stored[Any], observed: Observed, since: 
             resumed = entry.type == "Suspended" and entry.status == "False"
             before = JobStatus(conditions=[msgspec.structs.replace(entry, status="True")]) if resumed else JobStatus()
             found += events(kind, before, JobStatus(conditions=[entry]))
-    if status.why is not None and _young(status.why.since, since):
+    # What is wrong with an invalid job was told as its failure.
+    if status.why is not None and status.ended_by != "Validation" and _young(status.why.since, since):
         found += events(kind, JobStatus(), JobStatus(why=status.why))
     if not status.finished and _young(status.start_time, since) and stored.metadata.generation <= 1:
         found += overridden(kind, kind.job(stored), observed.planning.gang_scheduler)
