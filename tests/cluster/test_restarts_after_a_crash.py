@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable
 
 import pytest
-from tests.cluster import crews, manifests, spare
+from tests.cluster import causes, crews, manifests, spare
 from tests.cluster.api import eventually, steadily
 from tests.cluster.kubelet import Kubelet
 from tests.cluster.manifests import FIELDS
@@ -32,18 +32,19 @@ def test_a_failure_is_charged_once_though_the_operator_is_killed(place: spare.Pl
     with place.operator() as first:
         job = place.submit(body)
         before = started(place, job, 3 if kind == "XGBoostJob" else 2)
-        place.kubelet.fail("j-worker-1", code=1)
+        place.kubelet.restart("j-worker-1", 2)
+        causes.end(place.kubelet, "j-worker-1", 1)
         eventually(lambda: "deletionTimestamp" in job.pods()["j-worker-1"]["metadata"])
-        assert job.book() == (1, 0)
+        assert job.book() == (3, 0), "the pod's end, and the two restarts inside it that would be forgotten with it"
         first.stop(signal.SIGKILL)
 
     with place.operator():
-        steadily(lambda: job.book() == (1, 0) and job.uids() == before)
+        steadily(lambda: job.book() == (3, 0) and job.uids() == before)
         place.api.patch("pods", place.namespace, "j-worker-1", {"metadata": {"finalizers": None}})
         eventually(lambda: job.uids()["j-worker-1"] != before["j-worker-1"])
         place.kubelet.run("j-worker-1")
         eventually(lambda: job.is_true("Running") and not job.status["restarts"].get("open"))
-        assert job.book() == (1, 0)
+        assert job.book() == (3, 0)
         assert len(job.events(f"{kind}Restarting")) == 1
 
 
