@@ -11,6 +11,7 @@ import pytest
 from tests.cluster import manifests, mpi
 from tests.cluster.api import Api, Object, eventually, steadily
 from tests.cluster.kubelet import Kubelet
+from tests.cluster.spare import Place
 from tests.cluster.submitted import Submit, Submitted, env
 from tools.kube import build, cluster
 
@@ -40,6 +41,12 @@ def test_an_init_container_brings_kubectl(submit: Submit, namespace: str) -> Non
     assert init["resources"] == {"requests": room, "limits": room}
     mounts = {mount["name"]: mount["mountPath"] for mount in init["volumeMounts"]}
     assert {"mpi-job-kubectl": "/opt/kube", "mpi-job-config": "/etc/mpi"}.items() <= mounts.items()
+
+
+def test_the_image_that_brings_kubectl_is_a_flag_of_the_operator(place: Place) -> None:
+    with place.operator("--mpi-kubectl-delivery-image", "mirror.example/kubectl:1.32"):
+        (init,) = launcher(place.submit(mpi.job(1)))["initContainers"]
+        assert init["image"] == "mirror.example/kubectl:1.32"
 
 
 @pytest.mark.contract(118)
