@@ -30,7 +30,7 @@ def kube(request: pytest.FixtureRequest) -> Iterator[cluster.Cluster]:
 @pytest.fixture(scope="session")
 def core_api(kube: cluster.Cluster) -> kubernetes.client.CoreV1Api:
     """The official Python client, so that what tests set up does not rest on our own client."""
-    connected = kubernetes.config.new_client_from_config(os.fspath(kube.kubeconfig))  # type: ignore[no-untyped-call]  # theirs
+    connected = kubernetes.config.new_client_from_config(os.fspath(kube.kubeconfig))
     return kubernetes.client.CoreV1Api(connected)
 
 
