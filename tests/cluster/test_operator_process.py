@@ -181,7 +181,7 @@ def test_json_logs_are_json_and_hold_no_key(there: Api, account: pathlib.Path) -
         assert token not in process.log
 
 
-def test_readiness_names_what_is_missing(tmp_path: pathlib.Path) -> None:
+def test_readiness_says_that_no_crd_is_installed(tmp_path: pathlib.Path) -> None:
     with cluster.start() as bare:
         process = OperatorProcess(bare.kubeconfig)
         try:
@@ -194,7 +194,7 @@ def _unready(process: OperatorProcess) -> bool:
     try:
         process.fetch(process.health_port, "/readyz")
     except urllib.error.HTTPError as error:
-        return error.code == 503 and "pytorchjobs" in error.read().decode()
+        return error.code == 503 and "no kind of job is installed" in error.read().decode()
     except urllib.error.URLError:
         return False  # not listening yet
     return False

@@ -70,7 +70,12 @@ class Operator:
     def missing(self) -> str:
         """What keeps the operator from being ready."""
         unsynced = [each.scope.resource.plural for each in self.world.informers if not each.synced.is_set()]
-        return f"waiting for the first list of {', '.join(unsynced)}" if unsynced else ""
+        if unsynced:
+            return f"waiting for the first list of {', '.join(unsynced)}"
+        absent = [each for each in self.world.informers if isinstance(each.failure, errors.NotFound)]
+        if len(absent) >= len(self.world.kinds):
+            return "no kind of job is installed on this cluster: apply what `traincrew manifests crds` prints"
+        return ""
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until `stop` is set; then finishes what is in hand and lets go of the lease."""
