@@ -10,6 +10,7 @@ from tests.cluster.api import Api, Object, eventually, steadily
 from tests.cluster.crews import CREWS, PORTS, every_kind
 from tests.cluster.manifests import CONTAINERS
 from tests.cluster.submitted import PREFIX, Submit, Submitted, env, labels
+from tools.kube import cluster
 
 
 def made(job: Submitted, names: set[str]) -> dict[str, Object]:
@@ -250,6 +251,25 @@ def _told(job: Submitted, reason: str, what: str) -> set[str]:
     found = [event["message"] for event in job.events(reason)]
     assert all(message.startswith(what) for message in found)
     return {name for message in found for name in message.removeprefix(what).split(", ")}
+
+
+STARTS: list[Any] = [
+    *(pytest.param(crews.job(kind), id=kind) for kind in CREWS),
+    *(pytest.param(manifests.job("MPIJob", version=each, Launcher=1, Worker=2), id=each) for each in ("v1", "v2beta1")),
+]
+
+
+@pytest.mark.parametrize("body", STARTS)
+def test_no_request_of_a_jobs_start_is_refused(submit: Submit, kube: cluster.Cluster, body: Object) -> None:
+    start = kube.audit_size()
+
+    job = submit(body)
+
+    job.event("SuccessfulCreatePod")
+    mine = [entry for entry in kube.audit(start) if f"/namespaces/{job.namespace}/" in entry["requestURI"]]
+    ours = [entry for entry in mine if entry["userAgent"].startswith("traincrew")]
+    assert ours
+    assert [entry["requestURI"] for entry in ours if entry["responseStatus"]["code"] >= 400] == []
 
 
 ZEROES: list[Any] = [

@@ -69,7 +69,9 @@ def extras(crew: Crew, *, gangs: bool = True) -> tuple[list[Action], list[Action
         name = item.body["metadata"]["name"]
         if not item.exists:
             _mark_launcher(crew, item)
-            make.append(Create(item.resource, name, _labelled(crew, item), item.owned, item.shared, item.generate))
+            # An API server looks at a Role when it is bound, so that nobody grants what he does not have.
+            stage = first if item.resource == resources.ROLES else make
+            stage.append(Create(item.resource, name, _labelled(crew, item), item.owned, item.shared, item.generate))
         elif item.drift:
             first.extend(_unstarted(crew, item, name))
             make.append(Patch(item.resource, name, item.drift))
