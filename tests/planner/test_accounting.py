@@ -148,6 +148,27 @@ def test_a_deletion_comes_before_what_it_causes_though_its_grace_ends_later() ->
     assert not world.is_true("Failed")
 
 
+def test_a_pod_that_ends_on_being_deleted_was_taken_away_though_nobody_saw_it_leave() -> None:
+    world, cluster = started(manifests.job("PyTorchJob", Master=1, Worker=1, restart="Never"))
+    cluster.delete("j-worker-0")
+    cluster.pass_time(2)
+    cluster.stop_containers("j-worker-0")
+    world.settle()
+    assert not world.is_true("Failed")
+    assert book(world) == (0, 1)
+
+
+def test_a_pod_that_vanished_comes_before_what_its_going_caused() -> None:
+    world, cluster = started(manifests.job("PyTorchJob", Master=1, Worker=2, restart="Never"))
+    cluster.vanish("j-worker-1")
+    cluster.pass_time(2)
+    cluster.fail("j-worker-0", 1)
+    cluster.pass_time(2)
+    world.settle()
+    assert not world.is_true("Failed")
+    assert book(world) == (0, 1)
+
+
 def test_a_pod_of_the_new_attempt_that_fails_is_no_victim_of_the_old() -> None:
     world, cluster = started(manifests.job("PyTorchJob", Master=1, Worker=2, restart="Never"))
     cluster.evict("j-worker-1")

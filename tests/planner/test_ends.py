@@ -66,6 +66,7 @@ def test_where_nothing_was_said_what_still_runs_is_ended_after_a_grace_and_kept(
     assert limited == ["j-worker-0", "j-worker-2"]
     world.settle()
     assert world.pod("j-worker-0")["spec"]["activeDeadlineSeconds"] == 1
+    assert world.plan().empty
     assert world.settle().look_again is None
     assert set(own_pods(world)) == {"j-master-0", "j-worker-0", "j-worker-1", "j-worker-2"}
 

@@ -49,6 +49,7 @@ class Life(RuleBasedStateMachine):
             if self.alive:
                 laws.check_history(before, self.world.status)
             if not changed:
+                assert plan.empty or self.world.memory.refusals, f"to no effect: {plan}"
                 laws.check_rest(self.world, plan, wait)
                 laws.check_crew(self.world)
                 laws.check_restart(self.world)

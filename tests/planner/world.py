@@ -137,6 +137,7 @@ class World:
                 return Plan()
             plan = self.plan()
             if not self.carry_out(plan):
+                assert plan.empty or self.memory.refusals, f"done again and again, to no effect: {plan}"
                 return plan
         raise AssertionError(f"does not come to rest: {self.plan()}")
 
