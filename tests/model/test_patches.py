@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import hypothesis
+import pytest
 from hypothesis import strategies as st
 from tests.planner.examples import tried
 from tests.planner.world import merged
@@ -44,3 +45,34 @@ def test_a_list_is_replaced_whole() -> None:
 def test_a_value_that_changes_its_type_is_replaced() -> None:
     assert patches.merge_patch({"a": {"b": 1}}, {"a": 1}) == {"a": 1}
     assert merged({"a": 1}, patches.merge_patch({"a": 1}, {"a": {"b": 1}})) == {"a": {"b": 1}}
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        pytest.param({"a": 1, "b": 2}, {"a": 1}, id="a default that was filled in"),
+        pytest.param({"value": "1"}, {"value": "1000m"}, id="a quantity spelt otherwise"),
+        pytest.param([{"cpu": "2", "x": 1}], [{"cpu": 2}], id="inside a list"),
+        pytest.param([{"type": "Resource"}], [], id="an empty list that was filled in"),
+        pytest.param(None, [], id="an empty list that was left out"),
+    ],
+)
+def test_what_is_stored_already_says_what_is_wanted(found: Any, wanted: Any) -> None:
+    assert patches.holds(found, wanted)
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        ({"a": 1}, {"a": 2}),
+        ({}, {"a": 1}),
+        (None, {"a": 1}),
+        ([1], [1, 2]),
+        (None, [1]),
+        ({"a": "x"}, {"a": "y"}),
+        ({"cpu": "1"}, {"cpu": "2"}),
+        (None, 1),
+    ],
+)
+def test_what_differs_is_seen(found: Any, wanted: Any) -> None:
+    assert not patches.holds(found, wanted)

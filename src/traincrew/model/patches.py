@@ -1,8 +1,10 @@
-"""JSON merge patches (RFC 7386): the smallest one that turns a value into another."""
+"""JSON merge patches (RFC 7386): the smallest one that turns a value into another, and whether one is needed at all."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from traincrew.model import quantities
 
 
 def merge_patch(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
@@ -17,3 +19,24 @@ def merge_patch(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
         elif key not in old or value != before:
             patch[key] = value
     return patch
+
+
+def holds(found: Any, wanted: Any) -> bool:
+    """Whether a stored value already says what is wanted.
+
+    The API server fills in defaults, also for an empty list, and spells quantities its own way: `1000m` comes back as `1`.
+    """
+    if isinstance(wanted, dict):
+        return isinstance(found, dict) and all(key in found and holds(found[key], wanted[key]) for key in wanted)
+    if isinstance(wanted, list):
+        if not wanted or not isinstance(found, list):
+            return not wanted
+        return len(found) == len(wanted) and all(holds(*pair) for pair in zip(found, wanted, strict=True))
+    return bool(found == wanted) or _same_quantity(found, wanted)
+
+
+def _same_quantity(found: Any, wanted: Any) -> bool:
+    try:
+        return quantities.parse(found) == quantities.parse(wanted)
+    except ValueError:
+        return False

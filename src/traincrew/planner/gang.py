@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from traincrew.kinds.kind import Desired, Manifest, Role
-from traincrew.model import jobs, objects, quantities, resources
+from traincrew.model import jobs, objects, patches, quantities, resources
 from traincrew.model.resources import Resource
 from traincrew.planner.crew import Crew
 
@@ -31,7 +31,7 @@ def desired(crew: Crew) -> list[Desired]:
         return []
     found = next((group for group in crew.observed.pod_groups if group.metadata.name == crew.job.name), None)
     spec = _spec(crew, found)
-    drift = {key: value for key, value in spec.items() if found and found.spec.get(key) != value}
+    drift = {key: value for key, value in spec.items() if found and not patches.holds(found.spec.get(key), value)}
     meta: Manifest = {"name": crew.job.name}
     annotations = {key: text for key, text in crew.job.metadata.annotations.items() if key != LAST_APPLIED}
     if annotations:

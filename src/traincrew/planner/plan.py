@@ -99,4 +99,5 @@ def _idle(crew: Crew, status: JobStatus) -> JobStatus:
     counts = {name: replace(entry, active=0, completed_indexes="") for name, entry in status.replica_statuses.items()}
     leaving = sorted(pod.metadata.uid for pod in crew.own_pods)
     book = replace(status.restarts, open=False, retry_at=None, entered=leaving)
+    book = status.restarts if book == status.restarts else book
     return replace(status, replica_statuses=counts, restarts=book, why=None)

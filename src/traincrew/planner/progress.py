@@ -105,5 +105,6 @@ def ended(crew: Crew, status: JobStatus, entry: Condition, by: str, now: Time) -
     if crew.kind.running_before_end and by != "Validation" and conditions.find(status.conditions, "Running") is None:
         status = with_condition(status, state(crew.kind, crew.job, "Running", say="unseen"), now)
     status = with_condition(status, entry, now)
-    book = msgspec.structs.replace(status.restarts, retry_at=None)
-    return msgspec.structs.replace(status, completion_time=now, ended_by=by, restarts=book, why=None)
+    if status.restarts.retry_at is not None:
+        status = msgspec.structs.replace(status, restarts=msgspec.structs.replace(status.restarts, retry_at=None))
+    return msgspec.structs.replace(status, completion_time=now, ended_by=by, why=None)

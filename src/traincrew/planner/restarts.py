@@ -60,6 +60,7 @@ def reckon(crew: Crew, status: JobStatus, now: Time) -> Reckoning:
     if book.open and not fresh and _all_settled(crew, left):
         book = msgspec.structs.replace(book, open=False, retry_at=None)
     book = msgspec.structs.replace(book, entered=sorted(entered))
+    book = status.restarts if book == status.restarts else book  # an untouched book is left out of the status
     record = records.of_loss(kind, cause) if cause is not None else None
     return Reckoning(book, tuple(fresh), left, fatal, record, _seen(crew, tolerated, book, now))
 
