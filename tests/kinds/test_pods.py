@@ -132,3 +132,33 @@ def test_a_template_file_replaces_the_container_in_which_workers_wait() -> None:
     assert [{key: made[0][key] for key in ("name", "image", "command")}] == [
         {"name": "own", "image": "x:1", "command": ["wait", "j-master-0", "100"]}
     ]
+
+
+def test_v2beta1_pods_are_reached_by_name_and_hold_the_keys() -> None:
+    job = manifests.ssh_job(Launcher=1, Worker=1)
+    job["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]["hostNetwork"] = True
+    spec = built(job, "Worker")["spec"]
+    assert (spec["hostname"], spec["subdomain"]) == ("j-worker-0", "j")
+    assert spec["dnsPolicy"] == "ClusterFirstWithHostNet"
+    assert spec["volumes"][0]["secret"]["defaultMode"] == 0o600
+    assert spec["containers"][0]["command"] == ["/usr/sbin/sshd", "-De"]
+    assert "dnsPolicy" not in built(job, "Launcher")["spec"]
+
+
+def test_v2beta1_keys_elsewhere_keep_the_modes_that_the_user_arranges() -> None:
+    job = manifests.ssh_job(Launcher=1, Worker=1, spec={"sshAuthMountPath": "/home/mpi/.ssh"})
+    job["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]["args"] = ["own"]
+    spec = built(job, "Worker")["spec"]
+    assert "defaultMode" not in spec["volumes"][0]["secret"]
+    assert spec["containers"][0]["volumeMounts"][0]["mountPath"] == "/home/mpi/.ssh"
+    assert "command" not in spec["containers"][0]
+
+
+def test_v2beta1_indexes_are_shifted_where_the_launcher_works_too() -> None:
+    job = manifests.ssh_job(Launcher=1, Worker=2, spec={"runLauncherAsWorker": True})
+    index = "training.kubeflow.org/replica-index"
+    assert built(job, "Launcher")["metadata"]["labels"][index] == "0"
+    assert built(job, "Worker", 1)["metadata"]["labels"][index] == "2"
+    plain = manifests.ssh_job(Launcher=1, Worker=2)
+    assert index not in built(plain, "Launcher")["metadata"]["labels"]
+    assert built(plain, "Worker", 1)["metadata"]["labels"][index] == "1"

@@ -66,6 +66,11 @@ class Life(RuleBasedStateMachine):
             if self.alive:
                 laws.check_history(before, self.world.status)
 
+    @rule(steps=st.integers(0, 6))
+    def die_at_work(self, steps: int) -> None:
+        if self.alive:
+            self.world.carry_out_partly(self.world.plan(), steps)
+
     @rule()
     def restart_operator(self) -> None:
         self.world.restart_operator()

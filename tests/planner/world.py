@@ -159,6 +159,15 @@ class World:
         self.events += [(event.reason, event.message) for event in plan.events]
         return changed
 
+    def carry_out_partly(self, plan: Plan, steps: int) -> None:
+        """The operator is killed after so many of its writes."""
+        if plan.status is not None and steps > 0:
+            self._write_status(plan)
+            steps -= 1
+        for action in [action for stage in plan.stages for action in stage][:steps]:
+            self._do(action)
+        self.restart_operator()
+
     def _write_status(self, plan: Plan) -> None:
         assert self.job is not None
         before, after = msgspec.to_builtins(self.stored.status), msgspec.to_builtins(plan.status)
