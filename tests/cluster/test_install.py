@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Iterator
 
 import pytest
-from tests.cluster.api import Api
 from tools.kube import cluster
 
 ROOT = pathlib.Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def installed(kube: cluster.Cluster, api: Api, tmp_path_factory: pytest.TempPathFactory) -> str:
+def kube() -> Iterator[cluster.Cluster]:
+    """An API server of its own: installing elsewhere moves the rights of the operator that serves the other tests."""
+    with cluster.start() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def installed(kube: cluster.Cluster, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Installed by an overlay that sets another namespace; the name of that namespace."""
     overlay = tmp_path_factory.mktemp("overlay")
     base = pathlib.Path("..") / "base"
@@ -23,7 +30,7 @@ def installed(kube: cluster.Cluster, api: Api, tmp_path_factory: pytest.TempPath
     return "elsewhere"
 
 
-def test_the_shipped_base_is_accepted_by_client_side_apply(kube: cluster.Cluster, api: Api) -> None:
+def test_the_shipped_base_is_accepted_by_client_side_apply(kube: cluster.Cluster) -> None:
     result = kube.kubectl("apply", "-k", str(ROOT / "manifests"))
 
     assert result.returncode == 0, result.stderr

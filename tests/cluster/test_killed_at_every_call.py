@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import os
+import pathlib
 from collections.abc import Iterator
 
 import pytest
@@ -25,7 +26,13 @@ SAMPLED = [kind for kind in lives.EVERY if kind not in COVERED]
 
 
 @pytest.fixture(scope="module")
-def house(kube: cluster.Cluster, api: Api) -> Iterator[Theatre]:
+def kube(spare_kube: tuple[cluster.Cluster, Api, pathlib.Path]) -> cluster.Cluster:
+    """Where no other operator acts on the same jobs."""
+    return spare_kube[0]
+
+
+@pytest.fixture(scope="module")
+def house(kube: cluster.Cluster) -> Iterator[Theatre]:
     with theatre.opened(kube.kubeconfig) as found:
         yield found
 

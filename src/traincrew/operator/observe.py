@@ -208,7 +208,7 @@ class World:
         notes.pod_events.pop(pod.metadata.uid, None)
         if pod.metadata.uid in notes.released:
             notes.released.discard(pod.metadata.uid)
-        elif pod.status.phase != "Succeeded":
+        else:
             notes.vanished[pod.metadata.uid] = pod
 
 

@@ -68,8 +68,11 @@ def reckon(crew: Crew, status: JobStatus, now: Time) -> Reckoning:
 def _losses(crew: Crew, now: Time) -> list[Loss]:
     """Every lost pod, the earliest first; of two in the same second the one that failed by itself."""
     places = {slot.replica.name: slot.replica for slot in crew.slots}
-    seen = [(pod, False) for pod in crew.own_pods] + [(pod, True) for pod in crew.observed.vanished]
-    examined = (losses.examine(crew.kind, places[pod.name], pod, now, gone=gone) for pod, gone in seen if pod.name in places)
+    # A pod is re-created after its loss is entered: where the place is taken again, another operator has done both.
+    taken = {pod.name for pod in crew.own_pods}
+    gone = [pod for pod in crew.observed.vanished if pod.name not in taken]
+    seen = [(pod, False) for pod in crew.own_pods] + [(pod, True) for pod in gone]
+    examined = (losses.examine(crew.kind, places[pod.name], pod, now, gone=lost) for pod, lost in seen if pod.name in places)
     found = [loss for loss in examined if loss is not None]
     return sorted(found, key=lambda loss: (loss.at, loss.disruption, loss.pod.name, loss.uid))
 

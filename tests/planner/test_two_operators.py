@@ -1,0 +1,25 @@
+"""Two operators at once: what one of them has accounted for is not a loss to the other."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from tests.planner import manifests, stories
+
+from traincrew.planner import plan
+
+
+def test_a_vanished_pod_whose_place_is_taken_again_was_entered_by_whoever_took_it() -> None:
+    world, cluster = stories.started(manifests.job("PyTorchJob", Master=1, Worker=1))
+    seen = world.observed()
+    lost = next(pod for pod in seen.pods if pod.name == "j-worker-0")
+    cluster.delete("j-worker-0")
+    stories.recover(world, cluster)
+    once = stories.book(world)
+
+    # The other operator saw the old pod go and has not been told of the book before it was tidied up.
+    late = dataclasses.replace(world.observed(), vanished=(lost,))
+    again = plan(world.kind, world.stored, late, world.now)
+
+    assert once == (0, 1)
+    assert again.status is None or again.status.restarts.disruptions == 1
