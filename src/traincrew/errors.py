@@ -74,6 +74,8 @@ class ApiError(TraincrewError):
         self.reason = reason
         self.causes = causes
         self.retry_after = retry_after
+        self.uncertain = False
+        """An earlier attempt at the same request got no answer: it may be what this error is about."""
 
 
 class TemporaryError(ApiError):

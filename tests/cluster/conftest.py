@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 import kubernetes.client
 import kubernetes.config
 import pytest
-from tests.cluster import operators, spare
+from tests.cluster import operators, spare, theatre
 from tests.cluster.api import Api, eventually
 from tests.cluster.kubelet import Kubelet
 from tests.cluster.operators import OperatorProcess
@@ -102,6 +102,13 @@ def place(spare_kube: tuple[cluster.Cluster, Api, pathlib.Path]) -> Iterator[spa
     started, client, kubeconfig = spare_kube
     with spare.place(started, client, f"test-{uuid.uuid4().hex[:10]}", kubeconfig) as fresh:
         yield fresh
+
+
+@pytest.fixture(scope="session")
+def house(spare_kube: tuple[cluster.Cluster, Api, pathlib.Path]) -> Iterator[theatre.Theatre]:
+    """Where the lives of jobs are played, on the second API server: any number at once, with operators of their own."""
+    with theatre.opened(spare_kube[0]) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

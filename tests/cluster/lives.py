@@ -236,7 +236,18 @@ def portrait(stage: Stage, kind: Kind) -> Portrait:
     status = api.get(KINDS[kind.kind], namespace, "j")["status"]
     objects = {plural: {entry["metadata"]["name"]: _content(entry) for entry in api.all(plural, namespace)} for plural in KEPT}
     told, removed = events(stage)
+    objects = _timeless(objects, namespace)
     return Portrait(_timeless(status, namespace), objects, stage.lookout.incarnations("pods", namespace), told, removed)
+
+
+def assert_same(found: Portrait, normal: Portrait, when: str) -> None:
+    """Nothing lost and nothing doubled; a deletion that was lost to a crash or to the network cannot be told."""
+    for part in ("incarnations", "status", "objects", "told"):
+        mine, theirs = getattr(found, part), getattr(normal, part)
+        different = {key: (mine.get(key), theirs.get(key)) for key in {**mine, **theirs} if mine.get(key) != theirs.get(key)}
+        assert not different, f"{when}: {part} found and expected: {different}"
+    doubled = {key: count for key, count in found.removed.items() if count > normal.removed.get(key, 0)}
+    assert not doubled, f"{when}: told twice: {doubled}"
 
 
 def events(stage: Stage) -> tuple[Told, Told]:

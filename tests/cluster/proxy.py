@@ -60,7 +60,7 @@ class Answer:
 
 @dataclasses.dataclass(frozen=True)
 class Late:
-    """Ask, but answer only after so many seconds."""
+    """Ask, but answer only after so many seconds; watches tell of what was done meanwhile."""
 
     seconds: float
 
@@ -85,10 +85,19 @@ class Gate:
         """Part of the User-Agent that the API server sees: by it the audit log tells this operator's calls."""
         self.calls: list[Call] = []
         self.judge: Callable[[Call], Fate] = lambda call: None
-        self.closed = False
-        """While this holds, nothing gets through."""
+        self.expired = 0
+        """Watches that the API server ended with 410."""
+        self._closed = False
         self._watches: list[web.Request] = []
         self.port = 0
+
+    def close(self) -> None:
+        """From now on nothing gets through."""
+        self._closed = True
+        self.cut_watches()
+
+    def open(self) -> None:
+        self._closed = False
 
     def cut_watches(self) -> None:
         def cut() -> None:
@@ -99,7 +108,7 @@ class Gate:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
-        if self.closed:
+        if self._closed:
             return _abort(request)
         call = _call(len(self.calls) + 1, request)
         self.calls.append(call)
@@ -110,8 +119,6 @@ class Gate:
             case Lost(after=False):
                 fate.then()
                 return _abort(request)
-            case Late():
-                await asyncio.sleep(fate.seconds)
         try:
             if call.verb == "watch":
                 return await self._watch(request, fate)
@@ -123,6 +130,8 @@ class Gate:
     async def _ask(self, request: web.Request, body: bytes, fate: Fate) -> web.StreamResponse:
         async with self._forwarded(request, body) as answer:
             whole = await answer.read()
+        if isinstance(fate, Late):
+            await asyncio.sleep(fate.seconds)
         if isinstance(fate, Lost):
             fate.then()
             return _abort(request)
@@ -138,6 +147,7 @@ class Gate:
             try:
                 await response.prepare(request)
                 async for chunk in answer.content.iter_any():
+                    self.expired += b'"type":"ERROR"' in chunk and b'"code":410' in chunk
                     await response.write(chunk)
             finally:
                 self._watches.remove(request)

@@ -9,39 +9,23 @@ from __future__ import annotations
 
 import concurrent.futures
 import os
-import pathlib
-from collections.abc import Iterator
 
 import pytest
-from tests.cluster import lives, theatre
-from tests.cluster.api import Api
+from tests.cluster import lives
 from tests.cluster.lives import Kind, Portrait
 from tests.cluster.proxy import Call
 from tests.cluster.theatre import Performance, Target, Theatre
-from tools.kube import cluster
 
 AT_ONCE = 8
 COVERED = lives.EVERY if os.environ.get("TRAINCREW_KILL") == "all" else lives.EVERY[:1]
 SAMPLED = [kind for kind in lives.EVERY if kind not in COVERED]
 
 
-@pytest.fixture(scope="module")
-def kube(spare_kube: tuple[cluster.Cluster, Api, pathlib.Path]) -> cluster.Cluster:
-    """Where no other operator acts on the same jobs."""
-    return spare_kube[0]
-
-
-@pytest.fixture(scope="module")
-def house(kube: cluster.Cluster) -> Iterator[Theatre]:
-    with theatre.opened(kube.kubeconfig) as found:
-        yield found
-
-
 @pytest.mark.parametrize("kind", COVERED, ids=str)
 def test_nothing_is_lost_or_doubled_whichever_call_is_the_last(
-    house: Theatre, kube: cluster.Cluster, kind: Kind, capsys: pytest.CaptureFixture[str]
+    house: Theatre, kind: Kind, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    normal, audited = audited_performance(house, kube, kind)
+    normal, audited = audited_performance(house, kind)
     targets = [(number_is(call.number), after) for call in normal.calls for after in (False, True)]
 
     killed = killed_performances(house, kind, targets, normal.portrait)
@@ -57,9 +41,9 @@ def test_nothing_is_lost_or_doubled_whichever_call_is_the_last(
 
 @pytest.mark.parametrize("kind", SAMPLED, ids=str)
 def test_nothing_is_lost_or_doubled_whichever_write_is_the_last(
-    house: Theatre, kube: cluster.Cluster, kind: Kind, capsys: pytest.CaptureFixture[str]
+    house: Theatre, kind: Kind, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    normal, audited = audited_performance(house, kube, kind)
+    normal, audited = audited_performance(house, kind)
     sorts = sorted({(call.verb, call.resource) for call in normal.calls if call.verb not in ("list", "watch")})
     targets = [(sort_is(*sort), after) for sort in sorts for after in (False, True)]
 
@@ -71,32 +55,23 @@ def test_nothing_is_lost_or_doubled_whichever_write_is_the_last(
     assert all(each.struck for each in killed)
 
 
-def audited_performance(house: Theatre, kube: cluster.Cluster, kind: Kind) -> tuple[Performance, int]:
+def audited_performance(house: Theatre, kind: Kind) -> tuple[Performance, int]:
     """An undisturbed life, and how many calls of its operator the audit log tells."""
-    before = kube.audit_size()
+    before = house.kube.audit_size()
     normal = house.perform(kind)
-    return normal, len({entry["auditID"] for entry in kube.audit(since=before) if normal.tag in entry.get("userAgent", "")})
+    found = [entry for entry in house.kube.audit(since=before) if normal.tag in entry.get("userAgent", "")]
+    return normal, len({entry["auditID"] for entry in found})
 
 
 def killed_performances(house: Theatre, kind: Kind, targets: list[tuple[Target, bool]], normal: Portrait) -> list[Performance]:
     def one(target: Target, after: bool) -> Performance:
         found = house.perform_with_a_kill(kind, target, after, normal.told)
-        assert_same_end(found, after, normal)
+        lives.assert_same(found.portrait, normal, f"killed {'after' if after else 'before'} {found.struck}")
         return found
 
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         running = [pool.submit(one, *target) for target in targets]
         return [each.result() for each in running]
-
-
-def assert_same_end(found: Performance, after: bool, normal: Portrait) -> None:
-    moment = f"killed {'after' if after else 'before'} {found.struck}"
-    assert found.portrait.incarnations == normal.incarnations, moment
-    assert found.portrait.status == normal.status, moment
-    assert found.portrait.objects == normal.objects, moment
-    assert found.portrait.told == normal.told, moment
-    doubled = {key: count for key, count in found.portrait.removed.items() if count > normal.removed.get(key, 0)}
-    assert not doubled, moment
 
 
 def number_is(number: int) -> Target:

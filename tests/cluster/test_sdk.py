@@ -1,171 +1,197 @@
-"""The real kubeflow-training SDK, unmodified, on jobs that the operator runs; the test plays the kubelet."""
+"""The real `kubeflow-training` client, as its users call it. The test plays the kubelet."""
 
 from __future__ import annotations
 
-import os
-import pathlib
-import threading
-import uuid
-from collections.abc import Iterator
-from typing import Any
+import concurrent.futures
+import copy
+from collections.abc import Callable, Iterator
 
 import pytest
 from kubeflow.training import TrainingClient
-from tests.cluster import led, logserver, manifests
+from tests.cluster import led, nodes
 from tests.cluster.api import Api, eventually
 from tests.cluster.kubelet import Kubelet
+from tests.cluster.manifests import CONTAINERS, FIELDS
+from tests.cluster.submitted import Submit, Submitted
 from tools.kube import cluster
 
-pytestmark = pytest.mark.usefixtures("operator")
-
-MASTERS = {kind: led.leader(kind) for kind in ("TFJob", "PyTorchJob", "XGBoostJob", "JAXJob", "MPIJob")}
+Client = Callable[[str], TrainingClient]
 
 
 @pytest.fixture
-def sdk(kube: cluster.Cluster, namespace: str) -> Any:
-    return TrainingClient(config_file=os.fspath(kube.kubeconfig), namespace=namespace)
+def client(kube: cluster.Cluster, namespace: str) -> Client:
+    """A client of the SDK for one kind of job."""
+    return lambda kind: TrainingClient(config_file=str(kube.kubeconfig), namespace=namespace, job_kind=kind)
 
 
 @pytest.fixture
-def node(api: Api, tmp_path: pathlib.Path) -> Iterator[logserver.Node]:
-    with logserver.serving(api, f"node-{uuid.uuid4().hex[:8]}", tmp_path) as found:
+def node(api: Api) -> Iterator[nodes.Node]:
+    with nodes.serving(api) as found:
         yield found
 
 
-def test_function() -> None:
-    print("training")
+def runs(job: Submitted, kubelet: Kubelet, workers: int = 2) -> None:
+    kubelet.run(*led.pods(job.kind, workers))
+    job.becomes("Running")
 
 
-test_function.__test__ = False  # type: ignore[attr-defined]  # it is sent to the cluster, not run here
+def train(parameters: dict[str, str]) -> None:
+    print(parameters)
 
 
 @pytest.mark.contract(190)
-def test_a_job_made_from_a_function_succeeds_and_the_wait_returns_it(sdk: Any, kubelet: Kubelet, namespace: str) -> None:
-    sdk.create_job(name="j", train_func=test_function, num_workers=2, base_image="train:1")
-    done: list[Any] = []
-    waiting = threading.Thread(target=lambda: done.append(sdk.wait_for_job_conditions("j", polling_interval=1, wait_timeout=60)))
-    kubelet.run("j-master-0", "j-worker-0")
-    waiting.start()
-    kubelet.succeed("j-master-0", "j-worker-0")
-    waiting.join(60)
+def test_a_function_becomes_a_job_that_succeeds(submit: Submit, client: Client, kubelet: Kubelet) -> None:
+    sdk = client("PyTorchJob")
+    sdk.create_job(name="j", train_func=train, parameters={"a": "b"}, num_workers=2, packages_to_install=["einops"])
 
-    assert done, "the SDK's wait did not return"
-    assert done[0].metadata.name == "j"
-    assert {entry.type for entry in done[0].status.conditions if entry.status == "True"} >= {"Succeeded"}
+    def play() -> None:
+        kubelet.run("j-master-0", "j-worker-0")
+        eventually(lambda: sdk.is_job_running("j"))
+        kubelet.succeed("j-master-0")
+
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        playing = pool.submit(play)
+        found = sdk.wait_for_job_conditions("j", wait_timeout=60, polling_interval=1)
+        playing.result()
+
+    assert found.metadata.name == "j"
+    assert [entry.type for entry in found.status.conditions if entry.status == "True"] == ["Created", "Succeeded"]
+    variables = {entry["name"]: entry.get("value") for entry in kubelet.pod("j-worker-0")["spec"]["containers"][0]["env"]}
+    torchrun = ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
+    assert [variables[name] for name in torchrun] == ["2", "auto", "1", "j-master-0", "23456"]
+
+
+@pytest.mark.contract(190)
+def test_a_tensorflow_function_becomes_a_job_that_succeeds(submit: Submit, client: Client, kubelet: Kubelet) -> None:
+    sdk = client("TFJob")
+    sdk.create_job(name="j", train_func=train, parameters={}, num_workers=1, num_chief_replicas=1, num_ps_replicas=1)
+    kubelet.run("j-chief-0", "j-ps-0", "j-worker-0")
+    eventually(lambda: sdk.is_job_running("j"))
+    kubelet.succeed("j-chief-0")
+    assert sdk.wait_for_job_conditions("j", wait_timeout=60, polling_interval=1).metadata.name == "j"
 
 
 @pytest.mark.contract(191)
-@pytest.mark.parametrize("kind", ["TFJob", "PyTorchJob", "XGBoostJob", "PaddleJob", "JAXJob"])
-def test_get_job_works_for_a_manifest_without_run_policy(sdk: Any, api: Api, namespace: str, kind: str) -> None:
-    api.create(namespace, led.job(kind))
-
-    assert sdk.get_job("j", job_kind=kind).metadata.name == "j"
+@led.every_kind
+def test_a_job_written_without_a_run_policy_can_be_read_and_listed(submit: Submit, client: Client, kind: str) -> None:
+    body = led.job(kind)
+    assert "runPolicy" not in body["spec"]
+    submit(body)
+    sdk = client(kind)
+    assert sdk.get_job("j").spec.run_policy is not None
+    assert [each.metadata.name for each in sdk.list_jobs()] == ["j"]
 
 
 @pytest.mark.contract(192)
-@pytest.mark.parametrize("kind", MASTERS)
-def test_the_master_is_exactly_one_pod(sdk: Any, api: Api, kubelet: Kubelet, namespace: str, kind: str) -> None:
-    api.create(namespace, led.job(kind, 2))
-    for name in led.pods(kind, 2):
-        kubelet.pod(name)
-
-    assert sdk.get_job_pod_names("j", is_master=True) == [MASTERS[kind]]
+@led.every_kind
+def test_there_is_exactly_one_master(submit: Submit, client: Client, kind: str) -> None:
+    job = submit(led.job(kind, 2))
+    eventually(lambda: len(job.pods()) == len(led.pods(kind, 2)))
+    assert client(kind).get_job_pod_names("j", is_master=True) == [led.leader(kind)]
+    assert sorted(client(kind).get_job_pod_names("j")) == sorted(led.pods(kind, 2))
 
 
 @pytest.mark.contract(193)
-def test_a_replica_is_found_by_type_and_index(sdk: Any, api: Api, kubelet: Kubelet, namespace: str) -> None:
-    api.create(namespace, led.job("PyTorchJob", 3))
-    for name in led.pods("PyTorchJob", 3):
-        kubelet.pod(name)
-
-    assert sdk.get_job_pod_names("j", replica_type="worker", replica_index=1) == ["j-worker-1"]
+@led.every_kind
+def test_a_replica_is_found_by_its_type_and_index(submit: Submit, client: Client, kind: str) -> None:
+    job = submit(led.job(kind, 2))
+    eventually(lambda: len(job.pods()) == len(led.pods(kind, 2)))
+    found = client(kind).get_job_pods("j", replica_type="worker", replica_index=1)
+    assert [pod.metadata.name for pod in found] == ["j-worker-1"]
 
 
 @pytest.mark.contract(194)
-@pytest.mark.parametrize("kind", MASTERS)
-def test_the_masters_log_is_read_by_container_name(
-    sdk: Any, api: Api, kubelet: Kubelet, namespace: str, node: logserver.Node, kind: str
+@led.every_kind
+def test_logs_are_those_of_the_masters_training_container(
+    submit: Submit, client: Client, kubelet: Kubelet, node: nodes.Node, kind: str
 ) -> None:
-    api.create(namespace, led.job(kind, 1))
-    master = MASTERS[kind]
-    kubelet.pod(master)
-    kubelet.bind(master, node.name)
-    kubelet.run(master)
-    node.logs[master, manifests.CONTAINERS[kind]] = "epoch 1\nepoch 2\n"
+    body = led.job(kind, 1)
+    for spec in body["spec"][FIELDS[kind]].values():
+        spec["template"]["spec"]["containers"].append({"name": "sidecar", "image": "side:1"})
+    job = submit(body)
+    pods = led.pods(kind, 1)
+    for name in pods:
+        kubelet.bind(name, node.name)
+        for container in kubelet.pod(name)["spec"]["containers"]:
+            node.logs[job.namespace, name, container["name"]] = f"{container['name']} of {name}\n"
+    kubelet.run(*pods, bind=False)
 
-    logs, _ = sdk.get_job_logs("j", job_kind=kind)
+    logs, _ = client(kind).get_job_logs("j")
 
-    assert logs == {master: "epoch 1\nepoch 2\n"}
+    assert logs == {led.leader(kind): f"{CONTAINERS[kind]} of {led.leader(kind)}\n"}
 
 
 @pytest.mark.contract(195)
-def test_a_verbose_log_has_the_events(sdk: Any, api: Api, kubelet: Kubelet, namespace: str, node: logserver.Node) -> None:
-    api.create(namespace, led.job("PyTorchJob", 1))
-    kubelet.pod("j-master-0")
+def test_verbose_logs_tell_which_pods_were_created(submit: Submit, client: Client, kubelet: Kubelet, node: nodes.Node) -> None:
+    job = submit(led.job("PyTorchJob", 1))
     kubelet.bind("j-master-0", node.name)
-    kubelet.run("j-master-0")
-    node.logs["j-master-0", "pytorch"] = "x"
+    node.logs[job.namespace, "j-master-0", "pytorch"] = "epoch 1\n"
+    kubelet.run("j-master-0", bind=False)
+    job.event("SuccessfulCreatePod")
 
-    def told() -> Any:
-        _, events = sdk.get_job_logs("j", verbose=True)
-        return events.get("pytorchjob/j")
+    logs, events = client("PyTorchJob").get_job_logs("j", verbose=True)
 
-    assert any("Created pod: j-master-0" in line for line in eventually(told))
+    assert logs == {"j-master-0": "epoch 1\n"}
+    assert any("Created pod: j-master-0" in line for line in events["pytorchjob/j"])
 
 
 @pytest.mark.contract(196)
-def test_a_job_that_succeeded_is_no_longer_running(sdk: Any, api: Api, kubelet: Kubelet, namespace: str) -> None:
-    api.create(namespace, led.job("PyTorchJob", 1))
-    kubelet.run("j-master-0", "j-worker-0")
-    eventually(lambda: sdk.is_job_running("j"))
-    assert not sdk.is_job_succeeded("j")
-
-    kubelet.succeed("j-master-0")
-
-    eventually(lambda: sdk.is_job_succeeded("j"))
-    assert not sdk.is_job_running("j")
+@led.every_kind
+def test_a_job_that_has_succeeded_does_not_run(submit: Submit, client: Client, kubelet: Kubelet, kind: str) -> None:
+    job, sdk = submit(led.job(kind, 1)), client(kind)
+    runs(job, kubelet, 1)
+    assert (sdk.is_job_created("j"), sdk.is_job_running("j"), sdk.is_job_succeeded("j")) == (True, True, False)
+    kubelet.succeed(*led.pods(kind, 1))
+    job.becomes("Succeeded")
+    assert (sdk.is_job_running("j"), sdk.is_job_succeeded("j"), sdk.is_job_failed("j")) == (False, True, False)
 
 
 @pytest.mark.contract(197)
-def test_update_scales_and_delete_removes(sdk: Any, api: Api, kubelet: Kubelet, namespace: str) -> None:
-    api.create(namespace, led.job("PyTorchJob", 1))
-    kubelet.pod("j-worker-0")
-    job = sdk.get_job("j")
-    job.spec.pytorch_replica_specs["Worker"].replicas = 2
+def test_an_updated_number_of_replicas_scales_the_job(submit: Submit, client: Client, kubelet: Kubelet) -> None:
+    job, sdk = submit(led.job("PyTorchJob", 1)), client("PyTorchJob")
+    runs(job, kubelet, 1)
+    eventually(lambda: job.counts("Worker")["active"] == 1)
+    wanted = copy.deepcopy(sdk.get_job("j"))
+    wanted.spec.pytorch_replica_specs["Worker"].replicas = 3
+    wanted.metadata.resource_version = None
 
-    sdk.update_job(job, "j")
+    sdk.update_job(wanted, "j")
 
-    kubelet.pod("j-worker-1")
+    eventually(lambda: set(job.pods()) == {"j-master-0", "j-worker-0", "j-worker-1", "j-worker-2"})
+
+
+@pytest.mark.contract(197)
+def test_a_deleted_job_is_gone(submit: Submit, client: Client) -> None:
+    job, sdk = submit(led.job("PyTorchJob", 1)), client("PyTorchJob")
+    eventually(lambda: len(job.pods()) == 2)
     sdk.delete_job("j")
-    assert api.find("pytorchjobs", namespace, "j") is None
+    eventually(lambda: job.gone)
+    assert sdk.list_jobs() == []
 
 
 @pytest.mark.contract(198)
-def test_the_wait_raises_when_the_job_fails(sdk: Any, api: Api, kubelet: Kubelet, namespace: str) -> None:
-    api.create(namespace, led.job("PyTorchJob", 1, "Never"))
-    kubelet.run("j-master-0", "j-worker-0")
-    kubelet.fail("j-worker-0", code=1)
-
-    with pytest.raises(RuntimeError, match="Failed"):
-        sdk.wait_for_job_conditions("j", polling_interval=1, wait_timeout=30)
+def test_waiting_for_a_job_that_fails_raises(submit: Submit, client: Client, kubelet: Kubelet) -> None:
+    job, sdk = submit(led.job("PyTorchJob", 1, "Never")), client("PyTorchJob")
+    runs(job, kubelet, 1)
+    kubelet.fail("j-worker-0", code=3)
+    with pytest.raises(RuntimeError, match="is Failed"):
+        sdk.wait_for_job_conditions("j", wait_timeout=30, polling_interval=1)
+    found = sdk.wait_for_job_conditions("j", expected_conditions={"Failed"}, wait_timeout=30, polling_interval=1)
+    assert found.status.completion_time is not None
 
 
 @pytest.mark.contract(9)
 @led.every_kind
-def test_nothing_is_written_into_the_spec(api: Api, kubelet: Kubelet, namespace: str, kind: str) -> None:
+def test_nothing_is_written_into_the_spec(submit: Submit, api: Api, kubelet: Kubelet, namespace: str, kind: str) -> None:
     body = led.job(kind, 1)
-    for spec in body["spec"][manifests.FIELDS[kind]].values():
+    for spec in body["spec"][FIELDS[kind]].values():
         if kind != "MPIJob":
             del spec["replicas"]
-    posted = api.create(namespace, body)["spec"]
-    kubelet.run(*led.pods(kind, 1))
-    eventually(lambda: api.get(manifests_plural(kind), namespace, "j")["status"]["conditions"][-1]["type"] == "Running")
+    job = submit(body)
+    posted = job.read()["spec"]
+    runs(job, kubelet, 1)
 
-    assert api.get(manifests_plural(kind), namespace, "j")["spec"] == posted
-    for role, spec in posted[manifests.FIELDS[kind]].items():
+    assert job.read()["spec"] == posted
+    for role, spec in posted[FIELDS[kind]].items():
         assert set(spec) <= {"template", "replicas"}, role
-        assert spec["template"]["spec"]["containers"][0] == {"name": manifests.CONTAINERS[kind], "image": "train:1"}
-
-
-def manifests_plural(kind: str) -> str:
-    return f"{kind.lower()}s"
+        assert spec["template"]["spec"]["containers"][0] == {"name": CONTAINERS[kind], "image": "train:1"}

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
+import requests
 from tests.cluster import forked, lives, lookout, proxy
-from tests.cluster.api import Api
+from tests.cluster.api import Api, Object, Refused
 from tests.cluster.lives import Kind, Portrait, Stage
 from tests.cluster.proxy import Call, Gate
+from tools.kube import cluster
 
 Target = Callable[[Call], bool]
+Trouble = Callable[[Gate], contextlib.AbstractContextManager[object]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,16 +31,32 @@ class Performance:
     """The call at which the operator was killed."""
 
 
+class PatientApi(Api):
+    """Asks again while the API server is away."""
+
+    def call(self, verb: str, path: str, body: Any = None, content: str = "application/json", **query: str) -> Object:
+        for _ in range(300):
+            try:
+                return super().call(verb, path, body, content, **query)
+            except requests.ConnectionError:
+                time.sleep(0.1)
+            except Refused as refused:
+                if refused.code not in (403, 429, 500, 503):  # a server that has just started knows no roles yet
+                    raise
+                time.sleep(0.1)
+        return super().call(verb, path, body, content, **query)
+
+
 class Theatre:
-    def __init__(self, kubeconfig: str | os.PathLike[str], served: proxy.Proxy, parent: forked.Parent, look: lookout.Lookout):
-        self._kubeconfig, self.proxy, self.parent, self.lookout = kubeconfig, served, parent, look
+    def __init__(self, kube: cluster.Cluster, served: proxy.Proxy, parent: forked.Parent, look: lookout.Lookout) -> None:
+        self.kube, self.proxy, self.parent, self.lookout = kube, served, parent, look
         self._local = threading.local()
 
     @property
     def api(self) -> Api:
         """A client for each thread."""
         if not hasattr(self._local, "api"):
-            self._local.api = Api(self._kubeconfig)
+            self._local.api = PatientApi(self.kube.kubeconfig)
         found: Api = self._local.api
         return found
 
@@ -53,12 +72,21 @@ class Theatre:
         flags = ("--namespace", stage.namespace, "--enable-scheme", kind.kind, *flags)
         return self.parent.operator(self.proxy.kubeconfig(gate), *flags)
 
-    def perform(self, kind: Kind, *flags: str) -> Performance:
+    def perform(self, kind: Kind) -> Performance:
         """Undisturbed."""
+        return self.perform_with(kind, {}, lambda gate: contextlib.nullcontext())
+
+    def perform_with(self, kind: Kind, told: lives.Told, trouble: Trouble) -> Performance:
+        """With trouble all the time. At the end, all that is to be told is waited for."""
         with self.stage() as stage, self.proxy.gate() as gate:
-            operator = self.operator(gate, stage, kind, *flags)
+            operator = self.operator(gate, stage, kind)
             try:
-                stage.play(kind)
+                with trouble(gate):
+                    stage.play(kind)
+                    wait_for_told(stage, told)
+            except BaseException:
+                print(operator.log[-5000:])
+                raise
             finally:
                 operator.signal(signal.SIGTERM)
                 operator.wait()
@@ -70,7 +98,7 @@ class Theatre:
             gate.judge = relay.killing(target, after)
             relay.begin()
             stage.play(kind)
-            relay.told(told)
+            wait_for_told(stage, told)
             relay.retire()
             return Performance(lives.portrait(stage, kind), tuple(gate.calls), gate.tag, relay.struck)
 
@@ -80,7 +108,6 @@ class _Relay:
 
     def __init__(self, theatre: Theatre, gate: Gate, stage: Stage, kind: Kind) -> None:
         self._start: Callable[[], forked.Forked] = lambda: theatre.operator(gate, stage, kind)
-        self._stage = stage
         self._closing = False
         self.struck: Call | None = None
         self._keeper = threading.Thread(target=self._keep, name="keeper", daemon=True)
@@ -111,12 +138,6 @@ class _Relay:
 
         return judge
 
-    def told(self, wanted: lives.Told) -> None:
-        """Waits until all of that has been told; what is not right then is for others to find."""
-        deadline = time.monotonic() + 20
-        while lives.events(self._stage)[0] != wanted and time.monotonic() < deadline:
-            time.sleep(0.1)
-
     def retire(self) -> None:
         """The last operator ends in order, having told everything; if the kill comes only now, that of its successor."""
         while self._keeper.is_alive():
@@ -124,11 +145,18 @@ class _Relay:
             self._keeper.join(0.3)
 
 
+def wait_for_told(stage: Stage, wanted: lives.Told, seconds: float = 20.0) -> None:
+    """Until all of that has been told; what is not right then is for others to find."""
+    deadline = time.monotonic() + seconds
+    while wanted and lives.events(stage)[0] != wanted and time.monotonic() < deadline:
+        time.sleep(0.1)
+
+
 @contextlib.contextmanager
-def opened(kubeconfig: str | os.PathLike[str]) -> Iterator[Theatre]:
+def opened(kube: cluster.Cluster) -> Iterator[Theatre]:
     with (
-        proxy.serving(kubeconfig) as served,
+        proxy.serving(kube.kubeconfig) as served,
         forked.parent() as parent,
-        lookout.over(kubeconfig, *lives.WATCHED) as look,
+        lookout.over(kube.kubeconfig, *lives.WATCHED) as look,
     ):
-        yield Theatre(kubeconfig, served, parent, look)
+        yield Theatre(kube, served, parent, look)

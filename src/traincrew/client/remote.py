@@ -170,6 +170,7 @@ class RemoteClient:
         clock = asyncio.get_running_loop().time
         latest = clock() + self._limits.patience
         backoff = retries.Backoff(self._limits.first_delay, self._limits.longest_delay, self._rng)
+        uncertain = not retries.did_nothing(error)
         for _ in range(self._limits.attempts - 1):
             delay = backoff.next(error)
             if clock() + delay > latest or not (retries.did_nothing(error) or _harmless_twice(ask)):
@@ -179,6 +180,11 @@ class RemoteClient:
                 return await self._attempt(ask)
             except errors.TemporaryError as again:
                 error = again
+                uncertain |= not retries.did_nothing(error)
+            except errors.ApiError as verdict:
+                verdict.uncertain = uncertain
+                raise
+        error.uncertain = uncertain
         raise error
 
     async def _attempt(self, ask: _Ask) -> bytes:

@@ -75,6 +75,7 @@ class Controller:
 
     async def _round(self, key: Key, kind: JobKind, job: jobs.Stored[Any]) -> Outcome | None:
         """One plan, carried out; None if there was nothing to do."""
+        self._executor.look_back(kind, job)
         notes = self._world.notebook(job.metadata.uid)
         now, lost = dt.datetime.now(dt.UTC), tuple(notes.vanished)
         plan = decide(self._world.kinds[key.plural], job, self._world.observe(job), now)
@@ -117,6 +118,8 @@ class Controller:
             self._teller.tell(kind, job, Event("Warning", "StatusRejected", error.message))
             logger.error("status refused", extra=fields)
             return
+        if outcome.changed:
+            self._queue.succeeded(key)  # it gets on, if only step by step
         delay = self._queue.failed(key, error.retry_after or 0.0)
         level = logging.DEBUG if isinstance(error, errors.Conflict | errors.NotFound) else logging.WARNING
         logger.log(level, "try again", extra={**fields, "retry_in": round(delay, 3)})

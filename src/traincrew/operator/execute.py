@@ -12,6 +12,7 @@ from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs, patches
 from traincrew.model.status import JobStatus
 from traincrew.operator import announcing
+from traincrew.operator.notebook import Unsure
 from traincrew.operator.steps import Outcome, Step, Tools
 from traincrew.planner.actions import Action, Plan
 
@@ -28,6 +29,8 @@ class Executor:
                 job = await self._write_status(kind, job, plan.status)
             except errors.ApiError as error:
                 outcome.failed, outcome.status_refused = error, isinstance(error, errors.Rejected)
+                if error.uncertain:
+                    notes.unsure = Unsure(plan, job.metadata.resource_version, lost)
                 return outcome
             outcome.changed = True
         notes.reckoned(lost)
@@ -39,6 +42,17 @@ class Executor:
             if plan.status is not None or outcome.failed is None:
                 self._tell(kind, job, plan)
         return outcome
+
+    def look_back(self, kind: JobKind, job: jobs.Stored[Any]) -> None:
+        """If a status whose answer was lost has been taken after all, what it says is still to be told."""
+        notes = self._tools.world.notebook(job.metadata.uid)
+        unsure = notes.unsure
+        if unsure is None or unsure.version == job.metadata.resource_version:
+            return
+        notes.unsure = None
+        if job.status == unsure.plan.status:
+            notes.reckoned(unsure.lost)
+            self._tell(kind, job, unsure.plan)
 
     async def _write_status(self, kind: JobKind, job: jobs.Stored[Any], status: JobStatus) -> jobs.Stored[Any]:
         """With the version it was planned from: if the job has changed since, the plan is void."""

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from traincrew.model import objects
 from traincrew.model.observed import PodEvent, Refusal
 from traincrew.model.resources import Resource
+from traincrew.planner.actions import Plan
 
 Name = tuple[Resource, str]
 
 FIRST_RETRY, LONGEST_RETRY = 1.0, 60.0
+
+
+class Unsure(NamedTuple):
+    """A status that was written, and nobody knows whether it was taken: no answer came."""
+
+    plan: Plan
+    version: str
+    """The job's, from which it was planned."""
+    lost: tuple[str, ...]
+    """Vanished pods that it takes into account."""
 
 
 @dataclasses.dataclass
@@ -26,6 +38,7 @@ class Notebook:
     pod_events: dict[str, tuple[PodEvent, ...]] = dataclasses.field(default_factory=dict)
     waiting_since: float | None = None
     """Since when a change of mere counts is held back (loop time)."""
+    unsure: Unsure | None = None
     rejected_status: str = ""
     """The version of the job whose new status the API server refused; it is not tried again before the job changes."""
 

@@ -70,7 +70,7 @@ class Recall:
 
     def came_up(self, kind: JobKind, job: jobs.Stored[Any], resource: Resource, entry: meta.Named) -> None:
         """An object that this operator has not made itself."""
-        if resource in desired.ANNOUNCED and recent(entry, dt.datetime.now(dt.UTC)):
+        if resource in announced(kind) and recent(entry, dt.datetime.now(dt.UTC)):
             found = Doubt(kind, job)
             found.add(resource, entry)
             self.doubt(found)
@@ -110,12 +110,28 @@ class Recall:
 
     def _tell(self, doubt: Doubt, names: set[str], uids: set[str]) -> None:
         for resource, made in doubt.made.items():
-            untold = {name: uid for uid, name in made.items() if uid[: telling.UID_DIGITS] not in uids}
-            if untold:
-                self._teller.tell(doubt.kind, doubt.job, *announcing.made(resource, untold))
+            untold = {uid: name for uid, name in made.items() if uid[: telling.UID_DIGITS] not in uids}
+            for generation in _generations(untold):
+                self._teller.tell(doubt.kind, doubt.job, *announcing.made(resource, generation))
         for event in doubt.events:
             if telling.name(doubt.job, event) not in names:
                 self._teller.tell(doubt.kind, doubt.job, event)
+
+
+def _generations(untold: dict[str, str]) -> list[dict[str, str]]:
+    """Names and UIDs, so that no name comes twice in one of them."""
+    found: list[dict[str, str]] = []
+    for uid, name in untold.items():
+        place = next((each for each in found if name not in each), None)
+        if place is None:
+            found.append(place := {})
+        place[name] = uid
+    return found
+
+
+def announced(kind: JobKind) -> tuple[Resource, ...]:
+    """Resources whose objects are told of; a Service that is not a replica's own is not."""
+    return desired.ANNOUNCED if kind.services else (resources.PODS,)
 
 
 def recent(entry: meta.Named, now: dt.datetime) -> bool:

@@ -28,7 +28,6 @@ from traincrew.operator.recall import Doubt, Recall
 from traincrew.operator.steps import Tools
 from traincrew.operator.telling import Teller
 from traincrew.operator.workqueue import WorkQueue
-from traincrew.planner import desired
 from traincrew.planner.telling import implied
 
 logger = logging.getLogger(__name__)
@@ -61,7 +60,7 @@ class Operator:
         self._queue = WorkQueue()
         self._acting = False
         self.world = World(clients.work, kinds, options, self)
-        self._teller = Teller(clients.work, lambda: len(self._queue) > 0)
+        self._teller = Teller(clients.work, lambda: self._acting and len(self._queue) > 0)
         self._recall = Recall(clients.work, self._teller, options.namespace)
         executor = Executor(Tools(clients.work, self.world, self._teller, metrics, self._recall))
         self._controller = Controller(self.world, executor, self._queue, self._teller, metrics)
@@ -94,6 +93,7 @@ class Operator:
                 return
             async with self._working() as workers:
                 await _first(stop.wait(), lost(), _one_ends(workers))
+                self._acting = False
                 self._queue.close()
                 await _first(_all_end(workers, LAST_HANDS), lost())
             await self._teller.drain(LAST_WORDS)
@@ -146,7 +146,7 @@ class Operator:
             for job in store:
                 kind = self.world.kinds[plural].following(job)
                 found = Doubt(kind, job, tuple(implied(kind, job, self.world.observe(job), now - recall.RECENT)))
-                for resource in desired.ANNOUNCED:
+                for resource in recall.announced(kind):
                     for entry in self.world.owned(resource, job.metadata.uid):
                         if recall.recent(entry, now):
                             found.add(resource, entry)

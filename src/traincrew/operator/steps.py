@@ -164,13 +164,14 @@ class Step:
             raw = await self._client.delete(
                 action.resource, self._namespace, action.name, uid=action.uid, version=version, propagation="Background"
             )
-        except (errors.NotFound, errors.Conflict) as error:
+        except errors.NotFound as error:
             self._notes.released.discard(action.uid)
-            if version and isinstance(error, errors.Conflict):
-                raise  # it has changed since it was seen; look again
-            # Gone already, or another object has the name by now: the watch will tell, or has told.
             self._forget(action, held)
+            if error.uncertain:
+                self._removed(action)
             return
+        except errors.Conflict:
+            raise  # it has changed since it was seen, or another one has its name: the watch will tell
         except (errors.Forbidden, errors.Rejected) as error:
             self._notes.released.discard(action.uid)
             reason = f"FailedDelete{action.resource.kind}"
@@ -184,6 +185,9 @@ class Step:
         if store is not None and held is not None and store.learn_deleted(held, raw):
             self._notes.released.discard(action.uid)
             self._world.dismiss(action.uid)
+        self._removed(action)
+
+    def _removed(self, action: Delete) -> None:
         self._metrics.deleted(action.resource.plural)
         if action.announced:
             self._outcome.removed.setdefault(action.resource, {})[action.name] = action.uid

@@ -42,7 +42,7 @@ class Teller:
         """busy: whether jobs are waiting to be worked on; their objects go before events."""
         self._writer = writer
         self._busy = busy
-        self._queue: asyncio.Queue[tuple[str, dict[str, Any]]] = asyncio.Queue(BACKLOG)
+        self._queue: asyncio.Queue[tuple[float, str, dict[str, Any]]] = asyncio.Queue(BACKLOG)
 
     def tell(self, kind: JobKind, job: jobs.Stored[Any], event: Event, uids: tuple[str, ...] = ()) -> None:
         """uids: of the objects it speaks of; whoever looks for what was left untold finds them there."""
@@ -71,7 +71,7 @@ class Teller:
             "lastTimestamp": now,
         }
         try:
-            self._queue.put_nowait((meta.namespace, body))
+            self._queue.put_nowait((asyncio.get_running_loop().time(), meta.namespace, body))
         except asyncio.QueueFull:
             logger.warning("event dropped", extra={"job": f"{meta.namespace}/{meta.name}", "reason": event.reason})
 
@@ -90,9 +90,9 @@ class Teller:
 
     async def _post_all(self) -> None:
         while True:
-            namespace, body = await self._queue.get()
+            told, namespace, body = await self._queue.get()
             try:
-                await self._turn()
+                await self._turn(told + COURTESY)
                 await self._post(namespace, body)
             except errors.AlreadyExists:
                 pass  # told before
@@ -101,11 +101,9 @@ class Teller:
             finally:
                 self._queue.task_done()
 
-    async def _turn(self) -> None:
+    async def _turn(self, latest: float) -> None:
         """Lets objects go first, for a while."""
-        for _ in range(int(COURTESY / 0.1)):
-            if not self._busy():
-                return
+        while self._busy() and asyncio.get_running_loop().time() < latest:  # noqa: ASYNC110 - nobody tells when
             await asyncio.sleep(0.1)
 
     async def _post(self, namespace: str, body: dict[str, Any]) -> None:

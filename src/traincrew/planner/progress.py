@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from traincrew.kinds import pods
-from traincrew.kinds.kind import Ending, JobKind
+from traincrew.kinds.kind import Ending, JobKind, Role
 from traincrew.model import indexes, jobs, naming
 from traincrew.model.meta import Time
 from traincrew.model.status import Condition, JobStatus, ReplicaStatus
@@ -45,12 +45,17 @@ def counted(crew: Crew, status: JobStatus) -> JobStatus:
             members = crew.by_role[role.name]
             found[role.name] = ReplicaStatus(
                 active=sum(pod.active for pod in members),
-                succeeded=sum(pod.status.phase == "Succeeded" for pod in members),
+                succeeded=max(sum(pod.status.phase == "Succeeded" for pod in members), _told_done(crew, role)),
                 failed=sum(pod.status.phase == "Failed" for pod in members),
                 selector=selector(crew, role.name),
                 completed_indexes=_completed(crew, role.name),
             )
     return msgspec.structs.replace(status, replica_statuses=found)
+
+
+def _told_done(crew: Crew, role: Role) -> int:
+    """What another controller says of its pods, which it may know before we have seen them end."""
+    return sum(job.status.succeeded for job in crew.observed.batch_jobs) if role.delegated else 0
 
 
 def _completed(crew: Crew, role: str) -> str:
