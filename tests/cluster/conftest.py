@@ -1,3 +1,4 @@
+import contextlib
 import functools
 import os
 import pathlib
@@ -113,9 +114,14 @@ def house(spare_kube: tuple[cluster.Cluster, Api, pathlib.Path]) -> Iterator[the
 
 @pytest.fixture(scope="session")
 def operator(operator_kubeconfig: pathlib.Path) -> Iterator[OperatorProcess]:
-    """The operator with its default settings, serving every namespace for the whole run."""
-    with operators.running(operator_kubeconfig) as process:
-        yield process
+    """The operator with its default settings, serving every namespace for the whole run.
+
+    TRAINCREW_OPERATORS=2 starts two, without leader election: all tests but those of one operator's own metrics must pass.
+    """
+    with contextlib.ExitStack() as stack:
+        for _ in range(int(os.environ.get("TRAINCREW_OPERATORS", "1")) - 1):
+            stack.enter_context(operators.running(operator_kubeconfig))
+        yield stack.enter_context(operators.running(operator_kubeconfig))
 
 
 @pytest.fixture

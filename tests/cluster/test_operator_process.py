@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import pathlib
 import signal
@@ -11,14 +12,18 @@ import urllib.error
 from collections.abc import Iterator
 
 import pytest
-from tests.cluster import led, operators
+from tests.cluster import led, lives, operators
 from tests.cluster.api import Api, eventually, steadily
 from tests.cluster.kubelet import Kubelet
 from tests.cluster.operators import OperatorProcess
+from tests.cluster.proxy import Answer, Late
+from tests.cluster.theatre import Theatre
 from tools.kube import cluster
 
 ROOT = pathlib.Path(__file__).parents[2]
 LEASE = "1ca428e5.training-operator.kubeflow.org"
+PYTORCH = lives.EVERY[0]
+NAMES = ("j-master-0", "j-worker-0")
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +136,39 @@ def test_after_a_leader_is_killed_the_other_takes_over(there: Api, account: path
         eventually(lambda: there.find("pods", "two", "after-worker-0"), 60)
 
 
+def test_a_leader_that_cannot_renew_its_lease_ends(house: Theatre) -> None:
+    with house.stage() as stage, house.proxy.gate() as gate:
+        flags = ("--leader-elect", "--leader-election-id", stage.namespace, "--leader-election-namespace", stage.namespace)
+        operator = house.operator(gate, stage, PYTORCH, *flags)
+        stage.api.create(stage.namespace, PYTORCH.job())
+        stage.kubelet.pod("j-master-0")
+
+        gate.judge = lambda call: Answer(500, "InternalError") if call.resource == "leases" else None
+
+        assert operator.wait(60) == 1
+
+
+def test_what_is_in_hand_at_the_end_is_finished_told_and_the_lease_let_go(house: Theatre) -> None:
+    with house.stage() as stage, house.proxy.gate() as gate:
+        gate.judge = lambda call: Late(1.0) if call.resource == "pods" else None
+        flags = ("--leader-elect", "--leader-election-id", stage.namespace, "--leader-election-namespace", stage.namespace)
+        operator = house.operator(gate, stage, PYTORCH, *flags)
+        stage.api.create(stage.namespace, PYTORCH.job())
+        eventually(lambda: [call for call in gate.calls if str(call).startswith("create pods")])
+
+        operator.signal(signal.SIGTERM)
+
+        assert operator.wait() == 0
+        told, _ = lives.events(stage)
+        made = {f"Created pod: {name}" for name in stage.api.names("pods", stage.namespace)}
+        assert (
+            made
+            == {text for reason, text in told if reason == "SuccessfulCreatePod"}
+            == set(map("Created pod: {}".format, NAMES))
+        )
+        assert "holderIdentity" not in stage.api.get("leases", stage.namespace, stage.namespace)["spec"]
+
+
 def run(*flags: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "traincrew.cli.main", "operator", *flags]
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
@@ -141,6 +179,33 @@ def test_a_missing_kubeconfig_is_named(tmp_path: pathlib.Path) -> None:
 
     assert result.returncode == 2
     assert "nowhere" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_an_unknown_flag_is_named() -> None:
+    result = run("--no-such-flag")
+
+    assert result.returncode == 2
+    assert "--no-such-flag" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        pytest.param("clusters: [", "not valid YAML (line 2", id="no YAML"),
+        pytest.param("{}", "has no current-context", id="empty"),
+        pytest.param("{current-context: c, contexts: [{name: c, context: {cluster: lost}}]}", "'lost'", id="no such cluster"),
+    ],
+)
+def test_what_is_wrong_with_a_kubeconfig_is_said(tmp_path: pathlib.Path, text: str, hint: str) -> None:
+    (tmp_path / "config").write_text(text)
+
+    result = run("--kubeconfig", str(tmp_path / "config"))
+
+    assert result.returncode == 2
+    assert str(tmp_path / "config") in result.stderr
+    assert hint in result.stderr
     assert "Traceback" not in result.stderr
 
 
@@ -176,9 +241,8 @@ def test_json_logs_are_json_and_hold_no_key(there: Api, account: pathlib.Path) -
         assert all("message" in json.loads(line) for line in lines)
         assert any(json.loads(line).get("job") == "one/keys" for line in lines)
         assert secret["data"]["ssh-privatekey"] not in process.log
-        token = json.dumps(account.read_text())
-        assert "BEGIN EC PRIVATE KEY" not in process.log
-        assert token not in process.log
+        assert base64.b64decode(secret["data"]["ssh-privatekey"]).decode().splitlines()[1] not in process.log
+        assert json.loads(account.read_text())["users"][0]["user"]["token"] not in process.log
 
 
 def test_readiness_says_that_no_crd_is_installed(tmp_path: pathlib.Path) -> None:

@@ -79,18 +79,33 @@ class Theatre:
     def perform_with(self, kind: Kind, told: lives.Told, trouble: Trouble) -> Performance:
         """With trouble all the time. At the end, all that is to be told is waited for."""
         with self.stage() as stage, self.proxy.gate() as gate:
-            operator = self.operator(gate, stage, kind)
-            try:
-                with trouble(gate):
-                    stage.play(kind)
-                    wait_for_told(stage, told)
-            except BaseException:
-                print(operator.log[-5000:])
-                raise
-            finally:
-                operator.signal(signal.SIGTERM)
-                operator.wait()
+            with trouble(gate), self._acting(gate, stage, kind):
+                stage.play(kind)
+                wait_for_told(stage, told)
             return Performance(lives.portrait(stage, kind), tuple(gate.calls), gate.tag)
+
+    def perform_together(self, kind: Kind, told: lives.Told, count: int = 2) -> Performance:
+        """So many operators at once, and nobody leads."""
+        with self.stage() as stage, self.proxy.gate() as gate:
+            with contextlib.ExitStack() as stack:
+                for _ in range(count):
+                    stack.enter_context(self._acting(gate, stage, kind))
+                stage.play(kind)
+                wait_for_told(stage, told)
+            return Performance(lives.portrait(stage, kind), tuple(gate.calls), gate.tag)
+
+    @contextlib.contextmanager
+    def _acting(self, gate: Gate, stage: Stage, kind: Kind) -> Iterator[None]:
+        """An operator that ends in order; its log is shown if the life does not go on."""
+        operator = self.operator(gate, stage, kind)
+        try:
+            yield
+        except BaseException:
+            print(operator.log[-5000:])
+            raise
+        finally:
+            operator.signal(signal.SIGTERM)
+            operator.wait()
 
     def perform_with_a_kill(self, kind: Kind, target: Target, after: bool, told: lives.Told) -> Performance:
         """The operator is killed at the first call that the target names; another one takes over."""

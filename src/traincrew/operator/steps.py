@@ -156,8 +156,11 @@ class Step:
     async def _delete(self, action: Delete) -> None:
         held = self._held(action.resource, action.name)
         held = held if held is not None and held.metadata.uid == action.uid else None
-        # A running pod is deleted by whoever asks first: were it asked for twice, it would be told twice.
-        version = held.metadata.resource_version if isinstance(held, objects.Pod) and not held.finished else ""
+        if held is not None and held.metadata.deletion_timestamp is not None:
+            self._outcome.changed = True  # somebody else has asked for it since it was planned
+            return
+        # Of two operators that ask for a pod's deletion both would be told that it was done: only the first may succeed.
+        version = held.metadata.resource_version if isinstance(held, objects.Pod) else ""
         if action.resource == resources.PODS:
             self._notes.released.add(action.uid)  # whatever becomes of the answer, we have asked for it
         try:
