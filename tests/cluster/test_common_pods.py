@@ -88,7 +88,7 @@ def test_mpi_workers_have_such_names_labels_and_owners_too(submit: Submit, versi
 def test_every_pod_has_a_headless_service_that_selects_it(submit: Submit, kind: str) -> None:
     job = submit(crews.job(kind))
 
-    eventually(lambda: job.services() == crews.names(kind))
+    eventually(lambda: job.services() == set(job.pods()) == crews.names(kind))
     for role, index in crews.replicas(kind):
         found = service(job, f"j-{role}-{index}")
         assert found["spec"]["clusterIP"] == "None"

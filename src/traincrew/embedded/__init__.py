@@ -1,0 +1,1 @@
+"""The cluster on one machine: a store, the Kubernetes API on top of it, and what keeps its promises."""

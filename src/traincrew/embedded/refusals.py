@@ -1,0 +1,132 @@
+"""Refusals: the Status objects of a Kubernetes API server, with its reasons, codes and words."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from traincrew.embedded.fields import FieldError
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """What a refusal is about: `details` of the Status. `kind` is a plural, but the kind itself for invalid objects."""
+
+    kind: str = ""
+    group: str = ""
+    name: str = ""
+    uid: str = ""
+
+    @property
+    def resource(self) -> str:
+        return f"{self.kind}.{self.group}" if self.group else self.kind
+
+
+NOTHING = Subject()
+
+
+class Refusal(Exception):
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        subject: Subject = NOTHING,
+        *,
+        causes: Sequence[dict[str, str]] = (),
+        retry_after: int = 0,
+    ) -> None:
+        super().__init__(message)
+        self.code, self.reason, self.message, self.subject = code, reason, message, subject
+        self.causes, self.retry_after = tuple(causes), retry_after
+
+    def status(self) -> dict[str, Any]:
+        status: dict[str, Any] = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+        }
+        if self.reason:
+            status["reason"] = self.reason
+        if details := self._details():
+            status["details"] = details
+        return status | {"code": self.code}
+
+    def _details(self) -> dict[str, Any]:
+        subject = self.subject
+        details: dict[str, Any] = {"name": subject.name, "group": subject.group, "kind": subject.kind, "uid": subject.uid}
+        details |= {"causes": list(self.causes), "retryAfterSeconds": self.retry_after}
+        return {key: value for key, value in details.items() if value}
+
+
+def not_found(subject: Subject) -> Refusal:
+    return Refusal(404, "NotFound", f'{subject.resource} "{subject.name}" not found', subject)
+
+
+def no_such_path() -> Refusal:
+    return Refusal(404, "NotFound", "the server could not find the requested resource")
+
+
+def already_exists(subject: Subject) -> Refusal:
+    return Refusal(409, "AlreadyExists", f'{subject.resource} "{subject.name}" already exists', subject)
+
+
+def conflict(subject: Subject, why: str) -> Refusal:
+    message = f'Operation cannot be fulfilled on {subject.resource} "{subject.name}": {why}'
+    return Refusal(409, "Conflict", message, subject)
+
+
+CHANGED = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+def modified(subject: Subject) -> Refusal:
+    return conflict(subject, CHANGED)
+
+
+def invalid(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> Refusal:
+    """422, with every fault at once."""
+    told = [each.tell() for each in errors]
+    message = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
+    causes = [{"reason": each.reason, "message": each.message, "field": each.path} for each in errors]
+    titled = f"{kind}.{group}" if group else kind
+    return Refusal(422, "Invalid", f'{titled} "{name}" is invalid: {message}', Subject(kind, group, name), causes=causes)
+
+
+def bad_request(message: str) -> Refusal:
+    return Refusal(400, "BadRequest", message)
+
+
+def forbidden(subject: Subject, why: str) -> Refusal:
+    named = f'{subject.resource} "{subject.name}"' if subject.name else subject.resource
+    return Refusal(403, "Forbidden", f"{named} is forbidden: {why}", subject)
+
+
+def unauthorized(message: str = "Unauthorized") -> Refusal:
+    return Refusal(401, "Unauthorized", message)
+
+
+def expired(message: str) -> Refusal:
+    return Refusal(410, "Expired", message)
+
+
+def method_not_allowed(subject: Subject) -> Refusal:
+    return Refusal(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", subject)
+
+
+def unsupported_media_type(message: str) -> Refusal:
+    return Refusal(415, "UnsupportedMediaType", message)
+
+
+def too_large(message: str) -> Refusal:
+    return Refusal(413, "RequestEntityTooLarge", message)
+
+
+def internal(message: str) -> Refusal:
+    return Refusal(500, "InternalError", f"Internal error occurred: {message}")
+
+
+def unavailable(message: str, retry_after: int = 1) -> Refusal:
+    return Refusal(503, "ServiceUnavailable", message, retry_after=retry_after)
