@@ -70,8 +70,8 @@ class Cluster:
     def start_scheduler(self, *flags: str) -> None:
         raise self._not_ours("starting kube-scheduler")
 
-    def audit(self, since: int = 0) -> list[dict[str, Any]]:
-        """The audit entries (Metadata level, without the stage RequestReceived), from byte `since` on."""
+    def audit(self, since: int = 0, until: int | None = None) -> list[dict[str, Any]]:
+        """The audit entries (Metadata level, without the stage RequestReceived), from byte `since` on, or up to `until`."""
         raise self._not_ours("reading the audit log")
 
     def audit_size(self) -> int:
@@ -120,14 +120,25 @@ class OwnCluster(Cluster):
     def start_scheduler(self, *flags: str) -> None:
         self.plane.start_controller("kube-scheduler", self.kubeconfig, flags)
 
-    def audit(self, since: int = 0) -> list[dict[str, Any]]:
+    def audit(self, since: int = 0, until: int | None = None) -> list[dict[str, Any]]:
         with self.plane.audit_log.open("rb") as log:
             log.seek(since)
-            # The last line may still be in the writing.
-            return [json.loads(line) for line in log if line.endswith(b"\n")]
+            lines = log.read(-1 if until is None else until - since).splitlines(keepends=True)
+        # The last line may still be in the writing.
+        return [json.loads(line) for line in lines if line.endswith(b"\n")]
 
     def audit_size(self) -> int:
-        return self.plane.audit_log.stat().st_size
+        """Where the last whole line ends."""
+        with self.plane.audit_log.open("rb") as log:
+            end = log.seek(0, os.SEEK_END)
+            while end > 0:
+                start = max(end - 65536, 0)
+                log.seek(start)
+                found = log.read(end - start).rfind(b"\n")
+                if found >= 0:
+                    return start + found + 1
+                end = start
+        return 0
 
     def pid(self, program: str) -> int:
         return self.plane.processes[program].pid
