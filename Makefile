@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 CHAOS := $(addprefix tests/cluster/,test_killed_at_every_call.py test_faults.py test_restarts_after_a_crash.py test_two_operators.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-chaos test-cluster test-frameworks frameworks test-all check contract golden generate bench kube lock clean
+.PHONY: help setup demo test test-chaos test-cluster test-frameworks frameworks test-all check contract golden generate schemas bench kube lock clean
 
 help: ## this list
 	@grep -hE '^[a-z -]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{n = split($$1, names, " "); for (i = 1; i <= n; i++) printf "  make %-16s %s\n", names[i], $$2}'
@@ -55,6 +55,9 @@ generate: $(READY) ## CRDs, RBAC and the reference page from the code
 	@$(BIN)/traincrew manifests crds --write manifests/crds
 	@$(BIN)/traincrew manifests rbac --write manifests/rbac.yaml
 	@$(BIN)/python tools/reference.py
+
+schemas: kube ## what a real API server knows of the built-in kinds, for the embedded one (needs Go)
+	@$(BIN)/python -m tools.kube.builtins
 
 golden: $(READY) ## the golden plans anew; read the diff
 	@$(BIN)/python -m tests.golden.regenerate
