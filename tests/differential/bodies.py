@@ -1,0 +1,107 @@
+"""Bodies of requests: small valid objects, for scenarios to send as they are or to spoil."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Object = dict[str, Any]
+
+
+def made(api_version: str, kind: str, name: str, rest: Object, metadata: Object | None = None) -> Object:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, **(metadata or {})}, **rest}
+
+
+def config_map(name: str, data: Object | None = None, **metadata: Any) -> Object:
+    return made("v1", "ConfigMap", name, {"data": data or {"a": "1"}}, metadata)
+
+
+def generated(prefix: str, **metadata: Any) -> Object:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": prefix, **metadata}, "data": {"a": "1"}}
+
+
+def secret(name: str, **rest: Any) -> Object:
+    return made("v1", "Secret", name, rest or {"stringData": {"password": "x"}})
+
+
+def container(name: str = "main", **rest: Any) -> Object:
+    return {"name": name, "image": "train:1", **rest}
+
+
+def pod(name: str, *containers: Object, metadata: Object | None = None, **spec: Any) -> Object:
+    return made("v1", "Pod", name, {"spec": {"containers": list(containers) or [container()], **spec}}, metadata)
+
+
+def service(name: str, **spec: Any) -> Object:
+    return made("v1", "Service", name, {"spec": {"selector": {"app": name}, "ports": [{"port": 80}], **spec}})
+
+
+def job(name: str, **spec: Any) -> Object:
+    template = {"spec": {"containers": [container()], "restartPolicy": "Never"}}
+    return made("batch/v1", "Job", name, {"spec": {"template": template, **spec}})
+
+
+def node(name: str, **rest: Any) -> Object:
+    return made("v1", "Node", name, rest)
+
+
+def lease(name: str, **spec: Any) -> Object:
+    return made("coordination.k8s.io/v1", "Lease", name, {"spec": spec or {"holderIdentity": "me", "leaseDurationSeconds": 15}})
+
+
+def claim(name: str, **spec: Any) -> Object:
+    wanted = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, **spec}
+    return made("v1", "PersistentVolumeClaim", name, {"spec": wanted})
+
+
+def volume(name: str, **spec: Any) -> Object:
+    offered = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/data"}, **spec}
+    return made("v1", "PersistentVolume", name, {"spec": offered})
+
+
+def autoscaler(name: str, **spec: Any) -> Object:
+    target = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "j"}
+    wanted = {"scaleTargetRef": target, "minReplicas": 1, "maxReplicas": 3, **spec}
+    return made("autoscaling/v2", "HorizontalPodAutoscaler", name, {"spec": wanted})
+
+
+def event(name: str, namespace: str, **rest: Any) -> Object:
+    involved = {"kind": "Pod", "namespace": namespace, "name": "p", "apiVersion": "v1"}
+    told = {"involvedObject": involved, "reason": "Started", "message": "it has started", "type": "Normal", **rest}
+    return made("v1", "Event", name, told)
+
+
+def definition(group: str, schema: Object, plural: str = "widgets", **version: Any) -> Object:
+    """A CRD with one version, v1, and status and scale if `version` says so."""
+    kind = plural[:-1].capitalize()
+    names = {"plural": plural, "singular": plural[:-1], "kind": kind, "listKind": f"{kind}List"}
+    served = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}, **version}
+    spec = {"group": group, "names": names, "scope": "Namespaced", "versions": [served]}
+    return made("apiextensions.k8s.io/v1", "CustomResourceDefinition", f"{plural}.{group}", {"spec": spec})
+
+
+def structural(spec: Object | None = None, **rest: Any) -> Object:
+    """The schema of an object with a spec and a status."""
+    free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {"type": "object", "properties": {"spec": spec or free, "status": free}, **rest}
+
+
+def training_job(kind: str, name: str, replicas: int = 1, **policy: Any) -> Object:
+    """A job of ours that no operator touches: it is said to be managed by somebody else."""
+    field, container_name, roles = TRAINING[kind]
+    template = {"spec": {"containers": [{"name": container_name, "image": "train:1"}]}}
+    specs = {
+        role: {"replicas": 1 if role in ("Master", "Launcher", "Chief") else replicas, "template": template} for role in roles
+    }
+    run_policy = {"managedBy": "kueue.x-k8s.io/multikueue", **policy}
+    return made("kubeflow.org/v1", kind, name, {"spec": {"runPolicy": run_policy, field: specs}})
+
+
+TRAINING = {
+    "TFJob": ("tfReplicaSpecs", "tensorflow", ("Chief", "PS", "Worker")),
+    "PyTorchJob": ("pytorchReplicaSpecs", "pytorch", ("Master", "Worker")),
+    "MPIJob": ("mpiReplicaSpecs", "mpi", ("Launcher", "Worker")),
+    "XGBoostJob": ("xgbReplicaSpecs", "xgboost", ("Master", "Worker")),
+    "PaddleJob": ("paddleReplicaSpecs", "paddle", ("Master", "Worker")),
+    "JAXJob": ("jaxReplicaSpecs", "jax", ("Worker",)),
+}
+PLURALS = {kind: f"{kind.lower()}s" for kind in TRAINING}

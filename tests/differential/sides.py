@@ -1,0 +1,92 @@
+"""The two sides: a real kube-apiserver with the controllers whose work the embedded one does itself, and the embedded one.
+
+TRAINCREW_REAL and TRAINCREW_OURS name kubeconfigs of servers that run already.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+
+import yaml
+from tests.differential.target import Request, Target, start
+from tools.kube import cluster, control_plane
+
+CRDS = pathlib.Path(__file__).parents[2] / "manifests" / "crds"
+READY = 30.0  # seconds; test machines are seldom idle
+CONTROLLERS = (
+    "garbage-collector-controller", "namespace-controller", "serviceaccount-controller",
+    "root-ca-certificate-publisher-controller", "resourcequota-controller",
+    "persistentvolumeclaim-protection-controller", "persistentvolume-protection-controller",
+)  # fmt: skip
+OPTIONS = control_plane.Options(audit=False, disabled_admission=(), flags=("--disable-admission-plugins=",))
+
+
+class NotReady(Exception):
+    """The embedded server did not come up; the message ends with what it said."""
+
+
+@contextlib.contextmanager
+def real_kubeconfig(variable: str = "TRAINCREW_REAL") -> Iterator[pathlib.Path]:
+    if given := os.environ.get(variable):
+        yield pathlib.Path(given)
+        return
+    with cluster.start(OPTIONS) as started:
+        started.start_controller_manager(f"--controllers={','.join(CONTROLLERS)}")
+        for file in sorted(CRDS.glob("*.yaml")):
+            started.kubectl("create", "-f", str(file)).check_returncode()
+        yield started.kubeconfig
+
+
+def second_kubeconfig() -> contextlib.AbstractContextManager[pathlib.Path]:
+    """Another real one, in the place of ours: it tells whether the comparison is fair."""
+    return real_kubeconfig("TRAINCREW_OURS")
+
+
+@contextlib.contextmanager
+def embedded_kubeconfig() -> Iterator[pathlib.Path]:
+    if given := os.environ.get("TRAINCREW_OURS"):
+        yield pathlib.Path(given)
+        return
+    with (
+        tempfile.TemporaryDirectory(prefix="traincrew-differential-") as directory,
+        _embedded(pathlib.Path(directory)) as kubeconfig,
+    ):
+        yield kubeconfig
+
+
+@contextlib.contextmanager
+def _embedded(directory: pathlib.Path) -> Iterator[pathlib.Path]:
+    log = directory / "up.log"
+    data = directory / "data"
+    command = [sys.executable, "-m", "traincrew.cli.main", "up", "--data", str(data), "--listen", "127.0.0.1:0"]
+    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
+        try:
+            _await(process, data / "kubeconfig", log)
+            yield data / "kubeconfig"
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+def _await(process: subprocess.Popen[bytes], kubeconfig: pathlib.Path, log: pathlib.Path) -> None:
+    deadline = time.monotonic() + READY
+    while process.poll() is None and time.monotonic() < deadline:
+        if kubeconfig.exists() and _answers(kubeconfig):
+            return
+        time.sleep(0.05)
+    raise NotReady(f"`traincrew up` is not ready:\n{log.read_text()[-3000:]}")
+
+
+def _answers(kubeconfig: pathlib.Path) -> bool:
+    with contextlib.suppress(OSError, KeyError, TypeError, yaml.YAMLError):
+        target = Target.from_kubeconfig("ours", kubeconfig)
+        with contextlib.closing(target.connect(timeout=5)) as connection:
+            return start(connection, target, Request("GET", "/readyz")).status == 200
+    return False

@@ -1,0 +1,132 @@
+"""One of the two API servers: where it is, how it is spoken to. Raw HTTP, so that bodies and headers are seen as they are."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import dataclasses
+import http.client
+import json
+import os
+import pathlib
+import ssl
+import tempfile
+import urllib.parse
+from typing import Any
+
+import yaml
+
+PATIENCE = 20.0  # seconds for one answer
+HEADERS = ("content-type", "warning", "retry-after", "location", "allow", "www-authenticate")
+"""The headers that clients act upon."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    method: str
+    path: str
+    """With its query, as it goes over the wire."""
+    body: bytes | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: dict[str, list[str]]
+    body: Any
+    """Decoded, if it is JSON; else text."""
+
+    def at(self, path: str, default: Any = "missing") -> Any:
+        """A value of the body, `metadata.uid`. What a server failed to send is only noted where it is compared."""
+        found = self.body
+        for key in path.split("."):
+            if isinstance(found, list) and key.isdigit() and int(key) < len(found):
+                found = found[int(key)]
+            elif isinstance(found, dict) and key in found:
+                found = found[key]
+            else:
+                return default
+        return found
+
+    @property
+    def object(self) -> dict[str, Any]:
+        """A copy to change and send back."""
+        copied = json.loads(json.dumps(self.body)) if isinstance(self.body, dict) else {}
+        copied.setdefault("metadata", {})
+        return dict(copied)
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    name: str
+    host: str
+    port: int
+    context: ssl.SSLContext
+    anonymous: ssl.SSLContext
+    """Knows the server, but has no certificate of a client to show."""
+    token: str = ""
+
+    @classmethod
+    def from_kubeconfig(cls, name: str, path: str | os.PathLike[str]) -> Target:
+        config = yaml.safe_load(pathlib.Path(path).read_text())
+        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+        url = urllib.parse.urlsplit(cluster["server"])
+        return cls(
+            name, url.hostname or "", url.port or 443, _context(cluster, user), _context(cluster, {}), user.get("token", "")
+        )
+
+    def connect(self, anonymous: bool = False, timeout: float = PATIENCE) -> http.client.HTTPSConnection:
+        context = self.anonymous if anonymous else self.context
+        return http.client.HTTPSConnection(self.host, self.port, timeout=timeout, context=context)
+
+    def headers(self, request: Request) -> dict[str, str]:
+        """With the administrator's token, unless the request says itself who is asking."""
+        given = dict(request.headers)
+        if self.token and not any(name.lower() == "authorization" for name in given):
+            given["Authorization"] = f"Bearer {self.token}"
+        return given
+
+
+def start(connection: http.client.HTTPSConnection, target: Target, request: Request) -> http.client.HTTPResponse:
+    """Sends the request and returns when the head of the answer is there."""
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # a body that is too large is refused while it is sent
+        connection.request(request.method, request.path, request.body, target.headers(request))
+    return connection.getresponse()
+
+
+def answer(response: http.client.HTTPResponse) -> Answer:
+    return Answer(response.status, kept(response), decoded(response.read(), response.getheader("Content-Type", "")))
+
+
+def kept(response: http.client.HTTPResponse) -> dict[str, list[str]]:
+    found = {name: response.headers.get_all(name) for name in HEADERS}
+    return {name: list(values) for name, values in found.items() if values}
+
+
+def decoded(body: bytes, content_type: str) -> Any:
+    if "json" in content_type:
+        with contextlib.suppress(ValueError):
+            return json.loads(body)
+    return body.decode("utf-8", "backslashreplace")
+
+
+def _context(cluster: dict[str, Any], user: dict[str, Any]) -> ssl.SSLContext:
+    context = ssl.create_default_context(cadata=_content(cluster, "certificate-authority").decode())
+    if certificate := _content(user, "client-certificate"):
+        with tempfile.TemporaryDirectory(prefix="traincrew-differential-") as directory:
+            files = pathlib.Path(directory, "client.crt"), pathlib.Path(directory, "client.key")
+            files[0].write_bytes(certificate)
+            files[1].write_bytes(_content(user, "client-key"))
+            context.load_cert_chain(*files)
+    return context
+
+
+def _content(entry: dict[str, Any], name: str) -> bytes:
+    """What a kubeconfig embeds, or the file that it names."""
+    if data := entry.get(f"{name}-data"):
+        return base64.b64decode(data)
+    return pathlib.Path(entry[name]).read_bytes() if entry.get(name) else b""

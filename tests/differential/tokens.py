@@ -1,0 +1,117 @@
+"""What may differ between two servers by nature, replaced by tokens: the same value by the same token, within one scenario.
+
+Uids, resourceVersions, generated names, addresses, times, ages, credentials. Everything else is compared as it stands, but for
+the ownership of fields (managedFields) of objects that nobody has applied: ours keeps it from an object's first apply on.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from typing import Any
+
+UID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+TIME = re.compile(r"\b(\d{4})-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| ?[+-]\d\d:?\d\d( UTC)?)( m=\+[0-9.]+)?")
+CLUSTER_IP = re.compile(r"\b10\.(9[6-9]|10\d|11[01])\.\d{1,3}\.\d{1,3}\b")
+TOKEN = re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+")
+PEM = re.compile(r"-----BEGIN [A-Z ]+-----.*-----END [A-Z ]+-----\n?", re.DOTALL)
+API_ACCESS = re.compile(r"\bkube-api-access-[a-z0-9]{5}\b")
+CURRENT = re.compile(r"(current: |\()\d+(?=\)|$)")
+"""Where a message tells the newest revision: `Too large resource version: 999, current: 12`."""
+AGE = re.compile(r"(?:\d+[smhdy]){1,2}")
+RANDOM = "[bcdfghjklmnpqrstvwxz2456789]{5}\\b"
+"""What generateName adds: no vowels and nothing that looks like one, so that no word comes out."""
+LONGEST_PREFIX = 58
+NODE_PORT = re.compile(r"(?<=:)3\d{4}(?=/)")
+POINTER = re.compile(r"\b0x[0-9a-f]{6,}\b")
+"""Go's way of printing what it should not print."""
+
+
+class Tokens:
+    def __init__(self, host: str) -> None:
+        self._host = host
+        self._known: dict[str, dict[str, str]] = {}
+        self._generated: list[re.Pattern[str]] = []
+        self._years = {str((dt.datetime.now(dt.UTC) + dt.timedelta(days=days)).year) for days in (-2, 0, 400)}
+
+    def normal(self, value: Any) -> Any:
+        """The value with tokens in it. Numbers are given in the order of appearance, keys sorted."""
+        return self._normal(value, "", False)
+
+    def request(self, line: str) -> str:
+        """The line of a request: what it repeats of earlier answers differs as they did."""
+        known = self._known.get("version", {})
+        line = re.sub(r"(?<=resourceVersion=)\d+", lambda found: known.get(found.group(), found.group()), line)
+        return self._text(re.sub(r"(?<=continue=)[^&]+", "<continue>", line), "", False)
+
+    def expect_generated(self, prefix: str) -> None:
+        """A request has asked for a name with this beginning."""
+        self._generated.append(re.compile(f"({re.escape(prefix[:LONGEST_PREFIX])}){RANDOM}"))
+
+    def _normal(self, value: Any, key: str, listed: bool) -> Any:
+        if isinstance(value, dict):
+            return self._object(value, key)
+        if isinstance(value, list):
+            return [self._normal(each, key, listed) for each in value]
+        if isinstance(value, str):
+            return self._text(value, key, listed)
+        if key == "nodePort" and isinstance(value, int):
+            return self._token("port", str(value))
+        return value
+
+    def _object(self, value: dict[str, Any], key: str) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        # A list's revision is the whole store's; so is a bookmark's.
+        listed = "items" in value or "rows" in value or value.get("type") == "BOOKMARK"
+        for name in sorted(value):
+            child = value[name]
+            if name == "managedFields" and not _applied(child):
+                continue
+            if listed and name in ("metadata", "object") and isinstance(child, dict):
+                result[name] = self._collection(child)
+            else:
+                result[self._text(name, "", False)] = self._normal(child, name, False)
+        return result
+
+    def _collection(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        """The metadata of a list, or the object of a bookmark: any revision will do."""
+        result: dict[str, Any] = {}
+        for name in sorted(metadata):
+            value = metadata[name]
+            if name == "resourceVersion" and value not in ("", "0"):
+                result[name] = "<version>"
+            elif name == "metadata" and isinstance(value, dict):
+                result[name] = self._collection(value)
+            else:
+                result[name] = self._normal(value, name, True)
+        return result
+
+    def _text(self, text: str, key: str, listed: bool) -> str:
+        if key == "resourceVersion" and text.isdigit() and text != "0":
+            return self._token("version", text)
+        if key == "continue" and text:
+            return "<continue>"
+        if key == "cells":
+            text = "<age>" if AGE.fullmatch(text) else NODE_PORT.sub("<port>", text)
+        for pattern in self._generated:
+            text = pattern.sub(lambda found: f"{found[1]}{self._token('random', found[0])}", text)
+        text = UID.sub(lambda found: self._token("uid", found.group()), text)
+        text = CLUSTER_IP.sub(lambda found: self._token("ip", found.group()), text)
+        text = TOKEN.sub("<token>", PEM.sub("<pem>", API_ACCESS.sub("kube-api-access-<random>", text)))
+        text = POINTER.sub("<pointer>", CURRENT.sub(r"\1<version>", text))
+        return TIME.sub(self._time, text).replace(self._host, "<host>")
+
+    def _time(self, found: re.Match[str]) -> str:
+        if found.group(1) not in self._years:
+            return found.group()  # as a request has given it
+        fraction = found.group(2)
+        return f"<time of {len(fraction) - 1} digits>" if fraction else "<time>"
+
+    def _token(self, kind: str, value: str) -> str:
+        known = self._known.setdefault(kind, {})
+        return known.setdefault(value, f"<{kind} {len(known) + 1}>")
+
+
+def _applied(ownership: Any) -> bool:
+    entries = ownership if isinstance(ownership, list) else []
+    return any(isinstance(each, dict) and each.get("operation") == "Apply" for each in entries)

@@ -1,0 +1,77 @@
+"""One watch: events as they arrive, up to a mark that the scenario sets."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from typing import Any
+
+Event = dict[str, Any]
+
+
+class Watch:
+    def __init__(self, response: http.client.HTTPResponse) -> None:
+        self._response = response
+        self.events: list[Event] = []
+        self.refusal: Any = None
+        if response.status != 200:
+            text = response.read()
+            try:
+                self.refusal = json.loads(text)
+            except ValueError:
+                self.refusal = text.decode("utf-8", "backslashreplace")
+
+    def read(self, count: int) -> list[Event]:
+        """So many more events."""
+        found = []
+        for _ in range(count):
+            if (event := self._next()) is None:
+                break
+            found.append(event)
+        return found
+
+    def until(self, name: str, kind: str = "") -> list[Event]:
+        """Up to the first event of an object of that name; `kind` is ADDED, MODIFIED, DELETED or any."""
+        found = []
+        while (event := self._next()) is not None:
+            found.append(event)
+            if _named(event) == name and kind in ("", event.get("type")):
+                break
+        return found
+
+    def rest(self) -> list[Event]:
+        """All, until the server ends the stream."""
+        found = []
+        while (event := self._next()) is not None:
+            found.append(event)
+        return found
+
+    def version(self, index: int = -1) -> str:
+        """The resourceVersion that an event told."""
+        found = self.events[index].get("object", {}) if self.events else {}
+        return str(found.get("metadata", {}).get("resourceVersion", "missing"))
+
+    def _next(self) -> Event | None:
+        if self._response.status != 200:
+            return None
+        try:
+            line = self._response.readline()
+        except (OSError, http.client.HTTPException) as error:
+            self.events.append({"type": f"no event: {type(error).__name__}"})
+            return None
+        if not line:
+            return None
+        try:
+            event: Event = json.loads(line)
+        except ValueError:
+            event = {"type": "not JSON", "object": line.decode("utf-8", "backslashreplace")}
+        self.events.append(event)
+        return event
+
+
+def _named(event: Event) -> str:
+    found = event.get("object", {})
+    if isinstance(found, dict) and found.get("kind") == "Table":
+        rows = found.get("rows") or [{}]
+        found = rows[-1].get("object", {})
+    return str(found.get("metadata", {}).get("name", "")) if isinstance(found, dict) else ""
