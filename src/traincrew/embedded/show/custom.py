@@ -1,0 +1,91 @@
+"""Rows of custom resources: by the columns that their definition names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from traincrew.embedded.served import Column, Object, Served
+from traincrew.embedded.show import jsonpaths
+from traincrew.embedded.show.ages import INVALID, UNKNOWN, Ages, moment
+
+AGE = Column("Age", "date", ".metadata.creationTimestamp", "Since when the object exists")
+_ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
+_NAME: Object = {"name": "Name", "type": "string", "format": "name", "description": "", "priority": 0}
+
+
+def columns(served: Served) -> list[Object]:
+    return [_NAME, *(_head(column) for column, _ in _readable(served))]
+
+
+def _readable(served: Served) -> Iterator[tuple[Column, jsonpaths.Path]]:
+    """The columns up to the first whose path cannot be read: an API server stops there."""
+    for column in served.columns or (AGE,):
+        try:
+            yield column, jsonpaths.parse(column.path)
+        except jsonpaths.Unreadable:
+            return
+
+
+def _head(column: Column) -> Object:
+    return {
+        "name": column.name,
+        "type": column.type,
+        "format": column.format,
+        "description": column.description or f"Custom resource definition column (in JSONPath format): {column.path}",
+        "priority": column.priority,
+    }
+
+
+class Cells:
+    """Works a resource's rows out; its paths are read once."""
+
+    def __init__(self, served: Served, ages: Ages) -> None:
+        self._columns = [(column.type, path) for column, path in _readable(served)]
+        self._ages = ages
+
+    def of(self, kept: Object) -> list[Any]:
+        return [kept["metadata"].get("name", ""), *(self._cell(type, path, kept) for type, path in self._columns)]
+
+    def _cell(self, type: str, path: jsonpaths.Path, kept: Object) -> Any:
+        found, value = path.first(kept)
+        if not found:
+            return None
+        if type == "string":
+            return text(value)
+        if type == "date":
+            return self._age(value)
+        return _typed(type, value)
+
+    def _age(self, value: Any) -> str | None:
+        if not isinstance(value, str):
+            return None
+        if not value or value == "null":
+            return UNKNOWN
+        return self._ages.since(value) if moment(value) else INVALID
+
+
+def _typed(type: str, value: Any) -> Any:
+    if type == "boolean":
+        return value if isinstance(value, bool) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if type == "integer":
+        return int(value)
+    return float(value) if type == "number" else None
+
+
+def text(value: Any) -> str:
+    """As an API server writes a value into a column of strings: objects and lists as JSON with sorted keys."""
+    if isinstance(value, str):
+        return value
+    if value is None or isinstance(value, bool | dict | list):
+        return json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False).translate(_ESCAPED)
+    return _number(value) if isinstance(value, float) else str(value)
+
+
+def _number(value: float) -> str:
+    if value == int(value) and abs(value) < 1e21:
+        return str(int(value))
+    return repr(value)

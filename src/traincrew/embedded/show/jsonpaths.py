@@ -1,0 +1,209 @@
+"""JSONPath as the columns of custom resources use it: `.spec.replicas`, `.status.conditions[?(@.type=="Ready")].status`."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import operator
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+Step = Callable[[Any], Iterator[Any]]
+
+
+class Unreadable(ValueError):
+    """Not a path that an API server knows."""
+
+
+class Unfit(Exception):
+    """The path asks of a value what that has not: an index of an object, an item beyond a list's end."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Path:
+    steps: tuple[Step, ...]
+
+    def first(self, value: Any) -> tuple[bool, Any]:
+        """The first thing found, if there is any. A value without the parts that the path asks for has none."""
+        try:
+            found = list(self.found(value))
+        except Unfit:
+            return False, None
+        return (True, found[0]) if found else (False, None)
+
+    def found(self, value: Any) -> Iterator[Any]:
+        values: Iterator[Any] = iter((value,))
+        for step in self.steps:
+            values = _each(step, values)
+        return values
+
+
+def _each(step: Step, values: Iterator[Any]) -> Iterator[Any]:
+    for value in values:
+        if value is not None:
+            yield from step(value)
+
+
+_FIELD = re.compile(r"\.((?:\\.|[^\s.,\[\]$@{}\\])+)")
+_RECURSIVE = re.compile(r"\.\.(?:((?:\\.|[^\s.,\[\]$@{}\\])+))?")
+_FILTER = re.compile(r"\[\?\(((?:[^'\")]|'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\")*)\)\]")
+_BRACKET = re.compile(r"\[([^\]\n]*)\]")
+_KEY = re.compile(r"'([^']*)'")
+_SLICE = re.compile(r"(-?\d*)(:-?\d*)?(:-?\d*)?")
+_COMPARISON = re.compile(r"([^!<>=]+)([!<>=]+)(.+)", re.DOTALL)
+
+
+@functools.cache
+def parse(text: str) -> Path:
+    """Raises Unreadable."""
+    steps: list[Step] = []
+    position = 0
+    while position < len(text):
+        if text[position] in " $@":
+            position += 1
+            continue
+        for form, read in _FORMS:
+            if match := form.match(text, position):
+                steps += read(match)
+                position = match.end()
+                break
+        else:
+            raise Unreadable(text)
+    return Path(tuple(steps))
+
+
+def _read_field(match: re.Match[str]) -> list[Step]:
+    name = match[1].replace("\\", "")
+    return [_children] if name == "*" else [functools.partial(_field, name)]
+
+
+def _read_recursive(match: re.Match[str]) -> list[Step]:
+    return [_descendants, functools.partial(_field, match[1])] if match[1] else [_descendants]
+
+
+def _read_filter(match: re.Match[str]) -> list[Step]:
+    compared = _COMPARISON.fullmatch(match[1])
+    if compared is None:
+        return [functools.partial(_having, parse(match[1]))]
+    if compared[2] not in _COMPARE:
+        raise Unreadable(match[0])
+    return [functools.partial(_where, parse(compared[1]), _COMPARE[compared[2]], _operand(compared[3].strip()))]
+
+
+def _read_bracket(match: re.Match[str]) -> list[Step]:
+    inner = ":" if match[1] == "*" else match[1]
+    if "," in inner:
+        return [functools.partial(_union, tuple(parse(f"[{part.strip()}]") for part in inner.split(",")))]
+    if key := _KEY.fullmatch(inner):
+        return list(parse(f".{key[1]}").steps)
+    chosen = _SLICE.fullmatch(inner)
+    if chosen is None or not inner:
+        raise Unreadable(match[0])
+    return [functools.partial(_items, chosen.groups())]
+
+
+_FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], list[Step]]], ...] = (
+    (_RECURSIVE, _read_recursive),
+    (_FIELD, _read_field),
+    (_FILTER, _read_filter),
+    (_BRACKET, _read_bracket),
+)
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+    "<=": operator.le,
+    ">=": operator.ge,
+}
+
+
+def _operand(text: str) -> Any:
+    """A quoted text, a number, true or false; else a path."""
+    if text[:1] in ("'", '"') and text[-1:] == text[:1] and len(text) > 1:
+        return re.sub(r"\\(.)", r"\1", text[1:-1])
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        return float(text) if "." in text else int(text)
+    except ValueError:
+        return parse(text)
+
+
+def _field(name: str, value: Any) -> Iterator[Any]:
+    if isinstance(value, dict) and name in value:
+        yield value[name]
+
+
+def _children(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        yield from value.values()
+    elif isinstance(value, list):
+        yield from value
+
+
+def _descendants(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict | list) and value:
+        yield value
+        for child in _children(value):
+            yield from _descendants(child)
+
+
+def _items(bounds: tuple[str | None, ...], value: Any) -> Iterator[Any]:
+    if not isinstance(value, list):
+        raise Unfit
+    start, end, step = _bounds(bounds, len(value))
+    if start == end:
+        return
+    if not (0 <= start < len(value) and 0 <= end <= len(value) and start < end):
+        raise Unfit
+    yield from value[start:end:step]
+
+
+def _bounds(bounds: tuple[str | None, ...], length: int) -> tuple[int, int, int]:
+    first, last, step = (None if each is None else each.lstrip(":") for each in bounds)
+    start = int(first) if first else 0
+    if last is None:
+        end = start + 1
+        end += length if end <= 0 else 0
+    else:
+        end = int(last) if last else length
+        end += length if end < 0 else 0
+    start += length if start < 0 else 0
+    return start, end, int(step) if step else 1
+
+
+def _union(paths: tuple[Path, ...], value: Any) -> Iterator[Any]:
+    for path in paths:
+        yield from path.found(value)
+
+
+def _having(path: Path, value: Any) -> Iterator[Any]:
+    for item in _listed(value):
+        if path.first(item)[0]:
+            yield item
+
+
+def _where(path: Path, compare: Callable[[Any, Any], bool], wanted: Any, value: Any) -> Iterator[Any]:
+    for item in _listed(value):
+        found, left = path.first(item)
+        right = wanted
+        if isinstance(wanted, Path):
+            known, right = wanted.first(item)
+            found = found and known
+        if found and _holds(compare, left, right):
+            yield item
+
+
+def _listed(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise Unfit
+    return value
+
+
+def _holds(compare: Callable[[Any, Any], bool], left: Any, right: Any) -> bool:
+    # Text is compared with text, a number with a number of its sort; anything else is an error and finds nothing.
+    if type(left) is not type(right):
+        raise Unfit
+    return compare(left, right)

@@ -1,0 +1,119 @@
+"""Fields that many kinds have in common, as far as rows need them, and how they are written in a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+NONE = "<none>"
+UNSET = "<unset>"
+Quantity = str | int | float
+
+
+class Fields(msgspec.Struct, rename="camel"):
+    """A part of an object; what is not declared is skipped."""
+
+
+class OwnerReference(Fields):
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    controller: bool = False
+
+
+class Metadata(Fields):
+    name: str = ""
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    owner_references: list[OwnerReference] = []
+
+
+class Condition(Fields):
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+
+
+class Container(Fields):
+    name: str = ""
+    image: str = ""
+    restart_policy: str = ""
+
+
+class PodTemplateSpec(Fields):
+    containers: list[Container] = []
+    node_selector: dict[str, str] = {}
+
+
+class LabelsOnly(Fields):
+    labels: dict[str, str] = {}
+
+
+class PodTemplate(Fields):
+    metadata: LabelsOnly = msgspec.field(default_factory=LabelsOnly)
+    spec: PodTemplateSpec = msgspec.field(default_factory=PodTemplateSpec)
+
+
+class Expression(Fields):
+    key: str = ""
+    operator: str = ""
+    values: list[str] = []
+
+
+class Selector(Fields):
+    match_labels: dict[str, str] = {}
+    match_expressions: list[Expression] = []
+
+
+class Reference(Fields):
+    kind: str = ""
+    name: str = ""
+    namespace: str = ""
+
+
+def images(containers: Iterable[Container]) -> tuple[str, str]:
+    known = tuple(containers)
+    return ",".join(each.name for each in known), ",".join(each.image for each in known)
+
+
+def labels(pairs: Mapping[str, str]) -> str:
+    return ",".join(f"{key}={pairs[key]}" for key in sorted(pairs)) or NONE
+
+
+def selector(chosen: Selector | None) -> str:
+    return selector_text(chosen) or NONE
+
+
+def selector_text(chosen: Selector | None) -> str:
+    """As a query writes it; empty if it chooses all, or nothing."""
+    if chosen is None:
+        return ""
+    told = [(key, f"{key}={value}") for key, value in chosen.match_labels.items()]
+    told += [(each.key, _expression(each)) for each in chosen.match_expressions]
+    return ",".join(text for _, text in sorted(told, key=lambda pair: pair[0]))
+
+
+def _expression(expression: Expression) -> str:
+    values = ",".join(sorted(expression.values))
+    match expression.operator:
+        case "In":
+            return f"{expression.key} in ({values})"
+        case "NotIn":
+            return f"{expression.key} notin ({values})"
+        case "DoesNotExist":
+            return f"!{expression.key}"
+    return expression.key
+
+
+def some(items: list[str], count: int, most: int) -> str:
+    """The first few, and how many more there are."""
+    told = ",".join(items[:most])
+    return f"{told} + {count - most} more..." if count > most else told
+
+
+def condition(conditions: Iterable[Condition], type: str) -> str:
+    """The status of the first condition of a type; empty if there is none."""
+    return next((each.status for each in conditions if each.type == type), "")
