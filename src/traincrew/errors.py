@@ -6,7 +6,8 @@
     ├── UserError                 what a person typed or wrote; the message says where and what to do
     │   ├── ManifestError         a file that is not YAML, or holds no object
     │   ├── SettingsError         a flag, variable or settings file with a value that cannot be
-    │   └── KubeconfigError       no cluster can be reached with what was given
+    │   ├── KubeconfigError       no cluster can be reached with what was given
+    │   └── StoreError            a data file that cannot be opened: in use, damaged, of a newer version, not writable
     └── ApiError                  an answer of a Kubernetes API server (or its absence)
         ├── TemporaryError        the same request may succeed later: retry with back-off
         │   ├── TooManyRequests       429; `retry_after` says when
@@ -46,6 +47,10 @@ class SettingsError(UserError):
 
 
 class KubeconfigError(UserError):
+    pass
+
+
+class StoreError(UserError):
     pass
 
 

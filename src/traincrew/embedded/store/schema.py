@@ -1,0 +1,65 @@
+"""The tables of the data file. Versions are only ever added: a file of an earlier one is brought forward when it is opened."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from traincrew.errors import StoreError
+
+# `previous` is the revision that a change supersedes; 0: the object is new. It takes the place of an index by key, which every
+# write would have to keep: the current state are the rows that no other row names, and history is followed from row to row.
+# A deletion has no value. Up to `compacted` history may be incomplete, and up to `swept` everything superseded is gone.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE changes (
+             revision INTEGER PRIMARY KEY,
+             previous INTEGER NOT NULL,
+             resource TEXT NOT NULL,
+             namespace TEXT NOT NULL,
+             name TEXT NOT NULL,
+             value BLOB
+           )""",
+        # The first revision that is given away is 2: 0 and "nothing yet" must not look alike to clients.
+        "INSERT INTO meta VALUES ('compacted', 1), ('swept', 1)",
+    ),
+)
+
+APPLICATION = 0x7C4E3A11
+"""Tells our files from those of other programs that use SQLite."""
+
+
+def migrate(connection: sqlite3.Connection, path: object, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
+    version = _version(connection, path)
+    if version > len(migrations):
+        newest = f"it has schema {version}, and this one knows none after {len(migrations)}"
+        raise StoreError(f"{path} was written by a newer traincrew ({newest}): use that one, or other data")
+    for number, statements in enumerate(migrations[version:], start=version + 1):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            if number == 1:
+                connection.execute("CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID")
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            for statement in statements:
+                connection.execute(statement)
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('schema', ?)", (number,))
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+
+def _version(connection: sqlite3.Connection, path: object) -> int:
+    if not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+        return 0
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+        raise StoreError(f"{path} is a database of another program")
+    return stored(connection, path)["schema"]
+
+
+def stored(connection: sqlite3.Connection, path: object) -> dict[str, int]:
+    values = dict(connection.execute("SELECT name, value FROM meta"))
+    if not {"schema", "compacted", "swept"} <= values.keys():
+        raise StoreError(f"{path} is damaged: it does not say where its history begins")
+    return values
