@@ -25,13 +25,25 @@ DISCOVERY = frozenset(("apidiscovery.k8s.io", version, "APIGroupDiscoveryList") 
 
 
 @dataclasses.dataclass(frozen=True)
-class Choice:
+class Form:
     media_type: str = JSON
     kind: str = ""
     """What the answer is turned into; empty: it is given as it is."""
     group: str = ""
     version: str = ""
     pretty: bool = False
+
+    @property
+    def as_table(self) -> bool:
+        return self.kind == "Table"
+
+    @property
+    def as_metadata(self) -> bool:
+        return self.kind.startswith("PartialObjectMetadata")
+
+    @property
+    def yaml(self) -> bool:
+        return self.media_type == YAML
 
     @property
     def content_type(self) -> str:
@@ -53,17 +65,17 @@ class _Clause:
 
 
 @functools.lru_cache(maxsize=256)
-def choose(header: str, transforms: frozenset[tuple[str, str, str]] = RESOURCES, listed: tuple[str, ...] = ()) -> Choice:
+def choose(header: str, transforms: frozenset[tuple[str, str, str]] = RESOURCES, listed: tuple[str, ...] = ()) -> Form:
     """Raises a 406. `listed` are the types by which built-in resources are routed: OBJECT, LIST; custom ones have none."""
     if listed and header and not _routed(header, listed):
         available = ", ".join(listed)
         raise Refusal(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {available}")
     if not header:
-        return Choice()
+        return Form()
     for clause in _clauses(header):
         for media_type in SERVED:
-            if clause.matches(media_type) and (choice := _chosen(media_type, clause.parameters, transforms)):
-                return choice
+            if clause.matches(media_type) and (form := _form(media_type, clause.parameters, transforms)):
+                return form
     accepted = ", ".join(_KUBERNETES)
     raise Refusal(406, "NotAcceptable", f"only the following media types are accepted: {accepted}")
 
@@ -73,16 +85,16 @@ def _routed(header: str, listed: Sequence[str]) -> bool:
     return any(each == "*/*" or each in listed for each in wanted)
 
 
-def _chosen(media_type: str, parameters: Mapping[str, str], transforms: frozenset[tuple[str, str, str]]) -> Choice | None:
+def _form(media_type: str, parameters: Mapping[str, str], transforms: frozenset[tuple[str, str, str]]) -> Form | None:
     if parameters.get("stream", "watch") not in ("", "watch") or parameters.get("sv"):
         return None
     pretty = parameters.get("pretty") == "1"
     if not parameters.keys() & {"as", "g", "v"}:
-        return Choice(media_type, pretty=pretty)
+        return Form(media_type, pretty=pretty)
     group, version, kind = (parameters.get(each, "") for each in ("g", "v", "as"))
     if (group, version, kind) not in transforms:
         return None
-    return Choice(media_type, kind, group, version, pretty)
+    return Form(media_type, kind, group, version, pretty)
 
 
 def _clauses(header: str) -> list[_Clause]:

@@ -17,18 +17,18 @@ class _Envelope(msgspec.Struct):
 _envelope = msgspec.json.Decoder(_Envelope).decode
 
 
-def partial(kept: Object | bytes, version: str = "v1") -> Object:
+def one(kept: Object | bytes, version: str = "v1") -> Object:
     """Of an object given as bytes, the metadata is not decoded: it comes back as msgspec.Raw."""
     metadata = _envelope(kept).metadata if isinstance(kept, bytes) else kept["metadata"]
     return {"kind": "PartialObjectMetadata", "apiVersion": f"meta.k8s.io/{version}", "metadata": metadata}
 
 
-def partial_list(objects: Sequence[Object | bytes], list_metadata: Object, version: str = "v1") -> Object:
+def many(objects: Sequence[Object | bytes], version: str, list_metadata: Object) -> Object:
     return {
         "kind": "PartialObjectMetadataList",
         "apiVersion": f"meta.k8s.io/{version}",
         "metadata": list_metadata,
-        "items": [partial(kept, version) for kept in objects],
+        "items": [one(kept, version) for kept in objects],
     }
 
 

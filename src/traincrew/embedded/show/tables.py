@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
+from traincrew.embedded.fields import invalid
+from traincrew.embedded.refusals import bad_request
 from traincrew.embedded.served import Object, Served
-from traincrew.embedded.show import custom
+from traincrew.embedded.show import custom, partial
 from traincrew.embedded.show.ages import Ages
 from traincrew.embedded.show.columns import Printer, heads
-from traincrew.embedded.show.partial import partial
 from traincrew.embedded.show.rows import autoscalers, cluster, events, network, pods, storage, workloads
 from traincrew.embedded.show.rows.fields import Fields, Metadata
-
-Include = Literal["None", "Metadata", "Object"]
-META = "meta.k8s.io/v1"
 
 
 class _Named(Fields):
@@ -41,43 +39,62 @@ _PRINTERS: dict[tuple[str, str], Printer] = {
 
 
 def table(
-    served: Served, objects: Sequence[Object | bytes], *, include: Include, now: datetime.datetime, list_metadata: Object
+    served: Served,
+    objects: Sequence[Object | bytes],
+    *,
+    include: str,
+    now: datetime.datetime,
+    version: str = "v1",
+    list_metadata: Object | None = None,
 ) -> Object:
-    """A Table. Objects given as bytes are decoded no further than their rows need; they come back as msgspec.Raw inside."""
-    ages = Ages(now)
-    if served.definition is not None:
-        columns, cells = custom.columns(served), _custom_rows(served, ages)
-    else:
-        printer = _PRINTERS.get((served.group, served.kind), _PLAIN)
-        columns, cells = list(printer.columns), _builtin_rows(printer, ages)
-    shown = _SHOWN[include]
+    """A Table. Objects given as bytes are decoded no further than their rows need; they come back as msgspec.Raw inside.
+
+    Without the metadata of a list it is the table of one object, and has that one's resourceVersion.
+    """
+    columns, rows = _printed(served, Ages(now))
+    shown = _shown(include, version)
     return {
         "kind": "Table",
-        "apiVersion": META,
-        "metadata": list_metadata,
+        "apiVersion": f"meta.k8s.io/{version}",
+        "metadata": _version_of(objects[0]) if list_metadata is None else list_metadata,
         "columnDefinitions": columns,
-        "rows": [{**cells(kept), "object": shown(kept)} for kept in objects],
+        "rows": [{**rows(kept), "object": shown(kept)} for kept in objects],
     }
 
 
-def without_columns(table: Object) -> Object:
-    """For all events of a watch but the first."""
-    return table | {"columnDefinitions": None}
-
-
-def in_version(table: Object, version: str) -> Object:
-    """A table for those who ask for meta.k8s.io/v1beta1."""
-    group_version = f"meta.k8s.io/{version}"
-    rows = []
-    for row in table["rows"]:
-        kept = row["object"]
-        if isinstance(kept, dict) and kept.get("kind") == "PartialObjectMetadata":
-            row = row | {"object": kept | {"apiVersion": group_version}}
-        rows.append(row)
-    return table | {"apiVersion": group_version, "rows": rows}
-
-
 _Rows = Callable[[Object | bytes], Object]
+
+
+def _printed(served: Served, ages: Ages) -> tuple[list[Object], _Rows]:
+    if served.definition is not None:
+        return custom.columns(served), _custom_rows(served, ages)
+    printer = _PRINTERS.get((served.group, served.kind), _PLAIN)
+    return list(printer.columns), _builtin_rows(printer, ages)
+
+
+def _shown(include: str, version: str) -> Callable[[Object | bytes], Any]:
+    match include:
+        case "None":
+            return lambda kept: None
+        case "Metadata" | "":
+            return lambda kept: partial.one(kept, version)
+        case "Object":
+            return lambda kept: msgspec.Raw(kept) if isinstance(kept, bytes) else kept
+    fault = invalid("includeObject", include, "must be 'Metadata', 'Object', 'None', or empty")
+    raise bad_request(f"Unable to convert to Table as requested: {fault.tell()}")
+
+
+class _Versioned(msgspec.Struct):
+    resource_version: str = msgspec.field(name="resourceVersion", default="")
+
+
+class _Envelope(msgspec.Struct):
+    metadata: _Versioned
+
+
+def _version_of(kept: Object | bytes) -> Object:
+    read = msgspec.json.decode(kept, type=_Envelope) if isinstance(kept, bytes) else msgspec.convert(kept, _Envelope)
+    return {"resourceVersion": read.metadata.resource_version} if read.metadata.resource_version else {}
 
 
 def _builtin_rows(printer: Printer, ages: Ages) -> _Rows:
@@ -112,10 +129,3 @@ def _without_nulls(value: Any) -> Any:
     if isinstance(value, list):
         return [_without_nulls(inner) for inner in value]
     return value
-
-
-_SHOWN: dict[str, Callable[[Object | bytes], Any]] = {
-    "None": lambda kept: None,
-    "Metadata": partial,
-    "Object": lambda kept: msgspec.Raw(kept) if isinstance(kept, bytes) else kept,
-}
