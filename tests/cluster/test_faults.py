@@ -106,9 +106,11 @@ def test_it_comes_to_the_same_end_though_the_api_server_is_killed_in_the_midst_o
     expected = normal(PYTORCH)
     died = threading.Event()
     left = ["create pods", "delete pods"]
+    starting = threading.Lock()
 
     def kill() -> None:
-        house.kube.kill_apiserver()
+        with starting:  # it serves before its start has been seen: killed then, its start would be awaited in vain
+            house.kube.kill_apiserver()
         died.set()
 
     def killing(call: Call) -> Fate:
@@ -128,7 +130,8 @@ def test_it_comes_to_the_same_end_though_the_api_server_is_killed_in_the_midst_o
             # It must be started from the main thread, for it ends with the thread that started it.
             if died.wait(0.1):
                 died.clear()
-                house.kube.start_apiserver()
+                with starting:
+                    house.kube.start_apiserver()
 
     assert not left
     lives.assert_same(playing.result().portrait, expected, "the API server was killed")

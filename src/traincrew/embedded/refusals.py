@@ -40,6 +40,8 @@ class Refusal(Exception):
         super().__init__(message)
         self.code, self.reason, self.message, self.subject = code, reason, message, subject
         self.causes, self.retry_after = tuple(causes), retry_after
+        self.continued = ""
+        """Where an expired list may be taken up again, at the price of consistency."""
 
     def status(self) -> dict[str, Any]:
         status: dict[str, Any] = {

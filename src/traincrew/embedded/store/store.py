@@ -7,7 +7,7 @@ import builtins
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from traincrew.embedded.served import Object
@@ -46,6 +46,8 @@ class Store:
         self._era = 0
         self._accepted: deque[Entry] = deque()
         self._heads: dict[Key, Entry] = {}
+        self.listeners: dict[str, list[Callable[[Change], None]]] = {}
+        """By resource. Called in the loop when a change is published, before its writer hears of it; must not raise."""
 
     @classmethod
     def open(cls, path: str | Path, describe: Describe, limits: Limits | None = None) -> Store:
@@ -158,6 +160,8 @@ class Store:
         self.revision = entries[-1].change.revision
         self.logs.append([entry.change for entry in entries])
         for entry in entries:
+            for listener in self.listeners.get(entry.change.record.key.resource, ()):
+                listener(entry.change)
             if not entry.done.done():
                 entry.done.set_result(entry.change.record)
         superseded = sum(len(entry.change.before.value) for entry in entries if entry.change.before)
