@@ -1,0 +1,65 @@
+"""JSON Web Tokens signed with HS256.
+
+A cluster signs with RSA or ECDSA so that others can verify with the public key. Here the signer is the only verifier, and a
+shared key takes 5 µs instead of 30 (signing) or 90 (verifying), and spares a start the import of `cryptography` (0.1 s).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+from typing import Any
+
+import msgspec
+
+KEY_SIZE = 32
+
+
+class BadToken(Exception):
+    """Not a token of this key."""
+
+
+class Signer:
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        key_id = _encoded(hashlib.sha256(b"traincrew key id" + key).digest())
+        self._header = _encoded(msgspec.json.encode({"alg": "HS256", "kid": key_id.decode()}))
+
+    def sign(self, claims: dict[str, Any]) -> str:
+        payload = self._header + b"." + _encoded(msgspec.json.encode(claims, order="sorted"))
+        return (payload + b"." + self._signature(payload)).decode()
+
+    def claims(self, token: str) -> dict[str, Any]:
+        """What a token says, once its signature is found good. The header is not asked which algorithm to believe."""
+        payload, _, signature = token.encode(errors="replace").rpartition(b".")
+        header, _, body = payload.partition(b".")
+        if header != self._header or not hmac.compare_digest(signature, self._signature(payload)):
+            raise BadToken("square/go-jose: error in cryptographic primitive")
+        found: dict[str, Any] = msgspec.json.decode(_decoded(body))
+        return found
+
+    def _signature(self, payload: bytes) -> bytes:
+        return _encoded(hmac.digest(self._key, payload, "sha256"))
+
+
+def issuer(token: str) -> str:
+    """Who a token says that it is from, believed by nobody; empty for what is no token."""
+    parts = token.split(".")
+    if len(parts) != 3:
+        return ""
+    try:
+        claims = msgspec.json.decode(_decoded(parts[1].encode()))
+    except (ValueError, binascii.Error):
+        return ""
+    found = claims.get("iss") if isinstance(claims, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def _encoded(content: bytes) -> bytes:
+    return base64.urlsafe_b64encode(content).rstrip(b"=")
+
+
+def _decoded(content: bytes) -> bytes:
+    return base64.urlsafe_b64decode(content + b"=" * (-len(content) % 4))
