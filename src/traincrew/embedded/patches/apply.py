@@ -1,0 +1,157 @@
+"""Server-side apply: a configuration is merged into the live object, and its applier owns what it says."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import msgspec
+
+from traincrew.embedded.patches import combine, owners, sets, shapes, typed
+from traincrew.embedded.patches.conflicts import Conflicts, refusal
+from traincrew.embedded.patches.differences import compare, held
+from traincrew.embedded.patches.managers import Changes, current, first_apply, given_up, owned, reset_fields
+from traincrew.embedded.patches.owners import APPLY, Owner, Owners, Share, Writer, Writing
+from traincrew.embedded.patches.prune import pruned
+from traincrew.embedded.patches.sets import Fields
+from traincrew.embedded.patches.values import same
+from traincrew.embedded.refusals import Refusal, bad_request
+from traincrew.embedded.served import Object, Schema
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_KUBECTL = "kubectl"
+_MOST_ANNOTATIONS = 256 * 1024
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+
+def apply(live: Object | None, applied: Object, schema: Schema, *, force: bool = False, **writing: Unpack[Writing]) -> Object:
+    """The live object with the configuration in it, and managedFields that say so. `live` None: it is made.
+
+    Neither argument is changed; the result shares with them what it can. Refusals: 409 for what others own unless by
+    force, 400 and 500 for what is no configuration.
+    """
+    writer = Writer(**writing)
+    _check(live, applied, schema)
+    known = _known(live, schema, writer)
+    try:
+        merged, found = _applied(live, applied, schema, known, (writer, force))
+    except Conflicts as conflicts:
+        left = _upgraded(conflicts, live, applied, schema, writer)
+        if left:
+            raise refusal(left) from None
+        merged, found = _applied(live, applied, schema, known, (writer, True))
+    merged = {**merged, "metadata": owned(merged["metadata"], found)}
+    return _with_last_applied(merged, applied) if writer.manager == _KUBECTL else merged
+
+
+def _check(live: Object | None, applied: Object, schema: Schema) -> None:
+    if live is not None and (applied.get("apiVersion"), applied.get("kind")) != (live["apiVersion"], live["kind"]):
+        raise bad_request(f"invalid object type: {_kind(applied)}")
+    metadata = applied.get("metadata")
+    if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
+        raise bad_request("metadata.managedFields must be nil")
+    if faults := typed.faults(applied, shapes.of(schema)):
+        raise Refusal(500, "", f"failed to create typed patch object ({_named(applied)}; {_kind(applied)}): {faults}")
+
+
+def _named(document: Object) -> str:
+    metadata: Any = document.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+
+
+def _kind(document: Object) -> str:
+    version = document.get("apiVersion") or ""
+    return f"{version if '/' in version else f'/{version}'}, Kind={document.get('kind') or ''}"
+
+
+def _known(live: Object | None, schema: Schema, writer: Writer) -> Owners:
+    if live is None:
+        return {}
+    entries = live["metadata"].get("managedFields")
+    return owners.read(entries) if entries else first_apply(live, schema, writer)
+
+
+def _applied(
+    live: Object | None, applied: Object, schema: Schema, known: Owners, how: tuple[Writer, bool]
+) -> tuple[Object, Owners]:
+    writer, force = how
+    shape, version = shapes.of(schema), applied["apiVersion"]
+    fields = sets.without(held(applied, shape), reset_fields(writer.reset))
+    own = Owner(writer.manager or "unknown", APPLY, "", writer.subresource)
+    share = Share(fields, version, writer.now)
+    if live is None:
+        return applied, _owning({}, own, share)
+    known = current(known, applied, schema, writer)
+    last = known.get(own)
+    merged = pruned(combine.merged(live, applied, shape), last, {**known, own: share}, schema, writer)
+    changes = Changes(live, merged, schema, version, writer)
+    if not force and (found := _conflicts(known, changes, own)):
+        raise Conflicts(found)
+    left = given_up({**known, own: share}, changes, own)
+    if same(live, merged):
+        share = Share(fields, version, last.time if last is not None else "")
+    return merged, _owning(left, own, share)
+
+
+def _owning(others: Owners, own: Owner, share: Share) -> Owners:
+    fields = sets.difference(share.fields, owners.NEVER_OWNED)
+    kept = {owner: each for owner, each in others.items() if owner != own}
+    return {**kept, own: share.owning(fields)} if fields else kept
+
+
+def _conflicts(known: Owners, changes: Changes, own: Owner) -> dict[Owner, Fields]:
+    found = {}
+    for owner, share in known.items():
+        if owner != own and (seen := changes.seen_in(share.version)) is not None:
+            fields = sets.intersection(share.fields, seen.changed)
+            if fields:
+                found[owner] = fields
+    return found
+
+
+def _upgraded(conflicts: Conflicts, live: Object | None, applied: Object, schema: Schema, writer: Writer) -> dict[Owner, Fields]:
+    """The conflicts that are left when kubectl takes over what it had applied by itself: its annotation tells what that was."""
+    if writer.manager != _KUBECTL or live is None:
+        return conflicts.fields
+    allowed = _last_applied(live, applied["apiVersion"], schema)
+    left = {owner: sets.difference(fields, allowed) for owner, fields in conflicts.fields.items()}
+    return {owner: fields for owner, fields in left.items() if fields}
+
+
+def _last_applied(live: Object, version: str, schema: Schema) -> Fields:
+    """What the annotation says and the live object still holds."""
+    text = (live["metadata"].get("annotations") or {}).get(LAST_APPLIED) or "null"
+    shape = shapes.of(schema)
+    try:
+        last = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return sets.EMPTY
+    if not isinstance(last, dict) or last.get("apiVersion") != version or typed.faults(last, shape):
+        return sets.EMPTY
+    found = compare(last, live, shape)
+    fields = held(last, shape)
+    for differing in (found.modified, found.added, found.removed):
+        fields = sets.difference(fields, differing)
+    return fields
+
+
+def _with_last_applied(merged: Object, applied: Object) -> Object:
+    """kubectl's own annotation follows, so that its client-side apply goes on working."""
+    metadata = merged["metadata"]
+    annotations = metadata.get("annotations") or {}
+    if not annotations.get(LAST_APPLIED):
+        return merged
+    annotations = {**annotations, LAST_APPLIED: _encoded(applied)}
+    if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _MOST_ANNOTATIONS:
+        del annotations[LAST_APPLIED]
+    return {**merged, "metadata": {**metadata, "annotations": annotations}}
+
+
+def _encoded(applied: Object) -> str:
+    metadata = applied.get("metadata") or {}
+    annotations = metadata.get("annotations")
+    if annotations and LAST_APPLIED in annotations:
+        rest = {key: value for key, value in annotations.items() if key != LAST_APPLIED}
+        bare = {key: value for key, value in metadata.items() if key != "annotations"}
+        applied = {**applied, "metadata": {**bare, "annotations": rest} if rest else bare}
+    return _encode(applied).decode() + "\n"

@@ -1,0 +1,193 @@
+"""JSON patch (RFC 6902), with the liberties that a Kubernetes API server takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from traincrew.embedded.patches import golang
+from traincrew.embedded.patches.values import same_text
+from traincrew.embedded.refusals import Refusal, bad_request, too_large
+from traincrew.embedded.served import Object
+
+MOST_OPERATIONS = 10_000
+
+_FIELDS = ("op", "path", "from", "value")
+_INDEX = re.compile(r"[+-]?[0-9]+", re.ASCII)
+
+
+def apply(document: Object, operations: Any) -> Any:
+    """The patched document: an object, unless the patch replaced it as a whole. The arguments are not changed."""
+    check(operations)
+    patched = _Document(document)
+    for operation in operations or ():
+        patched.carry_out(operation)
+    return patched.root
+
+
+def check(operations: Any) -> None:
+    """That the body is a list of operations: a 400 if not."""
+    if operations is None:
+        return
+    if not isinstance(operations, list):
+        raise _undecodable(golang.json_name(operations), "Go value of type []handlers.jsonPatchOp")
+    for operation in operations:
+        _check_operation(operation)
+    if len(operations) > MOST_OPERATIONS:
+        raise too_large(f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(operations)}")
+
+
+def unknown_fields(operations: list[Object]) -> list[str]:
+    """What strict field validation holds against a patch that `check` let pass."""
+    found = ((at, field) for at, operation in enumerate(operations) for field in operation or () if field not in _FIELDS)
+    return [f'json patch unknown field "[{at}].{field}"' for at, field in found]
+
+
+def _check_operation(operation: Any) -> None:
+    if operation is None:
+        return
+    if not isinstance(operation, dict):
+        raise _undecodable(golang.json_name(operation), "Go value of type handlers.jsonPatchOp")
+    for field in ("op", "path", "from"):
+        value = operation.get(field)
+        if value is not None and not isinstance(value, str):
+            raise _undecodable(golang.json_name(value), f"Go struct field jsonPatchOp.{field} of type string")
+
+
+def _undecodable(found: str, wanted: str) -> Refusal:
+    return bad_request(f"error decoding patch: json: cannot unmarshal {found} into {wanted}")
+
+
+def refused() -> Refusal:
+    """The same answer whatever does not apply: a Kubernetes API server does not tell."""
+    return Refusal(422, "Invalid", "the server rejected our request due to an error in our request")
+
+
+class _Document:
+    """A document that shares with the given one whatever the patch leaves alone."""
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self._own: dict[int, Any] = {}
+        """Containers that no one else holds, by their identity."""
+
+    def carry_out(self, operation: Object | None) -> None:
+        do = _OPERATIONS.get((operation or {}).get("op") or "")
+        if do is None or operation is None:
+            raise refused()
+        do(self, operation)
+
+    def add(self, operation: Object) -> None:
+        self._put(_field(operation, "path"), operation.get("value"))
+
+    def remove(self, operation: Object) -> None:
+        self._take(_field(operation, "path"))
+
+    def replace(self, operation: Object) -> None:
+        path = _field(operation, "path")
+        if path == "":
+            if isinstance(value := operation.get("value"), dict | list):
+                self.root = value
+            return
+        container, key = self._find(path)
+        if isinstance(container, dict):
+            container[key] = operation.get("value")
+        else:
+            container[_index(key, len(container))] = operation.get("value")
+
+    def move(self, operation: Object) -> None:
+        value = self._take(_field(operation, "from"))
+        self._put(_field(operation, "path"), value)
+
+    def copy(self, operation: Object) -> None:
+        container, key = self._find(_field(operation, "from"))
+        value = container.get(key) if isinstance(container, dict) else container[_index(key, len(container))]
+        self._disown(value)
+        self._put(_field(operation, "path"), value)
+
+    def test(self, operation: Object) -> None:
+        path, wanted = _field(operation, "path"), operation.get("value")
+        if path == "":
+            found = self.root
+        else:
+            container, key = self._find(path)
+            found = container.get(key) if isinstance(container, dict) else container[_index(key, len(container))]
+        if "value" not in operation or not same_text(found, wanted):
+            raise refused()
+
+    def _put(self, path: str, value: Any) -> None:
+        container, key = self._find(path)
+        if isinstance(container, dict):
+            container[key] = value
+        elif key == "-":
+            container.append(value)
+        else:
+            container.insert(_index(key, len(container) + 1), value)
+
+    def _take(self, path: str) -> Any:
+        container, key = self._find(path)
+        if isinstance(container, list):
+            return container.pop(_index(key, len(container)))
+        if key not in container:
+            raise refused()
+        return container.pop(key)
+
+    def _find(self, path: str) -> tuple[Any, str]:
+        """The container that holds what the path points to, ready to be changed, and the key within it."""
+        keys = path.split("/")[1:]
+        if not keys or not isinstance(self.root, dict | list):
+            raise refused()
+        self.root = container = self._owned(self.root)
+        for key in map(_unescaped, keys[:-1]):
+            at: Any = key if isinstance(container, dict) else _index(key, len(container))
+            if isinstance(container, dict) and key not in container:
+                raise refused()
+            if not isinstance(container[at], dict | list):
+                raise refused()
+            container[at] = container = self._owned(container[at])
+        return container, _unescaped(keys[-1])
+
+    def _owned(self, container: Any) -> Any:
+        if id(container) in self._own:
+            return container
+        copied = container.copy()
+        self._own[id(copied)] = copied
+        return copied
+
+    def _disown(self, value: Any) -> None:
+        """It is about to stand in two places: each must be changed apart."""
+        if isinstance(value, dict | list) and self._own.pop(id(value), None) is not None:
+            for each in value.values() if isinstance(value, dict) else value:
+                self._disown(each)
+
+
+_OPERATIONS: dict[str, Callable[[_Document, Object], None]] = {
+    "add": _Document.add,
+    "remove": _Document.remove,
+    "replace": _Document.replace,
+    "move": _Document.move,
+    "copy": _Document.copy,
+    "test": _Document.test,
+}
+
+
+def _field(operation: Object, name: str) -> str:
+    value = operation.get(name)
+    if value is None:
+        raise refused()
+    return str(value)
+
+
+def _unescaped(key: str) -> str:
+    return key.replace("~1", "/").replace("~0", "~") if "~" in key else key
+
+
+def _index(key: str, length: int) -> int:
+    """Negative indices count from the end."""
+    if not _INDEX.fullmatch(key):
+        raise refused()
+    index = int(key)
+    if not -length <= index < length:
+        raise refused()
+    return index + length if index < 0 else index
