@@ -1,0 +1,162 @@
+"""The kubelet's HTTPS endpoints, for the API server: logs, exec, attach and port-forward of this node's containers."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hmac
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from aiohttp import web
+
+from traincrew.embedded.streams import (
+    forwarding,
+    logs,
+    sessions,
+    spdy_sessions,
+    statuses,
+    websocket_forwarding,
+    websocket_sessions,
+)
+from traincrew.embedded.streams.containers import Containers, ExecOptions, NoContainer, NoPod
+from traincrew.embedded.streams.takeover import Upgraded, wants_websocket
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Callers:
+    """Who may ask: bearers of the token, and of a client certificate that the TLS handshake has found good."""
+
+    token: str = ""
+    names: frozenset[str] = frozenset()
+    """Common names of the certificates that count; none: all of the authority's."""
+
+    def admit(self, request: web.Request) -> bool:
+        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+        if self.token and scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self.token.encode()):
+            return True
+        certificate = request.transport.get_extra_info("peercert") if request.transport else None
+        if not certificate:
+            return False
+        subject = {name: value for part in certificate.get("subject", ()) for name, value in part}
+        return not self.names or subject.get("commonName") in self.names
+
+
+def tls(certificate: str, key: str, client_authority: str = "") -> ssl.SSLContext:
+    """Paths of PEM files. Clients need no certificate, but one that they show must be the authority's."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    if client_authority:
+        context.load_verify_locations(client_authority)
+        context.verify_mode = ssl.CERT_OPTIONAL
+    return context
+
+
+def application(containers: Containers, callers: Callers) -> web.Application:
+    @web.middleware
+    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if not callers.admit(request):
+            return web.Response(status=401, text="Unauthorized")
+        return await handler(request)
+
+    app = web.Application(middlewares=[guard])
+    endpoints = Endpoints(containers)
+    app.router.add_get("/healthz", endpoints.healthz)
+    app.router.add_get("/pods", endpoints.pods)
+    app.router.add_get("/containerLogs/{namespace}/{pod}/{container}", endpoints.logs)
+    for method in ("GET", "POST"):
+        for form in ("{namespace}/{pod}/{container}", "{namespace}/{pod}/{uid}/{container}"):
+            app.router.add_route(method, f"/exec/{form}", endpoints.exec)
+            app.router.add_route(method, f"/attach/{form}", endpoints.attach)
+        for form in ("{namespace}/{pod}", "{namespace}/{pod}/{uid}"):
+            app.router.add_route(method, f"/portForward/{form}", endpoints.port_forward)
+    return app
+
+
+@contextlib.asynccontextmanager
+async def serving(app: web.Application, host: str, port: int, context: ssl.SSLContext | None) -> AsyncIterator[int]:
+    """Serves while it is open; the value is the port. At the end every stream is cut."""
+    # Whoever reads a log and hangs up must not leave a follower behind.
+    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.5, access_log=None)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, host, port, ssl_context=context)
+        await site.start()
+        yield runner.addresses[0][1]
+    finally:
+        await runner.cleanup()
+
+
+class Endpoints:
+    def __init__(self, containers: Containers) -> None:
+        self._containers = containers
+
+    async def healthz(self, request: web.Request) -> web.StreamResponse:
+        return web.Response(text="ok")
+
+    async def pods(self, request: web.Request) -> web.StreamResponse:
+        return web.json_response({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": self._containers.pods()})
+
+    async def logs(self, request: web.Request) -> web.StreamResponse:
+        return await logs.respond(request, self._containers)
+
+    async def exec(self, request: web.Request) -> web.StreamResponse:
+        io = _options(request)
+        namespace, pod, container = await self._found(request, 'container not found ("{container}")')
+        command = request.query.getall("command", [])
+        task = sessions.Task(
+            start=lambda: self._containers.exec(namespace, pod, container, command, io),
+            status=lambda code: statuses.of_exit(command, code),
+            fault="error executing command in container",
+        )
+        return await _converse(request, io, task)
+
+    async def attach(self, request: web.Request) -> web.StreamResponse:
+        io = _options(request)
+        namespace, pod, container = await self._found(request, "container {container} not found in pod {pod}_{namespace}")
+        task = sessions.Task(
+            start=lambda: self._containers.attach(namespace, pod, container, io),
+            status=lambda code: statuses.SUCCESS,
+            fault="error attaching to container",
+        )
+        return await _converse(request, io, task)
+
+    async def port_forward(self, request: web.Request) -> web.StreamResponse:
+        namespace, pod, _ = await self._found(request, "pod not found")
+        place = forwarding.Place(self._containers, namespace, pod, request.match_info.get("uid", ""))
+        if wants_websocket(request):
+            return await websocket_forwarding.over_websocket(request, place)
+        return await forwarding.over_spdy(request, place)
+
+    async def _found(self, request: web.Request, complaint: str) -> tuple[str, str, str]:
+        info = request.match_info
+        namespace, pod, container = info["namespace"], info["pod"], info.get("container", "")
+        try:
+            await self._containers.find(namespace, pod, container, info.get("uid", ""))
+        except NoPod as error:
+            raise web.HTTPNotFound(text="pod does not exist") from error
+        except NoContainer as error:
+            text = complaint.format(namespace=namespace, pod=pod, container=container)
+            raise web.HTTPInternalServerError(text=text) from error
+        return namespace, pod, container
+
+
+def _options(request: web.Request) -> ExecOptions:
+    stdin, stdout, stderr, tty = (request.query.get(name) == "1" for name in ("input", "output", "error", "tty"))
+    stderr = stderr and not tty
+    if not (stdin or stdout or stderr):
+        raise web.HTTPBadRequest(text="you must specify at least 1 of stdin, stdout, stderr")
+    return ExecOptions(stdin, stdout, stderr, tty)
+
+
+async def _converse(request: web.Request, io: ExecOptions, task: sessions.Task) -> web.StreamResponse:
+    if wants_websocket(request):
+        async with websocket_sessions.opened(request, io) as (peer, socket):
+            await sessions.converse(peer, task)
+        return socket
+    with contextlib.suppress(spdy_sessions.Incomplete, ConnectionError):
+        async with spdy_sessions.opened(request, io) as spdy_peer:
+            await sessions.converse(spdy_peer, task)
+    return Upgraded()

@@ -1,0 +1,45 @@
+"""Options in a query, read as Kubernetes reads them."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping
+
+_NUMBER = re.compile(r"[+-]?[0-9]+")
+_LARGEST = 2**63
+_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)")
+
+
+class BadQuery(ValueError):
+    """The message is Kubernetes'."""
+
+
+def flag(query: Mapping[str, str], name: str) -> bool:
+    """Anything but 0 and false is yes, even nothing: `?follow`."""
+    value = query.get(name)
+    return value is not None and value != "0" and value.lower() != "false"
+
+
+def number(query: Mapping[str, str], name: str) -> int | None:
+    text = query.get(name)
+    if text is None:
+        return None
+    if not _NUMBER.fullmatch(text):
+        raise BadQuery(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    value = int(text)
+    if not -_LARGEST <= value < _LARGEST:
+        raise BadQuery(f'strconv.ParseInt: parsing "{text}": value out of range')
+    return value
+
+
+def time(query: Mapping[str, str], name: str) -> datetime.datetime | None:
+    text = query.get(name)
+    if not text or text == "null":
+        return None
+    found = _TIME.fullmatch(text)
+    if found is None:
+        raise BadQuery(f'parsing time "{text}" as "2006-01-02T15:04:05Z07:00": cannot parse "{text}" as "2006"')
+    # Python knows microseconds; the rest of a second's digits would not change what is shown.
+    fraction = (found[2] or "")[:7]
+    return datetime.datetime.fromisoformat(found[1] + fraction + found[3].replace("Z", "+00:00"))

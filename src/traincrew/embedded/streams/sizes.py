@@ -1,0 +1,43 @@
+"""The sizes of a terminal, one JSON object after the other: {"Width":80,"Height":24}."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypeGuard
+
+_MOST = 64 * 1024
+_LARGEST = 0xFFFF
+
+
+class Sizes:
+    """An object may come in pieces. What is no JSON ends it: nothing after that can be trusted."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._decoder = json.JSONDecoder()
+
+    def feed(self, data: bytes) -> list[tuple[int, int]]:
+        self._text = (self._text + data.decode("utf-8", "replace"))[:_MOST]
+        found = []
+        while self._text:
+            try:
+                value, end = self._decoder.raw_decode(self._text)
+            except ValueError:
+                break
+            self._text = self._text[end:].lstrip()
+            if (size := _size(value)) is not None:
+                found.append(size)
+        return found
+
+
+def _size(value: Any) -> tuple[int, int] | None:
+    if not isinstance(value, dict):
+        return None
+    width, height = (value.get(name, value.get(name.lower(), 0)) for name in ("Width", "Height"))
+    if not (_side(width) and _side(height)):
+        return None
+    return int(width), int(height)
+
+
+def _side(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and 0 <= value <= _LARGEST

@@ -1,0 +1,108 @@
+"""How a handler of aiohttp's server takes a connection over, to speak another protocol on it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+
+from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
+
+_BUFFER = 128 * 1024
+"""Reading pauses when twice as much waits."""
+_FLUSH = 5.0
+"""Seconds for the client to take what was written before the connection is cut."""
+
+
+class Upgraded(web.StreamResponse):
+    """What a handler returns that has answered by itself: aiohttp has nothing to write and closes the connection."""
+
+    def __init__(self) -> None:
+        super().__init__(status=101)
+        self.force_close()
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+        return None
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        return None
+
+
+class _Successor(asyncio.StreamReaderProtocol):
+    """In the place of aiohttp's protocol. That hears of the connection's end when the handler is through."""
+
+    def __init__(self, reader: asyncio.StreamReader, former: asyncio.Protocol) -> None:
+        super().__init__(reader)
+        self._former = former
+        self._through = False
+        self._why: Exception | None = None
+        self.lost = asyncio.Event()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._why = exc
+        self.lost.set()
+        if self._through:
+            self._former.connection_lost(exc)
+
+    def through(self) -> None:
+        self._through = True
+        if self.lost.is_set():
+            self._former.connection_lost(self._why)
+
+
+class _Tail:
+    """Stands in for aiohttp's parser of upgraded connections, and is handed what came right behind the request's head."""
+
+    def __init__(self) -> None:
+        self.data = b""
+
+    def feed_data(self, data: bytes) -> tuple[bool, bytes]:
+        self.data += data
+        return False, b""
+
+    def feed_eof(self) -> None:
+        """Heard from the protocol instead."""
+
+
+@contextlib.asynccontextmanager
+async def taken_over(request: web.BaseRequest, head: bytes) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """Writes the head of the answer (101 and so on) and hands out the bytes behind it. The connection is closed at the end."""
+    transport, former = request.transport, request.protocol
+    if transport is None:
+        raise ConnectionResetError("the client is gone")
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=_BUFFER, loop=loop)
+    successor = _Successor(reader, former)
+    tail = _Tail()
+    former.set_parser(tail)  # type: ignore[arg-type]
+    transport.set_protocol(successor)
+    successor.connection_made(transport)
+    if tail.data:
+        reader.feed_data(tail.data)
+    writer = asyncio.StreamWriter(transport, successor, reader, loop)
+    try:
+        writer.write(head)
+        yield reader, writer
+        writer.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_FLUSH):
+                await successor.lost.wait()
+    finally:
+        if not successor.lost.is_set():
+            transport.abort()
+        successor.through()
+
+
+def head(status: str, headers: Mapping[str, str]) -> bytes:
+    lines = [f"HTTP/1.1 {status}", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
+    return "\r\n".join(lines).encode("latin-1")
+
+
+def upgrades(request: web.BaseRequest) -> bool:
+    return any("upgrade" in value.lower() for value in request.headers.getall("Connection", ()))
+
+
+def wants_websocket(request: web.BaseRequest) -> bool:
+    return upgrades(request) and request.headers.get("Upgrade", "").lower() == "websocket"

@@ -1,0 +1,118 @@
+"""From the API server to a kubelet: upgraded connections passed through as bytes, logs as they come."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import ssl
+import weakref
+from collections.abc import Mapping
+
+from aiohttp import web
+
+from traincrew.embedded import refusals
+from traincrew.embedded.refusals import Refusal
+from traincrew.embedded.streams import dialing, takeover
+
+_PIECE = 256 * 1024
+_BUFFER = 128 * 1024
+_HANDED_ON = ("Upgrade", "X-Stream-Protocol-Version", "User-Agent", "Origin")
+"""Headers of the client that are the kubelet's business, beside Sec-WebSocket-*; who the client is, is not."""
+
+_open: weakref.WeakKeyDictionary[web.Application, set[asyncio.Task[object]]] = weakref.WeakKeyDictionary()
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """Where at a kubelet, and how to be let in there."""
+
+    host: str
+    port: int
+    path: str
+    query: str = ""
+    """Encoded."""
+    ssl: ssl.SSLContext | None = None
+    headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Such as Authorization."""
+
+    @property
+    def authority(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+    @property
+    def resource(self) -> str:
+        return self.path + (f"?{self.query}" if self.query else "")
+
+
+async def tunnel(request: web.Request, target: Target) -> web.StreamResponse:
+    """Exec, attach and port-forward. Raises a Refusal as long as nothing has been answered."""
+    if not takeover.upgrades(request):
+        raise refusals.bad_request("Upgrade request required")
+    task = asyncio.current_task()
+    assert task is not None
+    _open.setdefault(request.app, set()).add(task)
+    try:
+        return await _tunnel(request, target)
+    finally:
+        _open[request.app].discard(task)
+
+
+async def hang_up(app: web.Application) -> None:
+    """For app.on_shutdown: what is still open would keep the server from ending."""
+    for task in list(_open.get(app, ())):
+        task.cancel()
+
+
+async def _tunnel(request: web.Request, target: Target) -> web.StreamResponse:
+    reader, writer = await dialing.dial(target.host, target.port, target.ssl)
+    try:
+        writer.write(_asked(request, target))
+        answer = await dialing.answer(reader)
+        if answer.status == 101:
+            async with takeover.taken_over(request, answer.head) as (client_reader, client_writer):
+                await _both_ways((client_reader, client_writer), (reader, writer))
+            return takeover.Upgraded()
+        if answer.status < 400:
+            raise Refusal(500, "", f"invalid upgrade response: status code {answer.status}")
+        return web.Response(status=answer.status, body=await dialing.body(reader, answer), headers=_content_type(answer))
+    finally:
+        writer.close()
+
+
+def _content_type(answer: dialing.Answer) -> dict[str, str]:
+    return {"Content-Type": answer.headers.get("content-type", "text/plain; charset=utf-8")}
+
+
+def _asked(request: web.Request, target: Target) -> bytes:
+    headers = {"Host": target.authority, "Connection": "Upgrade"}
+    lines = [f"{request.method} {target.resource} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
+    for name, value in request.headers.items():
+        if name.title() in map(str.title, _HANDED_ON) or name.lower().startswith("sec-websocket-"):
+            lines.append(f"{name}: {value}")
+    lines += [f"{name}: {value}" for name, value in target.headers.items()]
+    if request.method == "POST":
+        lines.append("Content-Length: 0")
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+_Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+async def _both_ways(client: _Ends, kubelet: _Ends) -> None:
+    """Until one of them ends; the other is closed then, when what was on its way is there."""
+    copies = [asyncio.create_task(_copy(client[0], kubelet[1])), asyncio.create_task(_copy(kubelet[0], client[1]))]
+    try:
+        await asyncio.wait(copies, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for copy in copies:
+            copy.cancel()
+        await asyncio.gather(*copies, return_exceptions=True)
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(ConnectionError, OSError):
+        while data := await reader.read(_PIECE):
+            writer.write(data)
+            await writer.drain()
