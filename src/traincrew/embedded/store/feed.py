@@ -29,6 +29,7 @@ class Feed:
         self._complete = after
         self._number: int | None = None
         self._closed = False
+        self._attach()
 
     @property
     def position(self) -> int:
@@ -76,15 +77,17 @@ class Feed:
 
     async def _catch_up(self) -> None:
         store, after = self._store, self._complete
-        if after >= self._log.trimmed:
-            self._number = self._log.number_after(after)
-            return
         changes, complete = await store.archive.batch(self._resource, self._namespace, after, self._log.trimmed)
         # Looked at afterwards: compaction is announced before anything is removed.
         if after < store.compacted:
             raise Expired(after, store.compacted)
         self._ready.extend(changes)
         self._complete = complete
+        self._attach()
+
+    def _attach(self) -> None:
+        if self._complete >= self._log.trimmed:
+            self._number = self._log.number_after(self._complete)
 
     def _follow(self, number: int) -> None:
         changes = self._log.read(number, MOST)
