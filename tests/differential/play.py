@@ -17,7 +17,7 @@ from tests.differential.tokens import Tokens
 from tests.differential.watching import Watch
 
 STAGED = 5.0  # seconds for what is in every namespace
-SETTLED = 15.0  # seconds for what a server does in the background
+SETTLED = 45.0  # seconds for what a server does in the background
 NOT_YET = "storage is (re)initializing"
 PATCHES = {
     "json": "application/json-patch+json",
@@ -61,6 +61,12 @@ class Play:
 
     def list(self, resource: str, everywhere: bool = False, **query: Any) -> Answer:
         return self.send("GET", self.path(resource, everywhere=everywhere), **query)
+
+    def continued(self, token: str, resource: str, everywhere: bool = False, **query: Any) -> Answer:
+        return self.list(resource, everywhere, **query, **{"continue": token})
+
+    def next_page(self, page: Answer, resource: str, everywhere: bool = False, **query: Any) -> Answer:
+        return self.continued(page.at("metadata.continue"), resource, everywhere, **query)
 
     def replace(self, resource: str, name: str, body: Body, sub: str = "", **query: Any) -> Answer:
         return self.send("PUT", self.path(resource, name, sub), body, **query)
@@ -130,7 +136,7 @@ class Play:
         return self._exchange(self._request(method, path, body, {}, {}))
 
     def _request(self, method: str, path: str, body: Body, headers: Mapping[str, str], query: Mapping[str, Any]) -> Request:
-        if query:
+        if query := {name: value for name, value in query.items() if value is not None}:
             path += ("&" if "?" in path else "?") + urllib.parse.urlencode(query)
         sent = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else None
         if sent is None and body is not None:

@@ -22,6 +22,9 @@ AGE = re.compile(r"(?:\d+[smhdy]){1,2}")
 RANDOM = "[bcdfghjklmnpqrstvwxz2456789]{5}\\b"
 """What generateName adds: no vowels and nothing that looks like one, so that no word comes out."""
 LONGEST_PREFIX = 58
+OWNERSHIP = ("operation", "manager", "apiVersion", "subresource")
+PATCHED = re.compile(r'(?<=Invalid value: )"\{\\".*\}"(?=: )', re.DOTALL)
+"""An object that a refusal quotes whole, as the server has it in memory: with ownership and an order of keys of its own."""
 NODE_PORT = re.compile(r"(?<=:)3\d{4}(?=/)")
 POINTER = re.compile(r"\b0x[0-9a-f]{6,}\b")
 """Go's way of printing what it should not print."""
@@ -65,8 +68,11 @@ class Tokens:
         listed = "items" in value or "rows" in value or value.get("type") == "BOOKMARK"
         for name in sorted(value):
             child = value[name]
-            if name == "managedFields" and not _applied(child):
-                continue
+            if name == "managedFields":
+                if not _applied(child):
+                    continue
+                # Their order is that of their seconds, which is chance.
+                child = sorted(child, key=lambda entry: [str(entry.get(part)) for part in OWNERSHIP])
             if listed and name in ("metadata", "object") and isinstance(child, dict):
                 result[name] = self._collection(child)
             else:
@@ -95,6 +101,7 @@ class Tokens:
             text = "<age>" if AGE.fullmatch(text) else NODE_PORT.sub("<port>", text)
         for pattern in self._generated:
             text = pattern.sub(lambda found: f"{found[1]}{self._token('random', found[0])}", text)
+        text = PATCHED.sub("<the patched object>", text)
         text = UID.sub(lambda found: self._token("uid", found.group()), text)
         text = CLUSTER_IP.sub(lambda found: self._token("ip", found.group()), text)
         text = TOKEN.sub("<token>", PEM.sub("<pem>", API_ACCESS.sub("kube-api-access-<random>", text)))

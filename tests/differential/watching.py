@@ -23,11 +23,10 @@ class Watch:
 
     def read(self, count: int) -> list[Event]:
         """So many more events."""
-        found = []
-        for _ in range(count):
-            if (event := self._next()) is None:
-                break
-            found.append(event)
+        found: list[Event] = []
+        while len(found) < count and (event := self._next()) is not None:
+            if not _by_chance(event):
+                found.append(event)
         return found
 
     def until(self, name: str, kind: str = "") -> list[Event]:
@@ -46,10 +45,12 @@ class Watch:
             found.append(event)
         return found
 
-    def version(self, index: int = -1) -> str:
-        """The resourceVersion that an event told."""
-        found = self.events[index].get("object", {}) if self.events else {}
-        return str(found.get("metadata", {}).get("resourceVersion", "missing"))
+    def bookmark(self) -> None:
+        """Up to the first bookmark, which is kept."""
+        while (event := self._next()) is not None:
+            if event.get("type") == "BOOKMARK":
+                self.events.append(event)
+                return
 
     def _next(self) -> Event | None:
         if self._response.status != 200:
@@ -65,8 +66,16 @@ class Watch:
             event: Event = json.loads(line)
         except ValueError:
             event = {"type": "not JSON", "object": line.decode("utf-8", "backslashreplace")}
-        self.events.append(event)
+        if not _by_chance(event):
+            self.events.append(event)
         return event
+
+
+def _by_chance(event: Event) -> bool:
+    """Bookmarks come when the server sees fit, but for the one that ends the initial events."""
+    found = event.get("object")
+    noted = found.get("metadata", {}).get("annotations") if isinstance(found, dict) else None
+    return event.get("type") == "BOOKMARK" and not noted
 
 
 def _named(event: Event) -> str:

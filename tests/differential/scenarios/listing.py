@@ -11,6 +11,19 @@ PARTIAL = {"Accept": "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.
 PARTIAL_LIST = {"Accept": "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}
 FUTURE = "9999999999"
 
+SELECTORS = {
+    "events": ("involvedObject.name=p", "involvedObject.kind=Pod,type=Normal", "reason=x,source=y", "involvedObject.colour=red"),
+    "secrets": ("type=Opaque", "data=x"),
+    "namespaces": ("status.phase=Nothing",),
+    "nodes": ("spec.unschedulable=true", "status.phase=x"),
+    "jobs": ("status.successful=1", "status.failed=1"),
+    "services": ("spec.type=NodePort", "spec.clusterIP=None"),
+    "leases": ("spec.holderIdentity=x",),
+    "pytorchjobs": ("metadata.name=none", "spec.x=y"),
+} | dict.fromkeys(
+    ("persistentvolumes", "persistentvolumeclaims", "roles", "endpoints", "serviceaccounts"), ("metadata.name=none",)
+)
+
 
 def some_config_maps(p: Play) -> list[str]:
     labels: tuple[dict[str, str], ...] = (
@@ -48,7 +61,7 @@ def label_selectors_that_are_malformed(p: Play) -> None:
 def field_selectors(p: Play) -> None:
     some_config_maps(p)
     for selector in (
-        "metadata.name=c1", "metadata.name==c1", "metadata.name!=c1,metadata.name!=kube-root-ca.crt", 
+        "metadata.name=c1", "metadata.name==c1", "metadata.name!=c1,metadata.name!=kube-root-ca.crt",
         f"metadata.namespace={p.namespace},metadata.name=c2", "metadata.name=",
         "metadata.name=none", "metadata.namespace=elsewhere", "data.a=1", "metadata.labels=x", "metadata.name", "=", ",", "a b",
         "metadata.name in (a)", "metadata.name=a=b", "metadata.name=c1,metadata.name=c2", r"metadata.name=c1\,", "metadata.uid=x",
@@ -72,27 +85,19 @@ def field_selectors_of_pods(p: Play) -> None:
 
 @scenario("list")
 def field_selectors_of_other_kinds(p: Play) -> None:
-    for resource, selector in (
-        ("events", "involvedObject.name=p"), ("events", "involvedObject.kind=Pod,type=Normal"), ("events", "reason=x,source=y"),
-        ("events", "involvedObject.colour=red"), ("secrets", "type=Opaque"), ("secrets", "data=x"),
-        ("namespaces", f"metadata.name={p.namespace}"), ("namespaces", "status.phase=Nothing"), 
-        ("nodes", "spec.unschedulable=true"),        ("nodes", "status.phase=x"), ("jobs", "status.successful=1"), ("jobs", "status.failed=1"), 
-        ("services", "spec.type=NodePort"),        ("services", "spec.clusterIP=None"), ("leases", "spec.holderIdentity=x"), ("persistentvolumes", "metadata.name=none"),
-        ("persistentvolumeclaims", "metadata.name=none"), ("roles", "metadata.name=none"), ("pytorchjobs", "metadata.name=none"),
-        ("pytorchjobs", "spec.x=y"), ("customresourcedefinitions", "metadata.name=none"),
-        ("horizontalpodautoscalers", "metadata.name=none"), ("priorityclasses", "metadata.name=none"),
-        ("serviceaccounts", "metadata.name=none"), ("endpoints", "metadata.name=none"),
-    ):  # fmt: skip
-        p.list(resource, fieldSelector=selector)
+    for resource, selectors in SELECTORS.items():
+        for selector in selectors:
+            p.list(resource, fieldSelector=selector)
+    p.list("namespaces", fieldSelector=f"metadata.name={p.namespace}")
 
 
 @scenario("list")
 def pages(p: Play) -> None:
     some_config_maps(p)
     first = p.list("configmaps", labelSelector="s", limit=2)
-    second = p.send("GET", p.path("configmaps"), limit=2, labelSelector="s", **{"continue": first.at("metadata.continue")})
-    p.send("GET", p.path("configmaps"), limit=2, labelSelector="s", **{"continue": second.at("metadata.continue")})
-    p.send("GET", p.path("configmaps"), labelSelector="s", **{"continue": first.at("metadata.continue")})
+    second = p.next_page(first, "configmaps", limit=2, labelSelector="s")
+    p.next_page(second, "configmaps", limit=2, labelSelector="s")
+    p.next_page(first, "configmaps", labelSelector="s")
     p.list("configmaps", limit=2)
     p.list("configmaps", labelSelector="s", limit=5)
     p.list("configmaps", labelSelector="s", limit=0)
@@ -107,7 +112,7 @@ def a_page_is_of_the_revision_of_the_first(p: Play) -> None:
     first = p.list("configmaps", labelSelector="s", limit=2)
     p.delete("configmaps", "c3")
     p.create("configmaps", config_map("c9", labels={"s": "s"}))
-    p.send("GET", p.path("configmaps"), labelSelector="s", **{"continue": first.at("metadata.continue")})
+    p.next_page(first, "configmaps", labelSelector="s")
     p.list("configmaps", labelSelector="s")
 
 
@@ -116,10 +121,10 @@ def continuations_that_are_wrong(p: Play) -> None:
     some_config_maps(p)
     page = p.list("configmaps", limit=1).at("metadata.continue")
     for token in ("nonsense", "e30", "eyJ2IjoibWV0YS5rOHMuaW8vdjEifQ", "%%%", page[:-4]):
-        p.send("GET", p.path("configmaps"), limit=1, **{"continue": token})
-    p.send("GET", p.path("configmaps"), limit=1, resourceVersion="1", **{"continue": page})
-    p.send("GET", p.path("configmaps"), limit=1, resourceVersion="0", **{"continue": page})
-    p.send("GET", p.path("configmaps"), resourceVersionMatch="Exact", **{"continue": page})
+        p.continued(token, "configmaps", limit=1)
+    p.continued(page, "configmaps", limit=1, resourceVersion="1")
+    p.continued(page, "configmaps", limit=1, resourceVersion="0")
+    p.continued(page, "configmaps", resourceVersionMatch="Exact")
 
 
 @scenario("list")
@@ -127,8 +132,7 @@ def revisions_and_how_they_match(p: Play) -> None:
     versions = some_config_maps(p)
     for version in ("", "0", versions[2], FUTURE, "nonsense", "-1"):
         for match in ("", "Exact", "NotOlderThan", "Whatever"):
-            given = {"resourceVersion": version, "resourceVersionMatch": match}
-            p.list("configmaps", labelSelector="s", **{key: value for key, value in given.items() if value})
+            p.list("configmaps", labelSelector="s", resourceVersion=version or None, resourceVersionMatch=match or None)
     p.list("configmaps", labelSelector="s", resourceVersion=versions[1], resourceVersionMatch="Exact", limit=1)
     p.list("configmaps", labelSelector="s", resourceVersion=versions[4], resourceVersionMatch="NotOlderThan", limit=1)
     p.list("configmaps", labelSelector="s", resourceVersion="0", limit=1)
@@ -156,7 +160,7 @@ def all_namespaces(p: Play) -> None:
     p.list("configmaps", everywhere=True, labelSelector=f"all={p.namespace}")
     p.list("configmaps", everywhere=True, labelSelector=f"all={p.namespace}", fieldSelector=f"metadata.namespace={other}")
     first = p.list("configmaps", everywhere=True, labelSelector=f"all={p.namespace}", limit=1)
-    p.send("GET", "/api/v1/configmaps", labelSelector=f"all={p.namespace}", **{"continue": first.at("metadata.continue")})
+    p.next_page(first, "configmaps", everywhere=True, labelSelector=f"all={p.namespace}")
     p.delete("namespaces", other)
 
 
@@ -164,7 +168,7 @@ def all_namespaces(p: Play) -> None:
 def tables_of_lists_and_objects(p: Play) -> None:
     some_config_maps(p)
     for include in ("", "None", "Metadata", "Object", "Everything"):
-        p.send("GET", p.path("configmaps"), None, TABLE, labelSelector="app=a", **({"includeObject": include} if include else {}))
+        p.send("GET", p.path("configmaps"), None, TABLE, labelSelector="app=a", includeObject=include or None)
     p.send("GET", p.path("configmaps", "c0"), None, TABLE)
     p.send("GET", p.path("configmaps", "none"), None, TABLE)
     p.send("GET", p.path("configmaps"), None, TABLE, labelSelector="s", limit=2)
