@@ -155,26 +155,9 @@ def _priority_class(kept: PriorityClass, ages: Ages) -> list[Any]:
     return [kept.metadata.name, kept.value, kept.global_default, age, kept.preemption_policy]
 
 
-class RuntimeClass(_Object):
-    handler: str = ""
-
-
-def _runtime_class(kept: RuntimeClass, ages: Ages) -> list[Any]:
-    return [kept.metadata.name, kept.handler, ages.since(kept.metadata.creation_timestamp)]
-
-
-class Webhooks(_Object):
-    webhooks: list[Fields] = []
-
-
-def _webhooks(kept: Webhooks, ages: Ages) -> list[Any]:
-    return [kept.metadata.name, len(kept.webhooks), ages.since(kept.metadata.creation_timestamp)]
-
-
 _MACHINE = ("Internal-IP*", "External-IP*", "OS-Image*", "Kernel-Version*", "Container-Runtime*")
 _BINDING = heads("Name", "Role", "Age", "Users*", "Groups*", "ServiceAccounts*")
 _PRIORITY = heads("Name", "Value:integer", "Global-Default:boolean", "Age", "PreemptionPolicy")
-_WEBHOOKS = Printer(heads("Name", "Webhooks:integer", "Age"), Webhooks, _webhooks)
 PRINTERS = {
     ("", "Namespace"): Printer(heads("Name", "Status", "Age"), Namespace, _namespace),
     ("", "Node"): Printer(heads("Name", "Status", "Roles", "Age", "Version", *_MACHINE), Node, _node),
@@ -186,7 +169,4 @@ PRINTERS = {
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"): Printer(_BINDING, RoleBinding, _binding),
     ("coordination.k8s.io", "Lease"): Printer(heads("Name", "Holder", "Age"), Lease, _lease),
     ("scheduling.k8s.io", "PriorityClass"): Printer(_PRIORITY, PriorityClass, _priority_class),
-    ("node.k8s.io", "RuntimeClass"): Printer(heads("Name", "Handler", "Age"), RuntimeClass, _runtime_class),
-    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): _WEBHOOKS,
-    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): _WEBHOOKS,
 }

@@ -15,20 +15,12 @@ class Fields(msgspec.Struct, rename="camel"):
     """A part of an object; what is not declared is skipped."""
 
 
-class OwnerReference(Fields):
-    api_version: str = ""
-    kind: str = ""
-    name: str = ""
-    controller: bool = False
-
-
 class Metadata(Fields):
     name: str = ""
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
-    owner_references: list[OwnerReference] = []
 
 
 class Condition(Fields):

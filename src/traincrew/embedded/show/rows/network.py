@@ -8,7 +8,7 @@ import msgspec
 
 from traincrew.embedded.show.ages import UNKNOWN, Ages
 from traincrew.embedded.show.columns import Printer, heads
-from traincrew.embedded.show.rows.fields import NONE, UNSET, Fields, Metadata, Selector, labels, selector, some
+from traincrew.embedded.show.rows.fields import NONE, UNSET, Fields, Metadata, labels, some
 
 _SHOWN = 3
 
@@ -127,82 +127,10 @@ def _slice(kept: EndpointSlice, ages: Ages) -> list[Any]:
     return [kept.metadata.name, kept.address_type, *told, ages.since(kept.metadata.creation_timestamp)]
 
 
-class Rule(Fields):
-    host: str = ""
-
-
-class IngressSpec(Fields):
-    ingress_class_name: str | None = None
-    rules: list[Rule] = []
-    tls: list[Fields] = []
-
-
-class IngressObject(_Object):
-    spec: IngressSpec = msgspec.field(default_factory=IngressSpec)
-    status: LoadBalanced = msgspec.field(default_factory=LoadBalanced)
-
-
-def _ingress(kept: IngressObject, ages: Ages) -> list[Any]:
-    spec = kept.spec
-    cells = [kept.metadata.name, NONE if spec.ingress_class_name is None else spec.ingress_class_name, _hosts(spec.rules)]
-    cells += [",".join(kept.status.addresses()), "80, 443" if spec.tls else "80"]
-    return [*cells, ages.since(kept.metadata.creation_timestamp)]
-
-
-def _hosts(rules: list[Rule]) -> str:
-    shown: list[str] = []
-    for rule in rules:
-        if len(shown) == _SHOWN:
-            return f"{','.join(shown)} + {len(rules) - _SHOWN} more..."
-        if rule.host:
-            shown.append(rule.host)
-    return ",".join(shown) or "*"
-
-
-class Parameters(Fields):
-    api_group: str | None = None
-    kind: str = ""
-    name: str = ""
-
-
-class IngressClassSpec(Fields):
-    controller: str = ""
-    parameters: Parameters | None = None
-
-
-class IngressClass(_Object):
-    spec: IngressClassSpec = msgspec.field(default_factory=IngressClassSpec)
-
-
-def _ingress_class(kept: IngressClass, ages: Ages) -> list[Any]:
-    told, chosen = NONE, kept.spec.parameters
-    if chosen is not None:
-        kind = chosen.kind if chosen.api_group is None else f"{chosen.kind}.{chosen.api_group}"
-        told = f"{kind}/{chosen.name}"
-    return [kept.metadata.name, kept.spec.controller, told, ages.since(kept.metadata.creation_timestamp)]
-
-
-class NetworkPolicySpec(Fields):
-    pod_selector: Selector | None = None
-
-
-class NetworkPolicy(_Object):
-    spec: NetworkPolicySpec = msgspec.field(default_factory=NetworkPolicySpec)
-
-
-def _network_policy(kept: NetworkPolicy, ages: Ages) -> list[Any]:
-    return [kept.metadata.name, selector(kept.spec.pod_selector), ages.since(kept.metadata.creation_timestamp)]
-
-
 _SERVICE = heads("Name", "Type", "Cluster-IP", "External-IP", "Port(s)", "Age", "Selector*")
-_INGRESS = heads("Name", "Class", "Hosts", "Address", "Ports", "Age")
 _SLICE = heads("Name", "AddressType", "Ports", "Endpoints", "Age")
-_INGRESS_CLASS = heads("Name", "Controller", "Parameters", "Age")
 PRINTERS = {
     ("", "Service"): Printer(_SERVICE, Service, _service),
     ("", "Endpoints"): Printer(heads("Name", "Endpoints", "Age"), Endpoints, _endpoints),
     ("discovery.k8s.io", "EndpointSlice"): Printer(_SLICE, EndpointSlice, _slice),
-    ("networking.k8s.io", "Ingress"): Printer(_INGRESS, IngressObject, _ingress),
-    ("networking.k8s.io", "IngressClass"): Printer(_INGRESS_CLASS, IngressClass, _ingress_class),
-    ("networking.k8s.io", "NetworkPolicy"): Printer(heads("Name", "Pod-Selector", "Age"), NetworkPolicy, _network_policy),
 }

@@ -8,7 +8,7 @@ import msgspec
 
 from traincrew.embedded.show.ages import Ages
 from traincrew.embedded.show.columns import Printer, heads
-from traincrew.embedded.show.rows.fields import NONE, UNSET, Fields, Metadata, Quantity, Reference
+from traincrew.embedded.show.rows.fields import UNSET, Fields, Metadata, Quantity, Reference
 
 _MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
 _OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
@@ -98,81 +98,12 @@ def _class(kept: StorageClass, ages: Ages) -> list[Any]:
     return [*cells, ages.since(kept.metadata.creation_timestamp)]
 
 
-class VolumeSource(Fields):
-    persistent_volume_name: str = ""
-
-
-class AttachmentSpec(Fields):
-    attacher: str = ""
-    node_name: str = ""
-    source: VolumeSource = msgspec.field(default_factory=VolumeSource)
-
-
-class AttachmentStatus(Fields):
-    attached: bool = False
-
-
-class VolumeAttachment(_Object):
-    spec: AttachmentSpec = msgspec.field(default_factory=AttachmentSpec)
-    status: AttachmentStatus = msgspec.field(default_factory=AttachmentStatus)
-
-
-def _attachment(kept: VolumeAttachment, ages: Ages) -> list[Any]:
-    spec = kept.spec
-    cells = [kept.metadata.name, spec.attacher, spec.source.persistent_volume_name, spec.node_name, kept.status.attached]
-    return [*cells, ages.since(kept.metadata.creation_timestamp)]
-
-
-class CSINodeSpec(Fields):
-    drivers: list[Fields] = []
-
-
-class CSINode(_Object):
-    spec: CSINodeSpec = msgspec.field(default_factory=CSINodeSpec)
-
-
-def _csi_node(kept: CSINode, ages: Ages) -> list[Any]:
-    return [kept.metadata.name, len(kept.spec.drivers), ages.since(kept.metadata.creation_timestamp)]
-
-
-class TokenRequest(Fields):
-    audience: str = ""
-
-
-class CSIDriverSpec(Fields):
-    attach_required: bool = True
-    pod_info_on_mount: bool = False
-    storage_capacity: bool = False
-    token_requests: list[TokenRequest] | None = None
-    requires_republish: bool = False
-    volume_lifecycle_modes: list[str] = []
-
-
-class CSIDriver(_Object):
-    spec: CSIDriverSpec = msgspec.field(default_factory=CSIDriverSpec)
-
-
-def _csi_driver(kept: CSIDriver, ages: Ages) -> list[Any]:
-    spec = kept.spec
-    tokens = UNSET if spec.token_requests is None else ",".join(each.audience for each in spec.token_requests)
-    cells = [kept.metadata.name, spec.attach_required, spec.pod_info_on_mount, spec.storage_capacity, tokens]
-    cells += [spec.requires_republish, ",".join(spec.volume_lifecycle_modes) or NONE]
-    return [*cells, ages.since(kept.metadata.creation_timestamp)]
-
-
 _CLASSES = ("StorageClass", "VolumeAttributesClass")
 _VOLUME = ("Name", "Capacity", "Access Modes", "Reclaim Policy", "Status", "Claim", *_CLASSES, "Reason", "Age", "VolumeMode*")
 _CLAIM = heads("Name", "Status", "Volume", "Capacity", "Access Modes", *_CLASSES, "Age", "VolumeMode*")
 _CLASS = heads("Name", "Provisioner", "ReclaimPolicy", "VolumeBindingMode", "AllowVolumeExpansion", "Age")
-_ATTACHMENT = heads("Name", "Attacher:string:name", "PV", "Node", "Attached:boolean", "Age")
-_MOUNTING = ("AttachRequired:boolean", "PodInfoOnMount:boolean", "StorageCapacity:boolean")
-_DRIVER = heads("Name", *_MOUNTING, "TokenRequests", "RequiresRepublish:boolean", "Modes", "Age")
-_GROUP = "storage.k8s.io"
 PRINTERS = {
     ("", "PersistentVolume"): Printer(heads(*_VOLUME), PersistentVolume, _volume),
     ("", "PersistentVolumeClaim"): Printer(_CLAIM, PersistentVolumeClaim, _claim),
-    (_GROUP, "StorageClass"): Printer(_CLASS, StorageClass, _class),
-    (_GROUP, "VolumeAttachment"): Printer(_ATTACHMENT, VolumeAttachment, _attachment),
-    (_GROUP, "CSINode"): Printer(heads("Name", "Drivers:integer", "Age"), CSINode, _csi_node),
-    (_GROUP, "CSIDriver"): Printer(_DRIVER, CSIDriver, _csi_driver),
+    ("storage.k8s.io", "StorageClass"): Printer(_CLASS, StorageClass, _class),
 }

@@ -208,20 +208,6 @@ def _budget(kept: PodDisruptionBudget, ages: Ages) -> list[Any]:
     return [kept.metadata.name, *bounds, kept.status.disruptions_allowed, ages.since(kept.metadata.creation_timestamp)]
 
 
-class Revision(_Object):
-    revision: int = 0
-
-
-def _revision(kept: Revision, ages: Ages) -> list[Any]:
-    owner = next((each for each in kept.metadata.owner_references if each.controller), None)
-    controller = NONE
-    if owner is not None:
-        group = owner.api_version.rpartition("/")[0]
-        controller = f"{owner.kind}.{group}".lower() if group else owner.kind.lower()
-        controller = f"{controller}/{owner.name}"
-    return [kept.metadata.name, controller, kept.revision, ages.since(kept.metadata.creation_timestamp)]
-
-
 _WIDE = ("Containers*", "Images*", "Selector*")
 _COUNTS = ("Name", "Desired:integer", "Current:integer", "Ready:integer")
 _DAEMONS = (*_COUNTS, "Up-to-date:integer", "Available:integer", "Node Selector", "Age", *_WIDE)
@@ -232,7 +218,6 @@ PRINTERS = {
     ("apps", "ReplicaSet"): Printer(heads(*_COUNTS, "Age", *_WIDE), Replicated, _replica_set),
     ("apps", "StatefulSet"): Printer(heads("Name", "Ready", "Age", "Containers*", "Images*"), Replicated, _stateful_set),
     ("apps", "DaemonSet"): Printer(heads(*_DAEMONS), DaemonSet, _daemon_set),
-    ("apps", "ControllerRevision"): Printer(heads("Name", "Controller", "Revision", "Age"), Revision, _revision),
     ("", "ReplicationController"): Printer(heads(*_COUNTS, "Age", *_WIDE), ReplicationController, _replication_controller),
     ("batch", "Job"): Printer(heads("Name", "Status", "Completions", "Duration", "Age", *_WIDE), Job, _job),
     ("batch", "CronJob"): Printer(heads(*_CRON), CronJob, _cron_job),
