@@ -14,6 +14,8 @@ from tests.embedded.store.conftest import Open
 from tests.embedded.store.sample import body, pod, text
 
 from traincrew.embedded.store import schema
+from traincrew.embedded.store.database import Database
+from traincrew.embedded.store.records import Limits
 from traincrew.errors import StoreError, UserError
 
 
@@ -60,12 +62,12 @@ async def test_a_new_store_has_a_revision_that_clients_can_watch_from(opened: Op
     assert store.list("pods") == store.list_at("pods", "", 1) == []
 
 
-async def test_every_commit_reaches_the_disk(opened: Open, path: pathlib.Path) -> None:
-    store = opened()
-    await store.put(pod("a"), body(pod("a")))
-    await store.close()
-    with connected(path) as connection:
-        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+def test_every_commit_reaches_the_disk(path: pathlib.Path) -> None:
+    database = Database(path, Limits())
+    full = 2
+    assert database._connection.execute("PRAGMA synchronous").fetchone() == (full,)
+    assert database._connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    database.close()
 
 
 async def test_a_file_in_use_is_refused_and_free_after_the_close(opened: Open, path: pathlib.Path) -> None:
@@ -133,9 +135,10 @@ def as_nobody(directory: pathlib.Path, *, whole: bool = False) -> Iterator[None]
     if os.geteuid():
         yield
         return
-    above = {parent: parent.stat().st_mode for parent in [directory, *directory.parents] if parent.owner() == "root"}
+    wanted = dict.fromkeys(directory.parents, 1) | {directory: 0o033 if whole else 0o011}
+    above = {parent: mode for parent in wanted if (mode := parent.stat().st_mode) & wanted[parent] != wanted[parent]}
     for parent, mode in above.items():
-        parent.chmod(stat.S_IMODE(mode) | (0o777 if whole and parent == directory else 0o011))
+        parent.chmod(stat.S_IMODE(mode) | wanted[parent])
     os.seteuid(65534)
     try:
         yield

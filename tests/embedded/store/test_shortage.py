@@ -87,9 +87,9 @@ async def test_a_file_that_became_read_only_is_told_and_written_again_when_it_ca
 
 async def test_writes_that_build_on_a_failed_one_fail_with_it(opened: Open, path: pathlib.Path) -> None:
     store = opened()
-    await store.put(pod("a"), body(pod("a")))
+    kept = await store.put(pod("a"), body(pod("a")))
     os.rename(path, f"{path}-elsewhere")
-    kept, given = await last_before_the_failure(store)
+    kept, given = await last_before_the_failure(store, kept)
     for number in range(3):
         # Each round is accepted at once, and each write builds on the one before.
         expected = [kept.revision, *range(given + 1, given + 5)]
@@ -103,7 +103,7 @@ async def test_writes_that_build_on_a_failed_one_fail_with_it(opened: Open, path
     assert (await store.put(pod("a"), body(pod("a"), "again"), kept.revision)).revision == given + 1
 
 
-async def last_before_the_failure(store: Store) -> tuple[Record, int]:
+async def last_before_the_failure(store: Store, kept: Record) -> tuple[Record, int]:
     """The state that stays, and the highest revision given away. The file is looked at only now and then."""
     value = body(pod("a"))
     with contextlib.suppress(StoreUnavailable):
