@@ -135,7 +135,7 @@ def as_nobody(directory: pathlib.Path, *, whole: bool = False) -> Iterator[None]
     if os.geteuid():
         yield
         return
-    wanted = dict.fromkeys(directory.parents, 1) | {directory: 0o033 if whole else 0o011}
+    wanted = dict.fromkeys(directory.parents, 0o011) | {directory: 0o033 if whole else 0o011}
     above = {parent: mode for parent in wanted if (mode := parent.stat().st_mode) & wanted[parent] != wanted[parent]}
     for parent, mode in above.items():
         parent.chmod(stat.S_IMODE(mode) | wanted[parent])
