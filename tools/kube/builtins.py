@@ -131,7 +131,7 @@ def go_types(kept: Mapping[str, Schema]) -> Schema:
     command = ["go", "run", "./gotypes"]
     printed = subprocess.run(command, cwd=build.modules("kube-apiserver"), capture_output=True, text=True, check=True)
     every: Schema = json.loads(printed.stdout)
-    return {name: every[name] for name in kept if every.get(name)}
+    return {name: every[name] for name, schema in kept.items() if name in every and schema.get("type") == "object"}
 
 
 def generate(kube: cluster.Cluster) -> dict[str, Any]:

@@ -17,13 +17,23 @@ GO_STRUCT = "x-go-struct"
 GO_FIELDS = "x-go-fields"
 """Beside it: the Go type of each field, with ! after the type of a field that is written even when it is empty."""
 
+GO_UNION = "x-go-union"
+"""On a schema that Go reads by code of its own: one of UNIONS; the struct that it may be is beside it, as `items`."""
+UNIONS = {"JSONSchemaPropsOrBool": "bool", "JSONSchemaPropsOrArray": "array", "JSONSchemaPropsOrStringArray": "strings"}
+
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
+_EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 OBJECT_META = _META + "ObjectMeta"
-_SCALARS: dict[str, Schema] = {
+_ANYTHING: Schema = {"x-kubernetes-preserve-unknown-fields": True}
+_SPECIAL: dict[str, Schema] = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": {"x-kubernetes-int-or-string": True, "format": "quantity"},
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": {"x-kubernetes-int-or-string": True, "format": "int-or-string"},
+    "io.k8s.apimachinery.pkg.runtime.RawExtension": {"type": "object", **_ANYTHING},
     _META + "Time": {"type": "string", "format": "date-time"},
     _META + "MicroTime": {"type": "string", "format": "micro-time"},
+    _META + "FieldsV1": {"type": "object", **_ANYTHING},
+    _META + "Patch": {"type": "object", **_ANYTHING},
+    _EXTENSIONS + "JSON": _ANYTHING,
 }
 """Definitions that JSON schema cannot say: what the graph has in their place."""
 
@@ -61,10 +71,17 @@ class Builtins:
         if found is None:
             # Entered before its parts are: a definition may contain itself.
             found = self._linked[name] = {}
-            found.update(_SCALARS.get(name) or self._link(self.definitions[name]))
-            if name in self.types and name not in _SCALARS:
-                found |= {GO_STRUCT: name.rpartition(".")[2], GO_FIELDS: self.types[name]}
+            found.update(self._made(name))
         return found
+
+    def _made(self, name: str) -> Schema:
+        short = name.rpartition(".")[2]
+        if name in _SPECIAL:
+            return _SPECIAL[name]
+        if short in UNIONS:
+            return {**_ANYTHING, GO_UNION: UNIONS[short], "items": self.linked(_EXTENSIONS + "JSONSchemaProps")}
+        made = self._link(self.definitions[name])
+        return made | {GO_STRUCT: short, GO_FIELDS: self.types[name]} if name in self.types else made
 
     def _link(self, schema: Schema) -> Schema:
         if "$ref" in schema:

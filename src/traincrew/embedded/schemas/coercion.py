@@ -1,0 +1,131 @@
+"""What an API server does to a custom resource as it reads it: metadata typed, unknown fields pruned, idle nulls dropped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from traincrew.embedded.schemas import builtins, faults, nodes, structures, typed
+from traincrew.embedded.schemas.structures import Structure
+from traincrew.embedded.served import Object, Schema
+
+_META_FIELDS = ("apiVersion", "kind", "metadata")
+
+
+def coerce(obj: Object, schema: Schema) -> list[str]:
+    """Changes the object in place. Returns what is to be told of unknown fields, in the API server's order."""
+    unknown: list[str] = []
+    if "metadata" in obj:
+        unknown += _metadata(obj, "metadata")
+    root = structures.of(schema)
+    pruned: list[str] = []
+    _prune(obj, root, "", pruned)
+    _drop_nulls(obj, root)
+    embedded: list[str] = []
+    for key, value in obj.items():
+        if key not in _META_FIELDS and (node := root.child(key)) is not None:
+            _coerce_embedded(value, node, key, embedded)
+    return [f'unknown field "{path}"' for path in (*unknown, *sorted(pruned), *sorted(embedded))]
+
+
+def _metadata(holder: Object, path: str) -> list[str]:
+    """The typed form of an object's metadata. Raises faults.Unreadable."""
+    schema = builtins.load().linked(builtins.OBJECT_META)
+    value, told = holder["metadata"], list[str]()
+    struct = typed.struct(schema)
+    try:
+        read = struct.read(value)
+    except typed.Irregular:
+        slow = faults.Reading(nodes.of(value), schema, "v1.ObjectMeta")
+        told = [f"{path}.{fault}" for fault in slow.paths]
+        read = struct.read(slow.value or {})
+    holder["metadata"] = {} if read is typed.ABSENT else {key: inner for key, inner in read.items() if _written(key, inner)}
+    return told
+
+
+def _written(key: str, value: Any) -> bool:
+    """Go leaves out what is empty, but for what it points to."""
+    return bool(value) or key == "deletionGracePeriodSeconds"
+
+
+def _prune(value: Any, node: Structure | None, path: str, pruned: list[str]) -> None:
+    if node is not None and node.preserve:
+        _prune_below(value, node, path, pruned)
+    elif value.__class__ is dict:
+        dropped = [key for key, inner in value.items() if not _pruned(key, inner, node, path, pruned)]
+        for key in dropped:
+            del value[key]
+    elif value.__class__ is list:
+        for index, inner in enumerate(value):
+            if inner.__class__ is dict or inner.__class__ is list:
+                _prune(inner, node.items if node is not None else None, f"{path}[{index}]", pruned)
+
+
+def _pruned(key: str, inner: Any, node: Structure | None, path: str, pruned: list[str]) -> bool:
+    """False: the field is unknown."""
+    if (not path or (node is not None and node.embedded)) and key in _META_FIELDS:
+        return True
+    child = node.child(key) if node is not None else None
+    if child is None:
+        pruned.append(f"{path}.{key}" if path else key)
+        return False
+    if inner.__class__ is dict or inner.__class__ is list:
+        _prune(inner, child, f"{path}.{key}" if path else key, pruned)
+    return True
+
+
+def _prune_below(value: Any, node: Structure, path: str, pruned: list[str]) -> None:
+    """Here unknown fields are kept; what is known may still know its own."""
+    if value.__class__ is dict:
+        for key, inner in value.items():
+            if node.embedded and key in _META_FIELDS:
+                continue
+            child = node.child(key)
+            if child is not None and (inner.__class__ is dict or inner.__class__ is list):
+                _prune(inner, child, f"{path}.{key}" if path else key, pruned)
+    elif value.__class__ is list and node.items is not None:
+        for index, inner in enumerate(value):
+            _prune_below(inner, node.items, f"{path}[{index}]", pruned)
+
+
+def _drop_nulls(value: Any, node: Structure | None) -> None:
+    """Nulls in lists stay, and so do those that a default is to replace."""
+    if node is None:
+        return
+    if value.__class__ is dict:
+        dropped = []
+        for key, inner in value.items():
+            if inner is None:
+                child = node.child(key)
+                if child is not None and not child.nullable and child.default is None:
+                    dropped.append(key)
+            elif inner.__class__ is dict or inner.__class__ is list:
+                _drop_nulls(inner, node.child(key))
+        for key in dropped:
+            del value[key]
+    elif value.__class__ is list and node.items is not None:
+        for inner in value:
+            _drop_nulls(inner, node.items)
+
+
+def _coerce_embedded(value: Any, node: Structure, path: str, unknown: list[str]) -> None:
+    if value.__class__ is dict:
+        if node.embedded:
+            _coerce_titles(value, path, unknown)
+        for key, inner in value.items():
+            child = node.child(key)
+            if child is not None and (inner.__class__ is dict or inner.__class__ is list):
+                _coerce_embedded(inner, child, f"{path}.{key}" if key in node.properties else f"{path}[{key}]", unknown)
+    elif value.__class__ is list and node.items is not None:
+        for index, inner in enumerate(value):
+            _coerce_embedded(inner, node.items, f"{path}[{index}]", unknown)
+
+
+def _coerce_titles(value: Object, path: str, unknown: list[str]) -> None:
+    for key in ("apiVersion", "kind"):
+        if key in value and not isinstance(value[key], str):
+            raise faults.Unreadable(f"{path}.{key}: Invalid value: {value[key]!r}: must be a string")
+    if "metadata" in value:
+        try:
+            unknown += _metadata(value, f"{path}.metadata")
+        except faults.Unreadable as error:
+            raise faults.Unreadable(f"{path}.metadata: Invalid value: {value['metadata']!r}: {error}") from None
