@@ -231,6 +231,14 @@ class Portrait:
     """The same for what was deleted: that cannot be told if it is gone when the operator that did it dies."""
 
 
+def counted(stage: Stage, kind: Kind) -> bool:
+    """Whether the job counts as active the pods that are: the news of a pod's end may come after that of the job's."""
+    job = stage.lookout.find(KINDS[kind.kind], stage.namespace, "j") or {}
+    counts = (job.get("status") or {}).get("replicaStatuses") or {}
+    running = sum(pod.get("status", {}).get("phase") == "Running" for pod in stage.lookout.all("pods", stage.namespace))
+    return sum(entry.get("active", 0) for entry in counts.values()) == running
+
+
 def portrait(stage: Stage, kind: Kind) -> Portrait:
     api, namespace = stage.api, stage.namespace
     status = api.get(KINDS[kind.kind], namespace, "j")["status"]

@@ -81,7 +81,7 @@ class Theatre:
         with self.stage() as stage, self.proxy.gate() as gate:
             with trouble(gate), self._acting(gate, stage, kind):
                 stage.play(kind)
-                wait_for_told(stage, told)
+                wait_for_the_last_word(stage, kind, told)
             return Performance(lives.portrait(stage, kind), tuple(gate.calls), gate.tag)
 
     def perform_together(self, kind: Kind, told: lives.Told, count: int = 2) -> Performance:
@@ -91,7 +91,7 @@ class Theatre:
                 for _ in range(count):
                     stack.enter_context(self._acting(gate, stage, kind))
                 stage.play(kind)
-                wait_for_told(stage, told)
+                wait_for_the_last_word(stage, kind, told)
             return Performance(lives.portrait(stage, kind), tuple(gate.calls), gate.tag)
 
     @contextlib.contextmanager
@@ -113,7 +113,7 @@ class Theatre:
             gate.judge = relay.killing(target, after)
             relay.begin()
             stage.play(kind)
-            wait_for_told(stage, told)
+            wait_for_the_last_word(stage, kind, told)
             relay.retire()
             return Performance(lives.portrait(stage, kind), tuple(gate.calls), gate.tag, relay.struck)
 
@@ -160,10 +160,14 @@ class _Relay:
             self._keeper.join(0.3)
 
 
-def wait_for_told(stage: Stage, wanted: lives.Told, seconds: float = 20.0) -> None:
-    """Until all of that has been told; what is not right then is for others to find."""
+def wait_for_the_last_word(stage: Stage, kind: Kind, told: lives.Told, seconds: float = 20.0) -> None:
+    """Until all of that has been told, and the counts are those of the pods; what is not right then is for others to find."""
     deadline = time.monotonic() + seconds
-    while wanted and lives.events(stage)[0] != wanted and time.monotonic() < deadline:
+
+    def said() -> bool:
+        return (not told or lives.events(stage)[0] == told) and lives.counted(stage, kind)
+
+    while not said() and time.monotonic() < deadline:
         time.sleep(0.1)
 
 

@@ -93,7 +93,6 @@ class World:
         return Observed(
             **{field: tuple(entries) for field, entries in found.items()},
             vanished=tuple(vanished),
-            released=frozenset(self.memory.released),
             known=frozenset(self.memory.known),
             refusals=tuple(refusals),
             pod_events=dict(self.memory.pod_events),

@@ -46,8 +46,6 @@ class Observed:
     pod_groups: tuple[objects.PodGroup, ...] = ()
     vanished: tuple[objects.Pod, ...] = ()
     """Last state of pods that are gone though nobody here deleted them, until the book of restarts has them."""
-    released: frozenset[str] = frozenset()
-    """UIDs of pods that this operator itself has asked to be deleted."""
     known: frozenset[tuple[str, str]] = frozenset()
     """(plural, name) of objects that are not watched but were seen to exist: secrets, users' service accounts."""
     refusals: tuple[Refusal, ...] = ()

@@ -140,7 +140,6 @@ class World:
             autoscalers=self.owned(resources.AUTOSCALERS, uid),
             pod_groups=tuple(group for resource in groups for group in self.owned(resource, uid)),
             vanished=tuple(notes.vanished.values()),
-            released=frozenset(notes.released),
             known=frozenset(notes.known),
             refusals=tuple(notes.refusals.values()),
             pod_events=dict(notes.pod_events),
