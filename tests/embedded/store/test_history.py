@@ -39,7 +39,8 @@ async def churn(store: Store, rounds: int) -> States:
 async def test_a_list_as_of_any_revision_is_what_was_listed_then(opened: Open, recent: int) -> None:
     store = opened(Limits(recent_changes=recent))
     states = await churn(store, 120)
-    assert {revision: state(store.list_at("pods", "", revision)) for revision in states} == states
+    for _ in range(2):
+        assert {revision: state(store.list_at("pods", "", revision)) for revision in states} == states
     with pytest.raises(TooNew):
         store.list_at("pods", "", store.revision + 1)
     await store.close()
@@ -136,3 +137,12 @@ def test_what_earlier_runs_left_counts_too() -> None:
     retention = Retention(Limits(history_bytes=10_000), 1, 9_950)
     retention.note(0.0, 500, 100)
     assert retention.cut(0.0, 500) == 500
+
+
+async def test_the_pages_of_one_list_see_one_state_however_much_is_written_between(opened: Open) -> None:
+    store = opened(Limits(recent_changes=20))
+    states = await churn(store, 60)
+    revision = store.revision
+    for _ in range(5):
+        assert state(store.list_at("pods", "", revision)) == states[revision]
+        await churn(store, 40)

@@ -109,7 +109,9 @@ async def test_a_database_of_another_program_is_refused(opened: Open, path: path
     path.parent.mkdir()
     with connected(path) as connection:
         connection.execute("CREATE TABLE theirs (x)")
+    untouched = content(path)
     assert refused(opened) == f"{path} is a database of another program"
+    assert content(path) == untouched
 
 
 @pytest.mark.parametrize("torn", [0.1, 0.5, 0.9])

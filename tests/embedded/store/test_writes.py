@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pathlib
 
 import pytest
 from tests.embedded.store.conftest import Open
@@ -10,6 +11,7 @@ from tests.embedded.store.sample import body, decoded, describe, pod, text
 
 from traincrew.embedded.store.faults import Stale, StoreUnavailable
 from traincrew.embedded.store.records import Facts, Key
+from traincrew.embedded.store.store import Store
 
 
 async def test_a_put_returns_when_the_state_is_durable_and_visible(opened: Open) -> None:
@@ -149,3 +151,14 @@ async def test_a_record_s_representation_does_not_tell_its_value(opened: Open) -
     store = opened()
     secret = await store.put(Key("secrets", "default", "s"), body(pod("s"), "very secret"))
     assert "very secret" not in repr(secret)
+
+
+async def test_facts_can_be_told_anew(path: pathlib.Path) -> None:
+    word = "one"
+    store = Store.open(path, lambda resource, value: Facts({}, {"word": word}))
+    record = await store.put(pod("a"), body(pod("a")))
+    word = "two"
+    assert record.facts.fields == {"word": "one"}
+    store.describe_again("pods")
+    assert record.facts.fields == {"word": "two"}
+    await store.close()

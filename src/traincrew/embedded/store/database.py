@@ -13,7 +13,7 @@ from typing import NamedTuple
 from traincrew.embedded.store.faults import StoreUnavailable
 from traincrew.embedded.store.lock import Lock
 from traincrew.embedded.store.records import Describe, Key, Limits, Record
-from traincrew.embedded.store.schema import migrate, stored
+from traincrew.embedded.store.schema import migrate, readable_version, stored
 from traincrew.errors import StoreError
 
 PAGE = 8192
@@ -135,11 +135,13 @@ def _connected(path: Path, statements: int) -> sqlite3.Connection:
     connection = sqlite3.connect(
         path, timeout=5.0, isolation_level=None, check_same_thread=False, cached_statements=statements + 16
     )
+    readable_version(connection, path)
     connection.execute(f"PRAGMA page_size = {PAGE}")
     if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
         raise StoreError(f"{path}: its file system cannot hold a write-ahead log (no shared memory); choose a local one")
     for pragma in (
         "synchronous = FULL",
+        "fullfsync = ON",
         f"wal_autocheckpoint = {WAL_PAGES}",
         f"journal_size_limit = {4 * WAL_PAGES * PAGE}",
     ):

@@ -125,7 +125,7 @@ class Journal:
             return
         try:
             self._swept = self._database.sweep(self._swept, self._compacted)
-        except sqlite3.Error:
+        except Exception:
             # The next compaction tries again; until then history stays longer than it has to.
             self._compacted = self._swept
         self._swept_at = time.monotonic()

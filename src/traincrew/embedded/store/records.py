@@ -55,6 +55,9 @@ class Record(msgspec.Struct, frozen=True, eq=False):
             msgspec.structs.force_setattr(self, "described", described)
         return described
 
+    def forget_facts(self, describe: Describe) -> None:
+        msgspec.structs.force_setattr(self, "described", describe)
+
 
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 

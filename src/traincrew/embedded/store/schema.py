@@ -30,10 +30,7 @@ APPLICATION = 0x7C4E3A11
 
 
 def migrate(connection: sqlite3.Connection, path: object, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
-    version = _version(connection, path)
-    if version > len(migrations):
-        newest = f"it has schema {version}, and this one knows none after {len(migrations)}"
-        raise StoreError(f"{path} was written by a newer traincrew ({newest}): use that one, or other data")
+    version = readable_version(connection, path, len(migrations))
     for number, statements in enumerate(migrations[version:], start=version + 1):
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -50,12 +47,17 @@ def migrate(connection: sqlite3.Connection, path: object, migrations: Sequence[S
             raise
 
 
-def _version(connection: sqlite3.Connection, path: object) -> int:
+def readable_version(connection: sqlite3.Connection, path: object, newest: int = len(MIGRATIONS)) -> int:
+    """0: a new file. Changes nothing: whatever else it is may belong to somebody else."""
     if not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
         return 0
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
         raise StoreError(f"{path} is a database of another program")
-    return stored(connection, path)["schema"]
+    version = stored(connection, path)["schema"]
+    if version > newest:
+        why = f"it has schema {version}, and this one knows none after {newest}"
+        raise StoreError(f"{path} was written by a newer traincrew ({why}): use that one, or other data")
+    return version
 
 
 def stored(connection: sqlite3.Connection, path: object) -> dict[str, int]:

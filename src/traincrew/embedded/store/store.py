@@ -7,19 +7,20 @@ import builtins
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from traincrew.embedded.served import Object
-from traincrew.embedded.store.archive import Archive
+from traincrew.embedded.store.archive import Archive, States
 from traincrew.embedded.store.database import Database, told
 from traincrew.embedded.store.faults import Expired, Stale, StoreUnavailable, TooNew
 from traincrew.embedded.store.feed import Feed
 from traincrew.embedded.store.journal import Entry, Journal
 from traincrew.embedded.store.logs import Logs
-from traincrew.embedded.store.records import Change, ChangeType, Describe, Key, Limits, Record, buried, encode, place
+from traincrew.embedded.store.records import Change, ChangeType, Describe, Key, Limits, Record, buried, encode
 from traincrew.embedded.store.retention import FINENESS, Retention
 from traincrew.embedded.store.shelves import Shelves
+from traincrew.embedded.store.snapshots import Snapshots, rebuilt
 
 WARM_UP = 100
 """Records described at a time, so that the loop is not held up."""
@@ -46,6 +47,7 @@ class Store:
         self._era = 0
         self._accepted: deque[Entry] = deque()
         self._heads: dict[Key, Entry] = {}
+        self._snapshots = Snapshots()
         self.listeners: dict[str, list[Callable[[Change], None]]] = {}
         """By resource. Called in the loop when a change is published, before its writer hears of it; must not raise."""
 
@@ -77,10 +79,10 @@ class Store:
     def list_at(self, resource: str, namespace: str, revision: int) -> builtins.list[Record]:
         """The list as it was. Raises Expired, TooNew."""
         self._check_kept(revision)
-        before = {change.record.key: change.before for change in self._newest_first(resource, namespace, revision)}
-        records = [record for record in self.list(resource, namespace) if record.key not in before]
-        records += filter(None, before.values())
-        return sorted(records, key=lambda record: place(record.key)) if before else records
+        if (snapshot := self._snapshots.find(resource, namespace, revision)) is not None:
+            return [*snapshot]
+        now, before = self.list(resource, namespace), self._before(resource, namespace, revision)
+        return self._snapshots.add(resource, namespace, revision, rebuilt(now, before)) if before else now
 
     def count(self, resource: str) -> int:
         return len(self._shelves.of(resource))
@@ -114,6 +116,11 @@ class Store:
         if head is None:
             raise Stale(None)
         return await self._accept("DELETED", buried(head, self._given + 1), head)
+
+    def describe_again(self, resource: str) -> None:
+        """After the meaning of its facts has changed. Takes effect when they are asked for next."""
+        for record in self.list(resource):
+            record.forget_facts(self._describe)
 
     async def warm_up(self) -> None:
         """Describes what was read from the file, so that the first list with a selector need not."""
@@ -191,6 +198,7 @@ class Store:
         cut = self._retention.cut(time.monotonic(), self.revision)
         if cut > self.compacted:
             self.compacted = cut
+            self._snapshots.forget(cut)
             self._journal.compact(cut)
         if self._timer is None and self._loop and not (self._retention.idle or self.closed):
             self._timer = self._loop.call_later(self._limits.history_age / FINENESS, self._look_again)
@@ -205,10 +213,11 @@ class Store:
         if revision > self.revision:
             raise TooNew(revision, self.revision)
 
-    def _newest_first(self, resource: str, namespace: str, after: int) -> Iterator[Change]:
+    def _before(self, resource: str, namespace: str, revision: int) -> States:
+        """What every object that has changed since was at that revision."""
         log = self.logs.of(resource)
-        for change in reversed(log.since(after)):
-            if not namespace or change.record.key.namespace == namespace:
-                yield change
-        if after < log.trimmed:
-            yield from self.archive.newest_first(resource, namespace, after, log.trimmed)
+        recent = reversed(log.since(revision))
+        before = {each.record.key: each.before for each in recent if namespace in ("", each.record.key.namespace)}
+        if revision < log.trimmed:
+            before |= self.archive.before(resource, namespace, revision, log.trimmed)
+        return before
