@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from traincrew.embedded.patches import golang
+from traincrew.embedded.patches.rejected import Rejected
 from traincrew.embedded.patches.values import same_text
 from traincrew.embedded.refusals import Refusal, bad_request, too_large
 from traincrew.embedded.served import Object
@@ -59,11 +60,6 @@ def _undecodable(found: str, wanted: str) -> Refusal:
     return bad_request(f"error decoding patch: json: cannot unmarshal {found} into {wanted}")
 
 
-def refused() -> Refusal:
-    """The same answer whatever does not apply: a Kubernetes API server does not tell."""
-    return Refusal(422, "Invalid", "the server rejected our request due to an error in our request")
-
-
 class _Document:
     """A document that shares with the given one whatever the patch leaves alone."""
 
@@ -75,7 +71,7 @@ class _Document:
     def carry_out(self, operation: Object | None) -> None:
         do = _OPERATIONS.get((operation or {}).get("op") or "")
         if do is None or operation is None:
-            raise refused()
+            raise Rejected()
         do(self, operation)
 
     def add(self, operation: Object) -> None:
@@ -114,7 +110,7 @@ class _Document:
             container, key = self._find(path)
             found = container.get(key) if isinstance(container, dict) else container[_index(key, len(container))]
         if "value" not in operation or not same_text(found, wanted):
-            raise refused()
+            raise Rejected()
 
     def _put(self, path: str, value: Any) -> None:
         container, key = self._find(path)
@@ -130,21 +126,21 @@ class _Document:
         if isinstance(container, list):
             return container.pop(_index(key, len(container)))
         if key not in container:
-            raise refused()
+            raise Rejected()
         return container.pop(key)
 
     def _find(self, path: str) -> tuple[Any, str]:
         """The container that holds what the path points to, ready to be changed, and the key within it."""
         keys = path.split("/")[1:]
         if not keys or not isinstance(self.root, dict | list):
-            raise refused()
+            raise Rejected()
         self.root = container = self._owned(self.root)
         for key in map(_unescaped, keys[:-1]):
             at: Any = key if isinstance(container, dict) else _index(key, len(container))
             if isinstance(container, dict) and key not in container:
-                raise refused()
+                raise Rejected()
             if not isinstance(container[at], dict | list):
-                raise refused()
+                raise Rejected()
             container[at] = container = self._owned(container[at])
         return container, _unescaped(keys[-1])
 
@@ -175,7 +171,7 @@ _OPERATIONS: dict[str, Callable[[_Document, Object], None]] = {
 def _field(operation: Object, name: str) -> str:
     value = operation.get(name)
     if value is None:
-        raise refused()
+        raise Rejected()
     return str(value)
 
 
@@ -186,8 +182,8 @@ def _unescaped(key: str) -> str:
 def _index(key: str, length: int) -> int:
     """Negative indices count from the end."""
     if not _INDEX.fullmatch(key):
-        raise refused()
+        raise Rejected()
     index = int(key)
     if not -length <= index < length:
-        raise refused()
+        raise Rejected()
     return index + length if index < 0 else index

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from traincrew.embedded.patches import golang
+from traincrew.embedded.patches.rejected import Rejected
 from traincrew.embedded.patches.shapes import METADATA
 from traincrew.embedded.refusals import Refusal
 from traincrew.embedded.served import Object, Schema
 
 NO_ELEMENTS = "no elements in any of the given slices"
 _DIRECTIVE = "$patch"
-_LISTS_OF_LISTS = "the server rejected our request due to an error in our request"
 
 
 def failed(message: str) -> Refusal:
@@ -44,7 +44,8 @@ class Fields:
 
     def list_field(self, name: str) -> Meta:
         if name not in self.schema.get("properties", {}) and not self._free:
-            raise failed(f'unable to find api field in struct {self.schema.get("title", "Unknown")} for the json field "{name}"')
+            struct = self.schema.get("x-go-struct", "Unknown")
+            raise failed(f'unable to find api field in struct {struct} for the json field "{name}"')
         meta = self.field(name)
         return Meta(meta.schema, items=True)
 
@@ -84,7 +85,7 @@ def merge_lists(original: list[Any], patch: list[Any], meta: Meta, merge: Merge)
         ordered, others = split(merged, patch, "")
         return arrange((ordered, patch), (others, original), "")
     if not meta.key:
-        raise failed(f"cannot merge lists without merge key for {meta.schema.get('title', '')}".rstrip())
+        raise failed("cannot merge lists without merge key for struct")
     original, patch = _directed(original, patch, meta.key)
     merged = _merge_items(original, patch, meta, merge)
     ordered, others = split(merged, patch, meta.key)
@@ -97,7 +98,7 @@ def element_type(*lists: list[Any]) -> type | None:
         if found is None:
             found = type(each)
             if found is list:
-                raise Refusal(422, "Invalid", _LISTS_OF_LISTS)
+                raise Rejected()
         elif type(each) is not found:
             raise failed(f"list element types are not identical: {golang.plain(list(lists))}")
     return found

@@ -21,10 +21,14 @@ def updated(before: Object | None, after: Object, schema: Schema, **writing: Unp
     """Sets metadata.managedFields of `after`, which a Writer has put in the place of `before`.
 
     `before` None: the object is new, and the writer owns all of it. An object whose owners were not kept until now
-    stays without. The writer may have set managedFields itself: an empty list, or one of an empty entry, forgets them.
+    stays without. The writer may have set managedFields itself: a list of one empty entry forgets them, and so does an
+    empty list, but that of custom resources the API server does not see.
     """
     writer = Writer(**writing)
-    known = _known(before, after["metadata"].get("managedFields"), writer.subresource)
+    given = after["metadata"].get("managedFields")
+    if writer.subresource or (given == [] and is_custom(schema)):
+        given = None
+    known = _known(before, given)
     if known or before is None:
         known = _updated(before, after, schema, known, writer)
     after["metadata"] = owned(after["metadata"], known)
@@ -57,9 +61,9 @@ def _timeless(was: list[Object] | None, now: list[Object] | None) -> bool:
     return all({**one, "time": None} == {**other, "time": None} for one, other in zip(was, now, strict=True))
 
 
-def _known(before: Object | None, given: Any, subresource: str) -> Owners:
+def _known(before: Object | None, given: Any) -> Owners:
     live = (before or {}).get("metadata", {}).get("managedFields") or []
-    if given is not None and not subresource and given is not live:
+    if given is not None and given is not live:
         if given in ([], [{}]):
             return {}
         try:
@@ -88,7 +92,7 @@ def _updated(before: Object | None, after: Object, schema: Schema, known: Owners
 
 def current(known: Owners, after: Object, schema: Schema, writer: Writer) -> Owners:
     """Owners by the schemas of today. Those of built-in kinds do not change while a server runs."""
-    if not is_custom(after["apiVersion"]) or not known:
+    if not is_custom(schema) or not known:
         return known
     return reconciled(known, schema, writer)
 

@@ -135,11 +135,14 @@ def _check_order(values: list[Any], order: list[Any], key: str) -> None:
     """The patch's items must be among those of the order, and stand in the same order."""
     if not values or not order:
         return
-    awaited = [each for each in values if not (key and isinstance(each, dict) and DIRECTIVE in each)]
-    at = 0
-    for each in order:
-        if at < len(awaited) and _same_item(awaited[at], each, key):
+    awaited = [each for each in values if not (key and isinstance(each, dict) and each.get(DIRECTIVE) == "delete")]
+    at = place = 0
+    while at < len(awaited) and place < len(order):
+        if isinstance(awaited[at], dict) and DIRECTIVE in awaited[at]:
             at += 1
+            continue
+        at += _same_item(awaited[at], order[place], key)
+        place += 1
     if at < len(awaited):
         shown, wanted = golang.plain(values), golang.plain(order)
         raise failed(f"The order in patch list:\n{shown}\n doesn't match {_ORDER} list:\n{wanted}\n")

@@ -6,31 +6,36 @@ from typing import Any
 
 from traincrew.embedded.served import Object, Schema
 
+_STRUCT, _TYPES = "x-go-struct", "x-go-fields"
+_TIMES = ("date-time", "micro-time")
 
-def is_custom(api_version: str) -> bool:
+
+def is_custom(schema: Schema) -> bool:
     """Kinds of a CustomResourceDefinition are no structs of Go."""
-    group = api_version.rpartition("/")[0]
-    return "." in group and not group.endswith(".k8s.io")
+    return _STRUCT not in schema
 
 
 def zero(schema: Schema, like: Object) -> Object:
     """A new object of the same kind."""
     fresh: Object = {"apiVersion": like["apiVersion"], "kind": like["kind"]}
-    if is_custom(like["apiVersion"]):
-        return fresh
-    return {**_struct(schema, like), "metadata": {"creationTimestamp": None}, **fresh}
+    return fresh if is_custom(schema) else _struct(schema) | fresh
 
 
-def _struct(schema: Schema, like: Any) -> Object:
-    """`like` tells which of its fields are nulls: such are times that are not set."""
-    required = schema.get("required", ())
-    found: Object = {}
-    for name, field in schema.get("properties", {}).items():
-        seen = like.get(name) if isinstance(like, dict) else None
-        if isinstance(field.get("default"), dict) and "properties" in field:
-            found[name] = _struct(field, seen)
-        elif name in required:
-            found[name] = field.get("default")
-        elif isinstance(like, dict) and name in like and seen is None:
-            found[name] = None
+def _struct(schema: Schema) -> Object:
+    properties, found = schema.get("properties", {}), {}
+    for name, kind in schema[_TYPES].items():
+        field, written = properties.get(name, {}), kind.endswith("!")
+        if kind.startswith(("*", "[]", "map[")):
+            if written:
+                found[name] = None
+        elif _STRUCT in field:
+            found[name] = _struct(field)
+        elif written or field.get("format") in _TIMES:
+            found[name] = _nothing(field)
     return found
+
+
+def _nothing(field: Schema) -> Any:
+    if field.get("format") in _TIMES:
+        return None
+    return {"string": "", "integer": 0, "number": 0, "boolean": False}.get(field.get("type", ""))

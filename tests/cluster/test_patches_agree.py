@@ -1,0 +1,262 @@
+"""Patches and server-side apply in Python do to an object what the real API server does to it.
+
+TRAINCREW_FUZZ is how many sequences of writes are tried (300 if unset), TRAINCREW_FUZZ_SEED where to begin.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import copy
+import dataclasses
+import datetime
+import email.utils
+import json
+import os
+import pathlib
+import random
+import ssl
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import pytest
+import yaml
+from tests.cluster.api import Api, Object
+from tests.embedded.patches import steps
+from tests.embedded.patches.documents import MAKERS
+from tests.embedded.patches.steps import APPLY, PUT, Step
+
+from traincrew.embedded.patches import apply, managers, merge, strategic
+from traincrew.embedded.patches import json as json_patch
+from traincrew.embedded.refusals import Refusal
+from traincrew.embedded.schemas import builtins
+from traincrew.embedded.served import Schema
+
+NUMBER = int(os.environ.get("TRAINCREW_FUZZ", "300"))
+FIRST = int(os.environ.get("TRAINCREW_FUZZ_SEED", "0"))
+LENGTH = 8
+CONNECTIONS = 16
+CRDS = pathlib.Path(__file__).parents[2] / "manifests" / "crds"
+
+PLACES = {
+    "ConfigMap": ("/api/v1", "configmaps"),
+    "Service": ("/api/v1", "services"),
+    "PodTemplate": ("/api/v1", "podtemplates"),
+    "Pod": ("/api/v1", "pods"),
+    "Deployment": ("/apis/apps/v1", "deployments"),
+    "PyTorchJob": ("/apis/kubeflow.org/v1", "pytorchjobs"),
+}
+STATUS = frozenset({("status",)})
+RESET = {"PyTorchJob": STATUS, "Deployment": STATUS, "Service": STATUS, "Pod": STATUS}
+RESET_BY_STATUS = {
+    "PyTorchJob": frozenset({("spec",)}),
+    "Deployment": frozenset({("spec",), ("metadata", "labels")}),
+    "Pod": frozenset({("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")}),
+}
+OF_THE_SERVER = ("managedFields", "resourceVersion", "generation")
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    code: int
+    body: Object
+    now: str
+
+
+class Server:
+    """The real one."""
+
+    def __init__(self, session: aiohttp.ClientSession, namespace: str) -> None:
+        self._session, self._namespace = session, namespace
+
+    async def write(self, kind: str, name: str, step: Step, dry: bool = False) -> Answer:
+        verb = "PUT" if step.content == PUT else "PATCH"
+        path = f"{self._collection(kind)}/{name}" + (f"/{step.subresource}" if step.subresource else "")
+        query = {"fieldManager": step.manager} | ({"force": "true"} if step.force else {}) | ({"dryRun": "All"} if dry else {})
+        return await self._call(verb, path, step.body, step.content, query)
+
+    async def create(self, kind: str, body: Object) -> Answer:
+        return await self._call("POST", self._collection(kind), body, PUT, {"fieldManager": "creator"})
+
+    def _collection(self, kind: str) -> str:
+        root, plural = PLACES[kind]
+        return f"{root}/namespaces/{self._namespace}/{plural}"
+
+    async def _call(self, verb: str, path: str, body: Any, content: str, query: dict[str, str]) -> Answer:
+        headers = {"Content-Type": content, "User-Agent": "tests"}
+        async with self._session.request(verb, path, data=json.dumps(body), headers=headers, params=query) as response:
+            stamp = email.utils.parsedate_to_datetime(response.headers["Date"])
+            return Answer(response.status, await response.json(), stamp.strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+
+@pytest.fixture
+async def session(api: Api) -> AsyncIterator[aiohttp.ClientSession]:
+    context = ssl.create_default_context(cafile=str(api.session.verify))
+    assert isinstance(api.session.cert, tuple)
+    context.load_cert_chain(*api.session.cert)
+    connector = aiohttp.TCPConnector(limit=CONNECTIONS, ssl=context)
+    async with aiohttp.ClientSession(api.server, connector=connector) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def schemas() -> dict[str, Schema]:
+    known = builtins.load()
+    found = {each.kind: each.schema for each in known.resources() if each.kind in PLACES}
+    definition = yaml.safe_load((CRDS / "pytorchjobs.kubeflow.org.yaml").read_text())
+    (version,) = definition["spec"]["versions"]
+    return found | {"PyTorchJob": version["schema"]["openAPIV3Schema"]}
+
+
+async def test_sequences_of_writes_end_in_the_same_objects_with_the_same_owners(
+    session: aiohttp.ClientSession, namespace: str, schemas: dict[str, Schema], capsys: pytest.CaptureFixture[str]
+) -> None:
+    tally: collections.Counter[str] = collections.Counter()
+    gate = asyncio.Semaphore(CONNECTIONS)
+
+    async def one(seed: int) -> list[str]:
+        async with gate:
+            return await Sequence(Server(session, namespace), schemas, seed, tally).run()
+
+    faults = [fault for found in await asyncio.gather(*map(one, range(FIRST, FIRST + NUMBER))) for fault in found]
+    with capsys.disabled():
+        print(f"\n{dict(sorted(tally.items()))}", end=" ")
+    assert not faults, f"{len(faults)} disagreements; the first:\n{faults[0]}"
+    assert tally["409"] > NUMBER / 4, "too few conflicts to show anything"
+    assert tally["200"] > NUMBER * 2, "too few writes that went well"
+
+
+class Sequence:
+    def __init__(self, server: Server, schemas: dict[str, Schema], seed: int, tally: collections.Counter[str]) -> None:
+        self._server, self._tally, self._seed = server, tally, seed
+        self._rng = random.Random(seed)
+        self._kind = self._rng.choice(list(MAKERS))
+        self._schema, self._name = schemas[self._kind], f"x{seed}"
+
+    async def run(self) -> list[str]:
+        body = steps.applied(
+            self._rng, self._kind, PLACES[self._kind][0].removeprefix("/api/").removeprefix("/apis/"), self._name
+        )
+        answer = await self._server.create(self._kind, body)
+        if answer.code != 201:
+            return [f"not created: {answer.body}"]
+        live = answer.body
+        if self._rng.random() < 0.3:
+            live = await self._forgotten(live)
+        for _ in range(LENGTH):
+            step = steps.step(self._rng, self._kind, live)
+            answer = await self._server.write(self._kind, self._name, step)
+            self._tally[str(answer.code)] += 1
+            self._tally[f"{step.content.partition('/')[2]} {answer.code}"] += 1
+            if fault := await self._fault(live, step, answer):
+                return [f"seed {self._seed}\nlive: {shown(live)}\n{step}\nAPI server: {shown(answer.body)}\n{fault}"]
+            live = answer.body if answer.code == 200 else live
+        return []
+
+    async def _forgotten(self, live: Object) -> Object:
+        """As an object is whose owners were never kept."""
+        step = Step(steps.MERGE, {"metadata": {"managedFields": [{}]}}, "creator")
+        return (await self._server.write(self._kind, self._name, step)).body
+
+    async def _fault(self, live: Object, step: Step, answer: Answer) -> str:
+        before = copy.deepcopy(live)
+        try:
+            ours = self._written(live, step, answer)
+        except Refusal as refusal:
+            if refusal.code == answer.code == 500 and step.content == steps.STRATEGIC:
+                return ""  # of several faults the real one tells any
+            return unlike(*map(sorted_causes, (refusal.status(), answer.body)))
+        finally:
+            assert live == before, "the live object was changed"
+        named = (ours.get("metadata") or {}).get("name") == self._name
+        if not named or (answer.code == 422 and answer.body["details"].get("causes")):
+            return "" if answer.code in (400, 422) else shown(answer.body)  # validation is not what this is about
+        if answer.code != 200:
+            return f"we would have written {shown(ours)}"
+        if step.content == APPLY:
+            fault = unlike(ours["metadata"].get("managedFields"), answer.body["metadata"].get("managedFields"))
+            return fault or await self._unlike_when_stored(ours, step, answer)
+        fault = await self._unlike_when_stored(ours, step, answer) if step.content != PUT else ""
+        return fault or self._owners_differ(live, step, answer, ours)
+
+    def _written(self, live: Object, step: Step, answer: Answer) -> Object:
+        match step.content:
+            case steps.APPLY:
+                return apply.apply(
+                    live, step.body, self._schema, manager=step.manager, force=step.force, subresource=step.subresource,
+                    now=self._now(step, answer), reset=self._reset(step),
+                )  # fmt: skip
+            case steps.MERGE:
+                return merge.apply(live, step.body)
+            case steps.STRATEGIC:
+                return strategic.apply(live, step.body, self._schema)
+            case steps.JSON:
+                patched = json_patch.apply(live, step.body)
+                assert isinstance(patched, dict)
+                return patched
+        found: Object = step.body
+        return found
+
+    def _reset(self, step: Step) -> frozenset[tuple[str, ...]]:
+        return (RESET_BY_STATUS if step.subresource else RESET).get(self._kind, frozenset())
+
+    def _now(self, step: Step, answer: Answer) -> str:
+        """The second in which the real one wrote: the one in which it answered, or the one before."""
+        if answer.code != 200:
+            return answer.now
+        operation = "Apply" if step.content == APPLY else "Update"
+        for entry in answer.body["metadata"].get("managedFields") or ():
+            mine = (entry["manager"], entry["operation"], entry.get("subresource", ""))
+            if mine == (step.manager, operation, step.subresource) and "time" in entry and age(entry["time"], answer.now) <= 1:
+                return str(entry["time"])
+        return answer.now
+
+    def _owners_differ(self, live: Object, step: Step, answer: Answer, ours: Object) -> str:
+        # Owners are told before the server puts back what this door may not write. Of built-in kinds nothing such is tried.
+        written = ours if step.subresource and self._kind == "PyTorchJob" else answer.body
+        after = written | {"metadata": {**written["metadata"]}}
+        after["metadata"].pop("managedFields", None)
+        if "managedFields" in ours["metadata"]:
+            after["metadata"]["managedFields"] = ours["metadata"]["managedFields"]
+        managers.updated(
+            live, after, self._schema, manager=step.manager, subresource=step.subresource, now=self._now(step, answer),
+            reset=self._reset(step),
+        )  # fmt: skip
+        return unlike(after["metadata"].get("managedFields"), answer.body["metadata"].get("managedFields"))
+
+    async def _unlike_when_stored(self, ours: Object, step: Step, answer: Answer) -> str:
+        """Defaults and what else the server does to an object are not ours: it may do that to what we would write."""
+        ours = bare(ours)
+        if ours == bare(answer.body):
+            return ""
+        body = ours | {"metadata": {**ours["metadata"], "resourceVersion": answer.body["metadata"]["resourceVersion"]}}
+        stored = await self._server.write(
+            self._kind, self._name, Step(PUT, body, "tests", subresource=step.subresource), dry=True
+        )
+        return unlike(bare(stored.body) if stored.code == 200 else stored.body, bare(answer.body))
+
+
+def age(time: str, now: str) -> float:
+    return (datetime.datetime.fromisoformat(now) - datetime.datetime.fromisoformat(time)).total_seconds()
+
+
+def bare(document: Object) -> Object:
+    return document | {"metadata": {key: value for key, value in document["metadata"].items() if key not in OF_THE_SERVER}}
+
+
+def sorted_causes(status: Object) -> Object:
+    """The real one tells conflicts in no order."""
+    details = status.get("details") or {}
+    if "causes" not in details:
+        return status
+    causes = sorted(details["causes"], key=lambda cause: (cause["message"], cause["field"]))
+    return status | {"details": details | {"causes": causes}}
+
+
+def unlike(ours: Any, theirs: Any) -> str:
+    return "" if ours == theirs else f"ours:   {shown(ours)}\ntheirs: {shown(theirs)}"
+
+
+def shown(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)

@@ -1,0 +1,164 @@
+"""Random writes to an object: applies, updates, patches of every kind, by several managers."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import random
+from typing import Any
+
+from tests.embedded.patches.documents import MAKERS, Object, some
+
+JSON = "application/json-patch+json"
+MERGE = "application/merge-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+PUT = "application/json"
+
+MANAGERS = ("m1", "m2", "m3", "kubectl")
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    content: str
+    body: Any
+    manager: str
+    force: bool = False
+    subresource: str = ""
+
+
+def step(rng: random.Random, kind: str, live: Object) -> Step:
+    manager, version = rng.choice(MANAGERS), live["apiVersion"]
+    match rng.randrange(12):
+        case 0 | 1 | 2 | 3 | 4:
+            name = live["metadata"]["name"]
+            return Step(APPLY, applied(rng, kind, version, name), manager, force=rng.random() < 0.5)
+        case 5:
+            return Step(PUT, put(rng, kind, live), manager)
+        case 6 | 7:
+            return Step(MERGE, merge_patch(rng, kind, live), manager)
+        case 8 | 9 if version != "kubeflow.org/v1":
+            return Step(STRATEGIC, strategic_patch(rng, MAKERS[kind](rng), live), manager)
+        case 10 if kind in ("Pod", "PyTorchJob", "Deployment"):
+            return status(rng, kind, live, manager)
+    return Step(JSON, json_patch(rng, live), manager)
+
+
+def applied(rng: random.Random, kind: str, version: str, name: str) -> Object:
+    made = MAKERS[kind](rng)
+    return {"apiVersion": version, "kind": kind, **made, "metadata": {"name": name, **made["metadata"]}}
+
+
+def put(rng: random.Random, kind: str, live: Object) -> Object:
+    made = MAKERS[kind](rng)
+    body = copy.deepcopy(live)
+    chosen = some(rng, [key for key in made if key != "metadata"])
+    body.update({key: made[key] for key in chosen})
+    if kind == "Service":
+        body["spec"] = live["spec"] | {"ports": made["spec"]["ports"]}
+    elif kind == "Pod":
+        image = made["spec"]["containers"][0]["image"]
+        body["spec"] = live["spec"] | {"containers": [live["spec"]["containers"][0] | {"image": image}]}
+    body["metadata"] = {key: value for key, value in live["metadata"].items() if key not in ("labels", "annotations")}
+    body["metadata"].update({key: value for key, value in made["metadata"].items() if key != "ownerReferences"})
+    if rng.random() < 0.15:
+        body["metadata"]["managedFields"] = rng.choice(([], [{}]))
+    elif rng.random() < 0.5:
+        body["metadata"].pop("managedFields", None)
+    return body
+
+
+def merge_patch(rng: random.Random, kind: str, live: Object) -> Object:
+    made = MAKERS[kind](rng)
+    return _nulled(rng, {key: made[key] for key in some(rng, list(made), 1)})
+
+
+def _nulled(rng: random.Random, patch: Any) -> Any:
+    if not isinstance(patch, dict):
+        return patch
+    return {key: None if rng.random() < 0.1 else _nulled(rng, value) for key, value in patch.items()}
+
+
+def strategic_patch(rng: random.Random, made: Any, live: Any) -> Any:
+    """A part of what could be, with directives where lists of named items are."""
+    if isinstance(made, dict):
+        patch = {}
+        for key in some(rng, list(made), 1) if made else []:
+            patch[key] = strategic_patch(rng, made[key], live.get(key) if isinstance(live, dict) else None)
+            if rng.random() < 0.06:
+                patch[key] = None
+            if key in ("containers", "env", "volumes") and isinstance(patch[key], list):
+                _ordered(rng, patch, key, live)
+        if isinstance(live, dict) and rng.random() < 0.04:
+            patch["$patch"] = rng.choice(["replace", "delete"])
+        return patch
+    if isinstance(made, list) and made and all(isinstance(each, dict) and "name" in each for each in made):
+        items = [strategic_patch(rng, each, None) | {"name": each["name"]} for each in made]
+        if rng.random() < 0.3:
+            items.append({"name": rng.choice(["c1", "c2", "A", "B", "v"]), "$patch": "delete"})
+        if rng.random() < 0.05:
+            items.append({"$patch": "replace"})
+        return items
+    return made
+
+
+def _ordered(rng: random.Random, patch: Object, key: str, live: Any) -> None:
+    if rng.random() < 0.4:
+        named = [each["name"] for each in patch[key] if "name" in each and "$patch" not in each]
+        others = [each.get("name", "") for each in (live or {}).get(key) or [] if each.get("name", "") not in named]
+        for each in others:
+            named.insert(rng.randint(0, len(named)), each)
+        if rng.random() < 0.1:
+            rng.shuffle(named)
+        patch[f"$setElementOrder/{key}"] = [{"name": each} for each in dict.fromkeys(named)]
+
+
+def json_patch(rng: random.Random, live: Object) -> list[Object]:
+    operations: list[Object] = []
+    for _ in range(rng.randint(1, 3)):
+        path = rng.choice(["/metadata/labels", "/metadata/annotations", "/data", *_pointers(live, rng)])
+        key = rng.choice(["a", "b", "example.com~1c", "-", "0"])
+        operations.append(
+            rng.choice(
+                [
+                    {"op": "add", "path": path, "value": {"a": "x"}},
+                    {"op": "add", "path": f"{path}/{key}", "value": "y"},
+                    {"op": "remove", "path": path},
+                    {"op": "remove", "path": f"{path}/{key}"},
+                    {"op": "replace", "path": f"{path}/{key}", "value": "z"},
+                    {"op": "copy", "from": f"{path}/a", "path": "/metadata/annotations/b"},
+                    {"op": "move", "from": f"{path}/a", "path": "/metadata/labels/b"},
+                    {"op": "test", "path": f"{path}/a", "value": rng.choice(["x", "y"])},
+                ]
+            )
+        )
+    return operations
+
+
+def _pointers(live: Any, rng: random.Random, before: str = "") -> list[str]:
+    """A few places within the object."""
+    found = []
+    if isinstance(live, dict):
+        entries = [(key, live[key]) for key in live if key not in ("managedFields", "metadata", "status", "apiVersion", "kind")]
+    else:
+        entries = [(str(at), each) for at, each in enumerate(live)] if isinstance(live, list) else []
+    for key, value in entries:
+        path = f"{before}/{key.replace('~', '~0').replace('/', '~1')}"
+        found += [path, *_pointers(value, rng, path)]
+    return rng.sample(found, min(len(found), 4))
+
+
+def status(rng: random.Random, kind: str, live: Object, manager: str) -> Step:
+    if kind == "PyTorchJob":
+        now = {"type": rng.choice(["Running", "Created"]), "status": rng.choice(["True", "False"])}
+        body: Object = {"status": {"conditions": [now], "replicaStatuses": {"Worker": {"active": rng.choice([1, 2])}}}}
+    elif kind == "Deployment":
+        body = {"status": {"replicas": rng.choice([0, 3]), "observedGeneration": 1}}
+    else:
+        now = {"type": rng.choice(["Ready", "Initialized"]), "status": rng.choice(["True", "False"])}
+        body = {"status": {"phase": rng.choice(["Running", "Pending"]), "conditions": [now]}}
+    body["metadata"] = {"labels": {"a": rng.choice("xy")}}
+    if rng.random() < 0.4:
+        named = {"apiVersion": live["apiVersion"], "kind": kind, "metadata": {"name": live["metadata"]["name"]}}
+        return Step(APPLY, named | {"status": body["status"]}, manager, rng.random() < 0.5, "status")
+    return Step(MERGE, body, manager, subresource="status")
