@@ -1,4 +1,4 @@
-"""The ClusterRoles and ClusterRoleBindings that every cluster begins with; a real server's own, but for those of its controllers."""
+"""The ClusterRoles and ClusterRoleBindings that a cluster begins with: a real server's, but for those of its controllers."""
 
 from __future__ import annotations
 

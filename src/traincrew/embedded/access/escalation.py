@@ -47,9 +47,11 @@ def _check_binding(policy: Policy, user: User, asked: Attributes, new: Object) -
     bind = Attributes("bind", reference.get("apiGroup", ""), f"{kind.lower()}s", namespace=asked.namespace, name=name)
     if policy.allowed(user, bind)[0]:
         return
+    resource = "rolebindings" if new["kind"] == "RoleBinding" else "clusterrolebindings"
     granted = policy.rules_of(kind, name, asked.namespace)
+    if granted is None:  # the real server, too, speaks of a binding by the role's name
+        raise refusals.not_found(refusals.Subject(resource, GROUP, name))
     if missing := _missing(policy, user, asked.namespace, granted):
-        resource = "rolebindings" if new["kind"] == "RoleBinding" else "clusterrolebindings"
         raise refusals.forbidden(refusals.Subject(resource, GROUP, new["metadata"].get("name", "")), missing)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from traincrew.embedded import refusals
 from traincrew.embedded.access import aggregation, bindings, rules
 from traincrew.embedded.access.attributes import Attributes
 from traincrew.embedded.access.bindings import Binding
@@ -74,12 +73,11 @@ class Policy:
         rights = self._rights_of(user, namespace)
         return [rule for rule, _ in rights.rules], rights.errors
 
-    def rules_of(self, kind: str, name: str, namespace: str) -> tuple[Rule, ...]:
-        """The rules of what a roleRef names; a Refusal (404) where that is not there."""
-        found = self._resolved(kind, name, namespace)
-        if found is None:
-            raise refusals.not_found(refusals.Subject(f"{kind.lower()}s", GROUP, name))
-        return found
+    def rules_of(self, kind: str, name: str, namespace: str) -> tuple[Rule, ...] | None:
+        """The rules of what a roleRef names; None where that is not there."""
+        if kind == "ClusterRole":
+            return self._cluster_grants().get(name)
+        return self._roles.get(namespace, {}).get(name)
 
     def unsettled(self) -> list[tuple[str, list[Object]]]:
         """ClusterRoles whose aggregation rule gathers other rules than are written in them, with those that should be."""
@@ -105,7 +103,7 @@ class Policy:
         found: list[tuple[Rule, str]] = []
         errors: dict[str, None] = {}
         for binding in self._applying(user, namespace):
-            granted = self._resolved(binding.role_kind, binding.role_name, binding.namespace)
+            granted = self.rules_of(binding.role_kind, binding.role_name, binding.namespace)
             if granted is None:
                 errors[f'{binding.role_kind.lower()}.{GROUP} "{binding.role_name}" not found'] = None
                 continue
@@ -119,11 +117,6 @@ class Policy:
         if namespace and namespace in self._bindings:
             found += self._bindings[namespace].of(user)
         return found
-
-    def _resolved(self, kind: str, name: str, namespace: str) -> tuple[Rule, ...] | None:
-        if kind == "ClusterRole":
-            return self._cluster_grants().get(name)
-        return self._roles.get(namespace, {}).get(name)
 
     def _cluster_grants(self) -> dict[str, tuple[Rule, ...]]:
         if self._granted is None:

@@ -61,10 +61,12 @@ def _answered(request: Object, spec: Object, token: str, asked: Asked) -> Object
 
 
 def _check_metadata(metadata: Object, asked: Asked) -> None:
-    for field, wanted in (("name", asked.account), ("namespace", asked.namespace)):
-        if metadata.get(field) and metadata[field] != wanted:
-            error = fields.invalid(f"metadata.{field}", metadata[field], f"must match the service account {field} if specified")
-            raise refusals.invalid("TokenRequest", GROUP, asked.account, [error])
+    if metadata.get("namespace") not in (None, "", asked.namespace):
+        raise refusals.bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    name = metadata.get("name")
+    if name and name != asked.account:
+        error = fields.invalid("metadata.name", name, "must match the service account name if specified")
+        raise refusals.invalid("TokenRequest", GROUP, asked.account, [error])
 
 
 def _check_life(seconds: int) -> None:
