@@ -163,3 +163,13 @@ async def test_a_revision_to_come_and_one_that_is_gone_are_told_apart(opened: Op
         store.watch("pods", "", store.revision + 1)
     with pytest.raises(Expired):
         store.watch("pods", "", store.compacted - 1)
+
+
+async def test_listeners_hear_of_a_change_when_it_is_visible_and_before_its_writer_does(opened: Open) -> None:
+    store = opened()
+    heard: list[tuple[str, bool, bool]] = []
+    store.listeners["pods"] = [lambda change: heard.append((change.type, writing.done(), store.get(pod("a")) is change.record))]
+    writing = asyncio.ensure_future(store.put(pod("a"), body(pod("a"))))
+    await writing
+    await store.put(Key("nodes", "", "n"), body(Key("nodes", "", "n")))
+    assert heard == [("ADDED", False, True)]

@@ -16,6 +16,7 @@ from tests.embedded.store.shortage import Shortage, file_size_limit, full_disk, 
 from traincrew.embedded.store.faults import StoreUnavailable
 from traincrew.embedded.store.records import Record
 from traincrew.embedded.store.store import Store
+from traincrew.errors import StoreError
 
 
 @pytest.fixture(params=["full disk", "file size limit"])
@@ -70,6 +71,18 @@ async def test_without_space_writes_fail_clearly_and_with_space_they_go_on(
     assert state(again) == expected
     assert again.revision == max(told)
     assert text(again.get(pod("after"))) == "relieved"
+
+
+async def test_a_full_disk_at_the_start_is_told_and_nothing_is_lost(opened: Open, path: pathlib.Path) -> None:
+    with small_file_system(path.parent):
+        store = opened()
+        await store.put(pod("a"), body(pod("a"), "kept"))
+        await store.close()
+        with full_disk(path.parent), pytest.raises(StoreError, match="no space is left on its file system"):
+            opened()
+        again = opened()
+        assert text(again.get(pod("a"))) == "kept"
+        await again.close()
 
 
 async def test_a_file_that_became_read_only_is_told_and_written_again_when_it_can_be(opened: Open, path: pathlib.Path) -> None:

@@ -87,7 +87,7 @@ class Archive:
                     self._connection.execute("PRAGMA query_only = ON")
                 yield self._connection
         except sqlite3.Error as error:
-            raise StoreUnavailable(f"{self._path} cannot be read: {reason(error)}") from error
+            raise StoreUnavailable(f"{self._path} cannot be read: {reason(error, self._path)}") from error
 
     def _change(self, row: Sequence[Any]) -> Change:
         revision, resource, namespace, name, value, old_revision, old_value = row

@@ -163,15 +163,25 @@ def told(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise StoreError(f"{path}: {reason(error)}") from error
+        raise StoreError(f"{path}: {reason(error, path)}") from error
 
 
-def reason(error: sqlite3.Error) -> str:
+def reason(error: sqlite3.Error, path: Path) -> str:
     name = getattr(error, "sqlite_errorname", "")
+    if name.startswith("SQLITE_IOERR") and _full(path):
+        name = "SQLITE_FULL"  # what it is called depends on which of its files SQLite could not extend
     for prefix, words in _REASONS.items():
         if name.startswith(prefix):
             return f"{words} ({error})"
     return f"{error} ({name})" if name else str(error)
+
+
+def _full(path: Path) -> bool:
+    try:
+        status = os.statvfs(path.parent)
+    except OSError:
+        return False
+    return status.f_bavail * status.f_frsize < 2**16
 
 
 _REASONS = {

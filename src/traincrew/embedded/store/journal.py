@@ -133,7 +133,7 @@ class Journal:
     def _problem(self, error: Exception) -> StoreUnavailable:
         if isinstance(error, StoreUnavailable):
             return error
-        why = reason(error) if isinstance(error, sqlite3.Error) else repr(error)
+        why = reason(error, self._database.path) if isinstance(error, sqlite3.Error) else repr(error)
         return StoreUnavailable(f"{self._database.path} cannot be written: {why}")
 
     def _tell(self, callback: Callable[[Any], None], what: object) -> None:
