@@ -80,16 +80,18 @@ class Play:
         return self.send("DELETE", self.path(resource, name), body, **query)
 
     def send(self, method: str, path: str, body: Body = None, headers: Mapping[str, str] | None = None, **query: Any) -> Answer:
+        keep = query.pop("keep", lambda body: body)
         request = self._request(method, path, body, headers or {}, query)
         if isinstance(body, dict) and isinstance(body.get("metadata"), dict) and body["metadata"].get("generateName"):
             self._tokens.expect_generated(body["metadata"]["generateName"])
         found = self._exchange(request)
-        self._note(request, {"status": found.status, "header": found.headers, "body": found.body})
+        seen = {"status": found.status, "header": found.headers, "body": keep(found.body)}
+        self._note(request, {**seen, "indented": found.indented} if "pretty" in query else seen)
         return found
 
-    def until(self, settled: Callable[[Answer], bool], path: str, **query: Any) -> Answer:
-        """Reads again and again until it is as wished; the last answer alone is kept."""
-        request = self._request("GET", path, None, {}, query)
+    def until(self, settled: Callable[[Answer], bool], path: str, body: Body = None, **query: Any) -> Answer:
+        """Reads (or, with a body, posts) again and again until it is as wished; the last answer alone is kept."""
+        request = self._request("GET" if body is None else "POST", path, body, {}, query)
         deadline = time.monotonic() + SETTLED
         while not settled(found := self._exchange(request)) and time.monotonic() < deadline:
             time.sleep(0.03)

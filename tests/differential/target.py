@@ -38,7 +38,8 @@ class Answer:
     status: int
     headers: dict[str, list[str]]
     body: Any
-    """Decoded, if it is JSON; else text."""
+    """Decoded, if it is JSON or YAML; else text."""
+    indented: bool = False
 
     def at(self, path: str, default: Any = "missing") -> Any:
         """A value of the body, `metadata.uid`. What a server failed to send is only noted where it is compared."""
@@ -99,7 +100,8 @@ def start(connection: http.client.HTTPSConnection, target: Target, request: Requ
 
 
 def answer(response: http.client.HTTPResponse) -> Answer:
-    return Answer(response.status, kept(response), decoded(response.read(), response.getheader("Content-Type", "")))
+    body = response.read()
+    return Answer(response.status, kept(response), decoded(body, response.getheader("Content-Type", "")), b"\n  " in body)
 
 
 def kept(response: http.client.HTTPResponse) -> dict[str, list[str]]:
@@ -111,6 +113,9 @@ def decoded(body: bytes, content_type: str) -> Any:
     if "json" in content_type:
         with contextlib.suppress(ValueError):
             return json.loads(body)
+    if "yaml" in content_type:
+        with contextlib.suppress(yaml.YAMLError):
+            return yaml.load(body, yaml.BaseLoader)  # makes nothing but strings, lists and dictionaries
     return body.decode("utf-8", "backslashreplace")
 
 

@@ -95,6 +95,8 @@ class Tokens:
     def _text(self, text: str, key: str, listed: bool) -> str:
         if key == "resourceVersion" and text.isdigit() and text != "0":
             return self._token("version", text)
+        if key == "serverAddress":
+            return "<host>"
         if key == "continue" and text:
             return "<continue>"
         if key == "cells":

@@ -16,14 +16,15 @@ def operation(name: str, path: str, **rest: Any) -> dict[str, Any]:
 
 @scenario("patch")
 def json_patches(p: Play) -> None:
-    p.create("configmaps", config_map("a", {"a": "1", "b": "2", "x/y": "3", "t~u": "4"}, labels={"l": "m"}))
+    p.create("configmaps", config_map("a", {"a": "1", "b": "2"}, labels={"l": "m"}, annotations={"x.y/z": "1"}))
     for patch in (
         [operation("add", "/data/c", value="3")],
         [operation("replace", "/data/a", value="9"), operation("test", "/data/a", value="9")],
         [operation("remove", "/data/b")],
         [operation("move", "/data/moved", **{"from": "/data/c"})],
         [operation("copy", "/data/copied", **{"from": "/data/a"})],
-        [operation("replace", "/data/x~1y", value="slash"), operation("replace", "/data/t~0u", value="tilde")],
+        [operation("replace", "/metadata/annotations/x.y~1z", value="slash"), operation("add", "/data/t~0u", value="tilde")],
+        [operation("replace", "/metadata/annotations/x.y~1z", value="slash")],
         [operation("add", "/metadata/labels/new", value="1")],
         [operation("remove", "/metadata/labels")],
         [operation("add", "/metadata/annotations", value={"k": "v"})],

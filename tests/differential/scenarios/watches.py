@@ -117,12 +117,11 @@ def initial_events_and_their_bookmark(p: Play) -> None:
     start(p)
     p.create("configmaps", config_map("a", labels={"s": "s"}))
     asked: dict[str, Any] = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "labelSelector": "s"}
-    for version in (None, "", "0"):
+    for number, version in enumerate((None, "", "0")):
         with p.watch("configmaps", resourceVersion=version, allowWatchBookmarks="true", **asked) as watch:
-            watch.read(3)
-            p.create("configmaps", config_map(END, labels={"s": "s"}))
-            watch.until(END)
-        p.delete("configmaps", END)
+            watch.read(3 + number)
+            p.create("configmaps", config_map(f"z{number}", labels={"s": "s"}))
+            watch.until(f"z{number}")
     with p.watch("configmaps", allowWatchBookmarks="true", **{**asked, "sendInitialEvents": "false"}) as watch:
         p.create("configmaps", config_map(END, labels={"s": "s"}))
         watch.until(END)
