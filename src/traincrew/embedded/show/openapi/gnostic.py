@@ -8,7 +8,9 @@ import msgspec
 
 from traincrew.embedded.served import Object, Schema
 
-MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+ASKED = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+TOLD = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+"""What clients ask for is no valid media type, and an answer that repeats it is not understood."""
 
 # Field numbers of the messages in gnostic's OpenAPIv2.proto.
 _SWAGGER, _INFO, _PATHS, _DEFINITIONS = 1, 2, 8, 9
