@@ -50,7 +50,10 @@ async def over_spdy(request: web.Request, place: Place) -> web.StreamResponse:
 
 
 async def over_tunnel(request: web.Request, place: Place) -> web.StreamResponse:
-    async with websockets.accepted(request, TUNNELED) as socket, spdy.serving(WebSocketWire(socket), _admits) as connection:
+    async with (
+        websockets.accepted(request, TUNNELED) as socket,
+        spdy.serving(WebSocketWire(socket, request.transport), _admits) as connection,
+    ):
         await Forwarder(connection, place).run()
     return socket
 

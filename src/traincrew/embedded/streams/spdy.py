@@ -133,6 +133,10 @@ class Connection:
             self._end()
             await self._wire.close()
 
+    async def watch(self) -> None:
+        await self._wire.hung_up()
+        self._end()
+
     async def accept(self) -> Stream | None:
         """The next stream that the client opens; None when there will be none."""
         return await self._opened.get()
@@ -277,7 +281,7 @@ class Connection:
 async def serving(wire: Wire, admits: Callable[[Mapping[str, str]], bool] = lambda headers: True) -> AsyncIterator[Connection]:
     """A connection at work; at the end it is closed, once the other end has done so too or was given time enough."""
     connection = Connection(wire, admits)
-    running = asyncio.create_task(connection.run())
+    running, watching = asyncio.create_task(connection.run()), asyncio.create_task(connection.watch())
     try:
         yield connection
         # Bytes that the client still sends are read, for if they met a closed socket, what it has not read yet would be lost.
@@ -287,5 +291,5 @@ async def serving(wire: Wire, admits: Callable[[Mapping[str, str]], bool] = lamb
                 await running
     finally:
         running.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await running
+        watching.cancel()
+        await asyncio.gather(running, watching, return_exceptions=True)

@@ -14,9 +14,9 @@ from aiohttp import web
 from traincrew.embedded import refusals
 from traincrew.embedded.refusals import Refusal
 from traincrew.embedded.streams import dialing, takeover
+from traincrew.embedded.streams.hangup import hung_up
 
 _PIECE = 256 * 1024
-_BUFFER = 128 * 1024
 _HANDED_ON = ("Upgrade", "X-Stream-Protocol-Version", "User-Agent", "Origin")
 """Headers of the client that are the kubelet's business, beside Sec-WebSocket-*; who the client is, is not."""
 
@@ -102,13 +102,14 @@ _Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 async def _both_ways(client: _Ends, kubelet: _Ends) -> None:
     """Until one of them ends; the other is closed then, when what was on its way is there."""
-    copies = [asyncio.create_task(_copy(client[0], kubelet[1])), asyncio.create_task(_copy(kubelet[0], client[1]))]
+    works = (_copy(client[0], kubelet[1]), _copy(kubelet[0], client[1]), hung_up(client[1].transport))
+    tasks = [asyncio.create_task(work) for work in works]
     try:
-        await asyncio.wait(copies, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for copy in copies:
-            copy.cancel()
-        await asyncio.gather(*copies, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator
@@ -10,6 +11,7 @@ from aiohttp import web
 
 from traincrew.embedded.streams import negotiation, sessions, statuses, websockets
 from traincrew.embedded.streams.containers import ExecOptions
+from traincrew.embedded.streams.hangup import hung_up
 from traincrew.embedded.streams.sizes import Sizes
 
 V4, V5 = f"v4.{websockets.BINARY}", f"v5.{websockets.BINARY}"
@@ -19,11 +21,20 @@ CLOSE = 255
 
 
 class WebSocketPeer:
-    def __init__(self, channels: websockets.Channels, protocol: str) -> None:
-        self._channels, self._protocol = channels, protocol
+    def __init__(self, channels: websockets.Channels, protocol: str, transport: asyncio.BaseTransport | None) -> None:
+        self._channels, self._protocol, self._transport = channels, protocol, transport
         self._sizes = Sizes()
 
     async def listen(self, sink: sessions.Sink) -> None:
+        carrying, leaving = asyncio.create_task(self._carry(sink)), asyncio.create_task(hung_up(self._transport))
+        try:
+            await asyncio.wait({carrying, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            carrying.cancel()
+            leaving.cancel()
+            await asyncio.gather(carrying, leaving, return_exceptions=True)
+
+    async def _carry(self, sink: sessions.Sink) -> None:
         while (message := await self._channels.receive()) is not None:
             channel, data = message
             if channel == sessions.STDIN:
@@ -52,4 +63,4 @@ async def opened(request: web.Request, io: ExecOptions) -> AsyncIterator[tuple[W
         channels = websockets.Channels(socket, protocol)
         # Clients take the first message, empty as it is, for the sign that the connection stands.
         await channels.send(sessions.STDOUT if io.stdout else sessions.STDERR if io.stderr else sessions.ERROR, b"")
-        yield WebSocketPeer(channels, protocol), socket
+        yield WebSocketPeer(channels, protocol, request.transport), socket

@@ -9,6 +9,8 @@ from typing import Protocol
 import aiohttp
 from aiohttp import web
 
+from traincrew.embedded.streams.hangup import hung_up
+
 _PIECE = 256 * 1024
 
 
@@ -19,6 +21,10 @@ class Wire(Protocol):
 
     async def write(self, data: bytes) -> None:
         """Waits while too much is on its way; raises ConnectionError when the other end is gone. Order is that of the calls."""
+        ...
+
+    async def hung_up(self) -> None:
+        """Returns when the other end has left, even if there is more to read."""
         ...
 
     async def close(self) -> None:
@@ -42,13 +48,16 @@ class PlainWire:
         self._writer.write(data)
         await self._writer.drain()
 
+    async def hung_up(self) -> None:
+        await hung_up(self._writer.transport)
+
     async def close(self) -> None:
         self._writer.close()
 
 
 class WebSocketWire:
-    def __init__(self, socket: web.WebSocketResponse | aiohttp.ClientWebSocketResponse) -> None:
-        self._socket = socket
+    def __init__(self, socket: web.WebSocketResponse, transport: asyncio.BaseTransport | None) -> None:
+        self._socket, self._transport = socket, transport
 
     async def read(self) -> bytes:
         while True:
@@ -63,6 +72,9 @@ class WebSocketWire:
             await self._socket.send_bytes(data)
         except aiohttp.ClientConnectionResetError as error:
             raise ConnectionResetError(str(error)) from error
+
+    async def hung_up(self) -> None:
+        await hung_up(self._transport)
 
     async def close(self) -> None:
         with contextlib.suppress(ConnectionError, RuntimeError):
