@@ -88,9 +88,13 @@ def structural(spec: Object | None = None, **rest: Any) -> Object:
 def training_job(kind: str, name: str, replicas: int = 1, **policy: Any) -> Object:
     """A job of ours that no operator touches: it is said to be managed by somebody else."""
     field, container_name, roles = TRAINING[kind]
-    template = {"spec": {"containers": [{"name": container_name, "image": "train:1"}]}}
+    single = ("Master", "Launcher", "Chief")
     specs = {
-        role: {"replicas": 1 if role in ("Master", "Launcher", "Chief") else replicas, "template": template} for role in roles
+        role: {
+            "replicas": 1 if role in single else replicas,
+            "template": {"spec": {"containers": [{"name": container_name, "image": "train:1"}]}},
+        }
+        for role in roles
     }
     run_policy = {"managedBy": "kueue.x-k8s.io/multikueue", **policy}
     return made("kubeflow.org/v1", kind, name, {"spec": {"runPolicy": run_policy, field: specs}})

@@ -91,7 +91,8 @@ class Play:
 
     def until(self, settled: Callable[[Answer], bool], path: str, body: Body = None, **query: Any) -> Answer:
         """Reads (or, with a body, posts) again and again until it is as wished; the last answer alone is kept."""
-        request = self._request("GET" if body is None else "POST", path, body, {}, query)
+        headers = {"Accept": query.pop("accept")} if "accept" in query else {}
+        request = self._request("GET" if body is None else "POST", path, body, headers, query)
         deadline = time.monotonic() + SETTLED
         while not settled(found := self._exchange(request)) and time.monotonic() < deadline:
             time.sleep(0.03)

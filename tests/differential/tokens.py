@@ -14,6 +14,7 @@ UID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12
 TIME = re.compile(r"\b(\d{4})-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| ?[+-]\d\d:?\d\d( UTC)?)( m=\+[0-9.]+)?")
 CLUSTER_IP = re.compile(r"\b10\.(9[6-9]|10\d|11[01])\.\d{1,3}\.\d{1,3}\b")
 TOKEN = re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+")
+CREDENTIAL = re.compile(r"\bX509SHA256=[0-9a-f]{64}\b")
 PEM = re.compile(r"-----BEGIN [A-Z ]+-----.*-----END [A-Z ]+-----\n?", re.DOTALL)
 API_ACCESS = re.compile(r"\bkube-api-access-[a-z0-9]{5}\b")
 CURRENT = re.compile(r"(current: |\()\d+(?=\)|$)")
@@ -73,6 +74,8 @@ class Tokens:
                     continue
                 # Their order is that of their seconds, which is chance.
                 child = sorted(child, key=lambda entry: [str(entry.get(part)) for part in OWNERSHIP])
+            if name == "causes":
+                child = _settled(child)
             if listed and name in ("metadata", "object") and isinstance(child, dict):
                 result[name] = self._collection(child)
             else:
@@ -106,6 +109,7 @@ class Tokens:
         text = PATCHED.sub("<the patched object>", text)
         text = UID.sub(lambda found: self._token("uid", found.group()), text)
         text = CLUSTER_IP.sub(lambda found: self._token("ip", found.group()), text)
+        text = CREDENTIAL.sub("X509SHA256=<hash>", text)
         text = TOKEN.sub("<token>", PEM.sub("<pem>", API_ACCESS.sub("kube-api-access-<random>", text)))
         text = POINTER.sub("<pointer>", CURRENT.sub(r"\1<version>", text))
         return TIME.sub(self._time, text).replace(self._host, "<host>")
@@ -124,3 +128,11 @@ class Tokens:
 def _applied(ownership: Any) -> bool:
     entries = ownership if isinstance(ownership, list) else []
     return any(isinstance(each, dict) and each.get("operation") == "Apply" for each in entries)
+
+
+def _settled(causes: Any) -> Any:
+    """The conflicts of an apply come in the order of a Go map."""
+    entries = causes if isinstance(causes, list) else []
+    if entries and all(isinstance(each, dict) and each.get("reason") == "FieldManagerConflict" for each in entries):
+        return sorted(entries, key=lambda each: (str(each.get("field")), str(each.get("message"))))
+    return causes

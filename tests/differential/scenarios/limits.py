@@ -165,6 +165,7 @@ def pod_security_labels(p: Play) -> None:
         )
 
     label(enforce="baseline", warn="restricted")
+    p.until(lambda found: found.status == 403, p.path("pods"), pod("host", hostNetwork=True), dryRun="All")
     p.create("pods", pod("plain"))
     p.create("pods", pod("host", hostNetwork=True))
     p.create(
@@ -180,4 +181,4 @@ def pod_security_labels(p: Play) -> None:
     p.create("jobs", bodies.job("j"))
     label(enforce="nonsense")
     label(enforce="restricted")
-    p.create("pods", pod("refused"))
+    p.until(lambda found: found.status == 403, p.path("pods"), pod("refused"), dryRun="All")

@@ -1,0 +1,190 @@
+"""RBAC: roles and bindings as objects, what a service account is refused, what reviews say of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.differential import bodies
+from tests.differential.bodies import config_map, made, pod
+from tests.differential.catalogue import scenario
+from tests.differential.play import Play
+
+RBAC = "rbac.authorization.k8s.io/v1"
+AUTHORIZATION = "authorization.k8s.io/v1"
+
+
+def role(name: str, *rules: dict[str, Any], kind: str = "Role") -> dict[str, Any]:
+    return made(RBAC, kind, name, {"rules": list(rules)})
+
+
+def rule(resources: str, verbs: str, group: str = "", **rest: Any) -> dict[str, Any]:
+    return {"apiGroups": [group], "resources": resources.split(), "verbs": verbs.split(), **rest}
+
+
+def bound(name: str, role_name: str, *subjects: dict[str, Any], kind: str = "Role") -> dict[str, Any]:
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role_name}
+    return made(RBAC, "RoleBinding", name, {"roleRef": reference, "subjects": list(subjects)})
+
+
+def account(p: Play, *rules: dict[str, Any]) -> str:
+    """A service account with these rights, waited for; returns its token."""
+    p.create("serviceaccounts", made("v1", "ServiceAccount", "sa", {}))
+    p.create("roles", role("r", *rules))
+    p.create("rolebindings", bound("b", "r", {"kind": "ServiceAccount", "name": "sa", "namespace": p.namespace}))
+    if rules:
+        first = {
+            "namespace": p.namespace,
+            "verb": rules[0]["verbs"][0],
+            "group": rules[0]["apiGroups"][0],
+            "resource": rules[0]["resources"][0],
+        }
+        spec = {"user": f"system:serviceaccount:{p.namespace}:sa", "resourceAttributes": first}
+        p.until(lambda found: found.at("status.allowed") is True, p.path("subjectaccessreviews"), {"spec": spec})
+    return str(p.create("serviceaccounts", {"spec": {}}, "sa", "token").at("status.token"))
+
+
+@scenario("access")
+def a_service_account_is_refused_what_it_may_not(p: Play) -> None:
+    token = account(p, rule("configmaps", "get list"), rule("pods/log", "get"), rule("secrets", "get", resourceNames=["mine"]))
+    p.create("configmaps", config_map("a"))
+    p.create("secrets", bodies.secret("mine"))
+    p.create("pods", pod("x"))
+    p.speak_as(token)
+    p.read("configmaps", "a")
+    p.list("configmaps", labelSelector="none")
+    p.list("configmaps", everywhere=True)
+    p.send("GET", p.path("configmaps"), watch="true")
+    p.create("configmaps", config_map("b"))
+    p.delete("configmaps", "a")
+    p.delete("configmaps")
+    p.patch("merge", "configmaps", "a", {"data": {}})
+    p.replace("configmaps", "a", config_map("a"))
+    p.read("secrets", "mine")
+    p.read("secrets", "other")
+    p.list("secrets")
+    p.read("pods", "x")
+    p.read("pods", "x", "log")
+    p.create("pods", pod("y"))
+    p.send("POST", p.path("pods", "x", "exec"), command="ls")
+    p.create("pods", {}, "x", "eviction")
+    p.list("nodes")
+    p.read("nodes", "x")
+    p.read("namespaces", p.namespace)
+    p.list("pytorchjobs")
+    p.patch("merge", "pytorchjobs", "t", {}, "status")
+    p.send("GET", "/metrics")
+    p.send("GET", "/nothing")
+    p.send("GET", "/apis/none.example.com/v1/namespaces/x/things")
+    p.send("GET", "/healthz")
+    p.send("GET", "/version", keep=lambda body: sorted(body) if isinstance(body, dict) else body)
+    p.create("serviceaccounts", {"spec": {}}, "sa", "token")
+
+
+@scenario("access")
+def nobody_gives_more_than_they_have(p: Play) -> None:
+    token = account(p, rule("roles rolebindings", "create update patch get", "rbac.authorization.k8s.io"), rule("pods", "get"))
+    p.speak_as(token)
+    p.create("roles", role("same", rule("pods", "get")))
+    p.create("roles", role("more", rule("pods", "get delete"), rule("secrets", "get")))
+    p.create("rolebindings", bound("b1", "r", {"kind": "User", "name": "u", "apiGroup": "rbac.authorization.k8s.io"}))
+    p.create(
+        "rolebindings",
+        bound("b2", "cluster-admin", {"kind": "User", "name": "u", "apiGroup": "rbac.authorization.k8s.io"}, kind="ClusterRole"),
+    )
+    p.patch("merge", "roles", "r", {"rules": [rule("*", "*", "*")]})
+    p.create("rolebindings", bound("b3", "none", {"kind": "User", "name": "u", "apiGroup": "rbac.authorization.k8s.io"}))
+
+
+@scenario("access")
+def roles_and_bindings_as_objects(p: Play) -> None:
+    p.create("roles", role("r", rule("pods", "get")))
+    p.create("roles", role("bad", {"resources": ["pods"], "verbs": []}))
+    p.create("roles", role("bad", {"resources": ["pods"], "verbs": ["get"]}))
+    p.create("roles", role("bad", {"nonResourceURLs": ["/x"], "verbs": ["get"]}))
+    p.create("roles", role("Any:Name/not", rule("pods", "get")))
+    p.create("roles", role("any:name", rule("pods", "get")))
+    p.create("rolebindings", bound("b", "r", {"kind": "ServiceAccount", "name": "default"}))
+    p.create("rolebindings", bound("b2", "r", {"kind": "User", "name": "u"}, {"kind": "Group", "name": "g"}))
+    p.create("rolebindings", bound("b3", "r", {"kind": "Robot", "name": "u"}))
+    p.create("rolebindings", bound("b4", "", {"kind": "User", "name": ""}))
+    p.create("rolebindings", bound("b5", "r", kind="Thing"))
+    p.patch(
+        "merge", "rolebindings", "b2", {"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "other"}}
+    )
+    p.create("clusterroles", role(p.name("c"), {"nonResourceURLs": ["/x", "/y/*"], "verbs": ["get"]}, kind="ClusterRole"))
+    p.create(
+        "clusterroles",
+        role(p.name("d"), {"nonResourceURLs": ["/x"], "resources": ["pods"], "verbs": ["get"]}, kind="ClusterRole"),
+    )
+    p.delete("clusterroles", p.name("c"))
+    p.delete("roles", "r")
+
+
+@scenario("access")
+def reviews_of_somebody(p: Play) -> None:
+    account(p, rule("configmaps", "get list"), rule("secrets", "get", resourceNames=["mine"]), rule("*", "watch", "kubeflow.org"))
+    user = f"system:serviceaccount:{p.namespace}:sa"
+    asked: tuple[dict[str, Any], ...] = (
+        {"verb": "get", "resource": "configmaps"}, {"verb": "get", "resource": "configmaps", "name": "a"},
+        {"verb": "delete", "resource": "configmaps"}, {"verb": "get", "resource": "secrets", "name": "mine"},
+        {"verb": "get", "resource": "secrets"}, {"verb": "*", "resource": "*"},
+        {"verb": "watch", "group": "kubeflow.org", "resource": "tfjobs"},
+        {"verb": "watch", "group": "kubeflow.org", "resource": "tfjobs", "subresource": "status"},
+        {"verb": "get", "resource": "nothings"},
+    )  # fmt: skip
+    for attributes in asked:
+        body = {"apiVersion": AUTHORIZATION, "kind": "SubjectAccessReview"}
+        p.create(
+            "subjectaccessreviews",
+            {**body, "spec": {"user": user, "resourceAttributes": {"namespace": p.namespace, **attributes}}},
+        )
+    for spec in (
+        {}, {"user": user}, {"resourceAttributes": {"verb": "get"}},
+        {"user": user, "nonResourceAttributes": {"path": "/healthz", "verb": "get"}},
+        {"user": user, "nonResourceAttributes": {"path": "/x", "verb": "get"}},
+        {"groups": ["system:masters"], "nonResourceAttributes": {"path": "/x", "verb": "get"}},
+        {"user": user, "resourceAttributes": {"verb": "get"}, "nonResourceAttributes": {"path": "/"}},
+    ):  # fmt: skip
+        p.create("subjectaccessreviews", {"apiVersion": AUTHORIZATION, "kind": "SubjectAccessReview", "spec": spec})
+    local = {"user": user, "resourceAttributes": {"namespace": p.namespace, "verb": "get", "resource": "configmaps"}}
+    p.create("localsubjectaccessreviews", {"apiVersion": AUTHORIZATION, "kind": "LocalSubjectAccessReview", "spec": local})
+    local["resourceAttributes"] = {"namespace": "elsewhere", "verb": "get", "resource": "configmaps"}
+    p.create("localsubjectaccessreviews", {"apiVersion": AUTHORIZATION, "kind": "LocalSubjectAccessReview", "spec": local})
+
+
+@scenario("access")
+def reviews_of_oneself(p: Play) -> None:
+    token = account(p, rule("configmaps", "get list"))
+
+    def review(**attributes: Any) -> None:
+        body = {"apiVersion": AUTHORIZATION, "kind": "SelfSubjectAccessReview", "spec": {"resourceAttributes": attributes}}
+        p.create("selfsubjectaccessreviews", body)
+
+    review(verb="*", resource="*", group="*")
+    p.create("selfsubjectaccessreviews", {"apiVersion": AUTHORIZATION, "kind": "SelfSubjectAccessReview", "spec": {}})
+    p.create("selfsubjectreviews", {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"})
+    p.speak_as(token)
+    review(verb="get", resource="configmaps", namespace=p.namespace)
+    review(verb="get", resource="configmaps")
+    review(verb="delete", resource="configmaps", namespace=p.namespace)
+    rules = {"apiVersion": AUTHORIZATION, "kind": "SelfSubjectRulesReview", "spec": {"namespace": p.namespace}}
+    p.create("selfsubjectrulesreviews", rules, keep=_settled)
+    p.create("selfsubjectrulesreviews", {**rules, "spec": {}})
+
+
+def _settled(found: Any) -> Any:
+    """Rules come in the order in which bindings happen to be found."""
+    status = found.get("status", {}) if isinstance(found, dict) else {}
+    sorted_rules = {name: sorted(value, key=str) if isinstance(value, list) else value for name, value in status.items()}
+    return {**found, "status": sorted_rules} if status else found
+
+
+@scenario("access")
+def rights_of_a_user_impersonated(p: Play) -> None:
+    p.create("roles", role("r", rule("configmaps", "get")))
+    p.create("rolebindings", bound("b", "r", {"kind": "User", "name": "jane", "apiGroup": "rbac.authorization.k8s.io"}))
+    spec = {"user": "jane", "resourceAttributes": {"namespace": p.namespace, "verb": "get", "resource": "configmaps"}}
+    p.until(lambda found: found.at("status.allowed") is True, p.path("subjectaccessreviews"), {"spec": spec})
+    p.send("GET", p.path("configmaps", "none"), None, {"Impersonate-User": "jane"})
+    p.send("GET", p.path("secrets", "none"), None, {"Impersonate-User": "jane"})
+    p.send("GET", p.path("secrets"), None, {"Impersonate-User": f"system:serviceaccount:{p.namespace}:default"})
