@@ -7,6 +7,7 @@ import contextlib
 import os
 import pathlib
 import signal
+from collections.abc import Callable
 
 from traincrew import errors, settings
 from traincrew.client import connection, kubeconfig, retries
@@ -15,6 +16,7 @@ from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.run import Clients, Operator
+from traincrew.place import Place
 
 OWN_NAMESPACE = pathlib.Path(kubeconfig.SERVICE_ACCOUNT, "namespace")
 
@@ -46,14 +48,25 @@ def own_namespace() -> str:
 def run_operator(options: settings.Operator, target: connection.Connection) -> None:
     """Until SIGTERM or SIGINT. Returns when everything in hand is finished."""
     kinds = chosen_kinds(options.kinds)
+    with _runner() as runner:
+        runner.run(_operate(options, target, kinds))
+
+
+def run_cluster(options: settings.Cluster, place: Place, ready: Callable[[str], None]) -> None:
+    """The cluster of this machine with the operator in it, until SIGTERM or SIGINT. `ready` is told its URL."""
+    # Imported here: whoever only runs the operator need not load an API server.
+    from traincrew import onemachine
+
+    with _runner() as runner:
+        runner.run(onemachine.serve(options, place, ready))
+
+
+def _runner() -> asyncio.Runner:
     try:
         import uvloop
-
-        runner = asyncio.Runner(loop_factory=uvloop.new_event_loop)
     except ImportError:
-        runner = asyncio.Runner()
-    with runner:
-        runner.run(_operate(options, target, kinds))
+        return asyncio.Runner()
+    return asyncio.Runner(loop_factory=uvloop.new_event_loop)
 
 
 async def _operate(options: settings.Operator, target: connection.Connection, kinds: tuple[JobKind, ...]) -> None:

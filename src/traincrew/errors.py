@@ -7,6 +7,7 @@
     │   ├── ManifestError         a file that is not YAML, or holds no object
     │   ├── SettingsError         a flag, variable or settings file with a value that cannot be
     │   ├── KubeconfigError       no cluster can be reached with what was given
+    │   ├── NotRunning            there is no cluster on this machine, or it did not come up
     │   └── StoreError            a data file that cannot be opened: in use, damaged, of a newer version, not writable
     └── ApiError                  an answer of a Kubernetes API server (or its absence)
         ├── TemporaryError        the same request may succeed later: retry with back-off
@@ -47,6 +48,10 @@ class SettingsError(UserError):
 
 
 class KubeconfigError(UserError):
+    pass
+
+
+class NotRunning(UserError):
     pass
 
 

@@ -54,3 +54,20 @@ class Operator:
     """Jobs that may be worked on at once."""
     planning: Planning = Planning()
     election: Election = Election()
+
+
+@dataclasses.dataclass(frozen=True)
+class Cluster:
+    """The cluster on this machine."""
+
+    data: str = ""
+    """Directory of everything it keeps; empty: $TRAINCREW_DATA, else $XDG_STATE_HOME/traincrew."""
+    listen: str = "127.0.0.1"
+    port: int = 0
+    """0: the one of the last time, or any that is free."""
+    namespaces: tuple[str, ...] = ("kubeflow", "mpi-operator")
+    """Made beside `default` at the start."""
+    operator: bool = True
+    """Whether the operator runs in it."""
+    audit_log: str = ""
+    """File that gets a line for every request; empty: none does."""

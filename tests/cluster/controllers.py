@@ -11,9 +11,8 @@ from tools.kube import cluster
 @contextlib.contextmanager
 def running(kube: cluster.Cluster, *names: str) -> Iterator[None]:
     """Only those controllers, such as `job` and `garbagecollector`; they end with the block."""
-    assert isinstance(kube, cluster.OwnCluster)
     kube.start_controller_manager(f"--controllers={','.join(names)}")
     try:
         yield
     finally:
-        kube.plane.kill("kube-controller-manager")
+        kube.stop_controller_manager()

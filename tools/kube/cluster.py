@@ -67,6 +67,9 @@ class Cluster:
     def start_controller_manager(self, *flags: str) -> None:
         raise self._not_ours("starting kube-controller-manager")
 
+    def stop_controller_manager(self) -> None:
+        raise self._not_ours("stopping kube-controller-manager")
+
     def start_scheduler(self, *flags: str) -> None:
         raise self._not_ours("starting kube-scheduler")
 
@@ -117,6 +120,9 @@ class OwnCluster(Cluster):
     def start_controller_manager(self, *flags: str) -> None:
         self.plane.start_controller("kube-controller-manager", self.kubeconfig, flags)
 
+    def stop_controller_manager(self) -> None:
+        self.plane.kill("kube-controller-manager")
+
     def start_scheduler(self, *flags: str) -> None:
         self.plane.start_controller("kube-scheduler", self.kubeconfig, flags)
 
@@ -147,6 +153,15 @@ class OwnCluster(Cluster):
         self.plane.stop()
 
 
+def start_any(options: control_plane.Options = control_plane.DEFAULT) -> Cluster:
+    """What the tests of the operator run on: a real API server, or with KUBE=embedded ours."""
+    if os.environ.get("KUBE") == "embedded":
+        from tools.kube import embedded
+
+        return embedded.start()
+    return start(options)
+
+
 def start(options: control_plane.Options = control_plane.DEFAULT) -> OwnCluster:
     plane = control_plane.ControlPlane(options)
     try:
@@ -160,7 +175,7 @@ def start(options: control_plane.Options = control_plane.DEFAULT) -> OwnCluster:
 
 def connect() -> Cluster:
     if not os.environ.get("KUBECONFIG"):
-        return start()
+        return start_any()
     kubectl = shutil.which("kubectl") or build.program("kubectl")
     flat = Path(tempfile.mkdtemp(prefix="traincrew-kubeconfig-")) / "admin.kubeconfig"
     view = [str(kubectl), "config", "view", "--minify", "--flatten", "--raw"]

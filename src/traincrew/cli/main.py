@@ -10,6 +10,11 @@ import click
 from traincrew import __version__, errors
 
 VERBS = {
+    "up": "start the cluster of this machine",
+    "down": "stop it; what it holds is kept",
+    "status": "tell whether it runs, and what is in it",
+    "kubeconfig": "the file that leads other programs to it",
+    "env": "the line that points kubectl at it",
     "operator": "run the operator on a Kubernetes cluster",
     "validate": "check manifests before they are submitted",
     "manifests": "print what a cluster needs: CRDs, rights, the installation",

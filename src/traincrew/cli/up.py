@@ -1,0 +1,131 @@
+"""`traincrew up`: the cluster of this machine."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import subprocess
+import sys
+import time
+from typing import Any
+
+import click
+
+from traincrew import errors, logs, place, settings
+
+START_LIMIT = 60.0
+
+
+@click.command()
+@click.option("--detach", "-d", is_flag=True, help="Return as soon as the cluster is ready; it goes on in the background.")
+@click.option(
+    "--data", metavar="DIR", default="", help="Where it keeps everything [default: $TRAINCREW_DATA or the user's state]."
+)
+@click.option("--listen", metavar="HOST:PORT", default="127.0.0.1:0", help="Port 0: that of the last time, or a free one.")
+@click.option("--namespace", "namespaces", multiple=True, metavar="NAME", help="Make this one at the start; may be repeated.")
+@click.option("--no-operator", is_flag=True, help="Only the API server: you run an operator yourself.")
+@click.option("--audit-log", metavar="FILE", default="", help="Write a line for every request, as kube-apiserver does.")
+@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True)
+def up(detach: bool, data: str, **flags: Any) -> None:
+    """Start the cluster of this machine: a Kubernetes API server and the operator, in one process.
+
+    \b
+    traincrew up --detach
+    eval "$(traincrew env)"
+    kubectl create -f job.yaml
+    """
+    where = place.Place(place.data_directory(data))
+    if _runs_already(where):
+        return
+    if detach:
+        _in_the_background(where)
+        return
+    host, port = address(flags["listen"])
+    options = settings.Cluster(
+        data=str(where.data),
+        listen=host,
+        port=port or _free(host, where.last_port()),
+        namespaces=flags["namespaces"] or settings.Cluster().namespaces,
+        operator=not flags["no_operator"],
+        audit_log=flags["audit_log"],
+    )
+    where.data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _log_to(where, flags["log_format"], flags["log_level"])
+    from traincrew import app
+
+    app.run_cluster(options, where, lambda url: _tell(where, url))
+
+
+def address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    host = host.strip("[]")
+    if not colon or not port.isdecimal() or int(port) > 65535:
+        raise errors.SettingsError(f"--listen {text!r} is not HOST:PORT, such as 127.0.0.1:6443")
+    return host or "127.0.0.1", int(port)
+
+
+def _free(host: str, port: int) -> int:
+    """That port if nobody has it, else 0."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return 0
+    return port
+
+
+def _runs_already(where: place.Place) -> bool:
+    pid = where.holder()
+    if not pid:
+        return False
+    found = where.running()
+    at = f" at {found['server']}" if found else ""
+    click.echo(f"a cluster runs already on {where.data}{at} (process {pid}); nothing was changed")
+    return True
+
+
+def _log_to(where: place.Place, form: str, level: str) -> None:
+    """To standard error, and to the file that `kubectl logs` of the operator's pod shows."""
+    logs.configure("json" if form == "json" else "text", level)
+    descriptor = os.open(where.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    handler = logging.StreamHandler(os.fdopen(descriptor, "a", buffering=1))
+    handler.setFormatter(logs.JsonLines() if form == "json" else logs.TextLines())
+    root = logging.getLogger()
+    if os.environ.get(BACKGROUND):
+        root.handlers.clear()
+    root.addHandler(handler)
+
+
+def _tell(where: place.Place, url: str) -> None:
+    if os.environ.get(BACKGROUND):
+        return
+    click.echo(f"the cluster is ready at {url}")
+    click.echo(f"  export KUBECONFIG={where.kubeconfig}")
+    click.echo("  Ctrl-C stops it; what it holds is kept")
+
+
+BACKGROUND = "TRAINCREW_IN_BACKGROUND"
+
+
+def _in_the_background(where: place.Place) -> None:
+    arguments = [each for each in sys.argv[1:] if each not in ("--detach", "-d")]
+    where.data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "traincrew.cli.main", *arguments],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
+        env={**os.environ, BACKGROUND: "1"},
+    )  # fmt: skip
+    deadline = time.monotonic() + START_LIMIT
+    while (found := where.running()) is None:
+        if process.poll() is not None:
+            said = process.stderr.read().decode(errors="replace").strip() if process.stderr else ""
+            raise errors.NotRunning(f"the cluster did not start: {said or 'see ' + str(where.log)}")
+        if time.monotonic() > deadline:
+            raise errors.NotRunning(f"the cluster is not ready after {START_LIMIT:.0f} s; see {where.log}")
+        time.sleep(0.02)
+    click.echo(f"the cluster is ready at {found['server']} (process {process.pid}); `traincrew down` stops it")
+    click.echo(f"  export KUBECONFIG={where.kubeconfig}")

@@ -1,0 +1,105 @@
+"""What the cluster around an object has to say to its making or changing: its namespace, its accounts, quotas, security."""
+
+from __future__ import annotations
+
+import random
+
+from traincrew.embedded import refusals
+from traincrew.embedded.access import escalation
+from traincrew.embedded.api.addresses import Addresses
+from traincrew.embedded.api.calls import Call
+from traincrew.embedded.api.cluster import Cluster, decoded
+from traincrew.embedded.builtin import podsecurity, quota
+from traincrew.embedded.builtin.context import Context
+from traincrew.embedded.served import Object
+from traincrew.embedded.store.records import Key, Record
+
+RBAC = "rbac.authorization.k8s.io"
+UNTOUCHED = ("default", "kube-system", "kube-public")
+"""Namespaces that may not be deleted."""
+
+
+def check_namespace(cluster: Cluster, call: Call) -> None:
+    """NamespaceLifecycle: objects are made in namespaces that are there and stay."""
+    if not call.served.namespaced:
+        return
+    record = cluster.store.head(Key("namespaces", "", call.namespace))
+    if record is None:
+        raise refusals.not_found(refusals.Subject("namespaces", "", call.namespace))
+    if b'"deletionTimestamp"' in record.value and decoded(record)["metadata"].get("deletionTimestamp"):
+        why = f"unable to create new content in namespace {call.namespace} because it is being terminated"
+        subject = refusals.Subject(call.served.plural, call.served.group, call.name)
+        refusal = refusals.forbidden(subject, why)
+        told = f"namespace {call.namespace} is being terminated"
+        refusal.causes = ({"reason": "NamespaceTerminating", "message": told, "field": "metadata.namespace"},)
+        raise refusal
+
+
+def context(cluster: Cluster, call: Call, obj: Object) -> Context:
+    """What the making of this object may ask of the cluster."""
+    addresses = Addresses(cluster.store)
+    return Context(
+        uid=obj["metadata"]["uid"],
+        now=cluster.now(),
+        suffix="".join(random.choices("bcdfghjklmnpqrstvwxz2456789", k=5)),
+        allocate_ip=addresses.free,
+        in_use=addresses.taken,
+        allocate_port=addresses.free_port,
+        port_in_use=addresses.port_taken,
+        priority_class=lambda name: _priority_class(cluster, name),
+        service_account=lambda name: cluster.object("serviceaccounts", call.namespace, name),
+        limit_ranges=[decoded(each) for each in cluster.store.list("limitranges", call.namespace)] if call.namespace else (),
+    )
+
+
+def _priority_class(cluster: Cluster, name: str) -> Object | None:
+    if name:
+        return cluster.object("priorityclasses.scheduling.k8s.io", "", name)
+    found = [decoded(each) for each in cluster.store.list("priorityclasses.scheduling.k8s.io")]
+    return max((each for each in found if each.get("globalDefault")), key=lambda each: int(each["value"]), default=None)
+
+
+def admit_new(cluster: Cluster, call: Call, obj: Object) -> list[str]:
+    """Raises Refusal; returns warnings."""
+    if call.served.group == RBAC:
+        escalation.check(cluster.policy, call.user, call.asked, obj)
+    if not call.namespace:
+        return []
+    warnings = podsecurity.admit(obj, _labels(cluster, call)) if call.served.store_name == "pods" else []
+    _check_quota(cluster, call, obj)
+    return warnings
+
+
+def _labels(cluster: Cluster, call: Call) -> dict[str, str]:
+    record = cluster.store.head(Key("namespaces", "", call.namespace))
+    return dict(record.facts.labels) if record else {}
+
+
+def _check_quota(cluster: Cluster, call: Call, obj: Object) -> None:
+    quotas = cluster.store.list("resourcequotas", call.namespace)
+    if quotas:
+        held = [decoded(each) for each in cluster.store.list(call.served.store_name, call.namespace)]
+        quota.admit(obj, call.served, [decoded(each) for each in quotas], held)
+
+
+def admit_change(cluster: Cluster, call: Call, after: Object, before: Object) -> list[str]:
+    if call.served.group == RBAC:
+        escalation.check(cluster.policy, call.user, call.asked, after, before)
+    return []
+
+
+async def after_create(cluster: Cluster, call: Call, record: Record) -> None:
+    """A namespace has its default service account from the first moment: a pod may be the next request."""
+    if call.served.store_name == "namespaces":
+        await furnish(cluster, record.key.name)
+
+
+async def furnish(cluster: Cluster, namespace: str) -> None:
+    for resource, kind, name, rest in (
+        ("serviceaccounts", "ServiceAccount", "default", {}),
+        ("configmaps", "ConfigMap", "kube-root-ca.crt", {"data": {"ca.crt": cluster.ca}}),
+    ):
+        key = Key(resource, namespace, name)
+        if cluster.store.head(key) is None:
+            meta = {"name": name, "namespace": namespace, "uid": cluster.new_uid(), "creationTimestamp": cluster.now()}
+            await cluster.store.put(key, {"kind": kind, "apiVersion": "v1", "metadata": meta, **rest}, 0)

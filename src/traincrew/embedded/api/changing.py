@@ -1,0 +1,147 @@
+"""Changes of an object that is there: PUT, the four kinds of patch, and the writes of subresources."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from traincrew.embedded import fields, refusals
+from traincrew.embedded.api import admission, deleting, queries, versions
+from traincrew.embedded.api.calls import Answer, Call
+from traincrew.embedded.api.cluster import Cluster, decoded, encoded
+from traincrew.embedded.patches import managers
+from traincrew.embedded.served import Object
+from traincrew.embedded.store.faults import Stale
+from traincrew.embedded.store.records import Key, Record
+
+ATTEMPTS = 5
+FROM_BEFORE = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "namespace", "name")
+
+
+class Wanted(NamedTuple):
+    """What a write wants an object to become."""
+
+    object: Object
+    warnings: tuple[str, ...] = ()
+    version: str = ""
+    """The resourceVersion that the writer built on; empty: whichever is there."""
+    applied: bool = False
+    """Its managed fields are settled already."""
+
+
+Transform = Callable[[Object], Awaitable[Wanted]]
+"""From the object as it is (in the call's version, a copy) to what is wanted."""
+
+
+async def change(cluster: Cluster, call: Call, options: queries.WriteOptions, transform: Transform) -> Answer:
+    """Tries again when somebody else was faster, unless the writer named the version it built on."""
+    for attempt in range(ATTEMPTS):
+        record = cluster.existing(call.served, call.namespace, call.name)
+        before = versions.titled(decoded(record), call.served)
+        wanted = await transform(versions.titled(decoded(record), call.served))
+        if wanted.version and wanted.version != str(record.revision):
+            raise refusals.modified(call.subject)
+        try:
+            return await _put(cluster, call, _Write(record, before, wanted, options))
+        except Stale:
+            if wanted.version or attempt == ATTEMPTS - 1:
+                raise refusals.modified(call.subject) from None
+    raise AssertionError("unreachable")
+
+
+class _Write(NamedTuple):
+    record: Record
+    before: Object
+    wanted: Wanted
+    options: queries.WriteOptions
+
+
+async def _put(cluster: Cluster, call: Call, write: _Write) -> Answer:
+    served, before = call.served, write.before
+    after = _settled(write.wanted.object, before, call)
+    warned = [*write.wanted.warnings, *_check(cluster, call, after, before)]
+    if not write.wanted.applied and before["metadata"].get("managedFields"):
+        managers.updated(
+            before, after, served.schema, manager=write.options.manager, subresource=call.subresource, now=cluster.now()
+        )
+    if deleting.is_last_word(after):
+        return await _gone(cluster, call, write, after)
+    if after == before:
+        return Answer(200, versions.shown(write.record, served), tuple(warned))
+    if write.options.dry_run:
+        return Answer(200, encoded(after), tuple(warned))
+    stored = after | {"apiVersion": versions.stored_api_version(served)}
+    record = await cluster.store.put(write.record.key, stored, write.record.revision)
+    return Answer(200, versions.shown(record, served), tuple(warned))
+
+
+async def _gone(cluster: Cluster, call: Call, write: _Write, after: Object) -> Answer:
+    """The last finalizer of a deleted object was taken away."""
+    if not write.options.dry_run:
+        stored = after | {"apiVersion": versions.stored_api_version(call.served)}
+        record = await cluster.store.put(write.record.key, stored, write.record.revision)
+        await cluster.store.delete(write.record.key, record.revision)
+    return Answer(200, encoded(after))
+
+
+def _settled(after: Object, before: Object, call: Call) -> Object:
+    meta = {key: value for key, value in after.get("metadata", {}).items() if value is not None}
+    kept = before["metadata"]
+    for name in FROM_BEFORE:
+        if name in kept:
+            meta[name] = kept[name]
+        else:
+            meta.pop(name, None)
+    meta["resourceVersion"] = kept["resourceVersion"]
+    return versions.titled(after, call.served) | {"metadata": meta}
+
+
+def _check(cluster: Cluster, call: Call, after: Object, before: Object) -> list[str]:
+    served, strategy = call.served, cluster.strategy(call.served)
+    strategy.default(after)
+    strategy.prepare_update(after, before, call.subresource)
+    warned = admission.admit_change(cluster, call, after, before)
+    if faults := strategy.validate_update(after, before, call.subresource):
+        raise refusals.invalid(served.kind, served.group, call.name, faults)
+    return warned + strategy.warnings(after, before)
+
+
+async def update(cluster: Cluster, call: Call, obj: Object, options: queries.WriteOptions, warnings: tuple[str, ...]) -> Answer:
+    """PUT of an object that was decoded already."""
+    meta = obj.get("metadata") or {}
+    _check_identity(call, meta)
+    version = str(meta.get("resourceVersion") or "")
+    if not version and call.served.definition is not None:
+        fault = fields.FieldError(
+            fields.INVALID, "metadata.resourceVersion", "Invalid value: 0x0: must be specified for an update"
+        )
+        raise refusals.invalid(call.served.kind, call.served.group, call.name, [fault])
+
+    async def replaced(before: Object) -> Wanted:
+        held = before["metadata"]["uid"]
+        if meta.get("uid") and meta["uid"] != held:
+            why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {held}"
+            raise refusals.conflict(call.subject, why)
+        if "managedFields" not in meta and "managedFields" in before["metadata"]:
+            obj["metadata"] = meta | {"managedFields": before["metadata"]["managedFields"]}
+        return Wanted(dict(obj), warnings, version)
+
+    return await change(cluster, call, options, replaced)
+
+
+def _check_identity(call: Call, meta: Object) -> None:
+    if not meta.get("name"):
+        raise refusals.bad_request("name must be provided")
+    if meta["name"] != call.name:
+        raise refusals.bad_request(f"the name of the object ({meta['name']}) does not match the name on the URL ({call.name})")
+    if call.served.namespaced and meta.get("namespace") and meta["namespace"] != call.namespace:
+        raise refusals.bad_request("the namespace of the provided object does not match the namespace sent on the request")
+
+
+def renamed(call: Call, name: object) -> refusals.Refusal:
+    fault = fields.invalid("metadata.name", name or "", "field is immutable")
+    return refusals.invalid(call.served.kind, call.served.group, call.name, [fault])
+
+
+def key_of(call: Call) -> Key:
+    return Key(call.served.store_name, call.namespace, call.name)

@@ -1,0 +1,64 @@
+"""What every handler works on: the store, the resources that are served, the clock."""
+
+from __future__ import annotations
+
+import datetime as dt
+import uuid
+from collections.abc import Callable
+
+import msgspec
+
+from traincrew.embedded import refusals
+from traincrew.embedded.access.rbac import Policy
+from traincrew.embedded.api import strategies
+from traincrew.embedded.api.registry import Registry
+from traincrew.embedded.served import Object, Served
+from traincrew.embedded.store.records import Key, Record
+from traincrew.embedded.store.store import Store
+
+Clock = Callable[[], dt.datetime]
+
+
+def utc_now() -> dt.datetime:
+    return dt.datetime.now(dt.UTC)
+
+
+class Cluster:
+    def __init__(self, store: Store, registry: Registry, policy: Policy, ca: str, clock: Clock = utc_now) -> None:
+        self.store, self.registry, self.policy, self.clock = store, registry, policy, clock
+        self.ca = ca
+        """The authority's certificate, PEM, for pods to know the API server by."""
+
+    def now(self) -> str:
+        """As Kubernetes writes times: whole seconds, UTC."""
+        return self.clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    @staticmethod
+    def new_uid() -> str:
+        return str(uuid.uuid4())
+
+    def strategy(self, served: Served) -> strategies.Strategy:
+        return self.registry.strategy(served)
+
+    def object(self, resource: str, namespace: str, name: str) -> Object | None:
+        """The newest accepted state: what a decision about a write must go by."""
+        record = self.store.head(Key(resource, namespace, name))
+        return decoded(record) if record else None
+
+    def existing(self, served: Served, namespace: str, name: str) -> Record:
+        record = self.store.head(Key(served.store_name, namespace, name))
+        if record is None:
+            raise refusals.not_found(refusals.Subject(served.plural, served.group, name))
+        return record
+
+
+_decoder = msgspec.json.Decoder(dict)
+
+
+def decoded(record: Record) -> Object:
+    """A copy of one's own."""
+    return _decoder.decode(record.value)
+
+
+def encoded(obj: Object) -> bytes:
+    return msgspec.json.encode(obj)

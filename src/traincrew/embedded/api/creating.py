@@ -1,0 +1,97 @@
+"""Creates: from posted bytes to a stored object."""
+
+from __future__ import annotations
+
+import random
+
+from traincrew.embedded import fields, refusals
+from traincrew.embedded.api import admission, bodies, queries, versions
+from traincrew.embedded.api.calls import Answer, Call
+from traincrew.embedded.api.cluster import Cluster, encoded
+from traincrew.embedded.served import Object
+from traincrew.embedded.store.faults import Stale
+from traincrew.embedded.store.records import Key
+
+SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
+"""The letters of generated names: no vowels, so that no word comes out."""
+NAME_ATTEMPTS = 8
+MISMATCH = "the namespace of the provided object does not match the namespace sent on the request"
+NEVER_FROM_CLIENT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation")
+
+
+async def create(cluster: Cluster, call: Call) -> Answer:
+    options = queries.write_options(call.query, "CreateOptions", call.agent)
+    obj, warnings = bodies.decoded(call, options.validation)
+    return await store_new(cluster, call, obj, options, warnings)
+
+
+async def store_new(
+    cluster: Cluster, call: Call, obj: Object, options: queries.WriteOptions, warnings: tuple[str, ...] = ()
+) -> Answer:
+    obj = _born(cluster, call, obj)
+    generated = not obj["metadata"].get("name")
+    for attempt in range(NAME_ATTEMPTS):
+        fresh = dict(obj) | {"metadata": dict(obj["metadata"])} if generated else obj
+        if generated:
+            fresh["metadata"]["name"] = _generated(str(obj["metadata"].get("generateName", "")))
+        try:
+            return await _put(cluster, call, fresh, options, warnings)
+        except Stale:
+            subject = refusals.Subject(call.served.plural, call.served.group, str(fresh["metadata"]["name"]))
+            if not generated or attempt == NAME_ATTEMPTS - 1:
+                raise refusals.already_exists(subject) from None
+    raise AssertionError("unreachable")
+
+
+async def _put(cluster: Cluster, call: Call, obj: Object, options: queries.WriteOptions, warnings: tuple[str, ...]) -> Answer:
+    served, strategy = call.served, cluster.strategy(call.served)
+    strategy.default(obj)
+    key = Key(served.store_name, call.namespace, str(obj["metadata"]["name"]))
+    strategy.prepare_create(obj, admission.context(cluster, call, obj))
+    warned = [*warnings, *admission.admit_new(cluster, call, obj)]
+    if faults := strategy.validate(obj):
+        raise refusals.invalid(served.kind, served.group, key.name, faults)
+    warned += strategy.warnings(obj)
+    stored = versions.titled(obj, served) | {"apiVersion": versions.stored_api_version(served)}
+    if options.dry_run:
+        if cluster.store.head(key) is not None:
+            raise Stale(None)
+        return Answer(201, encoded(versions.titled(stored, served)), tuple(warned))
+    record = await cluster.store.put(key, stored, 0)
+    await admission.after_create(cluster, call, record)
+    return Answer(201, versions.shown(record, served), tuple(warned))
+
+
+def _born(cluster: Cluster, call: Call, obj: Object) -> Object:
+    meta = obj.get("metadata") or {}
+    if meta.get("resourceVersion"):
+        raise refusals.Refusal(500, "", "resourceVersion should not be set on objects to be created")
+    _check_namespace(call, meta)
+    _check_name(call, meta)
+    kept = {key: value for key, value in meta.items() if key not in NEVER_FROM_CLIENT and value is not None}
+    kept.pop("resourceVersion", None)
+    if call.served.namespaced:
+        kept["namespace"] = call.namespace
+    kept["uid"] = cluster.new_uid()
+    kept["creationTimestamp"] = cluster.now()
+    return obj | {"metadata": kept}
+
+
+def _check_namespace(call: Call, meta: Object) -> None:
+    if not call.served.namespaced:
+        meta.pop("namespace", None)
+    elif meta.get("namespace") and meta["namespace"] != call.namespace:
+        raise refusals.bad_request(MISMATCH)
+
+
+def _check_name(call: Call, meta: Object) -> None:
+    if call.name and meta.get("name") and meta["name"] != call.name:
+        raise refusals.bad_request(f"the name of the object ({meta['name']}) does not match the name on the URL ({call.name})")
+    if not meta.get("name") and not meta.get("generateName"):
+        fault = fields.required("metadata.name", "name or generateName is required")
+        raise refusals.invalid(call.served.kind, call.served.group, "", [fault])
+
+
+def _generated(prefix: str) -> str:
+    chosen = "".join(random.choices(SUFFIX, k=5))
+    return prefix[: 63 - 5] + chosen

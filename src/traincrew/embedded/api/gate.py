@@ -1,0 +1,44 @@
+"""Who may come in: Host and Origin, credentials, impersonation, and the paths that are no resources."""
+
+from __future__ import annotations
+
+import weakref
+
+from aiohttp import web
+
+from traincrew.embedded import refusals
+from traincrew.embedded.access import attributes, impersonation, origins
+from traincrew.embedded.access.authentication import OPEN_PATHS, Authenticator, Peer, peer
+from traincrew.embedded.access.rbac import Policy
+from traincrew.embedded.access.users import User
+
+
+class Gate:
+    def __init__(self, doors: origins.Doors, authenticator: Authenticator, policy: Policy) -> None:
+        self.doors, self._authenticator, self._policy = doors, authenticator, policy
+        self._peers: weakref.WeakKeyDictionary[object, Peer | None] = weakref.WeakKeyDictionary()
+
+    def admit(self, request: web.BaseRequest) -> User:
+        """Raises 403 for a foreign Host or Origin, 401 for nobody we know."""
+        headers = request.headers
+        origins.check(self.doors, headers.get("Host"), headers.get("Origin"))
+        user = self._authenticator.user(headers, self._peer(request), request.path)
+        if user is None:
+            raise refusals.unauthorized()
+        return impersonation.acting(user, headers, self._policy, request.path)
+
+    def _peer(self, request: web.BaseRequest) -> Peer | None:
+        connection = request.transport.get_extra_info("ssl_object") if request.transport else None
+        if connection is None:
+            return None
+        if connection not in self._peers:
+            self._peers[connection] = peer(connection)
+        return self._peers[connection]
+
+    def authorize_path(self, user: User, request: web.BaseRequest) -> None:
+        if request.path in OPEN_PATHS:
+            return
+        asked = attributes.non_resource(request.method.lower(), request.path)
+        allowed, _ = self._policy.allowed(user, asked)
+        if not allowed:
+            raise attributes.refusal(user, asked)

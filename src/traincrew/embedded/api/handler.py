@@ -1,0 +1,118 @@
+"""What every request goes through once it is known who asks, be it over HTTP or from within the process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from traincrew.embedded import refusals
+from traincrew.embedded.access import attributes
+from traincrew.embedded.access.rbac import Policy
+from traincrew.embedded.api import bodies, changing, creating, deleting, listing, patching, podwrites, queries, reading, scaling
+from traincrew.embedded.api.calls import Answer, Call
+from traincrew.embedded.api.cluster import Cluster
+from traincrew.embedded.api.reviewing import Reviewing
+from traincrew.embedded.api.watching import Watch
+from traincrew.embedded.store.faults import StoreUnavailable
+
+
+class Handler:
+    def __init__(self, cluster: Cluster, policy: Policy, reviewing: Reviewing) -> None:
+        self.cluster = cluster
+        self._policy = policy
+        self._reviewing = reviewing
+
+    def authorize(self, call: Call) -> None:
+        if call.user.is_master:
+            return
+        allowed, _ = self._policy.allowed(call.user, call.asked)
+        if not allowed:
+            raise attributes.refusal(call.user, call.asked)
+
+    async def handle(self, call: Call) -> Answer:
+        """Every verb but list and watch. Raises Refusal."""
+        self.authorize(call)
+        _check_served(call)
+        try:
+            return await self._dispatch(call)
+        except StoreUnavailable as fault:
+            raise refusals.unavailable(str(fault)) from fault
+
+    async def pieces(self, call: Call) -> Iterator[bytes]:
+        self.authorize(call)
+        _check_served(call)
+        return await reading.list_pieces(self.cluster, call)
+
+    def listed(self, call: Call) -> listing.Listed:
+        self.authorize(call)
+        _check_served(call)
+        return listing.listed(self.cluster, call)
+
+    def watch(self, call: Call) -> Watch:
+        self.authorize(call)
+        _check_served(call)
+        return reading.watch(self.cluster, call)
+
+    async def _dispatch(self, call: Call) -> Answer:
+        if call.subresource and call.subresource not in ("status", "finalize"):
+            return await self._subresource(call)
+        match call.verb:
+            case "get":
+                return await reading.get(self.cluster, call)
+            case "create":
+                if self._reviewing.takes(call):
+                    return self._reviewing.review(call)
+                if call.served.store_name == "bindings":
+                    return await podwrites.bind(self.cluster, self._as_pod(call))
+                return await creating.create(self.cluster, call)
+            case "update":
+                return await self._update(call)
+            case "patch":
+                return await patching.patch(self.cluster, call)
+            case "delete":
+                return await deleting.delete(self.cluster, call)
+            case "deletecollection":
+                return await deleting.delete_collection(self.cluster, call)
+        raise refusals.method_not_allowed(call.subject)
+
+    async def _update(self, call: Call) -> Answer:
+        options = queries.write_options(call.query, "UpdateOptions", call.agent)
+        obj, warnings = bodies.decoded(call, options.validation)
+        return await changing.update(self.cluster, call, obj, options, warnings)
+
+    def _as_pod(self, call: Call) -> Call:
+        pods = self.cluster.registry.find("", "v1", "pods")
+        assert pods is not None
+        return call._replace(served=pods, subresource="binding")
+
+    async def _subresource(self, call: Call) -> Answer:
+        match call.subresource, call.verb:
+            case "scale", "get":
+                return scaling.get(self.cluster, call)
+            case "scale", ("update" | "patch"):
+                return await scaling.write(self.cluster, call)
+            case "binding", "create":
+                return await podwrites.bind(self.cluster, call)
+            case "eviction", "create":
+                return await podwrites.evict(self.cluster, call)
+            case "token", "create":
+                return self._reviewing.token(call)
+            case (("ephemeralcontainers" | "resize" | "approval"), ("get" | "update" | "patch")):
+                return await self._plain(call)
+        raise refusals.method_not_allowed(call.subject)
+
+    async def _plain(self, call: Call) -> Answer:
+        if call.verb == "get":
+            return await reading.get(self.cluster, call)
+        return await (self._update(call) if call.verb == "update" else patching.patch(self.cluster, call))
+
+
+def _check_served(call: Call) -> None:
+    if call.subresource:
+        found = call.served.subresource(call.subresource)
+        if found is None:
+            raise refusals.no_such_path()
+        verbs = found.verbs
+    else:
+        verbs = call.served.verbs
+    if call.verb not in verbs:
+        raise refusals.method_not_allowed(call.subject)

@@ -1,0 +1,99 @@
+"""What is not a resource: discovery, OpenAPI, version and health."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+
+import msgspec
+from aiohttp import web
+
+from traincrew.embedded import refusals
+from traincrew.embedded.api import paths
+from traincrew.embedded.api.registry import Registry
+from traincrew.embedded.schemas import builtins
+from traincrew.embedded.served import Object
+from traincrew.embedded.show import accept, aggregated, discovery
+from traincrew.embedded.show.openapi import documents
+
+HEALTH = ("/healthz", "/livez", "/readyz")
+
+
+class Pages:
+    """Documents are made when they are first asked for, and anew when the resources change."""
+
+    def __init__(self, registry: Registry, address: str, healthy: Callable[[], bool]) -> None:
+        self._registry, self.address, self._healthy = registry, address, healthy
+        self._made: dict[tuple[str, str], tuple[bytes, str]] = {}
+        self._generation = -1
+
+    def page(self, request: web.BaseRequest) -> web.Response:
+        path = request.path.rstrip("/") or "/"
+        if request.method not in ("GET", "HEAD"):
+            raise refusals.no_such_path()
+        if path in HEALTH or path.startswith(tuple(f"{each}/" for each in HEALTH)):
+            return web.Response(text="ok") if self._healthy() else web.Response(status=500, text="not ready")
+        form = self._form(path, request)
+        if self._generation != self._registry.generation:
+            self._made.clear()
+            self._generation = self._registry.generation
+        key = (path, form.content_type)
+        if key not in self._made:
+            content = self._document(path, form)
+            if content is None:
+                return _not_found()
+            body = msgspec.json.encode(content)
+            self._made[key] = body, aggregated.etag(body)
+        return self._answer(request, key)
+
+    def _form(self, path: str, request: web.BaseRequest) -> accept.Form:
+        if path in ("/api", "/apis"):
+            return accept.choose(request.headers.get("Accept", ""), accept.DISCOVERY)
+        return accept.Form()
+
+    def _answer(self, request: web.BaseRequest, key: tuple[str, str]) -> web.Response:
+        body, etag = self._made[key]
+        headers = {"Content-Type": key[1], "ETag": etag, "Vary": "Accept", "Cache-Control": "public"}
+        if request.headers.get("If-None-Match") == etag:
+            return web.Response(status=304, headers=headers)
+        return web.Response(body=body, headers=headers)
+
+    def _document(self, path: str, form: accept.Form) -> Object | None:
+        served = tuple(self._registry)
+        if path == "/version":
+            machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+            return discovery.version(f"linux/{machine}", f"python{platform.python_version()}")
+        if path == "/api":
+            return aggregated.core(served, form.version) if form.kind else discovery.core_versions(self.address)
+        if path == "/apis":
+            return aggregated.groups(served, form.version) if form.kind else discovery.group_list(served)
+        if path == "/openapi/v3":
+            return documents.index(served)
+        if path == "/":
+            return {"paths": ["/api", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]}
+        return self._group_document(path.strip("/").split("/"))
+
+    def _group_document(self, parts: list[str]) -> Object | None:
+        served = tuple(self._registry)
+        match parts:
+            case ["api", version]:
+                return discovery.resource_list(served, "", version)
+            case ["apis", group]:
+                return discovery.group(served, group)
+            case ["apis", group, version]:
+                return discovery.resource_list(served, group, version)
+            case ["openapi", "v3", "api", version]:
+                return documents.document(served, "", version, builtins.load().definitions)
+            case ["openapi", "v3", "apis", group, version]:
+                return documents.document(served, group, version, builtins.load().definitions)
+        return None
+
+    def missing(self, request: web.BaseRequest, target: paths.Target) -> web.Response:
+        """A resource that is not served: a Status where its group version is known, else a bare page."""
+        if any((each.group, each.version) == (target.group, target.version) for each in self._registry):
+            raise refusals.no_such_path()
+        return _not_found()
+
+
+def _not_found() -> web.Response:
+    return web.Response(status=404, text="404 page not found\n")

@@ -1,0 +1,83 @@
+"""The resources that are served: the built-in ones, and those of the CustomResourceDefinitions there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from traincrew.embedded import builtin
+from traincrew.embedded.api.custom import CustomStrategy
+from traincrew.embedded.api.strategies import Strategy
+from traincrew.embedded.schemas import definitions
+from traincrew.embedded.served import Object, Served
+
+Place = tuple[str, str, str]
+"""Group, version, plural."""
+
+
+class Registry:
+    def __init__(self, built_in: Iterable[Served]) -> None:
+        self._built_in = tuple(built_in)
+        self._by_place: dict[Place, Served] = {(each.group, each.version, each.plural): each for each in self._built_in}
+        self._strategies: dict[Place, Strategy] = {}
+        self._custom: dict[str, tuple[Served, ...]] = {}
+        self.generation = 0
+        """Grows with every change: what was made of an older one is stale."""
+        self.on_change: list[Callable[[], None]] = []
+
+    def find(self, group: str, version: str, plural: str) -> Served | None:
+        return self._by_place.get((group, version, plural))
+
+    def __iter__(self) -> Iterator[Served]:
+        return iter(self._by_place.values())
+
+    def preferred(self) -> Iterator[Served]:
+        """Each resource once, in the version that it is stored in."""
+        return (each for each in self if each.storage_version in ("", each.version))
+
+    def by_store_name(self, name: str) -> Served | None:
+        return next((each for each in self.preferred() if each.store_name == name), None)
+
+    def by_kind(self, api_version: str, kind: str) -> Served | None:
+        return next((each for each in self if each.kind == kind and each.api_version == api_version), None)
+
+    def selectable(self, store_name: str) -> tuple[str, ...]:
+        for made in self._custom.values():
+            if made and made[0].store_name == store_name:
+                return made[0].selectable
+        return ()
+
+    def strategy(self, served: Served) -> Strategy:
+        place = (served.group, served.version, served.plural)
+        found = self._strategies.get(place)
+        if found is None:
+            found = CustomStrategy(served) if served.definition is not None else builtin.strategy(served.group, served.kind)
+            self._strategies[place] = found
+        return found
+
+    def define(self, crd: Object) -> None:
+        """The resources of this CRD as it is now; one that was not accepted serves nothing."""
+        self._drop(crd["metadata"]["name"])
+        established = any(
+            each.get("type") == "Established" and each.get("status") == "True"
+            for each in crd.get("status", {}).get("conditions") or ()
+        )
+        if established:
+            made = definitions.served(crd)
+            self._custom[crd["metadata"]["name"]] = made
+            self._by_place |= {(each.group, each.version, each.plural): each for each in made}
+        self._changed()
+
+    def undefine(self, name: str) -> None:
+        self._drop(name)
+        self._changed()
+
+    def _drop(self, name: str) -> None:
+        for each in self._custom.pop(name, ()):
+            place = (each.group, each.version, each.plural)
+            self._by_place.pop(place, None)
+            self._strategies.pop(place, None)
+
+    def _changed(self) -> None:
+        self.generation += 1
+        for tell in self.on_change:
+            tell()

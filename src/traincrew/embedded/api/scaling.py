@@ -1,0 +1,104 @@
+"""The scale subresource: one number of an object, seen and set as a Scale."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from traincrew.embedded import fields, refusals
+from traincrew.embedded.api import bodies, changing, patching, queries, versions
+from traincrew.embedded.api.calls import Answer, Call
+from traincrew.embedded.api.cluster import Cluster, decoded, encoded
+from traincrew.embedded.patches import json, merge
+from traincrew.embedded.served import Object, Served
+
+BUILT_IN = {"spec": "spec.replicas", "status": "status.replicas"}
+
+
+class Paths(NamedTuple):
+    spec: tuple[str, ...]
+    status: tuple[str, ...]
+    selector: tuple[str, ...]
+
+
+def paths(served: Served) -> Paths:
+    found: dict[str, str] = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+    if served.definition is not None:
+        named = (each for each in served.definition["spec"]["versions"] if each["name"] == served.version)
+        found = next(named).get("subresources", {}).get("scale", found)
+    split = {key: tuple(value.strip(".").split(".")) for key, value in found.items()}
+    return Paths(split["specReplicasPath"], split["statusReplicasPath"], split.get("labelSelectorPath", ()))
+
+
+def scale(obj: Object, served: Served) -> Object:
+    where, meta = paths(served), obj["metadata"]
+    kept = {key: meta[key] for key in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp") if key in meta}
+    replicas = _value(obj, where.spec)
+    if replicas is None and served.definition is not None:
+        raise refusals.internal(f"the spec replicas field {'.'.join(('', *where.spec))!r} does not exist")
+    status: Object = {"replicas": _value(obj, where.status) or 0}
+    if selector := _selector(obj, served, where):
+        status["selector"] = selector
+    spec = {"replicas": replicas} if replicas else {}
+    return {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": kept, "spec": spec, "status": status}
+
+
+def _selector(obj: Object, served: Served, where: Paths) -> str:
+    if served.definition is not None:
+        return str(_value(obj, where.selector) or "") if where.selector else ""
+    labels = obj.get("spec", {}).get("selector", {}).get("matchLabels", {})
+    return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+
+
+def _value(obj: Any, path: tuple[str, ...]) -> Any:
+    for part in path:
+        obj = obj.get(part) if isinstance(obj, dict) else None
+    return obj
+
+
+def _set(obj: Object, path: tuple[str, ...], value: int) -> None:
+    for part in path[:-1]:
+        obj = obj.setdefault(part, {})
+    obj[path[-1]] = value
+
+
+def get(cluster: Cluster, call: Call) -> Answer:
+    record = cluster.existing(call.served, call.namespace, call.name)
+    return Answer(200, encoded(scale(decoded(record), call.served)))
+
+
+async def write(cluster: Cluster, call: Call) -> Answer:
+    put = call.verb == "update"
+    options = queries.write_options(call.query, "UpdateOptions" if put else "PatchOptions", call.agent)
+    whole = call._replace(subresource="")
+
+    async def transform(before: Object) -> changing.Wanted:
+        wanted = bodies.scale(call) if put else _patched(call, scale(before, call.served))
+        replicas = _checked(call, wanted)
+        version = str(wanted.get("metadata", {}).get("resourceVersion") or "")
+        _set(before, paths(call.served).spec, replicas)
+        return changing.Wanted(before, version=version if put or version != before["metadata"]["resourceVersion"] else "")
+
+    answer = await changing.change(cluster, whole, options, transform)
+    shown = versions.titled(msgspec.json.decode(answer.body), call.served)
+    return Answer(answer.code, encoded(scale(shown, call.served)), answer.warnings)
+
+
+def _patched(call: Call, current: Object) -> Object:
+    kind = call.content_type.partition(";")[0].strip().lower()
+    content = bodies.patch_content(call, kind == patching.JSON)
+    patched: Object = json.apply(current, content) if kind == patching.JSON else merge.apply(current, content)
+    return patched
+
+
+def _checked(call: Call, wanted: Object) -> int:
+    replicas = (wanted.get("spec") or {}).get("replicas", 0)
+    faults = []
+    if not isinstance(replicas, int) or isinstance(replicas, bool):
+        raise refusals.bad_request('Scale in version "v1" cannot be handled as a Scale: spec.replicas must be an integer')
+    if replicas < 0:
+        faults.append(fields.invalid("spec.replicas", replicas, "must be greater than or equal to 0"))
+    if faults:
+        raise refusals.invalid("Scale", "autoscaling", call.name, faults)
+    return replicas

@@ -1,0 +1,27 @@
+"""What is particular to a kind when its objects are written: the same shape for built-in kinds and for CRDs."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from traincrew.embedded.builtin.context import Context
+from traincrew.embedded.fields import FieldError
+from traincrew.embedded.served import Object
+
+
+class Strategy(Protocol):
+    def default(self, obj: Object) -> None: ...
+
+    def prepare_create(self, obj: Object, context: Context) -> None:
+        """Fills in what the cluster adds. Raises Refusal where an admission plugin would."""
+        ...
+
+    def prepare_update(self, new: Object, old: Object, subresource: str = "") -> None:
+        """Keeps what this write may not touch, and counts the generation."""
+        ...
+
+    def validate(self, obj: Object) -> list[FieldError]: ...
+
+    def validate_update(self, new: Object, old: Object, subresource: str = "") -> list[FieldError]: ...
+
+    def warnings(self, obj: Object, old: Object | None = None) -> list[str]: ...

@@ -1,0 +1,183 @@
+"""The embedded cluster as a whole: its parts in the order in which they need each other."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import logging
+import pathlib
+from collections.abc import AsyncIterator, Iterable, Iterator
+
+from traincrew.embedded import operatorpod
+from traincrew.embedded.access import certificates, credentials, kubeconfig, origins, private_files, users
+from traincrew.embedded.access.authentication import Authenticator
+from traincrew.embedded.access.rbac import Policy
+from traincrew.embedded.access.tokens import Tokens
+from traincrew.embedded.api import selection
+from traincrew.embedded.api.auditing import Audit
+from traincrew.embedded.api.cluster import Cluster, decoded
+from traincrew.embedded.api.gate import Gate
+from traincrew.embedded.api.handler import Handler
+from traincrew.embedded.api.local import LocalClient
+from traincrew.embedded.api.pages import Pages
+from traincrew.embedded.api.registry import Registry
+from traincrew.embedded.api.reviewing import Reviewing
+from traincrew.embedded.api.server import ApiServer
+from traincrew.embedded.api.streaming import Streaming
+from traincrew.embedded.furnishing import Furniture, furnish
+from traincrew.embedded.garbage import Garbage
+from traincrew.embedded.namespaces import Emptying
+from traincrew.embedded.node.ownlog import OwnLog
+from traincrew.embedded.schemas import builtins
+from traincrew.embedded.served import Object
+from traincrew.embedded.store.records import Change, Facts
+from traincrew.embedded.store.store import Store
+from traincrew.embedded.streams import kubelet
+from traincrew.model.resources import Resource
+
+log = logging.getLogger(__name__)
+
+CRDS = "customresourcedefinitions.apiextensions.k8s.io"
+ROLES = ("roles", "rolebindings", "clusterroles", "clusterrolebindings")
+UNCOLLECTED = ("events", "leases.coordination.k8s.io", "events.events.k8s.io")
+"""Nobody owns these, and there are many: the garbage collector does not look at them."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    data: pathlib.Path
+    host: str
+    port: int
+    furniture: Furniture
+    log: pathlib.Path
+    version: str
+    audit_log: str = ""
+
+
+class Daemon:
+    """The parts that need no network: made at once, and enough for a client within the process."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        private_files.directory(options.data)
+        self.registry = Registry(builtins.load().resources())
+        self.store = Store.open(options.data / "cluster.db", self._describe)
+        self.policy = Policy()
+        self.tokens = Tokens(credentials.signing_key(options.data), self._lookup)
+        self.admin_token = credentials.admin_token(options.data)
+        self.authenticator = Authenticator(self.admin_token, self.tokens)
+        self.pki = certificates.ensure(options.data / "pki", certificates.names(options.host))
+        self.cluster = Cluster(self.store, self.registry, self.policy, self.pki.authority.decode())
+        self.handler = Handler(self.cluster, self.policy, Reviewing(self.cluster, self.policy, self.tokens, self.authenticator))
+        self._listen()
+
+    def _describe(self, resource: str, obj: Object) -> Facts:
+        return selection.describe(resource, obj, self.registry.selectable)
+
+    def _lookup(self, plural: str, namespace: str, name: str) -> Object | None:
+        return self.cluster.object(plural, namespace, name)
+
+    def _listen(self) -> None:
+        for record in self.store.list(CRDS):
+            self.registry.define(decoded(record))
+        self.store.listeners[CRDS] = [self._defined]
+        for plural in ROLES:
+            resource = f"{plural}.rbac.authorization.k8s.io"
+            for record in self.store.list(resource):
+                self.policy.put(decoded(record))
+            self.store.listeners[resource] = [self._granted]
+
+    def _defined(self, change: Change) -> None:
+        if change.type == "DELETED":
+            self.registry.undefine(change.record.key.name)
+        else:
+            self.registry.define(decoded(change.record))
+
+    def _granted(self, change: Change) -> None:
+        obj = decoded(change.record)
+        if change.type == "DELETED":
+            self.policy.remove(obj["kind"], change.record.key.namespace, change.record.key.name)
+        else:
+            self.policy.put(obj)
+
+    def client(self, user: users.User, agent: str) -> LocalClient:
+        return LocalClient(self.handler, user, agent)
+
+    def own_client(self, agent: str) -> LocalClient:
+        """With all rights: for the controllers of the cluster itself."""
+        return self.client(users.User(f"system:{agent}", (users.MASTERS, users.AUTHENTICATED)), agent)
+
+    def emptied(self) -> Iterable[Resource]:
+        """Every resource whose objects go with their namespace."""
+        for served in self.registry.preferred():
+            if {"list", "delete"} <= set(served.verbs):
+                yield Resource(served.group, served.version, served.plural, served.kind, served.namespaced)
+
+    def watchable(self) -> Iterable[Resource]:
+        """Every resource that controllers look after, each in one version."""
+        for served in self.registry.preferred():
+            if "watch" in served.verbs and served.store_name not in UNCOLLECTED:
+                yield Resource(served.group, served.version, served.plural, served.kind, served.namespaced)
+
+
+@dataclasses.dataclass(frozen=True)
+class Running:
+    daemon: Daemon
+    url: str
+    kubeconfig: pathlib.Path
+
+
+@contextlib.asynccontextmanager
+async def running(options: Options) -> AsyncIterator[Running]:
+    """Serves while it is entered."""
+    daemon = Daemon(options)
+    try:
+        await furnish(daemon.own_client("bootstrap"), options.furniture)
+        async with contextlib.AsyncExitStack() as stack:
+            stack.enter_context(_controllers(daemon))
+            port = await stack.enter_async_context(_kubelet(daemon))
+            await operatorpod.show(daemon.own_client("node"), port, options.version)
+            url = await stack.enter_async_context(_serving(daemon))
+            path = options.data / "kubeconfig"
+            kubeconfig.write(path, url, daemon.pki.authority, daemon.admin_token)
+            yield Running(daemon, url, path)
+    finally:
+        await daemon.store.close()
+
+
+@contextlib.contextmanager
+def _controllers(daemon: Daemon) -> Iterator[None]:
+    garbage = Garbage(daemon.own_client("garbage-collector"), daemon.watchable)
+    daemon.registry.on_change.append(garbage.resources_changed)
+    emptying = Emptying(daemon.own_client("namespace-controller"), daemon.emptied)
+    tasks = [asyncio.create_task(garbage.run()), asyncio.create_task(emptying.run())]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+@contextlib.asynccontextmanager
+async def _kubelet(daemon: Daemon) -> AsyncIterator[int]:
+    own = OwnLog(daemon.options.log, operatorpod.NAMESPACE, operatorpod.POD)
+    app = kubelet.application(own, kubelet.Callers(names=frozenset({certificates.KUBELET_CLIENT})))
+    async with kubelet.serving(app, "127.0.0.1", 0, daemon.pki.server_context()) as port:
+        yield port
+
+
+@contextlib.asynccontextmanager
+async def _serving(daemon: Daemon) -> AsyncIterator[str]:
+    gate = Gate(origins.doors(daemon.pki.names, 0), daemon.authenticator, daemon.policy)
+    pages = Pages(daemon.registry, "", lambda: True)
+    streaming = Streaming(daemon.cluster, daemon.pki.kubelet_context())
+    server = ApiServer(daemon.handler, gate, pages, streaming, Audit(daemon.options.audit_log))
+    port = await server.start(daemon.options.host, daemon.options.port, daemon.pki.server_context())
+    gate.doors = origins.doors(daemon.pki.names, port)
+    host = f"[{daemon.options.host}]" if ":" in daemon.options.host else daemon.options.host
+    pages.address = f"{host}:{port}"
+    try:
+        yield f"https://{host}:{port}"
+    finally:
+        await server.stop()

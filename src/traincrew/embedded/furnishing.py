@@ -1,0 +1,98 @@
+"""What a cluster has from its first moment: namespaces, roles, the definitions of our kinds, the node, the operator's pod.
+
+Everything is put there by requests like anybody's, at every start: what a user changed stays, what is missing comes back,
+and definitions of an older release are brought up to date.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import hashlib
+
+import msgspec
+
+from traincrew import errors
+from traincrew.client import port
+from traincrew.embedded.access import bootstrap, certificates
+from traincrew.embedded.served import Object
+from traincrew.model import resources
+from traincrew.model.resources import Resource
+
+SYSTEM_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+DIGEST = "traincrew.kubeflow.org/digest"
+PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Furniture:
+    namespaces: tuple[str, ...]
+    definitions: tuple[Object, ...]
+    """CustomResourceDefinitions."""
+    objects: tuple[Object, ...]
+    """Whatever else: the operator's account and rights."""
+
+
+async def furnish(client: port.Client, wanted: Furniture) -> None:
+    """In parallel as far as one thing does not need another: each write waits for the disk, together they wait once."""
+    names = (*SYSTEM_NAMESPACES, *wanted.namespaces)
+    await asyncio.gather(
+        *(ensure(client, resources.NAMESPACES, {"metadata": {"name": name}}) for name in names),
+        *(ensure(client, _rbac(document["kind"]), document) for document in bootstrap.objects()),
+        *(up_to_date(client, resources.CRDS, document) for document in wanted.definitions),
+    )
+    await asyncio.gather(
+        *(ensure(client, resources.PRIORITY_CLASSES, _priority(name)) for name in PRIORITIES),
+        *(up_to_date(client, _resource(document), document) for document in wanted.objects),
+        ensure(client, resources.SERVICES, _kubernetes_service()),
+    )
+
+
+def _priority(name: str) -> Object:
+    told = "for what the cluster itself cannot do without"
+    return {"metadata": {"name": name}, "value": PRIORITIES[name], "description": told}
+
+
+def _kubernetes_service() -> Object:
+    spec = {
+        "clusterIP": certificates.SERVICE_ADDRESS,
+        "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
+    }
+    labels = {"component": "apiserver", "provider": "kubernetes"}
+    return {"metadata": {"name": "kubernetes", "namespace": "default", "labels": labels}, "spec": spec}
+
+
+async def ensure(client: port.Client, resource: Resource, document: Object) -> None:
+    """Made if it is not there."""
+    titled = {"kind": resource.kind, "apiVersion": resource.api_version} | document
+    try:
+        await client.create(resource, document["metadata"].get("namespace"), msgspec.json.encode(titled))
+    except errors.AlreadyExists:
+        return
+
+
+async def up_to_date(client: port.Client, resource: Resource, document: Object) -> None:
+    """Made, or replaced if another release of ours made it: a digest of the document says which."""
+    digest = hashlib.sha256(msgspec.json.encode(document, order="sorted")).hexdigest()[:16]
+    meta = document["metadata"]
+    marked = document | {"metadata": meta | {"annotations": (meta.get("annotations") or {}) | {DIGEST: digest}}}
+    try:
+        held = msgspec.json.decode(await client.get(resource, meta.get("namespace"), meta["name"]))
+    except errors.NotFound:
+        await ensure(client, resource, marked)
+        return
+    if (held["metadata"].get("annotations") or {}).get(DIGEST) != digest:
+        marked["metadata"]["resourceVersion"] = held["metadata"]["resourceVersion"]
+        await client.replace(resource, meta.get("namespace"), meta["name"], msgspec.json.encode(marked))
+
+
+_PLURALS = {"ServiceAccount": resources.SERVICE_ACCOUNTS, "Namespace": resources.NAMESPACES}
+
+
+def _resource(document: Object) -> Resource:
+    return _PLURALS.get(document["kind"]) or _rbac(document["kind"])
+
+
+def _rbac(kind: str) -> Resource:
+    return Resource("rbac.authorization.k8s.io", "v1", f"{kind.lower()}s", kind, not kind.startswith("Cluster"))

@@ -1,0 +1,58 @@
+"""The composition of the one-machine cluster: the embedded API server, and the operator as one of its clients."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import signal
+from collections.abc import Callable
+
+from traincrew import __version__, settings
+from traincrew.admission import rights, schema
+from traincrew.embedded import daemon
+from traincrew.embedded.access import users
+from traincrew.embedded.furnishing import Furniture
+from traincrew.kinds import KINDS
+from traincrew.operator.metrics import Metrics
+from traincrew.operator.run import Clients, Operator
+from traincrew.place import Place
+
+OPERATOR = settings.Operator(metrics_address="0", health_address="0")
+
+
+def furniture(options: settings.Cluster) -> Furniture:
+    objects = [document for document in rights.documents() if document["kind"] != "Namespace"]
+    return Furniture(options.namespaces, tuple(schema.crd(kind) for kind in KINDS), tuple(objects))
+
+
+async def serve(options: settings.Cluster, place: Place, ready: Callable[[str], None]) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(each, stop.set)
+    chosen = daemon.Options(
+        data=place.data,
+        host=options.listen,
+        port=options.port,
+        furniture=furniture(options),
+        log=place.log,
+        version=__version__,
+        audit_log=options.audit_log,
+    )
+    async with daemon.running(chosen) as cluster:
+        place.announce(cluster.url, dt.datetime.now(dt.UTC).isoformat(timespec="seconds"))
+        try:
+            ready(cluster.url)
+            await _with_operator(cluster.daemon, options, stop)
+        finally:
+            place.withdraw()
+
+
+async def _with_operator(cluster: daemon.Daemon, options: settings.Cluster, stop: asyncio.Event) -> None:
+    if not options.operator:
+        await stop.wait()
+        return
+    # As on a cluster, the operator has the rights of its service account and no more.
+    user = users.service_account("kubeflow", rights.NAME)
+    client = cluster.client(user, "traincrew-operator")
+    await Operator(Clients(client), KINDS, OPERATOR, Metrics()).run(stop)

@@ -1,0 +1,87 @@
+"""Where the cluster of this machine lives, and whether it runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import fcntl
+import json
+import os
+import pathlib
+
+from traincrew import errors
+
+
+def data_directory(given: str = "") -> pathlib.Path:
+    """What was named, else $TRAINCREW_DATA, else traincrew's own below $XDG_STATE_HOME."""
+    if found := given or os.environ.get("TRAINCREW_DATA", ""):
+        return pathlib.Path(found).expanduser().absolute()
+    state = os.environ.get("XDG_STATE_HOME") or pathlib.Path.home() / ".local" / "state"
+    return pathlib.Path(state, "traincrew").absolute()
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    data: pathlib.Path
+
+    @property
+    def kubeconfig(self) -> pathlib.Path:
+        return self.data / "kubeconfig"
+
+    @property
+    def log(self) -> pathlib.Path:
+        return self.data / "traincrew.log"
+
+    @property
+    def _note(self) -> pathlib.Path:
+        return self.data / "running.json"
+
+    def holder(self) -> int:
+        """The process that has the cluster's data open; 0 if none has. (The lock says so, not a file that may be stale.)"""
+        path = self.data / "cluster.db.lock"
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return 0
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            text = os.pread(descriptor, 20, 0).decode(errors="replace").strip()
+            return int(text) if text.isdecimal() else -1
+        finally:
+            os.close(descriptor)
+        return 0
+
+    def announce(self, url: str, started: str) -> None:
+        """That it is ready, for whoever waits."""
+        note = {"pid": os.getpid(), "server": url, "started": started}
+        fresh = self._note.with_suffix(".new")
+        fresh.write_text(json.dumps(note))
+        fresh.replace(self._note)
+
+    def withdraw(self) -> None:
+        self._note.unlink(missing_ok=True)
+
+    def running(self) -> dict[str, object] | None:
+        """What the process that holds the data has announced; None while it starts, stops, or is not there."""
+        pid = self.holder()
+        try:
+            note: dict[str, object] = json.loads(self._note.read_text())
+        except (OSError, ValueError):
+            return None
+        return note if pid and note.get("pid") == pid else None
+
+    def last_port(self) -> int:
+        """The port of the last time, so that kubeconfigs in other hands stay good."""
+        try:
+            text = self.kubeconfig.read_text()
+        except OSError:
+            return 0
+        found = [line.strip() for line in text.splitlines() if line.strip().startswith("server:")]
+        port = found[0].rpartition(":")[2].strip('"') if found else ""
+        return int(port) if port.isdecimal() else 0
+
+    def required(self) -> dict[str, object]:
+        found = self.running()
+        if found is None:
+            raise errors.NotRunning(f"no cluster runs on {self.data}: start one with `traincrew up --detach`")
+        return found

@@ -1,0 +1,87 @@
+"""`traincrew up` in the place of kube-apiserver and etcd, for the same tests: KUBE=embedded."""
+
+import json
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from tools.kube import build, cluster
+from tools.kube.process import Port, Process, make_directory
+
+START_LIMIT = 60.0
+
+
+class EmbeddedCluster(cluster.Cluster):
+    """The embedded API server on a free port, everything in one temporary directory. No operator runs in it."""
+
+    def __init__(self, *flags: str) -> None:
+        self.directory = make_directory()
+        super().__init__(self.directory / "data" / "kubeconfig", build.program("kubectl"))
+        self._flags = flags
+        self._port = Port()
+        self.processes: dict[str, Process] = {}
+        self.audit_log = self.directory / "audit.log"
+        self.audit_log.touch()
+
+    def start_apiserver(self) -> None:
+        """Returns when it is ready."""
+        note = self.directory / "data" / "running.json"
+        note.unlink(missing_ok=True)
+        command: list[str | Path] = [
+            sys.executable, "-m", "traincrew.cli.main", "up", "--data", self.directory / "data",
+            "--listen", f"127.0.0.1:{self._port.number}", "--audit-log", self.audit_log, *(self._flags or ("--no-operator",)),
+        ]  # fmt: skip
+        process = Process("traincrew", command, self.directory, {})
+        self.processes["kube-apiserver"] = process
+        deadline = time.monotonic() + START_LIMIT
+        while not note.exists():
+            if not process.alive() or time.monotonic() > deadline:
+                raise RuntimeError(f"traincrew up did not start\n{process.last_lines()}")
+            time.sleep(0.02)
+
+    def kill_apiserver(self) -> None:
+        if process := self.processes.pop("kube-apiserver", None):
+            process.kill()
+
+    def start_controller_manager(self, *flags: str) -> None:
+        """The real one: it is a client like any other, but for protobuf, which our server does not speak."""
+        common = [
+            f"--kubeconfig={self.kubeconfig}", "--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=0",
+            "--kube-api-content-type=application/json", "--kube-api-qps=1000", "--kube-api-burst=2000",
+        ]  # fmt: skip
+        name = "kube-controller-manager"
+        self.processes[name] = Process(name, [build.program(name), *common, *flags], self.directory, {})
+
+    def stop_controller_manager(self) -> None:
+        if process := self.processes.pop("kube-controller-manager", None):
+            process.kill()
+
+    def audit(self, since: int = 0, until: int | None = None) -> list[dict[str, Any]]:
+        with self.audit_log.open("rb") as log:
+            log.seek(since)
+            lines = log.read(-1 if until is None else until - since).splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.endswith(b"\n")]
+
+    def audit_size(self) -> int:
+        return self.audit_log.stat().st_size
+
+    def pid(self, program: str) -> int:
+        return self.processes[program].pid
+
+    def stop(self) -> None:
+        for process in reversed(self.processes.values()):
+            process.kill()
+        self._port.close()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def start(*flags: str) -> EmbeddedCluster:
+    started = EmbeddedCluster(*flags)
+    try:
+        started.start_apiserver()
+    except BaseException:
+        started.stop()
+        raise
+    return started
