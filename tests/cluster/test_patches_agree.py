@@ -9,7 +9,6 @@ import asyncio
 import collections
 import copy
 import dataclasses
-import datetime
 import email.utils
 import json
 import os
@@ -27,8 +26,6 @@ from tests.embedded.patches import steps
 from tests.embedded.patches.documents import MAKERS
 from tests.embedded.patches.steps import APPLY, PUT, Step
 
-from traincrew.embedded.patches import apply, managers, merge, strategic
-from traincrew.embedded.patches import json as json_patch
 from traincrew.embedded.refusals import Refusal
 from traincrew.embedded.schemas import builtins
 from traincrew.embedded.served import Schema
@@ -46,13 +43,6 @@ PLACES = {
     "Pod": ("/api/v1", "pods"),
     "Deployment": ("/apis/apps/v1", "deployments"),
     "PyTorchJob": ("/apis/kubeflow.org/v1", "pytorchjobs"),
-}
-STATUS = frozenset({("status",)})
-RESET = {"PyTorchJob": STATUS, "Deployment": STATUS, "Service": STATUS, "Pod": STATUS}
-RESET_BY_STATUS = {
-    "PyTorchJob": frozenset({("spec",)}),
-    "Deployment": frozenset({("spec",), ("metadata", "labels")}),
-    "Pod": frozenset({("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")}),
 }
 OF_THE_SERVER = ("managedFields", "resourceVersion", "generation")
 
@@ -162,7 +152,7 @@ class Sequence:
     async def _fault(self, live: Object, step: Step, answer: Answer) -> str:
         before = copy.deepcopy(live)
         try:
-            ours = self._written(live, step, answer)
+            ours = steps.written(live, step, self._schema, self._now(step, answer))
         except Refusal as refusal:
             if refusal.code == answer.code == 500 and step.content == steps.STRATEGIC:
                 return ""  # of several faults the real one tells any
@@ -180,50 +170,16 @@ class Sequence:
         fault = await self._unlike_when_stored(ours, step, answer) if step.content != PUT else ""
         return fault or self._owners_differ(live, step, answer, ours)
 
-    def _written(self, live: Object, step: Step, answer: Answer) -> Object:
-        match step.content:
-            case steps.APPLY:
-                return apply.apply(
-                    live, step.body, self._schema, manager=step.manager, force=step.force, subresource=step.subresource,
-                    now=self._now(step, answer), reset=self._reset(step),
-                )  # fmt: skip
-            case steps.MERGE:
-                return merge.apply(live, step.body)
-            case steps.STRATEGIC:
-                return strategic.apply(live, step.body, self._schema)
-            case steps.JSON:
-                patched = json_patch.apply(live, step.body)
-                assert isinstance(patched, dict)
-                return patched
-        found: Object = step.body
-        return found
-
-    def _reset(self, step: Step) -> frozenset[tuple[str, ...]]:
-        return (RESET_BY_STATUS if step.subresource else RESET).get(self._kind, frozenset())
-
     def _now(self, step: Step, answer: Answer) -> str:
-        """The second in which the real one wrote: the one in which it answered, or the one before."""
-        if answer.code != 200:
-            return answer.now
-        operation = "Apply" if step.content == APPLY else "Update"
-        for entry in answer.body["metadata"].get("managedFields") or ():
-            mine = (entry["manager"], entry["operation"], entry.get("subresource", ""))
-            if mine == (step.manager, operation, step.subresource) and "time" in entry and age(entry["time"], answer.now) <= 1:
-                return str(entry["time"])
-        return answer.now
+        return steps.moment(step, answer.body, answer.now) if answer.code == 200 else answer.now
 
     def _owners_differ(self, live: Object, step: Step, answer: Answer, ours: Object) -> str:
         # Owners are told before the server puts back what this door may not write. Of built-in kinds nothing such is tried.
         written = ours if step.subresource and self._kind == "PyTorchJob" else answer.body
-        after = written | {"metadata": {**written["metadata"]}}
-        after["metadata"].pop("managedFields", None)
-        if "managedFields" in ours["metadata"]:
-            after["metadata"]["managedFields"] = ours["metadata"]["managedFields"]
-        managers.updated(
-            live, after, self._schema, manager=step.manager, subresource=step.subresource, now=self._now(step, answer),
-            reset=self._reset(step),
-        )  # fmt: skip
-        return unlike(after["metadata"].get("managedFields"), answer.body["metadata"].get("managedFields"))
+        bare = {key: value for key, value in written["metadata"].items() if key != "managedFields"}
+        given = {key: ours["metadata"][key] for key in ("managedFields",) if key in ours["metadata"]}
+        found = steps.owners(live, written | {"metadata": bare | given}, step, self._schema, self._now(step, answer))
+        return unlike(found, answer.body["metadata"].get("managedFields") or [])
 
     async def _unlike_when_stored(self, ours: Object, step: Step, answer: Answer) -> str:
         """Defaults and what else the server does to an object are not ours: it may do that to what we would write."""
@@ -235,10 +191,6 @@ class Sequence:
             self._kind, self._name, Step(PUT, body, "tests", subresource=step.subresource), dry=True
         )
         return unlike(bare(stored.body) if stored.code == 200 else stored.body, bare(answer.body))
-
-
-def age(time: str, now: str) -> float:
-    return (datetime.datetime.fromisoformat(now) - datetime.datetime.fromisoformat(time)).total_seconds()
 
 
 def bare(document: Object) -> Object:

@@ -35,7 +35,7 @@ def metadata(rng: random.Random) -> Object:
 def config_map(rng: random.Random) -> Object:
     found: Object = {"metadata": metadata(rng)}
     maybe(rng, found, "data", {key: rng.choice("xyz") for key in some(rng, ["a", "b", "c", "d.e"])}, 0.8)
-    maybe(rng, found, "binaryData", {key: "eA==" for key in some(rng, ["p", "q"])}, 0.2)
+    maybe(rng, found, "binaryData", dict.fromkeys(some(rng, ["p", "q"]), "eA=="), 0.2)
     return found
 
 
@@ -56,7 +56,7 @@ def service(rng: random.Random) -> Object:
 def container(rng: random.Random, name: str) -> Object:
     found: Object = {"name": name, "image": rng.choice(["i:1", "i:2"])}
     maybe(rng, found, "args", some(rng, ["-x", "-y"]), 0.4)
-    env = [{"name": "A", "value": rng.choice("xy")}, {"name": "B", "value": "z"}]
+    env: list[Object] = [{"name": "A", "value": rng.choice("xy")}, {"name": "B", "value": "z"}]
     env.append({"name": "C", "valueFrom": {"configMapKeyRef": {"name": "m", "key": rng.choice("kl")}}})
     maybe(rng, found, "env", some(rng, env))
     ports = [
@@ -114,9 +114,8 @@ def deployment(rng: random.Random) -> Object:
     spec: Object = {"selector": {"matchLabels": {"app": "x"}}, "template": template(rng)}
     maybe(rng, spec, "replicas", rng.choice([0, 1, 2]))
     maybe(rng, spec, "paused", rng.choice([True, False]), 0.3)
-    strategy: Object = rng.choice(
-        [{"type": "Recreate"}, {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": rng.choice([1, "50%"])}}]
-    )
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": rng.choice([1, "50%"])}}
+    strategy: Object = rng.choice([{"type": "Recreate"}, rolling])
     maybe(rng, spec, "strategy", strategy, 0.4)
     return {"metadata": metadata(rng), "spec": spec}
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import datetime
 import random
 from typing import Any
 
 from tests.embedded.patches.documents import MAKERS, Object, some
+
+from traincrew.embedded.patches import apply, json, managers, merge, strategic
+from traincrew.embedded.served import Schema
 
 JSON = "application/json-patch+json"
 MERGE = "application/merge-patch+json"
@@ -25,6 +29,62 @@ class Step:
     manager: str
     force: bool = False
     subresource: str = ""
+
+
+STATUS = frozenset({("status",)})
+RESET = {"PyTorchJob": STATUS, "MPIJob": STATUS, "Deployment": STATUS, "Service": STATUS, "Pod": STATUS}
+RESET_BY_STATUS = {
+    "PyTorchJob": frozenset({("spec",)}),
+    "Deployment": frozenset({("spec",), ("metadata", "labels")}),
+    "Pod": frozenset({("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")}),
+}
+
+
+def reset(kind: str, step: Step) -> frozenset[tuple[str, ...]]:
+    """What the real server's strategies put back."""
+    return (RESET_BY_STATUS if step.subresource else RESET).get(kind, frozenset())
+
+
+def written(live: Object, step: Step, schema: Schema, now: str) -> Object:
+    """What we make of it. Its owners are told only where it was applied."""
+    match step.content:
+        case "application/apply-patch+yaml":
+            return apply.apply(
+                live, step.body, schema, manager=step.manager, force=step.force, subresource=step.subresource, now=now,
+                reset=reset(live["kind"], step),
+            )  # fmt: skip
+        case "application/merge-patch+json":
+            return merge.apply(live, step.body)
+        case "application/strategic-merge-patch+json":
+            return strategic.apply(live, step.body, schema)
+        case "application/json-patch+json":
+            return json.apply(live, step.body)
+    found: Object = step.body
+    return found
+
+
+def owners(live: Object, after: Object, step: Step, schema: Schema, now: str) -> list[Object]:
+    """managedFields as we write them when this has taken the place of the live object."""
+    after = dict(after)
+    managers.updated(
+        live, after, schema, manager=step.manager, subresource=step.subresource, now=now, reset=reset(live["kind"], step)
+    )
+    found: list[Object] = after["metadata"].get("managedFields") or []
+    return found
+
+
+def moment(step: Step, answered: Object, now: str) -> str:
+    """The second in which the real one wrote: the one in which it answered, or the one before."""
+    operation = "Apply" if step.content == APPLY else "Update"
+    for entry in answered["metadata"].get("managedFields") or ():
+        mine = (entry["manager"], entry["operation"], entry.get("subresource", ""))
+        if mine == (step.manager, operation, step.subresource) and "time" in entry and _age(entry["time"], now) <= 1:
+            return str(entry["time"])
+    return now
+
+
+def _age(time: str, now: str) -> float:
+    return (datetime.datetime.fromisoformat(now) - datetime.datetime.fromisoformat(time)).total_seconds()
 
 
 def step(rng: random.Random, kind: str, live: Object) -> Step:
@@ -70,7 +130,8 @@ def put(rng: random.Random, kind: str, live: Object) -> Object:
 
 def merge_patch(rng: random.Random, kind: str, live: Object) -> Object:
     made = MAKERS[kind](rng)
-    return _nulled(rng, {key: made[key] for key in some(rng, list(made), 1)})
+    patch: Object = _nulled(rng, {key: made[key] for key in some(rng, list(made), 1)})
+    return patch
 
 
 def _nulled(rng: random.Random, patch: Any) -> Any:

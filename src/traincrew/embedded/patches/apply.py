@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 import msgspec
 
-from traincrew.embedded.patches import combine, owners, sets, shapes, typed
+from traincrew.embedded.patches import combine, golang, owners, sets, shapes, typed
 from traincrew.embedded.patches.conflicts import Conflicts, refusal
 from traincrew.embedded.patches.differences import compare, held
 from traincrew.embedded.patches.managers import Changes, current, first_apply, given_up, owned, reset_fields
@@ -39,12 +39,17 @@ def apply(live: Object | None, applied: Object, schema: Schema, *, force: bool =
         if left:
             raise refusal(left) from None
         merged, found = _applied(live, applied, schema, known, (writer, True))
-    merged = {**merged, "metadata": owned(merged["metadata"], found)}
+    merged = {**merged, "metadata": owned(merged.get("metadata") or {}, found)}
     return _with_last_applied(merged, applied) if writer.manager == _KUBECTL else merged
 
 
-def _check(live: Object | None, applied: Object, schema: Schema) -> None:
-    if live is not None and (applied.get("apiVersion"), applied.get("kind")) != (live["apiVersion"], live["kind"]):
+def _check(live: Object | None, applied: Any, schema: Schema) -> None:
+    if not isinstance(applied, dict | None):
+        found = f"cannot unmarshal {golang.json_name(applied)} into Go value of type map[string]interface {{}}"
+        raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: json: {found}")
+    applied = applied or {}
+    named = applied.get("apiVersion"), applied.get("kind")
+    if not all(named) or (live is not None and named != (live["apiVersion"], live["kind"])):
         raise bad_request(f"invalid object type: {_kind(applied)}")
     metadata = applied.get("metadata")
     if isinstance(metadata, dict) and metadata.get("managedFields") is not None:

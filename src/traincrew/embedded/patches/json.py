@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from traincrew.embedded.patches import golang
+from traincrew.embedded import fields, refusals
+from traincrew.embedded.patches import elements, golang
 from traincrew.embedded.patches.rejected import Rejected
 from traincrew.embedded.patches.values import same_text
 from traincrew.embedded.refusals import Refusal, bad_request, too_large
@@ -15,28 +16,42 @@ from traincrew.embedded.served import Object
 MOST_OPERATIONS = 10_000
 
 _FIELDS = ("op", "path", "from", "value")
+_TYPE_META = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
 _INDEX = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
-def apply(document: Object, operations: Any) -> Any:
-    """The patched document: an object, unless the patch replaced it as a whole. The arguments are not changed."""
-    check(operations)
+def apply(document: Object, operations: Any, *, lenient: bool = False) -> Object:
+    """The patched document. The arguments are not changed; the result shares with them what it can.
+
+    Lenient: fieldValidation is Ignore, then the API server reads the patch in another way.
+    """
+    check(operations, lenient)
     patched = _Document(document)
     for operation in operations or ():
         patched.carry_out(operation)
-    return patched.root
+    return whole(patched.root)
 
 
-def check(operations: Any) -> None:
+def check(operations: Any, lenient: bool = False) -> None:
     """That the body is a list of operations: a 400 if not."""
     if operations is None:
         return
     if not isinstance(operations, list):
-        raise _undecodable(golang.json_name(operations), "Go value of type []handlers.jsonPatchOp")
+        raise _undecodable(operations, "jsonpatch.Patch" if lenient else "[]handlers.jsonPatchOp", lenient)
     for operation in operations:
-        _check_operation(operation)
+        _check_operation(operation, lenient)
     if len(operations) > MOST_OPERATIONS:
-        raise too_large(f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(operations)}")
+        told = f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(operations)}"
+        raise too_large(f"Request entity too large: {told}")
+
+
+def whole(patched: Any) -> Object:
+    """What a patch has made of an object: it must still be one."""
+    if isinstance(patched, dict):
+        return patched
+    text, found = elements.literal(patched), golang.json_name(patched)
+    why = f"couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {_TYPE_META}"
+    raise refusals.invalid("", "", "", [fields.invalid("patch", text, why)])
 
 
 def unknown_fields(operations: list[Object]) -> list[str]:
@@ -45,19 +60,24 @@ def unknown_fields(operations: list[Object]) -> list[str]:
     return [f'json patch unknown field "[{at}].{field}"' for at, field in found]
 
 
-def _check_operation(operation: Any) -> None:
+def _check_operation(operation: Any, lenient: bool) -> None:
     if operation is None:
         return
     if not isinstance(operation, dict):
-        raise _undecodable(golang.json_name(operation), "Go value of type handlers.jsonPatchOp")
+        raise _undecodable(operation, "jsonpatch.Operation" if lenient else "handlers.jsonPatchOp", lenient)
     for field in ("op", "path", "from"):
         value = operation.get(field)
-        if value is not None and not isinstance(value, str):
-            raise _undecodable(golang.json_name(value), f"Go struct field jsonPatchOp.{field} of type string")
+        if value is None or isinstance(value, str):
+            continue
+        if lenient:
+            raise Rejected()
+        wanted = f"Go struct field jsonPatchOp.{field} of type string"
+        raise bad_request(f"error decoding patch: json: cannot unmarshal {golang.json_name(value)} into {wanted}")
 
 
-def _undecodable(found: str, wanted: str) -> Refusal:
-    return bad_request(f"error decoding patch: json: cannot unmarshal {found} into {wanted}")
+def _undecodable(value: Any, wanted: str, lenient: bool) -> Refusal:
+    why = f"json: cannot unmarshal {golang.json_name(value)} into Go value of type {wanted}"
+    return bad_request(why if lenient else f"error decoding patch: {why}")
 
 
 class _Document:

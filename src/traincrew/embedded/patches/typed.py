@@ -36,7 +36,8 @@ def _map_faults(value: Object, shape: Shape) -> list[Fault]:
         below = shape.field(name)
         if below is None:
             return [*found, (f".{name}", "field not declared in schema")]
-        found += [(f".{name}{path}", message) for path, message in _faults(each, below)]
+        if faulty := _faults(each, below):
+            found += [(f".{name}{path}", message) for path, message in faulty]
     return found
 
 
@@ -51,7 +52,8 @@ def _list_faults(value: list[Any], shape: Shape) -> list[Fault]:
         if element in seen:
             found.append(("", f"duplicate entries for key {elements.told(element)}"))
         seen.add(element)
-        found += [(f"{elements.told(element)}{path}", message) for path, message in _faults(each, shape.items)]
+        if faulty := _faults(each, shape.items):
+            found += [(f"{elements.told(element)}{path}", message) for path, message in faulty]
     return found
 
 

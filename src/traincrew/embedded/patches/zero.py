@@ -22,7 +22,8 @@ def zero(schema: Schema, like: Object) -> Object:
 
 
 def _struct(schema: Schema) -> Object:
-    properties, found = schema.get("properties", {}), {}
+    properties = schema.get("properties", {})
+    found: Object = {}
     for name, kind in schema[_TYPES].items():
         field, written = properties.get(name, {}), kind.endswith("!")
         if kind.startswith(("*", "[]", "map[")):
