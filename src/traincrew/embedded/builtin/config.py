@@ -1,0 +1,115 @@
+"""ConfigMaps and Secrets."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+
+from traincrew.embedded import fields
+from traincrew.embedded.builtin import names
+from traincrew.embedded.builtin.metadata import IMMUTABLE
+from traincrew.embedded.builtin.strategy import Errors, Strategy
+from traincrew.embedded.served import Object
+
+_MOST_BYTES = 1024 * 1024
+_WHEN_SET = "field is immutable when `immutable` is set"
+_ACCOUNT = "kubernetes.io/service-account.name"
+_DOCKER = {"kubernetes.io/dockercfg": ".dockercfg", "kubernetes.io/dockerconfigjson": ".dockerconfigjson"}
+
+
+def _check_keys(data: dict[str, str], path: str, errors: Errors) -> None:
+    for key in data:
+        if faults := names.config_key(key):
+            errors += [fields.invalid(f"{path}[{key}]", key, fault) for fault in faults]
+
+
+def _decoded_size(text: str) -> int:
+    return len(text) * 3 // 4 - text[-2:].count("=")
+
+
+def _checked_map(obj: Object, errors: Errors) -> None:
+    data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
+    _check_keys(data, "data", errors)
+    for key in data.keys() & binary.keys() if binary else ():
+        errors.append(fields.invalid(f"data[{key}]", key, "duplicate of key present in binaryData"))
+    _check_keys(binary, "binaryData", errors)
+    size = sum(len(value.encode()) for value in data.values()) + sum(_decoded_size(value) for value in binary.values())
+    if size > _MOST_BYTES:
+        errors.append(fields.too_long("", _MOST_BYTES))
+
+
+def _compared(new: Object, old: Object, errors: Errors) -> None:
+    if not old.get("immutable"):
+        return
+    if not new.get("immutable"):
+        errors.append(fields.forbidden("immutable", _WHEN_SET))
+    for field in ("data", "binaryData"):
+        if (new.get(field) or {}) != (old.get(field) or {}):
+            errors.append(fields.forbidden(field, _WHEN_SET))
+
+
+def _default_secret(obj: Object) -> None:
+    if not obj.get("type"):
+        obj["type"] = "Opaque"
+    if texts := obj.pop("stringData", None):
+        encoded = {key: base64.b64encode(value.encode()).decode() for key, value in texts.items()}
+        obj["data"] = {**(obj.get("data") or {}), **encoded}
+    for key, value in (obj.get("data") or {}).items():
+        if value is None:
+            obj["data"][key] = ""
+
+
+def _updating_secret(new: Object, old: Object) -> None:
+    if not new.get("type"):
+        new["type"] = old.get("type")
+
+
+def _checked_secret(obj: Object, errors: Errors) -> None:
+    data, kind = obj.get("data") or {}, obj.get("type") or ""
+    _check_keys(data, "data", errors)
+    if sum(map(_decoded_size, data.values())) > _MOST_BYTES:
+        errors.append(fields.too_long("data", _MOST_BYTES))
+    if kind == "kubernetes.io/service-account-token":
+        if not (obj["metadata"].get("annotations") or {}).get(_ACCOUNT):
+            errors.append(fields.required(f"metadata.annotations[{_ACCOUNT}]"))
+    elif kind in _DOCKER:
+        _check_docker(data, _DOCKER[kind], errors)
+    elif kind == "kubernetes.io/basic-auth":
+        if not {"username", "password"} & data.keys():
+            errors += [fields.required("data[username]"), fields.required("data[password]")]
+    elif kind == "kubernetes.io/ssh-auth":
+        if not data.get("ssh-privatekey"):
+            errors.append(fields.required("data[ssh-privatekey]"))
+    elif kind == "kubernetes.io/tls":
+        errors += [fields.required(f"data[{key}]") for key in ("tls.crt", "tls.key") if key not in data]
+
+
+def _check_docker(data: dict[str, str], key: str, errors: Errors) -> None:
+    if key not in data:
+        errors.append(fields.required(f"data[{key}]"))
+        return
+    try:
+        right = isinstance(json.loads(base64.b64decode(data[key])), dict)
+        fault = "" if right else "json: cannot unmarshal into Go value of type map[string]interface {}"
+    except (ValueError, binascii.Error):
+        fault = "unexpected end of JSON input"
+    if fault:
+        errors.append(fields.invalid(f"data[{key}]", "<secret contents redacted>", fault))
+
+
+def _compared_secret(new: Object, old: Object, errors: Errors) -> None:
+    if new.get("type") != old.get("type"):
+        errors.append(fields.invalid("type", new.get("type") or "", IMMUTABLE))
+    _compared(new, old, errors)
+
+
+CONFIG_MAP = Strategy(kind="ConfigMap", checked=_checked_map, compared=_compared, on_update=("meta", "compare", "whole"))
+SECRET = Strategy(
+    kind="Secret",
+    defaults=_default_secret,
+    updating=_updating_secret,
+    checked=_checked_secret,
+    compared=_compared_secret,
+    on_update=("meta", "compare", "whole"),
+)

@@ -1,0 +1,86 @@
+"""Events, in the core group and in events.k8s.io."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from traincrew.embedded import fields
+from traincrew.embedded.builtin import names
+from traincrew.embedded.builtin.metadata import IMMUTABLE
+from traincrew.embedded.builtin.strategy import Errors, Strategy
+from traincrew.embedded.served import Object
+
+_UNSET = "needs to be unset"
+
+
+def _checked(reporter: str, regarding: str, note: str) -> Callable[[Object, Errors], None]:
+    def check(obj: Object, errors: Errors) -> None:
+        namespace = obj["metadata"].get("namespace") or ""
+        about = (obj.get(regarding) or {}).get("namespace") or ""
+        if not obj.get("eventTime"):
+            if namespace != about and (about or namespace not in ("", "default")):
+                errors.append(fields.invalid("involvedObject.namespace", about, "does not match event.namespace"))
+        else:
+            if not about and namespace not in ("default", "kube-system"):
+                errors.append(fields.invalid("involvedObject.namespace", about, "does not match event.namespace"))
+            _check_new_style(obj, reporter, note, errors)
+        errors += [fields.invalid("namespace", namespace, fault) for fault in names.dns_subdomain(namespace)]
+
+    return check
+
+
+def _check_new_style(obj: Object, reporter: str, note: str, errors: Errors) -> None:
+    controller = obj.get(reporter) or ""
+    if not controller:
+        errors.append(fields.required(reporter))
+    errors += [fields.invalid(reporter, controller, fault) for fault in names.qualified(controller)]
+    for field in ("reportingInstance", "action", "reason"):
+        value = obj.get(field) or ""
+        if not value:
+            errors.append(fields.required(field))
+        if len(value.encode()) > 128:
+            errors.append(fields.invalid(field, "", "can have at most 128 characters"))
+    if len((obj.get(note) or "").encode()) > 1024:
+        errors.append(fields.invalid("message", "", "can have at most 1024 characters"))
+
+
+def _checked_newer(obj: Object, errors: Errors) -> None:
+    if not obj.get("eventTime"):
+        errors.append(fields.required("eventTime"))
+    if obj.get("type") not in ("Normal", "Warning"):
+        errors.append(fields.invalid("type", "", f"has invalid value: {obj.get('type') or ''}"))
+    for field, told in (("deprecatedFirstTimestamp", "firstTimestamp"), ("deprecatedLastTimestamp", "lastTimestamp")):
+        if obj.get(field):
+            errors.append(fields.invalid(told, "", _UNSET))
+    if obj.get("deprecatedCount"):
+        errors.append(fields.invalid("count", "", _UNSET))
+    if any((obj.get("deprecatedSource") or {}).values()):
+        errors.append(fields.invalid("source", "", _UNSET))
+
+
+_KEPT = {
+    "regarding": "involvedObject", "reason": "reason", "note": "message", "type": "type", "eventTime": "eventTime",
+    "action": "action", "related": "related", "reportingController": "reportingController",
+    "reportingInstance": "reportingInstance",
+}  # fmt: skip
+
+
+def _compared_newer(new: Object, old: Object, errors: Errors) -> None:
+    for field, told in _KEPT.items():
+        if (new.get(field) or None) != (old.get(field) or None):
+            errors.append(fields.invalid(told, new.get(field) or "", IMMUTABLE))
+
+
+_check_core = _checked("reportingComponent", "involvedObject", "message")
+_check_legacy = _checked("reportingController", "regarding", "note")
+
+
+def _check_events(obj: Object, errors: Errors) -> None:
+    _check_legacy(obj, errors)
+    _checked_newer(obj, errors)
+
+
+EVENT = Strategy(kind="Event", checked=_check_core, create_metadata=False, on_update=("spec",))
+NEWER_EVENT = Strategy(
+    kind="Event", checked=_check_events, compared=_compared_newer, create_metadata=False, on_update=("meta", "compare")
+)

@@ -1,0 +1,43 @@
+"""Values within messages that the API server prints in Go's own syntax."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from traincrew.embedded import fields
+from traincrew.embedded.fields import FieldError
+
+
+def quoted(text: str) -> str:
+    return fields.shown(text)
+
+
+def strings(values: Sequence[str] | None, kind: str = "string") -> str:
+    return f"[]{kind}(nil)" if values is None else f"[]{kind}{{{', '.join(map(quoted, values))}}}"
+
+
+def texts(values: Mapping[str, str] | None) -> str:
+    """A map of strings. Go prints its keys in order."""
+    if values is None:
+        return "map[string]string(nil)"
+    return f"map[string]string{{{', '.join(f'{quoted(key)}:{quoted(values[key])}' for key in sorted(values))}}}"
+
+
+def invalid(path: str, shown: str, detail: str) -> FieldError:
+    """With a value that is already in Go's syntax."""
+    return FieldError(fields.INVALID, path, f"Invalid value: {shown}: {detail}")
+
+
+def invalid_bare(path: str, detail: str) -> FieldError:
+    """Where the API server omits the value."""
+    return FieldError(fields.INVALID, path, f"Invalid value: {detail}")
+
+
+def duplicate(path: str, shown: str, detail: str = "") -> FieldError:
+    return FieldError(fields.DUPLICATE, path, f"Duplicate value: {shown}" + (f": {detail}" if detail else ""))
+
+
+def listed(values: Sequence[Any]) -> str:
+    """`%q` of a list: `["a" "b"]`."""
+    return f"[{' '.join(quoted(str(each)) for each in values)}]"

@@ -1,0 +1,152 @@
+"""Where a pod wants to run: affinities, tolerations, spreading, gates."""
+
+from __future__ import annotations
+
+from traincrew.embedded import fields
+from traincrew.embedded.builtin import names, nodeselectors, selectors
+from traincrew.embedded.fields import FieldError
+from traincrew.embedded.served import Object
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_POSITIVE = "must be greater than zero"
+_POLICIES = ("Honor", "Ignore")
+
+
+def check_affinity(affinity: Object, path: str, errors: list[FieldError]) -> None:
+    if "nodeAffinity" in affinity:
+        _check_node_affinity(affinity["nodeAffinity"], f"{path}.nodeAffinity", errors)
+    for kind in ("podAffinity", "podAntiAffinity"):
+        if kind in affinity:
+            _check_pod_affinity(affinity[kind], f"{path}.{kind}", errors)
+
+
+def _check_node_affinity(affinity: Object, path: str, errors: list[FieldError]) -> None:
+    if REQUIRED in affinity:
+        nodeselectors.check(affinity[REQUIRED], f"{path}.{REQUIRED}", errors)
+    for index, term in enumerate(affinity.get(PREFERRED) or ()):
+        at = f"{path}.{PREFERRED}[{index}]"
+        _check_weight(term.get("weight") or 0, at, errors)
+        nodeselectors.check_term(term.get("preference") or {}, f"{at}.preference", errors)
+
+
+def _check_weight(weight: int, path: str, errors: list[FieldError]) -> None:
+    if not 0 < weight <= 100:
+        errors.append(fields.invalid(f"{path}.weight", weight, "must be in the range 1-100"))
+
+
+def _check_pod_affinity(affinity: Object, path: str, errors: list[FieldError]) -> None:
+    for index, term in enumerate(affinity.get(REQUIRED) or ()):
+        _check_pod_term(term, f"{path}.{REQUIRED}[{index}]", errors)
+    for index, weighted in enumerate(affinity.get(PREFERRED) or ()):
+        at = f"{path}.{PREFERRED}[{index}]"
+        _check_weight(weighted.get("weight") or 0, at, errors)
+        _check_pod_term(weighted.get("podAffinityTerm") or {}, f"{at}.podAffinityTerm", errors)
+
+
+def _check_pod_term(term: Object, path: str, errors: list[FieldError]) -> None:
+    for field in ("labelSelector", "namespaceSelector"):
+        selectors.check(term.get(field), f"{path}.{field}", errors)
+    for namespace in term.get("namespaces") or ():
+        errors += [fields.invalid(f"{path}.namespace", namespace, fault) for fault in names.dns_label(namespace)]
+    _check_keys(term, path, errors)
+    key = term.get("topologyKey") or ""
+    if not key:
+        errors.append(fields.required(f"{path}.topologyKey", "can not be empty"))
+    errors += [fields.invalid(f"{path}.topologyKey", key, fault) for fault in names.qualified(key)]
+
+
+def _check_keys(term: Object, path: str, errors: list[FieldError]) -> None:
+    for field in ("matchLabelKeys", "mismatchLabelKeys"):
+        keys = term.get(field) or ()
+        if keys and term.get("labelSelector") is None:
+            errors.append(fields.forbidden(f"{path}.{field}", "must not be specified when labelSelector is not set"))
+            continue
+        for index, key in enumerate(keys):
+            errors += [fields.invalid(f"{path}.{field}[{index}]", key, fault) for fault in names.qualified(key)]
+    for index, key in enumerate(term.get("matchLabelKeys") or ()):
+        if key in (term.get("mismatchLabelKeys") or ()):
+            at = f"{path}.matchLabelKeys[{index}]"
+            errors.append(fields.invalid(at, key, "exists in both matchLabelKeys and mismatchLabelKeys"))
+
+
+def check_tolerations(tolerations: list[Object], path: str, errors: list[FieldError]) -> None:
+    for index, toleration in enumerate(tolerations):
+        key, operator = toleration.get("key") or "", toleration.get("operator") or ""
+        if key and (faults := names.qualified(key)):
+            errors += [fields.invalid(f"{path}[{index}].key", key, fault) for fault in faults]
+        if not key and operator != "Exists":
+            words = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+            errors.append(fields.invalid(f"{path}[{index}].operator", operator, words))
+        effect = toleration.get("effect") or ""
+        if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
+            words = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+            errors.append(fields.invalid(f"{path}[{index}].effect", effect, words))
+        _check_operator(operator, toleration.get("value") or "", f"{path}[{index}].operator", errors)
+        if effect and effect not in EFFECTS:
+            errors.append(fields.not_supported(f"{path}[{index}].effect", effect, EFFECTS))
+
+
+def _check_operator(operator: str, value: str, path: str, errors: list[FieldError]) -> None:
+    if operator in ("", "Equal"):
+        if faults := names.label_value(value):
+            errors.append(fields.invalid(path, value, ";".join(faults)))
+    elif operator == "Exists":
+        if value:
+            errors.append(fields.invalid(path, value, "value must be empty when `operator` is 'Exists'"))
+    else:
+        errors.append(fields.not_supported(path, operator, ("Equal", "Exists")))
+
+
+def check_spread(constraints: list[Object], path: str, errors: list[FieldError]) -> None:
+    for index, constraint in enumerate(constraints):
+        at, key, action = f"{path}[{index}]", constraint.get("topologyKey") or "", constraint.get("whenUnsatisfiable") or ""
+        if (skew := constraint.get("maxSkew") or 0) <= 0:
+            errors.append(fields.invalid(f"{at}.maxSkew", skew, _POSITIVE))
+        if not key:
+            errors.append(fields.required(f"{at}.topologyKey", "can not be empty"))
+        if action not in ("DoNotSchedule", "ScheduleAnyway"):
+            errors.append(fields.not_supported(f"{at}.whenUnsatisfiable", action, ("DoNotSchedule", "ScheduleAnyway")))
+        rest = ((each.get("topologyKey"), each.get("whenUnsatisfiable")) for each in constraints[index + 1 :])
+        if (constraint.get("topologyKey"), constraint.get("whenUnsatisfiable")) in rest:
+            errors.append(fields.duplicate(f"{at}.{{topologyKey, whenUnsatisfiable}}", f"{{{key}, {action}}}"))
+        _check_domains(constraint.get("minDomains"), action, f"{at}.minDomains", errors)
+        _check_inclusion(constraint, at, errors)
+        selectors.check(constraint.get("labelSelector"), f"{at}.labelSelector", errors)
+
+
+def _check_domains(count: int | None, action: str, path: str, errors: list[FieldError]) -> None:
+    if count is None:
+        return
+    if count <= 0:
+        errors.append(fields.invalid(path, count, _POSITIVE))
+    if action != "DoNotSchedule":
+        words = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+        errors.append(fields.invalid(path, count, words))
+
+
+def _check_inclusion(constraint: Object, path: str, errors: list[FieldError]) -> None:
+    for field in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+        if (policy := constraint.get(field)) not in (None, *_POLICIES):
+            errors.append(fields.not_supported(f"{path}.{field}", policy, _POLICIES))
+    keys, selector = constraint.get("matchLabelKeys") or (), constraint.get("labelSelector")
+    if keys and selector is None:
+        errors.append(fields.forbidden(f"{path}.matchLabelKeys", "must not be specified when labelSelector is not set"))
+    selected = {*((selector or {}).get("matchLabels") or ())}
+    selected |= {each.get("key") for each in (selector or {}).get("matchExpressions") or ()}
+    for index, key in enumerate(keys):
+        at = f"{path}.matchLabelKeys[{index}]"
+        errors += [fields.invalid(at, key, fault) for fault in names.qualified(key)]
+        if key in selected:
+            errors.append(fields.invalid(at, key, "exists in both matchLabelKeys and labelSelector"))
+
+
+def check_gates(gates: list[Object], path: str, errors: list[FieldError]) -> None:
+    seen: set[str] = set()
+    for index, gate in enumerate(gates):
+        name = gate.get("name") or ""
+        errors += [fields.invalid(f"{path}[{index}]", name, fault) for fault in names.qualified(name)]
+        if name in seen:
+            errors.append(fields.duplicate(f"{path}[{index}]", name))
+        seen.add(name)

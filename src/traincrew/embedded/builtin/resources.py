@@ -1,0 +1,124 @@
+"""Lists of resources: which names and amounts are right where."""
+
+from __future__ import annotations
+
+import functools
+
+from traincrew.embedded import fields
+from traincrew.embedded.builtin import gosyntax, names, quantities
+from traincrew.embedded.builtin.metadata import NEGATIVE
+from traincrew.embedded.fields import FieldError
+from traincrew.embedded.served import Object
+
+HUGE_PAGES = "hugepages-"
+_CONTAINER = frozenset(("cpu", "memory", "ephemeral-storage"))
+_COUNTS = frozenset(
+    (
+        "pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps", "persistentvolumeclaims",
+        "services.nodeports", "services.loadbalancers",
+    )
+)  # fmt: skip
+_QUOTA = (
+    _COUNTS | _CONTAINER | {f"{side}.{name}" for side in ("requests", "limits") for name in _CONTAINER} | {"requests.storage"}
+)
+_STANDARD = _QUOTA | {"storage"}
+
+
+def is_huge_pages(name: str) -> bool:
+    return name.startswith(HUGE_PAGES)
+
+
+def is_native(name: str) -> bool:
+    return "/" not in name or "kubernetes.io/" in name
+
+
+@functools.lru_cache(maxsize=1024)
+def is_extended(name: str) -> bool:
+    return not is_native(name) and not name.startswith("requests.") and not names.qualified(f"requests.{name}")
+
+
+def overcommits(name: str) -> bool:
+    """Whether a limit may be above the request."""
+    return is_native(name) and not is_huge_pages(name)
+
+
+def is_standard_quota(name: str) -> bool:
+    return name in _QUOTA or name.startswith((HUGE_PAGES, f"requests.{HUGE_PAGES}"))
+
+
+def is_counted(name: str) -> bool:
+    return name in _COUNTS or is_extended(name)
+
+
+def check_name(name: str, path: str, errors: list[FieldError]) -> bool:
+    if faults := names.qualified(name):
+        errors += [fields.invalid(path, name, fault) for fault in faults]
+        return False
+    if "/" not in name and name not in _STANDARD and not name.startswith((HUGE_PAGES, f"requests.{HUGE_PAGES}")):
+        errors.append(fields.invalid(path, name, "must be a standard resource type or fully qualified"))
+        return False
+    return True
+
+
+def check_container_name(name: str, path: str, errors: list[FieldError]) -> None:
+    if name in _CONTAINER:
+        return
+    check_name(name, path, errors)
+    if "/" not in name:
+        if not is_huge_pages(name):
+            errors.append(fields.invalid(path, name, "must be a standard resource for containers"))
+    elif not is_native(name) and not is_extended(name):
+        errors.append(fields.invalid(path, name, "doesn't follow extended resource name standard"))
+
+
+def check_quota_name(name: str, path: str, errors: list[FieldError]) -> None:
+    check_name(name, path, errors)
+    if "/" not in name and not is_standard_quota(name):
+        errors.append(fields.invalid(path, name, "must be a standard resource for quota"))
+
+
+def check_amount(name: str, value: str, path: str, errors: list[FieldError]) -> None:
+    if quantities.nanos(value) < 0:
+        errors.append(fields.invalid(path, value, NEGATIVE))
+    if is_counted(name) and not quantities.is_whole(value):
+        errors.append(gosyntax.invalid(path, quantities.go_syntax(value), "must be an integer"))
+
+
+def check_requirements(requirements: Object, path: str, errors: list[FieldError]) -> None:
+    """Requests and limits of a container."""
+    limits, requests = requirements.get("limits") or {}, requirements.get("requests") or {}
+    for name, value in limits.items():
+        at = f"{path}.limits[{name}]"
+        check_container_name(name, at, errors)
+        check_amount(name, value, at, errors)
+        _check_pages(name, value, at, errors)
+    for name, value in requests.items():
+        at = f"{path}.requests[{name}]"
+        check_container_name(name, at, errors)
+        check_amount(name, value, at, errors)
+        _check_against_limit(name, value, limits, path, errors)
+        _check_pages(name, value, at, errors)
+    if any(map(is_huge_pages, (*limits, *requests))) and not {"cpu", "memory"} & {*limits, *requests}:
+        errors.append(fields.forbidden(path, "HugePages require cpu or memory"))
+
+
+def _check_against_limit(name: str, value: str, limits: dict[str, str], path: str, errors: list[FieldError]) -> None:
+    limit = limits.get(name)
+    if limit is None:
+        if not overcommits(name):
+            errors.append(fields.required(f"{path}.limits", "Limit must be set for non overcommitable resources"))
+    elif value != limit:
+        request, most = quantities.nanos(value), quantities.nanos(limit)
+        if request != most and not overcommits(name):
+            errors.append(fields.invalid(f"{path}.requests", value, f"must be equal to {name} limit of {limit}"))
+        elif request > most:
+            errors.append(fields.invalid(f"{path}.requests", value, f"must be less than or equal to {name} limit of {limit}"))
+
+
+def _check_pages(name: str, value: str, path: str, errors: list[FieldError]) -> None:
+    if not is_huge_pages(name):
+        return
+    size = name.removeprefix(HUGE_PAGES)
+    whole = quantities.is_quantity(size) and quantities.whole(size) > 0 and quantities.whole(value) % quantities.whole(size) == 0
+    if not whole:
+        errors.append(fields.invalid(path, value, f"{value} is not positive integer multiple of {name}"))
