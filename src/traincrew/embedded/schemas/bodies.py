@@ -15,6 +15,7 @@ MAX_DEPTH = 200
 """Deeper than any object; what comes after this may follow every level without fear."""
 _KEY = re.compile(rb'"[ \t\r\n]*:')
 _LONG_NUMBER = re.compile(rb"[0-9]{19}")
+_UNREAD = object()
 _TOO_DEEP = "invalid character '{' exceeded max depth"
 _PARSE_ERROR = "couldn't get version/kind; json parse error: "
 
@@ -33,11 +34,11 @@ class Body:
         """There may be duplicate keys, or numbers that JSON's types do not hold."""
         self.told: list[str] = []
         """Duplicate keys of YAML."""
-        self._nodes: Any = None
+        self._nodes: Any = _UNREAD
 
     @property
     def nodes(self) -> Any:
-        if self._nodes is None:
+        if self._nodes is _UNREAD:
             self._nodes = nodes.parse(self.raw.decode("utf-8", "replace"))
         return self._nodes
 
@@ -47,7 +48,7 @@ def read(raw: bytes, content_type: str) -> Body:
         return _yaml(raw)
     try:
         value = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _irregular(raw)
     body = Body(value, raw)
     keys, depth = _measured(value)

@@ -18,6 +18,13 @@ _INTERNAL = {"": "core", "events.k8s.io": "core", "rbac.authorization.k8s.io": "
 """The package of a group's internal types, where it is not the first word of the group."""
 
 
+_TITLES = {"kind": "kind", "apiversion": "apiVersion"}
+
+
+class _Untitled(Exception):
+    """A custom resource must say its kind."""
+
+
 class Decoded(NamedTuple):
     object: Object
     warnings: tuple[str, ...] = ()
@@ -58,6 +65,11 @@ def decode(body: bytes, content_type: str, schema: Schema, expected: Expected, v
             obj, strict = _custom(read, found, schema, expected)
     except (faults.Unreadable, nodes.TooLarge) as error:
         raise _unhandled(found.or_else(expected), expected, str(error)) from None
+    except _Untitled:
+        told = f"Object 'Kind' is missing in '{body.decode('utf-8', 'replace')}'"
+        silent = validation == "Ignore"
+        refusal = _unhandled(found.or_else(expected), expected, told) if silent else _unrecognized(body, expected, told)
+        raise refusal from None
     if not strict or validation == "Ignore":
         return Decoded(obj)
     if validation == "Strict":
@@ -81,8 +93,9 @@ class _Title:
         value = read.value
         if value.__class__ is dict:
             kind, version = value.get("kind"), value.get("apiVersion")
-            if kind.__class__ is str and version.__class__ is str and not read.unsure and version.count("/") < 2:
-                return _Title(kind, version)
+            plain = isinstance(kind, str) and isinstance(version, str) and not read.unsure and version.count("/") < 2
+            if plain and not any(key.casefold() in _TITLES for key in value if key not in ("kind", "apiVersion")):
+                return _Title(str(kind), str(version))
         return _title(read.nodes)
 
     @property
@@ -107,7 +120,7 @@ def _title(node: Any) -> _Title:
         )
     found = {"kind": "", "apiVersion": ""}
     for key, inner in node or ():
-        name = {"kind": "kind", "apiversion": "apiVersion"}.get(key.casefold())
+        name = _TITLES.get(key.casefold())
         if name is None or inner is None:
             continue
         if not isinstance(inner, str) or isinstance(inner, nodes.Literal):
@@ -167,8 +180,7 @@ def _another_version(given: str, expected: Expected) -> refusals.Refusal:
 def _custom(read: bodies.Body, title: _Title, schema: Schema, expected: Expected) -> tuple[Object, list[str]]:
     value = read.value if not read.unsure or read.told else nodes.plain(read.nodes)
     if not isinstance(value, dict) or not value.get("kind"):
-        text = read.raw.decode("utf-8", "replace")
-        raise _unrecognized(read.raw, expected, f"Object 'Kind' is missing in '{text}'")
+        raise _Untitled
     twice = [f'duplicate field "{path}"' for path in dict.fromkeys(nodes.duplicates(read.nodes))] if read.unsure else []
     strict = [*read.told, *twice[: faults.MOST_STRICT], *coercion.coerce(value, schema)]
     given = value.get("apiVersion", "")

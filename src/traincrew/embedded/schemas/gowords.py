@@ -92,3 +92,51 @@ def _past_breaks(text: str, place: int) -> int:
     while place < len(text) and text[place] in "\r\n":
         place += 1
     return place
+
+
+def shown(value: object) -> str:
+    """A value within a field's error: texts quoted, numbers bare, the rest in Go's syntax; nil is the text null."""
+    if value is None:
+        return '"null"'
+    if isinstance(value, dict | list):
+        return _syntax(value)
+    return quote(value) if isinstance(value, str) else printed(value)
+
+
+def _syntax(value: object) -> str:
+    """%#v of unstructured data."""
+    if isinstance(value, dict):
+        inner = ", ".join(f"{quote(key)}:{_syntax(value[key])}" for key in sorted(value))
+        return f"map[string]interface {{}}{{{inner}}}"
+    if isinstance(value, list):
+        return f"[]interface {{}}{{{', '.join(map(_syntax, value))}}}"
+    return "interface {}(nil)" if value is None else quote(value) if isinstance(value, str) else printed(value)
+
+
+def printed(value: object) -> str:
+    """%v of unstructured data."""
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{printed(value[key])}' for key in sorted(value))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(printed, value))}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return number(value)
+    return "<nil>" if value is None else str(value)
+
+
+def number(value: float) -> str:
+    """%v of a float64: the shortest digits that say it, with an exponent for what is long or tiny."""
+    text = next((text for places in range(17) if float(text := f"{value:.{places}e}") == value), f"{value:.16e}")
+    exponent = int(text.partition("e")[2])
+    if exponent < -4 or exponent >= 6:
+        return text
+    digits = len(text.partition("e")[0].lstrip("-").replace(".", ""))
+    return f"{value:.{max(0, digits - 1 - exponent)}f}"
+
+
+def type_name(value: object) -> str:
+    """%T of unstructured data."""
+    names = {dict: "map[string]interface {}", list: "[]interface {}", str: "string", bool: "bool", int: "int64", float: "float64"}
+    return names.get(type(value), "<nil>")

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import functools
+import json
+import re
+from collections.abc import Callable
 from typing import Any
 
+from traincrew.embedded.schemas import formats
 from traincrew.embedded.served import Schema
 
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
 EMBEDDED = "x-kubernetes-embedded-resource"
+VALIDATIONS = "x-kubernetes-validations"
+_SILENT = {
+    "type", "description", "title", "example", "default", "properties", "items", "additionalProperties", "nullable", "format",
+    "externalDocs", PRESERVE, EMBEDDED, VALIDATIONS,
+    "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type",
+}  # fmt: skip
+"""Keywords that forbid nothing by themselves, or are looked at apart."""
 
 
 class Structure:
     """One node of a structural schema."""
-
-    __slots__ = ("default", "defaults", "embedded", "extra", "items", "nullable", "preserve", "properties", "schema")
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
@@ -25,11 +35,79 @@ class Structure:
         self.embedded = bool(schema.get(EMBEDDED))
         self.nullable = bool(schema.get("nullable"))
         self.default: Any = schema.get("default")
+        self.types = _types(schema)
+        self.format_check = formats.known(schema["format"]) if schema.get("format") else None
+        self.pattern = compiled(schema["pattern"]) if schema.get("pattern") else None
+        self.enum: list[Any] | None = schema.get("enum") or None
+        self.any_of, self.one_of, self.all_of = (
+            [Structure(each) for each in schema.get(keyword, ())] for keyword in ("anyOf", "oneOf", "allOf")
+        )
+        self.negated = Structure(schema["not"]) if "not" in schema else None
+        self.combined = bool(self.any_of or self.one_of or self.all_of or self.negated)
+        self.list_type: str = schema.get("x-kubernetes-list-type", "")
+        self.keys: list[str] = schema.get("x-kubernetes-list-map-keys", [])
+        self.rules: Any = None
+        """What `cel` has made of the validation rules, once it has."""
+        self._derive()
+
+    def _derive(self) -> None:
+        parts = [*self.properties.values(), *(part for part in (self.extra, self.items) if part is not None)]
+        self.trivial: bool = not self.types and set(self.schema) <= _SILENT and all(part.trivial for part in parts)
+        """Nothing in it can be wrong."""
         self.defaults = {key: node for key, node in self.properties.items() if node.default is not None}
+        self.has_defaults: bool = bool(self.defaults) or any(part.has_defaults or part.default is not None for part in parts)
+        self.has_embedded: bool = self.embedded or any(part.has_embedded for part in parts)
+        self.has_lists: bool = self.list_type in ("set", "map") or any(part.has_lists for part in parts)
+        self.has_rules: bool = bool(self.schema.get(VALIDATIONS)) or any(part.has_rules for part in (*parts, *self.all_of))
 
     def child(self, key: str) -> Structure | None:
         return self.properties.get(key) or self.extra
 
+    def identity(self, item: Any) -> str:
+        """Of an entry in a list map, by its keys."""
+        found = {key: item[key] for key in self.keys if key in item} if isinstance(item, dict) else {}
+        return json.dumps(found, sort_keys=True)
+
+    def counterparts(self, old: Any) -> Callable[[Any], Any]:
+        """Finds what an entry of a list was before; only list maps tell."""
+        if self.list_type != "map" or not isinstance(old, list):
+            return _none
+        known = {self.identity(item): item for item in old}
+        return lambda item: known.get(self.identity(item), NOTHING)
+
+
+NOTHING: Any = object()
+"""In place of an old value: there is none."""
+
+
+def _none(item: Any) -> Any:
+    return NOTHING
+
+
+def _types(schema: Schema) -> tuple[str, ...]:
+    if schema.get("x-kubernetes-int-or-string"):
+        return ("integer", "string")
+    return (schema["type"],) if schema.get("type") else ()
+
+
+@functools.lru_cache(maxsize=4096)
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A regular expression of Go's."""
+    # Go's $ is the very end; Python's would let a line break pass. Go's classes are ASCII.
+    ending = re.sub(r"(?<!\\)((?:\\\\)*)\$(?=$|\))", r"\1\\Z", pattern)
+    ending = re.sub(r"\(\?P?<([a-zA-Z_]\w*)>", r"(?P<\1>", ending).replace("\\z", "\\Z")
+    for name, characters in _CLASSES.items():
+        ending = ending.replace(f"[:{name}:]", characters)
+    try:
+        return re.compile(ending, re.ASCII)
+    except re.error:
+        return re.compile(r"(?!)")
+
+
+_CLASSES = {
+    "alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z", "space": r"\s",
+    "xdigit": "0-9a-fA-F", "word": r"\w", "punct": r"!-/:-@\[-`{-~",
+}  # fmt: skip
 
 _known: dict[int, Structure] = {}
 

@@ -1,0 +1,94 @@
+"""Custom resources: defaults, and validation in the API server's words."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from traincrew.embedded import fields
+from traincrew.embedded.fields import FieldError
+from traincrew.embedded.schemas import cel, checking, embedding, listing, scaling, structures
+from traincrew.embedded.schemas.structures import NOTHING, Structure
+from traincrew.embedded.served import Object, Schema, Served
+
+_BLOCKING = (fields.NOT_SUPPORTED, fields.REQUIRED, fields.TOO_LONG, fields.TOO_MANY, fields.TYPE_INVALID)
+"""After such faults no rule is evaluated: it might meet what it does not expect."""
+_UNCHECKED = FieldError(
+    fields.INVALID,
+    "<nil>",
+    'Invalid value: "null": some validation rules were not checked because the object was invalid; '
+    "correct the existing errors to complete validation",
+)
+
+
+def default(obj: Object, schema: Schema) -> None:
+    """Fills in the schema's defaults, in place."""
+    node = structures.of(schema)
+    if node.has_defaults:
+        _default(obj, node)
+
+
+def _default(value: Any, node: Structure) -> None:
+    if value.__class__ is dict:
+        for key, child in node.defaults.items():
+            if key not in value or (value[key] is None and not child.nullable):
+                value[key] = copy.deepcopy(child.default)
+        for key, inner in value.items():
+            child_node = node.child(key)
+            if child_node is None or not (child_node.has_defaults or inner is None):
+                continue
+            if inner is None and key not in node.properties and not child_node.nullable:
+                value[key] = copy.deepcopy(child_node.default)
+            _default(value[key], child_node)
+    elif value.__class__ is list and node.items is not None:
+        for index, inner in enumerate(value):
+            if inner is None and not node.items.nullable:
+                value[index] = copy.deepcopy(node.items.default)
+            _default(value[index], node.items)
+
+
+def validate(obj: Object, served: Served, before: Sequence[FieldError] = ()) -> list[FieldError]:
+    """Every fault of a new object. `before` are those that its metadata has: they come first, and may block the rules."""
+    node = structures.of(served.schema)
+    errors = [*before, *checking.check(obj, node), *scaling.check(obj, served)]
+    errors += embedding.check(obj, node)
+    errors += listing.check(obj, node)
+    return _with_rules(errors, obj, node, NOTHING)
+
+
+def validate_update(new: Object, old: Object, served: Served, before: Sequence[FieldError] = ()) -> list[FieldError]:
+    """The same for a changed object. Faults of what has not changed are forgiven."""
+    node = structures.of(served.schema)
+    errors = [*before, *checking.check(new, node, "", old), *scaling.check(new, served)]
+    errors += embedding.check(new, node)
+    if node.has_lists and not listing.check(old, node):
+        errors += listing.check(new, node)
+    return _with_rules(errors, new, node, old)
+
+
+def validate_status(new: Object, old: Object, served: Served, before: Sequence[FieldError] = ()) -> list[FieldError]:
+    """The same for a changed status: of the schema only that part is looked at, of the rules all."""
+    node = structures.of(served.schema)
+    errors = list(before)
+    part = node.properties.get("status")
+    if part is not None and "status" in new:
+        errors += checking.check(new["status"], part, "status", old.get("status", NOTHING))
+    errors += scaling.check_status(new, served)
+    if node.has_lists and not listing.check(old, node):
+        errors += listing.check(new, node)
+    return _with_rules(errors, new, node, old)
+
+
+def _with_rules(errors: list[FieldError], obj: Object, node: Structure, old: Any) -> list[FieldError]:
+    if not node.has_rules:
+        return errors
+    if any(error.reason in _BLOCKING for error in errors):
+        return [*errors, _UNCHECKED]
+    return errors + cel.check(obj, node, "", old)
+
+
+def unenforced(schema: Schema) -> list[str]:
+    """The validation rules that are not enforced, each with the reason."""
+    node = structures.of(schema)
+    return list(cel.uncompiled(node)) if node.has_rules else []

@@ -1,0 +1,61 @@
+"""Lists that are sets or maps have no entry twice."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from traincrew.embedded import fields
+from traincrew.embedded.fields import FieldError
+from traincrew.embedded.schemas import gowords
+from traincrew.embedded.schemas.structures import Structure
+
+
+def check(value: Any, node: Structure, path: str = "") -> list[FieldError]:
+    errors: list[FieldError] = []
+    _walk(value, node, path, errors)
+    return errors
+
+
+def _walk(value: Any, node: Structure, path: str, errors: list[FieldError]) -> None:
+    if not node.has_lists:
+        return
+    if value.__class__ is dict:
+        for key, inner in value.items():
+            child = node.child(key)
+            if child is not None and (inner.__class__ is dict or inner.__class__ is list):
+                named = key in node.properties
+                _walk(inner, child, (f"{path}.{key}" if path else key) if named else f"{path}[{key}]", errors)
+    elif value.__class__ is list:
+        if node.list_type == "set":
+            errors += [_duplicate(path, index, value[index]) for index in _repeated(value)]
+        elif node.list_type == "map":
+            errors += _map_faults(value, node, path)
+        if node.items is not None:
+            for index, inner in enumerate(value):
+                _walk(inner, node.items, f"{path}[{index}]", errors)
+
+
+def _duplicate(path: str, index: int, value: Any) -> FieldError:
+    return FieldError(fields.DUPLICATE, f"{path}[{index}]", f"Duplicate value: {gowords.shown(value)}")
+
+
+def _repeated(values: list[Any]) -> list[int]:
+    """Where a value stands for the second time; the third is not told."""
+    seen: dict[Any, int] = {}
+    found = []
+    for index, value in enumerate(values):
+        mark = (type(value), json.dumps(value, sort_keys=True) if isinstance(value, dict | list) else value)
+        seen[mark] = seen.get(mark, 0) + 1
+        if seen[mark] == 2:
+            found.append(index)
+    return found
+
+
+def _map_faults(values: list[Any], node: Structure, path: str) -> list[FieldError]:
+    for index, value in enumerate(values):
+        if value is not None and not isinstance(value, dict):
+            told = f"Invalid value: {gowords.shown(value)}: must be an object for an array of list-type map"
+            return [FieldError(fields.INVALID, f"{path}[{index}]", told)]
+    keys = [{key: value[key] for key in node.keys if key in value} if value else {} for value in values]
+    return [_duplicate(path, index, keys[index]) for index in _repeated(keys)]
