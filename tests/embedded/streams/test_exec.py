@@ -126,6 +126,18 @@ async def test_attach_sees_the_main_process_and_ends_with_it(node: Node, client:
         await running.send("stdin", b"it\n")
         assert await running.outcome() == 0
     assert running.received["stdout"] == b"got it\n"
+    assert await container.main.wait() == 7
+
+
+async def test_leaving_an_attached_container_does_not_end_it(node: Node) -> None:
+    container = node.shop.places["ns", "pod", "main"]
+    container.main = await run(["sh", "-c", "echo here; sleep 1000"], ExecOptions(stdout=True), container.directory)
+    async with dialects.spdy_exec(node, "/attach/ns/pod/main?output=1") as running:
+        await until(lambda: running.received["stdout"] == b"here\n")
+    await until(lambda: container.attached == 0)
+    assert container.main.process.returncode is None
+    container.main.close()
+    await container.main.wait()
 
 
 @pytest.mark.parametrize("protocol", ["v4.channel.k8s.io", "v4.base64.channel.k8s.io"])

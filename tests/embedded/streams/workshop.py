@@ -78,6 +78,20 @@ class Running:
             os.killpg(self.process.pid, signal.SIGKILL)
 
 
+class Attached(Running):
+    """A look at a container's main process, which goes on when the look is over."""
+
+    def __init__(self, container: Container, main: Running, io: ExecOptions) -> None:
+        super().__init__(main.process, io, main.terminal)
+        self._container: Container | None = container
+        container.attached += 1
+
+    def close(self) -> None:
+        if self._container:
+            self._container.attached -= 1
+        self._container = None
+
+
 class Container:
     def __init__(self, directory: pathlib.Path) -> None:
         self.directory = directory
@@ -89,6 +103,7 @@ class Container:
         self.sessions: list[Running] = []
         self._news = asyncio.Condition()
         self.followers = 0
+        self.attached = 0
 
     async def say(self, *texts: str, at: datetime.datetime | None = None) -> None:
         moment = at or datetime.datetime.now(datetime.UTC)
@@ -172,10 +187,10 @@ class Workshop:
         return running
 
     async def attach(self, namespace: str, pod: str, container: str, io: ExecOptions) -> Running:
-        main = self.places[namespace, pod, container].main
-        if main is None:
+        found = self.places[namespace, pod, container]
+        if found.main is None:
             raise ExecFailed("container is not running")
-        return main
+        return Attached(found, found.main, io)
 
     async def connect(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await asyncio.open_connection("127.0.0.1", self.ports.get((pod, port), 1))

@@ -87,7 +87,10 @@ class Session(Protocol):
         ...
 
     def close(self) -> None:
-        """The client is gone or has been told everything: a command that still runs is killed. May be called twice."""
+        """The client is gone or has been told everything: a command that still runs is killed, an attached container goes on.
+
+        May be called twice.
+        """
         ...
 
 

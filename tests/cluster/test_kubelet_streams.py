@@ -1,0 +1,306 @@
+"""The real kubectl, a current one and one that speaks SPDY, on our kubelet: behind a real kube-apiserver, behind our tunnel."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import datetime
+import os
+import pathlib
+import re
+import signal
+import uuid
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from tests.cluster.api import Api
+from tests.embedded.streams import front, workshop
+from tests.embedded.streams.dialects import until
+from tests.embedded.streams.nodes import TOKEN, Node
+from tests.embedded.streams.workshop import Workshop
+from tools.kube import build, certificates, cluster, control_plane
+
+from traincrew.embedded.streams import kubelet
+from traincrew.embedded.streams.containers import ExecOptions, Reader
+
+OLD = "1.27"
+"""kubectl of that version opens SPDY where a current one opens WebSockets."""
+BIG = 50_000_000
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> certificates.Authority:
+    return certificates.Authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture(scope="module")
+def server(authority: certificates.Authority) -> Iterator[cluster.Cluster]:
+    """An API server of its own: it must know the kubelet's authority, and show a certificate of it."""
+    certificate, key = authority.client("kube-apiserver-kubelet-client")
+    flags = (
+        f"--kubelet-client-certificate={certificate}",
+        f"--kubelet-client-key={key}",
+        f"--kubelet-certificate-authority={authority.path}",
+    )
+    with cluster.start(control_plane.Options(flags=flags)) as started:
+        yield started
+
+
+@pytest.fixture(scope="module", params=["current", OLD])
+def program(request: pytest.FixtureRequest) -> pathlib.Path:
+    if request.param == "current":
+        return build.program("kubectl")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KUBE", OLD)
+        patch.delenv("KUBEBUILDER_ASSETS", raising=False)
+        return build.program("kubectl")
+
+
+class World:
+    """A pod with the containers `main` and `side`, on a node that is ours."""
+
+    def __init__(self, shop: Workshop, namespace: str, program: pathlib.Path, kubeconfig: pathlib.Path) -> None:
+        self.shop, self.namespace = shop, namespace
+        self.main = shop.places[namespace, "pod", "main"]
+        self._environment = {"KUBECONFIG": str(kubeconfig), "KUBECACHEDIR": str(kubeconfig.with_name("kubectl-cache"))}
+        self._command = [str(program), "--namespace", namespace]
+
+    async def kubectl(self, *arguments: str) -> asyncio.subprocess.Process:
+        pipe = asyncio.subprocess.PIPE
+        environment = {**os.environ, **self._environment}
+        return await asyncio.create_subprocess_exec(
+            *self._command, *arguments, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, limit=1 << 20
+        )
+
+    async def __call__(self, *arguments: str, input: bytes = b"") -> tuple[int, bytes, str]:
+        """Exit code, output, complaints."""
+        process = await self.kubectl(*arguments)
+        async with asyncio.timeout(60):
+            output, errors = await process.communicate(input)
+        return process.returncode or 0, output, errors.decode()
+
+    async def in_terminal(self, *arguments: str) -> workshop.Running:
+        settings = [f"{name}={value}" for name, value in self._environment.items()]
+        io = ExecOptions(stdin=True, stdout=True, tty=True)
+        return await workshop.start(["env", *settings, *self._command, *arguments], io, pathlib.Path.cwd())
+
+
+@pytest.fixture(params=["kube-apiserver", "tunnel"])
+async def world(
+    request: pytest.FixtureRequest, authority: certificates.Authority, program: pathlib.Path, tmp_path: pathlib.Path
+) -> AsyncIterator[World]:
+    namespace = f"test-{uuid.uuid4().hex[:10]}"
+    shop = Workshop(tmp_path / "containers")
+    for name in ("main", "side"):
+        shop.add(namespace, "pod", name)
+    certificate, key = authority.server("kubelet")
+    context = kubelet.tls(str(certificate), str(key), str(authority.path))
+    callers = kubelet.Callers(TOKEN, names=frozenset({"kube-apiserver-kubelet-client"}))
+    async with kubelet.serving(kubelet.application(shop, callers), "127.0.0.1", 0, context) as port:
+        if request.param == "tunnel":
+            async with front.serving(Node(shop, port, authority), authority) as serving:
+                serving.add(namespace, "pod", "main", "side")
+                yield World(shop, namespace, program, serving.kubeconfig(tmp_path / "kubeconfig"))
+        else:
+            kube: cluster.Cluster = request.getfixturevalue("server")
+            with _registered(Api(kube.kubeconfig), namespace, port):
+                yield World(shop, namespace, program, kube.kubeconfig)
+
+
+@contextlib.contextmanager
+def _registered(api: Api, namespace: str, port: int) -> Iterator[None]:
+    name = f"node-{namespace}"
+    api.call("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
+    endpoint = {
+        "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
+    }
+    api.call("PATCH", f"/api/v1/nodes/{name}/status", {"status": endpoint}, "application/merge-patch+json")
+    api.call("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    containers = [{"name": each, "image": "x", "stdin": True} for each in ("main", "side")]
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod"}, "spec": {"nodeName": name, "containers": containers}}
+    api.create(namespace, pod)
+    api.patch("pods", namespace, "pod", {"status": {"phase": "Running"}}, sub="status")
+    yield
+    api.delete("pods", namespace, "pod", grace=0)
+    api.call("DELETE", f"/api/v1/namespaces/{namespace}")
+    api.call("DELETE", f"/api/v1/nodes/{name}")
+
+
+async def test_logs_with_every_option(world: World) -> None:
+    await world.main.say("old", at=datetime.datetime(2024, 5, 1, 10, tzinfo=datetime.UTC))
+    await world.main.say("one", "two")
+    world.main.previous = [(datetime.datetime.now(datetime.UTC), b"before\n")]
+    await world.shop.places[world.namespace, "pod", "side"].say("aside")
+    for options, expected in (
+        ("", "old\none\ntwo\n"),
+        ("--tail=1", "two\n"),
+        ("--since=1h", "one\ntwo\n"),
+        ("--since-time=2024-05-02T00:00:00Z", "one\ntwo\n"),
+        ("--limit-bytes=5", "old\no"),
+        ("--timestamps --limit-bytes=34", "2024-05-01T10:00:00.000000000Z old"),
+        ("--previous", "before\n"),
+        ("-c side", "aside\n"),
+    ):
+        assert (await world("logs", "pod", *options.split()))[:2] == (0, expected.encode())
+
+
+async def test_following_logs_ends_with_the_container(world: World) -> None:
+    await world.main.say("one")
+    process = await world.kubectl("logs", "-f", "pod")
+    assert process.stdout
+    assert await process.stdout.readline() == b"one\n"
+    await world.main.say("two")
+    assert await process.stdout.readline() == b"two\n"
+    await world.main.end()
+    assert await process.wait() == 0
+
+
+async def test_why_there_is_no_log_is_told(world: World) -> None:
+    code, _, told = await world("logs", "pod", "--previous")
+    assert code == 1
+    assert told.endswith('Error from server (BadRequest): previous terminated container "main" in pod "pod" not found\n')
+    world.main.waiting = "ContainerCreating"
+    code, _, told = await world("logs", "pod", "-c", "main")
+    expected = 'Error from server (BadRequest): container "main" in pod "pod" is waiting to start: ContainerCreating\n'
+    assert (code, told) == (1, expected)
+
+
+async def test_exec_tells_output_faults_and_exit_code(world: World) -> None:
+    script = "echo out; echo err >&2; exit 3"
+    code, output, told = await world("exec", "pod", "-c", "main", "--", "sh", "-c", script)
+    assert (code, output) == (3, b"out\n")
+    assert told == "err\ncommand terminated with exit code 3\n"
+
+
+async def test_exec_of_what_is_not_there(world: World) -> None:
+    code, _, told = await world("exec", "pod", "-c", "main", "--", "no-such-program")
+    assert code == 1
+    assert 'error executing command in container: exec: "no-such-program": executable file not found' in told
+    del world.shop.places[world.namespace, "pod", "side"]
+    code, _, told = await world("exec", "pod", "-c", "side", "--", "true")
+    assert code == 1
+    assert 'container not found ("side")' in told
+
+
+async def test_fifty_megabytes_through_exec_come_back_unchanged(world: World) -> None:
+    content = os.urandom(BIG)
+    code, output, told = await world("exec", "-i", "pod", "-c", "main", "--", "cat", input=content)
+    assert (code, told) == (0, "")
+    assert output == content
+
+
+async def test_a_command_that_reads_only_the_beginning_ends_well(world: World) -> None:
+    code, output, _ = await world("exec", "-i", "pod", "-c", "main", "--", "head", "-c", "5", input=b"12345" * 2_000_000)
+    assert (code, output) == (0, b"12345")
+
+
+async def test_a_terminal_takes_on_the_size_of_kubectls(world: World) -> None:
+    terminal = await world.in_terminal("exec", "-it", "pod", "-c", "main", "--", "sh")
+    assert terminal.stdin
+    assert terminal.stdout
+    terminal.resize(97, 31)
+    script = "until [ \"$(stty size)\" = '31 97' ]; do sleep 0.1; done; echo right-$((1+1)); exit 6\n"
+    terminal.stdin.write(script.encode())
+    output = await _everything(terminal.stdout)
+    assert b"right-2" in output
+    assert await terminal.wait() == 6
+
+
+async def _everything(reader: Reader) -> bytes:
+    content = bytearray()
+    async with asyncio.timeout(60):
+        while data := await reader.read(1 << 20):
+            content += data
+    return bytes(content)
+
+
+async def test_hanging_up_ends_the_command(world: World) -> None:
+    process = await world.kubectl("exec", "pod", "-c", "main", "--", "sleep", "1000")
+    await until(lambda: world.main.sessions)
+    process.send_signal(signal.SIGKILL)
+    assert await world.main.sessions[0].wait() == 137
+
+
+async def test_cp_both_ways(world: World, tmp_path: pathlib.Path) -> None:
+    source, back = tmp_path / "source", tmp_path / "back"
+    (source / "below").mkdir(parents=True)
+    for name in ("a", "below/b"):
+        (source / name).write_bytes(os.urandom(3_000_000))
+    assert (await world("cp", str(source), "pod:there", "-c", "main"))[0] == 0
+    assert (world.main.directory / "there/below/b").read_bytes() == (source / "below/b").read_bytes()
+    assert (await world("cp", "pod:there", str(back), "-c", "main"))[0] == 0
+    assert {name: (back / name).read_bytes() for name in ("a", "below/b")} == {
+        name: (source / name).read_bytes() for name in ("a", "below/b")
+    }
+
+
+async def test_attach_speaks_with_the_main_process(world: World) -> None:
+    everything = ExecOptions(stdin=True, stdout=True, stderr=True)
+    world.main.main = await workshop.start(["sh", "-c", "read line; echo got $line"], everything, world.main.directory)
+    code, output, _ = await world("attach", "-i", "pod", "-c", "main", input=b"it\n")
+    assert (code, output) == (0, b"got it\n")
+    assert await world.main.main.wait() == 0
+
+
+async def _echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(ConnectionError):
+        while data := await reader.read(1 << 16):
+            writer.write(data)
+            await writer.drain()
+    writer.close()
+
+
+@contextlib.asynccontextmanager
+async def _forwarded(world: World, port: int) -> AsyncIterator[tuple[int, asyncio.subprocess.Process]]:
+    """The local port."""
+    process = await world.kubectl("port-forward", "pod", f":{port}")
+    assert process.stdout
+    async with asyncio.timeout(60):
+        line = (await process.stdout.readline()).decode()
+    found = re.match(r"Forwarding from 127.0.0.1:(\d+) -> \d+\n", line)
+    assert found, line
+    try:
+        yield int(found[1]), process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+async def _round_trip(port: int, content: bytes) -> bool:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    reading = asyncio.create_task(reader.readexactly(len(content)))
+    writer.write(content)
+    await writer.drain()
+    async with asyncio.timeout(60):
+        same = await reading == content
+    writer.close()
+    return same
+
+
+async def test_port_forward_carries_many_connections(world: World) -> None:
+    async with await asyncio.start_server(_echo, "127.0.0.1", 0) as server:
+        world.shop.ports["pod", 80] = server.sockets[0].getsockname()[1]
+        async with _forwarded(world, 80) as (port, _):
+            contents = [os.urandom(200_000) for _ in range(10)]
+            assert all(await asyncio.gather(*(_round_trip(port, content) for content in contents)))
+            assert await _round_trip(port, b"and afterwards one more")
+
+
+async def test_fifty_megabytes_through_a_forwarded_port_come_back_unchanged(world: World) -> None:
+    async with await asyncio.start_server(_echo, "127.0.0.1", 0) as server:
+        world.shop.ports["pod", 80] = server.sockets[0].getsockname()[1]
+        async with _forwarded(world, 80) as (port, _):
+            assert await _round_trip(port, os.urandom(BIG))
+
+
+async def test_a_port_that_nobody_listens_on_is_told(world: World) -> None:
+    async with _forwarded(world, 81) as (port, process):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        assert await reader.read() == b""
+        writer.close()
+        assert process.stderr
+        async with asyncio.timeout(60):
+            told = (await process.stderr.readline()).decode()
+        assert re.search(r"an error occurred forwarding \d+ -> 81: error forwarding port 81 to pod pod, uid : ", told), told
