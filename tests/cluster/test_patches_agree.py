@@ -1,6 +1,6 @@
 """Patches and server-side apply in Python do to an object what the real API server does to it.
 
-TRAINCREW_FUZZ is how many sequences of writes are tried (300 if unset), TRAINCREW_FUZZ_SEED where to begin.
+TRAINCREW_FUZZ is how many sequences of writes are tried (200 if unset), TRAINCREW_FUZZ_SEED where to begin.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from traincrew.embedded.refusals import Refusal
 from traincrew.embedded.schemas import builtins
 from traincrew.embedded.served import Schema
 
-NUMBER = int(os.environ.get("TRAINCREW_FUZZ", "300"))
+NUMBER = int(os.environ.get("TRAINCREW_FUZZ", "200"))
 FIRST = int(os.environ.get("TRAINCREW_FUZZ_SEED", "0"))
 LENGTH = 8
 CONNECTIONS = 16
