@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import uuid
 from typing import Any
 
 Object = dict[str, Any]
 _numbers = itertools.count()
+_RUN = uuid.uuid4().hex[:6]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,7 +21,7 @@ class Printed:
 
 
 def meta(name: str, **more: Any) -> Object:
-    return {"name": f"{name}-{next(_numbers)}", **more}
+    return {"name": f"{name}-{_RUN}-{next(_numbers)}", **more}
 
 
 def _terminated(code: int, reason: str = "", **more: Any) -> Object:

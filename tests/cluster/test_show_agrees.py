@@ -2,18 +2,21 @@
 
 import contextlib
 import datetime
+import functools
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 from tests.cluster import printed, printed_kinds
-from tests.cluster.api import Api, Object, Refused
+from tests.cluster.api import Api, Object, Refused, eventually
 from tests.cluster.printed import Printed
+from tests.embedded.show.customs import crd, everything, served_of
 
+from traincrew.embedded import refusals
 from traincrew.embedded.schemas import builtins
 from traincrew.embedded.served import Served
-from traincrew.embedded.show import tables
+from traincrew.embedded.show import accept, tables
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 FAMILIES = {
@@ -47,6 +50,10 @@ def compare_tables(api: Api, path: str, served: Served) -> None:
         for cell, *candidates in zip(row["cells"], *(each["cells"] for each in ours), strict=True):
             assert cell in candidates, (path, row["cells"], ours[0]["cells"])
         assert ours[0].get("conditions") == row.get("conditions")
+
+
+def is_empty(api: Api, path: str) -> bool:
+    return bool(api.call("GET", path)["items"] == [])
 
 
 def now() -> datetime.datetime:
@@ -98,3 +105,98 @@ def made(api: Api, namespace: str, objects: Sequence[Printed]) -> Iterator[None]
             with contextlib.suppress(Refused):
                 api.call("PATCH", place, {"metadata": {"finalizers": None}}, "application/merge-patch+json")
                 api.call("DELETE", place, gracePeriodSeconds="0")
+
+
+VALUES: list[Object] = [
+    {},
+    {"spec": {"text": "t", "number": 3, "fraction": 2.75, "flag": True, "none": None}},
+    {"spec": {"text": 5, "number": "x", "fraction": 1e30, "flag": "no", "time": "2020-01-01T00:00:00Z"}},
+    {
+        "spec": {
+            "text": {"b": "<", "a": [1, None]},
+            "time": "never",
+            "number": 2.9,
+            "list": [{"n": "a", "v": 1}, {"n": "b", "v": 2}],
+        }
+    },
+    {"spec": {"text": ["x", "y"], "time": 7, "list": [], "flag": False, "fraction": 0.00001}},
+    {"spec": {"text": "", "time": "", "list": [{"n": "b", "v": {"w": True}}, {"n": 3}]}},
+    {
+        "spec": {
+            "text": False,
+            "time": "2020-01-01T00:00:00.5+02:00",
+            "list": [{"n": "b"}, {"n": "b", "v": "second"}],
+            "number": -1,
+        }
+    },
+]
+PATHS = {
+    "text": ".spec.text", "number": ".spec.number", "fraction": ".spec.fraction", "flag": ".spec.flag", "none": ".spec.none",
+    "time": ".spec.time", "first": ".spec.list[0].v", "last": ".spec.list[-1].v", "all": ".spec.list[*].v",
+    "chosen": ".spec.list[?(@.n=='b')].v", "more": ".spec.list[?(@.v>1)].n", "some": ".spec.list[?(@.v)].n", "deep": "..w",
+    "slice": ".spec.list[0:1].n", "both": ".spec.list[0,1].n", "name": ".metadata.name", "labels": ".metadata.labels.a",
+}  # fmt: skip
+
+
+def test_custom_columns_have_the_same_cells(api: Api, namespace: str) -> None:
+    columns = [
+        {"name": f"{name} {type}", "type": type, "jsonPath": path, "priority": index % 2}
+        for index, (name, path) in enumerate(PATHS.items())
+        for type in ("string", "integer", "number", "boolean", "date")
+    ]
+    for kind, given in (("Wcol", columns), ("Wage", None), ("Wone", [columns[0] | {"description": "Told", "format": "int32"}])):
+        definition = crd(kind, given)
+        (served,) = served_of(definition)
+        path = f"/apis/example.com/v1/namespaces/{namespace}/{served.plural}"
+        with made(api, namespace, [Printed("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)]):
+            eventually(functools.partial(is_empty, api, path))
+            for index, value in enumerate(VALUES):
+                metadata = {"name": f"w{index}", "labels": {"a": "b"} if index else {}}
+                api.call("POST", path, {"apiVersion": "example.com/v1", "kind": kind, "metadata": metadata, **value})
+            compare_tables(api, path, served)
+
+
+def test_the_project_s_kinds_are_printed_alike(api: Api, namespace: str) -> None:
+    replicas = {"Worker": {"replicas": 2, "template": {"spec": {"containers": [{"name": "jax", "image": "i"}]}}}}
+    conditions = [
+        {"type": type, "status": status, "lastTransitionTime": "2024-01-01T00:00:00Z"}
+        for type, status in (("Created", "True"), ("Running", "False"), ("Succeeded", "True"))
+    ]
+    body = {"apiVersion": "kubeflow.org/v1", "kind": "JAXJob", "metadata": {"name": "j"}, "spec": {"jaxReplicaSpecs": replicas}}
+    path = "/apis/kubeflow.org/v1/namespaces/{namespace}/jaxjobs"
+    with made(api, namespace, [Printed(path, body, {"conditions": conditions})]):
+        served = next(each for each in everything() if each.kind == "JAXJob")
+        compare_tables(api, path.format(namespace=namespace), served)
+
+
+ACCEPTED = (
+    "", "*/*", "text/html", "text/html,*/*", "application/*", "application/json;q=0.5,application/yaml", "garbage", TABLE,
+    "application/json;as=Foo;v=v1;g=meta.k8s.io", "application/json;as=Foo;v=v1;g=meta.k8s.io,application/json",
+    "application/json;as=Table;v=v2;g=meta.k8s.io,application/json", "application/json;sv=1", "application/json;stream=foo",
+    "application/json;stream=watch", "application/cbor,application/json", "application/yaml;as=Table;v=v1;g=meta.k8s.io",
+    "application/json;as=Table;v=v1beta1;g=meta.k8s.io", "*/*;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
+    "text/*;q=1,application/yaml;q=0.1,*/*;q=0.5", "application/json;as=Table", "application/cbor",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("header", ACCEPTED)
+def test_the_same_form_is_chosen_for_an_accept_header(api: Api, namespace: str, header: str) -> None:
+    for path, listed in (
+        (f"/api/v1/namespaces/{namespace}/pods", accept.LIST),
+        (f"/apis/kubeflow.org/v1/namespaces/{namespace}/tfjobs", ()),
+    ):
+        response = api.session.get(api.server + path, headers={"Accept": header or None}, timeout=60)  # type: ignore[dict-item]
+        form = chosen(header, listed)
+        if isinstance(form, refusals.Refusal):
+            told = response.json()
+            assert (response.status_code, told["reason"], told["message"]) == (406, form.reason, form.message)
+        else:
+            assert (response.status_code, response.headers["Content-Type"]) == (200, form.content_type)
+            assert (f"meta.k8s.io/{form.version}" in response.text) == bool(form.kind)
+
+
+def chosen(header: str, listed: tuple[str, ...]) -> accept.Form | refusals.Refusal:
+    try:
+        return accept.choose(header, listed=listed)
+    except refusals.Refusal as refusal:
+        return refusal

@@ -12,6 +12,7 @@ from traincrew.embedded.show.ages import INVALID, UNKNOWN, Ages, moment
 
 AGE = Column("Age", "date", ".metadata.creationTimestamp", "Since when the object exists")
 _ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
+_LARGEST = 2**63 - 1
 _NAME: Object = {"name": "Name", "type": "string", "format": "name", "description": "", "priority": 0}
 
 
@@ -52,6 +53,8 @@ class Cells:
         found, value = path.first(kept)
         if not found:
             return None
+        if isinstance(value, int) and not -_LARGEST - 1 <= value <= _LARGEST:
+            value = float(value)
         if type == "string":
             return text(value)
         if type == "date":
@@ -72,7 +75,8 @@ def _typed(type: str, value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if type == "integer":
-        return int(value)
+        # What 64 bits cannot hold becomes the least number, as on the machines that API servers run on.
+        return int(value) if -_LARGEST - 1 <= value <= _LARGEST else -_LARGEST - 1
     return float(value) if type == "number" else None
 
 
@@ -80,7 +84,9 @@ def text(value: Any) -> str:
     """As an API server writes a value into a column of strings: objects and lists as JSON with sorted keys."""
     if isinstance(value, str):
         return value
-    if value is None or isinstance(value, bool | dict | list):
+    if value is None:
+        return "<no value>"
+    if isinstance(value, bool | dict | list):
         return json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False).translate(_ESCAPED)
     return _number(value) if isinstance(value, float) else str(value)
 

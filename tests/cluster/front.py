@@ -1,0 +1,95 @@
+"""A server that tells about resources what the embedded API server tells, and asks the real one for everything else."""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import json
+import pathlib
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+from tests.cluster.api import Api
+
+from traincrew.embedded.schemas import builtins
+from traincrew.embedded.served import Served
+from traincrew.embedded.show import accept, aggregated, discovery
+from traincrew.embedded.show.openapi import documents, gnostic, v2
+
+KEPT = ("Accept", "Content-Type", "User-Agent")
+
+
+@contextlib.contextmanager
+def serving(api: Api, served: Sequence[Served], folder: pathlib.Path) -> Iterator[pathlib.Path]:
+    """The kubeconfig that leads to it."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _handler(api, served))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield _kubeconfig(folder, server.server_port)
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def _kubeconfig(folder: pathlib.Path, port: int) -> pathlib.Path:
+    context = {"name": "front", "context": {"cluster": "front", "user": "front"}}
+    cluster = {"name": "front", "cluster": {"server": f"http://127.0.0.1:{port}"}}
+    config = {"apiVersion": "v1", "kind": "Config", "current-context": "front", "contexts": [context], "clusters": [cluster]}
+    path = folder / "front.kubeconfig"
+    path.write_text(json.dumps(config | {"users": [{"name": "front", "user": {}}]}))
+    return path
+
+
+def _handler(api: Api, served: Sequence[Served]) -> type[http.server.BaseHTTPRequestHandler]:
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, format: str, *arguments: Any) -> None:
+            pass
+
+        def _handle(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            told = _told(self.path, self.headers.get("Accept", ""), served) if self.command == "GET" else None
+            if told is not None:
+                self._answer(200, *told)
+                return
+            headers = {key: self.headers[key] for key in KEPT if key in self.headers}
+            found = api.session.request(self.command, api.server + self.path, data=body, headers=headers, timeout=60)
+            self._answer(found.status_code, found.content, found.headers.get("Content-Type", ""))
+
+        def _answer(self, code: int, body: bytes, content_type: str) -> None:
+            self.send_response(code)
+            self.send_header("Content-Type", content_type)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _handle
+
+    return Handler
+
+
+def _told(path: str, wanted: str, served: Sequence[Served]) -> tuple[bytes, str] | None:
+    definitions = builtins.load().definitions
+    match path.partition("?")[0].strip("/").split("/"):
+        case ["api" | "apis" as root]:
+            form = accept.choose(wanted, accept.DISCOVERY)
+            if form.kind:
+                document = (aggregated.core if root == "api" else aggregated.groups)(served, form.version)
+            else:
+                document = discovery.group_list(served) if root == "apis" else discovery.core_versions("127.0.0.1:1")
+            return msgspec.json.encode(document), form.content_type
+        case ["openapi", "v2"]:
+            assert wanted == gnostic.ASKED
+            return gnostic.encode(v2.document(served, definitions)), gnostic.TOLD
+        case ["openapi", "v3"]:
+            return msgspec.json.encode(documents.index(served)), accept.JSON
+        case ["openapi", "v3", "api", version]:
+            return msgspec.json.encode(documents.document(served, "", version, definitions)), accept.JSON
+        case ["openapi", "v3", "apis", group, version]:
+            return msgspec.json.encode(documents.document(served, group, version, definitions)), accept.JSON
+    return None

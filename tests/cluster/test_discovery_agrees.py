@@ -1,0 +1,109 @@
+"""Discovery and OpenAPI tell clients what a real API server tells them."""
+
+import json
+import pathlib
+import re
+from typing import Any
+
+import pytest
+from tests.cluster import front
+from tests.cluster.api import Api, Object
+from tests.embedded.show.customs import everything
+from tools.kube import cluster
+
+from traincrew.embedded.served import Served
+from traincrew.embedded.show import aggregated, discovery
+
+
+def test_discovery_tells_the_same_of_what_is_served(api: Api) -> None:
+    groups = {each.group for each in everything()}
+    listed = api.call("GET", "/apis")
+    listed["groups"] = [group for group in listed["groups"] if group["name"] in groups]
+    assert discovery.group_list(everything()) == listed
+    for group, version in {(each.group, each.version) for each in everything()}:
+        ours = discovery.resource_list(everything(), group, version)
+        assert ours is not None
+        names = {entry["name"] for entry in ours["resources"]}
+        real = api.call("GET", f"/apis/{group}/{version}" if group else f"/api/{version}")
+        real["resources"] = [entry for entry in real["resources"] if entry["name"] in names]
+        for document in (ours, real):  # custom resources come in no order
+            document["resources"].sort(key=lambda entry: entry["name"])
+        assert ours == real
+
+
+@pytest.mark.parametrize("version", ["v2", "v2beta1"])
+def test_aggregated_discovery_tells_the_same_of_what_is_served(api: Api, version: str) -> None:
+    known = {(each.group, each.version, each.plural): each for each in everything()}
+    for path, ours in (("/api", aggregated.core(everything(), version)), ("/apis", aggregated.groups(everything(), version))):
+        real = as_form(api, path, f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList")
+        for group in real["items"]:
+            for told in group["versions"]:
+                place = (group["metadata"].get("name", ""), told["version"])
+                told["resources"] = [
+                    known_part(entry, known[*place, entry["resource"]])
+                    for entry in told["resources"]
+                    if (*place, entry["resource"]) in known
+                ]
+            group["versions"] = [told for told in group["versions"] if told["resources"]]
+        real["items"] = [group for group in real["items"] if group["versions"]]
+        assert ours == real
+
+
+def known_part(entry: Object, served: Served) -> Object:
+    parts = [part for part in entry.get("subresources", ()) if served.subresource(part["subresource"])]
+    return {key: value for key, value in entry.items() if key != "subresources"} | ({"subresources": parts} if parts else {})
+
+
+EXPLAINED = (
+    "pods", "pods.spec.containers.env.valueFrom", "pods.metadata", "services.spec.ports", "deployments.spec", "jobs.spec",
+    "configmaps", "events", "nodes.status", "persistentvolumeclaims", "roles.rules", "leases", "horizontalpodautoscalers.spec",
+    "customresourcedefinitions.spec.versions", "tfjobs", "pytorchjobs.spec", "mpijobs.spec.mpiReplicaSpecs", "jaxjobs.status",
+    "jaxjobs.spec.jaxReplicaSpecs.template.spec.containers", "pods.spec.nothing", "nothing",
+)  # fmt: skip
+
+
+def test_explain_names_the_same_fields(kube: cluster.Cluster, api: Api, tmp_path: pathlib.Path) -> None:
+    with front.serving(api, everything(), tmp_path) as kubeconfig:
+        ours = cluster.Cluster(kubeconfig, kube._kubectl)
+        for what in EXPLAINED:
+            for flags in (("--recursive",), ()):
+                answers = [each.kubectl("explain", what, *flags) for each in (ours, kube)]
+                assert answers[0].returncode == answers[1].returncode
+                assert fields(answers[0].stdout) == fields(answers[1].stdout), what
+                assert answers[0].stderr == answers[1].stderr
+
+
+def fields(explained: str) -> list[str]:
+    """The lines that name a field or a resource; the rest is prose."""
+    return [line for line in explained.splitlines() if re.match(r"(GROUP|KIND|VERSION|FIELD): |\s+\S+\t<|ENUM:|\s+enum: ", line)]
+
+
+def test_kubectl_creates_applies_and_compares_by_our_documents(
+    kube: cluster.Cluster, api: Api, namespace: str, tmp_path: pathlib.Path
+) -> None:
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "1"}}
+    replicas = {"Worker": {"template": {"spec": {"containers": [{"name": "jax", "image": "i"}]}}}}
+    job = {"apiVersion": "kubeflow.org/v1", "kind": "JAXJob", "metadata": {"name": "j"}, "spec": {"jaxReplicaSpecs": replicas}}
+    with front.serving(api, everything(), tmp_path) as kubeconfig:
+        ours = cluster.Cluster(kubeconfig, kube._kubectl)
+
+        def told(*arguments: str, body: Object) -> tuple[int, str]:
+            answer = ours.kubectl(f"--namespace={namespace}", *arguments, "-f", "-", input=json.dumps(body))
+            return answer.returncode, answer.stdout + answer.stderr
+
+        for body, name in ((config_map, "configmap/c"), (job, "jaxjob.kubeflow.org/j")):
+            assert told("create", "--validate=strict", "--save-config", body=body) == (0, f"{name} created\n")
+            assert told("apply", body=body) == (0, f"{name} unchanged\n")
+            assert told("diff", body=body) == (0, "")
+            changed = body | {"metadata": {"name": body["metadata"]["name"], "labels": {"color": "red"}}}  # type: ignore[index]
+            code, difference = told("diff", body=changed)
+            assert (code, "+    color: red" in difference) == (1, True)
+            assert told("apply", body=changed) == (0, f"{name} configured\n")
+            code, refusal = told("create", "--validate=strict", body=body | {"foo": 1})
+            assert (code, 'unknown field "foo"' in refusal) == (1, True)
+
+
+def as_form(api: Api, path: str, accept: str) -> Any:
+    response = api.session.get(api.server + path, headers={"Accept": accept}, timeout=60)
+    assert response.status_code == 200, response.text
+    return response.json()
