@@ -47,6 +47,13 @@ def _written(key: str, value: Any) -> bool:
     return bool(value) or key == "deletionGracePeriodSeconds"
 
 
+def prune(value: Any, node: Structure) -> list[str]:
+    """Drops what the schema does not know, and tells the paths."""
+    pruned: list[str] = []
+    _prune(value, node, "", pruned)
+    return pruned
+
+
 def _prune(value: Any, node: Structure | None, path: str, pruned: list[str]) -> None:
     if node is not None and node.preserve:
         _prune_below(value, node, path, pruned)

@@ -92,16 +92,20 @@ def _types(schema: Schema) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def compiled(pattern: str) -> re.Pattern[str]:
-    """A regular expression of Go's."""
+    """A regular expression of Go's; one that Python cannot read matches nothing."""
+    try:
+        return re.compile(translated(pattern), re.ASCII)
+    except re.error:
+        return re.compile(r"(?!)")
+
+
+def translated(pattern: str) -> str:
     # Go's $ is the very end; Python's would let a line break pass. Go's classes are ASCII.
     ending = re.sub(r"(?<!\\)((?:\\\\)*)\$(?=$|\))", r"\1\\Z", pattern)
     ending = re.sub(r"\(\?P?<([a-zA-Z_]\w*)>", r"(?P<\1>", ending).replace("\\z", "\\Z")
     for name, characters in _CLASSES.items():
         ending = ending.replace(f"[:{name}:]", characters)
-    try:
-        return re.compile(ending, re.ASCII)
-    except re.error:
-        return re.compile(r"(?!)")
+    return ending
 
 
 _CLASSES = {

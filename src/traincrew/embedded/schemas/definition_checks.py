@@ -1,0 +1,293 @@
+"""What is wrong with a CustomResourceDefinition, in the API server's words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from traincrew.embedded import fields
+from traincrew.embedded.builtin import metadata, names
+from traincrew.embedded.fields import FieldError
+from traincrew.embedded.schemas import gowords, schema_checks, structural_checks
+from traincrew.embedded.served import Object
+
+_COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
+_COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
+_PROTECTED = ("k8s.io", "kubernetes.io")
+_APPROVED = "api-approved.kubernetes.io"
+_WHY = "https://github.com/kubernetes/enhancements/pull/1111"
+_AT_ROOT = (
+    "description", "type", "format", "title", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength",
+    "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "multipleOf", "required", "items", "properties",
+    "externalDocs", "example", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-validations",
+)  # fmt: skip
+MOST_SELECTABLE = 8
+_SELECTABLE = "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed."
+
+
+def validate(crd: Object) -> list[FieldError]:
+    """Every fault of a new definition, its defaults filled in."""
+    meta, spec = crd.get("metadata") or {}, crd.get("spec") or {}
+    wanted = f"{(spec.get('names') or {}).get('plural', '')}.{spec.get('group', '')}"
+
+    def naming(name: str) -> names.Faults:
+        own = () if name == wanted else ('must be spec.names.plural+"."+spec.group',)
+        return (*names.dns_subdomain(name), *own)
+
+    errors = metadata.check(meta, False, naming)
+    return [*errors, *_spec(spec), *_stored(crd), *_approval(crd), *_preserving(spec)]
+
+
+def validate_update(new: Object, old: Object) -> list[FieldError]:
+    errors = metadata.check_update(new["metadata"], old["metadata"])
+    errors += _spec(new["spec"])
+    conditions = (old.get("status") or {}).get("conditions") or ()
+    established = any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
+    now, before = new["spec"], old["spec"]
+    names_now, names_before = now["names"], before["names"]
+    fixed = [("scope", now["scope"], before["scope"]), ("names.kind", names_now["kind"], names_before["kind"])]
+    always = [("group", now["group"], before["group"]), ("names.plural", names_now["plural"], names_before["plural"])]
+    for path, value, was in [*(fixed if established else ()), *always]:
+        if value != was:
+            errors.append(fields.invalid(f"spec.{path}", value, "field is immutable"))
+    return [*errors, *_stored(new), *_preserving(now)]
+
+
+def _spec(spec: Object) -> Iterator[FieldError]:
+    group = spec.get("group", "")
+    if not group:
+        yield fields.required("spec.group")
+    elif faults := names.dns_subdomain(group):
+        yield fields.invalid("spec.group", group, ",".join(faults))
+    elif "." not in group:
+        yield fields.invalid("spec.group", group, "should be a domain with at least one dot")
+    scope = spec.get("scope", "")
+    if not scope:
+        yield fields.required("spec.scope")
+    elif scope not in ("Cluster", "Namespaced"):
+        yield fields.not_supported("spec.scope", scope, ("Cluster", "Namespaced"))
+    yield from _versions(spec.get("versions") or [])
+    yield from _names(spec.get("names") or {})
+    yield from _conversion(spec.get("conversion"))
+
+
+def _versions(versions: list[Object]) -> Iterator[FieldError]:
+    for index, version in enumerate(versions):
+        if not (version.get("schema") or {}).get("openAPIV3Schema"):
+            yield fields.required(f"spec.versions[{index}].schema.openAPIV3Schema", "schemas are required")
+    for index, version in enumerate(versions):
+        path = f"spec.versions[{index}]"
+        if faults := names.dns_1035_label(version.get("name", "")):
+            yield fields.invalid(f"{path}.name", version.get("name", ""), ",".join(faults))
+        yield from _version(version, path)
+    counts = Counter(version.get("name", "") for version in versions)
+    if any(count > 1 for count in counts.values()):
+        yield _about_versions(versions, "must contain unique version names")
+    if sum(bool(version.get("storage")) for version in versions) != 1:
+        yield _about_versions(versions, "must have exactly one version marked as storage version")
+
+
+def _about_versions(versions: list[Object], told: str) -> FieldError:
+    """An API server prints its own memory here."""
+    return FieldError(fields.INVALID, "spec.versions", f"Invalid value: {fields.shown(versions)}: {told}")
+
+
+def _version(version: Object, path: str) -> Iterator[FieldError]:
+    warning = version.get("deprecationWarning")
+    if warning is not None and not version.get("deprecated"):
+        yield fields.invalid(f"{path}.deprecationWarning", warning, "can only be set for deprecated versions")
+    elif warning is not None and len(warning) > 256:
+        yield fields.invalid(f"{path}.deprecationWarning", warning, "must be <= 256 characters long")
+    subresources = version.get("subresources") or {}
+    schema = (version.get("schema") or {}).get("openAPIV3Schema")
+    if schema:
+        yield from _schema(schema, f"{path}.schema.openAPIV3Schema", subresources.get("status") is not None)
+    yield from _scale(subresources.get("scale"), f"{path}.subresources.scale")
+    for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
+        yield from _column(column, f"{path}.additionalPrinterColumns[{index}]")
+    yield from _selectable(version.get("selectableFields") or [], schema or {}, f"{path}.selectableFields")
+
+
+def _schema(schema: Object, path: str, status: bool) -> Iterator[FieldError]:
+    if status and any(value not in (None, "", [], {}, False) and key not in _AT_ROOT for key, value in schema.items()):
+        told = " ".join(key[:1].upper() + key[1:] for key in _AT_ROOT[:-2]) + " XPreserveUnknownFields XValidations"
+        told = f"only [{told}] fields are allowed at the root of the schema if the status subresource is enabled"
+        yield FieldError(fields.INVALID, path, f"Invalid value: {fields.shown(schema)}: {told}")
+    if schema.get("nullable"):
+        yield fields.forbidden(f"{path}.nullable", "nullable cannot be true at the root")
+    own = list(schema_checks.check(schema, path))
+    yield from structural_checks.check(schema, path)
+    yield from own
+
+
+def _simple_path(value: str, path: str) -> FieldError | None:
+    return None if value.startswith(".") else fields.invalid(path, value, "must be a simple json path starting with .")
+
+
+def _scale(scale: Object | None, path: str) -> Iterator[FieldError]:
+    if scale is None:
+        return
+    for key, roots, told in (
+        ("specReplicasPath", (".spec.",), ".spec"),
+        ("statusReplicasPath", (".status.",), ".status"),
+        ("labelSelectorPath", (".spec.", ".status."), "either .spec or .status"),
+    ):
+        value = scale.get(key, "")
+        if not value:
+            if key != "labelSelectorPath":
+                yield fields.required(f"{path}.{key}")
+        elif fault := _simple_path(value, f"{path}.{key}"):
+            yield fault
+        elif not value.startswith(roots):
+            yield fields.invalid(f"{path}.{key}", value, f"should be a json path under {told}")
+
+
+def _column(column: Object, path: str) -> Iterator[FieldError]:
+    if not column.get("name"):
+        yield fields.required(f"{path}.name")
+    kind, known = column.get("type", ""), ",".join(_COLUMN_TYPES)
+    if not kind:
+        yield fields.required(f"{path}.type", f"must be one of {known}")
+    elif kind not in _COLUMN_TYPES:
+        yield fields.invalid(f"{path}.type", kind, f"must be one of {known}")
+    if column.get("format") and column["format"] not in _COLUMN_FORMATS:
+        yield fields.invalid(f"{path}.format", column["format"], f"must be one of {','.join(_COLUMN_FORMATS)}")
+    if not column.get("jsonPath"):
+        yield fields.required(f"{path}.JSONPath")
+    elif fault := _simple_path(column["jsonPath"], f"{path}.JSONPath"):
+        yield fault
+
+
+def _selectable(given: list[Object], schema: Object, path: str) -> Iterator[FieldError]:
+    seen = set[str]()
+    for index, each in enumerate(given):
+        place, value = f"{path}[{index}].jsonPath", each.get("jsonPath", "")
+        if not value:
+            yield fields.required(place)
+            continue
+        node, fault = _followed(value, schema)
+        if fault:
+            yield fields.invalid(place, value, f"is an invalid path: {fault}")
+            continue
+        if value.startswith(".metadata"):
+            yield fields.invalid(place, value, "must not point to fields in metadata")
+        if node.get("type") not in ("string", "boolean", "integer"):
+            yield fields.invalid(place, value, _SELECTABLE)
+        if value in seen:
+            yield fields.duplicate(place, value)
+        seen.add(value)
+    if len(seen) > MOST_SELECTABLE:
+        yield fields.too_many(path, len(seen), MOST_SELECTABLE)
+
+
+def _followed(path: str, schema: Object) -> tuple[Object, str]:
+    if not path.startswith("."):
+        return {}, "array notation is not allowed" if path.startswith(
+            "["
+        ) else f"expected [ or . but got: {path.partition('.')[0]}"
+    node: Any = schema
+    for part in path[1:].split("."):
+        if "[" in part:
+            return {}, "array notation is not allowed"
+        found = (node.get("properties") or {}).get(part)
+        if found is None:
+            extra = node.get("additionalProperties")
+            if not isinstance(extra, dict) or node.get("properties"):
+                return {}, "does not refer to a valid field"
+            found = extra
+        node = found
+    return node, ""
+
+
+def _names(given: Object) -> Iterator[FieldError]:
+    for key in ("plural", "singular", "kind", "listKind"):
+        if not given.get(key):
+            yield fields.required(f"spec.names.{key}")
+    for key in ("plural", "singular"):
+        yield from _label(given.get(key, ""), f"spec.names.{key}")
+    for key in ("kind", "listKind"):
+        value = given.get(key, "")
+        if value and (faults := names.dns_1035_label(value.lower())):
+            told = f"may have mixed case, but should otherwise match: {','.join(faults)}"
+            yield fields.invalid(f"spec.names.{key}", value, told)
+    yield from _labels(given.get("shortNames") or (), "spec.names.shortNames")
+    if given.get("kind") and given["kind"] == given.get("listKind"):
+        yield fields.invalid("spec.names.listKind", given["listKind"], "kind and listKind may not be the same")
+    yield from _labels(given.get("categories") or (), "spec.names.categories")
+
+
+def _label(value: str, path: str) -> Iterator[FieldError]:
+    if value and (faults := names.dns_1035_label(value)):
+        yield fields.invalid(path, value, ",".join(faults))
+
+
+def _labels(values: Iterable[str], path: str) -> Iterator[FieldError]:
+    for index, value in enumerate(values):
+        if faults := names.dns_1035_label(value):
+            yield fields.invalid(f"{path}[{index}]", value, ",".join(faults))
+
+
+def _conversion(conversion: Object | None) -> Iterator[FieldError]:
+    if conversion is None:
+        return
+    strategy, webhook = conversion.get("strategy", ""), conversion.get("webhook") or {}
+    if not strategy:
+        yield fields.required("spec.conversion.strategy")
+    elif strategy not in ("None", "Webhook"):
+        yield fields.not_supported("spec.conversion.strategy", strategy, ("None", "Webhook"))
+    client, reviews = webhook.get("clientConfig"), webhook.get("conversionReviewVersions") or []
+    if strategy == "Webhook":
+        yield from _webhook(client, reviews)
+    elif client is not None or reviews:
+        told = "should not be set when strategy is not set to Webhook"
+        if client is not None:
+            yield fields.forbidden("spec.conversion.webhookClientConfig", told)
+        if reviews:
+            yield fields.forbidden("spec.conversion.conversionReviewVersions", told)
+
+
+def _webhook(client: Object | None, reviews: list[str]) -> Iterator[FieldError]:
+    path = "spec.conversion"
+    if client is None:
+        yield fields.required(f"{path}.webhookClientConfig", "required when strategy is set to Webhook")
+    elif ("url" in client) == ("service" in client):
+        yield fields.required(f"{path}.webhookClientConfig", "exactly one of url or service is required")
+    if not reviews:
+        yield fields.required(f"{path}.conversionReviewVersions")
+    elif not {"v1", "v1beta1"} & set(reviews):
+        shown = f"[]string{{{', '.join(map(gowords.quote, reviews))}}}"
+        told = f"Invalid value: {shown}: must include at least one of v1, v1beta1"
+        yield FieldError(fields.INVALID, f"{path}.conversionReviewVersions", told)
+
+
+def _stored(crd: Object) -> Iterator[FieldError]:
+    stored = (crd.get("status") or {}).get("storedVersions") or []
+    known = {version.get("name") for version in (crd.get("spec") or {}).get("versions") or ()}
+    if not stored:
+        told = "Invalid value: []string(nil): must have at least one stored version"
+        yield FieldError(fields.INVALID, "status.storedVersions", told)
+    for index, version in enumerate(stored):
+        if version not in known:
+            yield fields.invalid(f"status.storedVersions[{index}]", version, "must appear in spec.versions")
+
+
+def _approval(crd: Object) -> Iterator[FieldError]:
+    group = (crd.get("spec") or {}).get("group", "")
+    if not any(group == each or group.endswith(f".{each}") for each in _PROTECTED):
+        return
+    approved = ((crd.get("metadata") or {}).get("annotations") or {}).get(_APPROVED, "")
+    path = f"metadata.annotations[{_APPROVED}]"
+    if not approved:
+        told = f'protected groups must have approval annotation "{_APPROVED}", see {_WHY}'
+        yield fields.required(path, told)
+    elif not approved.startswith(("unapproved", "http://", "https://")):
+        wanted = 'with either a URL or a reason starting with "unapproved"'
+        told = f'protected groups must have approval annotation "{_APPROVED}" {wanted}, see {_WHY}'
+        yield fields.invalid(path, approved, told)
+
+
+def _preserving(spec: Object) -> Iterator[FieldError]:
+    if spec.get("preserveUnknownFields"):
+        told = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+        yield fields.invalid("spec.preserveUnknownFields", True, told)
