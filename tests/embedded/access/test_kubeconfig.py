@@ -20,7 +20,7 @@ def test_clients_can_read_it(tmp_path: pathlib.Path) -> None:
     assert kubeconfig.write(path, SERVER, pki.authority, "secret: token # '\"")
     content = yaml.safe_load(path.read_text())
     assert content["current-context"] == "traincrew"
-    assert content["users"][0]["user"]["token"] == "secret: token # '\""
+    assert content["users"][0]["user"]["token"] == "secret: token # '\""  # noqa: S105
     assert base64.b64decode(content["clusters"][0]["cluster"]["certificate-authority-data"]) == pki.authority
     assert reading.load(str(path)).server == SERVER
 
