@@ -68,6 +68,9 @@ def _spec(spec: Object) -> Iterator[FieldError]:
     elif scope not in ("Cluster", "Namespaced"):
         yield fields.not_supported("spec.scope", scope, ("Cluster", "Namespaced"))
     yield from _versions(spec.get("versions") or [])
+    first = (spec.get("versions") or [{}])[0].get("name", "")
+    if first and (faults := names.dns_1035_label(first)):
+        yield fields.invalid("spec.version", first, ",".join(faults))
     yield from _names(spec.get("names") or {})
     yield from _conversion(spec.get("conversion"))
 
@@ -76,37 +79,75 @@ def _versions(versions: list[Object]) -> Iterator[FieldError]:
     for index, version in enumerate(versions):
         if not (version.get("schema") or {}).get("openAPIV3Schema"):
             yield fields.required(f"spec.versions[{index}].schema.openAPIV3Schema", "schemas are required")
+    shared = {part for part in _PARTS if _is_shared(versions, part)}
     for index, version in enumerate(versions):
         path = f"spec.versions[{index}]"
         if faults := names.dns_1035_label(version.get("name", "")):
             yield fields.invalid(f"{path}.name", version.get("name", ""), ",".join(faults))
-        yield from _version(version, path)
+        yield from _deprecation(version, path)
+        for part in _PARTS:
+            if part not in shared:
+                yield from _part(version, part, f"{path}.{part}")
     counts = Counter(version.get("name", "") for version in versions)
     if any(count > 1 for count in counts.values()):
-        yield _about_versions(versions, "must contain unique version names")
+        yield _about_versions(versions, shared, "must contain unique version names")
     if sum(bool(version.get("storage")) for version in versions) != 1:
-        yield _about_versions(versions, "must have exactly one version marked as storage version")
+        yield _about_versions(versions, shared, "must have exactly one version marked as storage version")
+    for part in _PARTS:
+        if part in shared:
+            yield from _part(versions[0], part, "spec.validation" if part == "schema" else f"spec.{part}")
 
 
-def _about_versions(versions: list[Object], told: str) -> FieldError:
+_PARTS = {
+    "schema": "Schema:(*apiextensions.CustomResourceValidation)",
+    "subresources": "Subresources:(*apiextensions.CustomResourceSubresources)",
+    "additionalPrinterColumns": "AdditionalPrinterColumns:[]apiextensions.CustomResourceColumnDefinition",
+    "selectableFields": "SelectableFields:[]apiextensions.SelectableField",
+}
+"""What each version has; where all have the same, an API server moves it up and speaks of it there. With how it prints it."""
+
+
+def _is_shared(versions: list[Object], part: str) -> bool:
+    return bool(versions) and all(version.get(part) and version[part] == versions[0][part] for version in versions)
+
+
+def _about_versions(versions: list[Object], shared: set[str], told: str) -> FieldError:
     """An API server prints its own memory here."""
-    return FieldError(fields.INVALID, "spec.versions", f"Invalid value: {fields.shown(versions)}: {told}")
+    shown = ", ".join(_printed(version, shared) for version in versions)
+    listed = f"[]{_VERSION}{{{shown}}}" if versions else f"[]{_VERSION}(nil)"
+    return FieldError(fields.INVALID, "spec.versions", f"Invalid value: {listed}: {told}")
 
 
-def _version(version: Object, path: str) -> Iterator[FieldError]:
+_VERSION = "apiextensions.CustomResourceDefinitionVersion"
+
+
+def _printed(version: Object, shared: set[str]) -> str:
+    flags = [f"{key.title()}:{'true' if version.get(key) else 'false'}" for key in ("served", "storage", "deprecated")]
+    parts = [f"{shown}({'nil' if part in shared or not version.get(part) else '...'})" for part, shown in _PARTS.items()]
+    named = f"Name:{gowords.quote(version.get('name', ''))}"
+    return f"{_VERSION}{{{', '.join([named, *flags, 'DeprecationWarning:(*string)(nil)', *parts])}}}"
+
+
+def _deprecation(version: Object, path: str) -> Iterator[FieldError]:
     warning = version.get("deprecationWarning")
     if warning is not None and not version.get("deprecated"):
         yield fields.invalid(f"{path}.deprecationWarning", warning, "can only be set for deprecated versions")
     elif warning is not None and len(warning) > 256:
         yield fields.invalid(f"{path}.deprecationWarning", warning, "must be <= 256 characters long")
+
+
+def _part(version: Object, part: str, path: str) -> Iterator[FieldError]:
     subresources = version.get("subresources") or {}
     schema = (version.get("schema") or {}).get("openAPIV3Schema")
-    if schema:
-        yield from _schema(schema, f"{path}.schema.openAPIV3Schema", subresources.get("status") is not None)
-    yield from _scale(subresources.get("scale"), f"{path}.subresources.scale")
-    for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
-        yield from _column(column, f"{path}.additionalPrinterColumns[{index}]")
-    yield from _selectable(version.get("selectableFields") or [], schema or {}, f"{path}.selectableFields")
+    if part == "schema" and schema:
+        yield from _schema(schema, f"{path}.openAPIV3Schema", subresources.get("status") is not None)
+    elif part == "subresources":
+        yield from _scale(subresources.get("scale"), f"{path}.scale")
+    elif part == "additionalPrinterColumns":
+        for index, column in enumerate(version.get(part) or ()):
+            yield from _column(column, f"{path}[{index}]")
+    elif part == "selectableFields":
+        yield from _selectable(version.get(part) or [], schema or {}, path)
 
 
 def _schema(schema: Object, path: str, status: bool) -> Iterator[FieldError]:
@@ -116,9 +157,9 @@ def _schema(schema: Object, path: str, status: bool) -> Iterator[FieldError]:
         yield FieldError(fields.INVALID, path, f"Invalid value: {fields.shown(schema)}: {told}")
     if schema.get("nullable"):
         yield fields.forbidden(f"{path}.nullable", "nullable cannot be true at the root")
-    own = list(schema_checks.check(schema, path))
-    yield from structural_checks.check(schema, path)
-    yield from own
+    if not schema_checks.is_foreign(schema):
+        yield from structural_checks.check(schema, path)
+    yield from schema_checks.check(schema, path)
 
 
 def _simple_path(value: str, path: str) -> FieldError | None:
@@ -262,14 +303,19 @@ def _webhook(client: Object | None, reviews: list[str]) -> Iterator[FieldError]:
 
 
 def _stored(crd: Object) -> Iterator[FieldError]:
-    stored = (crd.get("status") or {}).get("storedVersions") or []
-    known = {version.get("name") for version in (crd.get("spec") or {}).get("versions") or ()}
+    path, stored = "status.storedVersions", (crd.get("status") or {}).get("storedVersions") or []
+    versions = (crd.get("spec") or {}).get("versions") or []
     if not stored:
-        told = "Invalid value: []string(nil): must have at least one stored version"
-        yield FieldError(fields.INVALID, "status.storedVersions", told)
-    for index, version in enumerate(stored):
-        if version not in known:
-            yield fields.invalid(f"status.storedVersions[{index}]", version, "must appear in spec.versions")
+        yield FieldError(fields.INVALID, path, "Invalid value: []string(nil): must have at least one stored version")
+        return
+    for version in versions:
+        if version.get("storage") and version.get("name") not in stored:
+            shown = f"[]string{{{', '.join(map(gowords.quote, stored))}}}"
+            yield FieldError(fields.INVALID, path, f"Invalid value: {shown}: must have the storage version {version['name']}")
+    known = {version.get("name") for version in versions}
+    for index, name in enumerate(stored):
+        if name not in known:
+            yield fields.invalid(f"{path}[{index}]", name, "must appear in spec.versions")
 
 
 def _approval(crd: Object) -> Iterator[FieldError]:

@@ -43,6 +43,17 @@ def check(schema: Schema, path: str, root: bool = True, no_defaults: str = "") -
         yield from _rule(rule, f"{path}.{VALIDATIONS}[{index}]")
 
 
+def is_foreign(schema: Schema) -> bool:
+    """It uses what structural schemas do not have: then its structure cannot be judged."""
+    if any(schema.get(keyword) for keyword in (*_UNSUPPORTED, "$schema")) or schema.get(PRESERVE) is False:
+        return True
+    items, extra = schema.get("items"), schema.get("additionalProperties")
+    if isinstance(items, list):
+        return True
+    parts = [*(schema.get("properties") or {}).values(), *(part for part in (items, extra) if isinstance(part, dict))]
+    return any(is_foreign(part) for part in parts)
+
+
 def _keywords(schema: Schema, path: str, no_defaults: str) -> Iterator[FieldError]:
     kind = schema.get("type", "")
     if kind and kind not in _TYPES:

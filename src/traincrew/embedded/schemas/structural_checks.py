@@ -9,7 +9,7 @@ from typing import Any
 
 from traincrew.embedded import fields
 from traincrew.embedded.fields import FieldError
-from traincrew.embedded.schemas import checking, coercion, embedding, structures
+from traincrew.embedded.schemas import checking, coercion, embedding, gowords, structures
 from traincrew.embedded.schemas.structures import EMBEDDED, PRESERVE, VALIDATIONS
 from traincrew.embedded.served import Schema
 
@@ -36,7 +36,7 @@ _NOT_NESTED = {
 
 def check(schema: Schema, path: str) -> list[FieldError]:
     """Every fault of a schema's structure; if it has none, those of its defaults."""
-    errors = [*_invariants(schema, "root", path), *_completeness(schema, schema, path, path)]
+    errors = [*_invariants(schema, "root", path), *_combined(schema, schema, path, path)]
     return sorted(errors, key=lambda error: error.tell()) or list(_defaults(schema, path))
 
 
@@ -80,8 +80,21 @@ def _validations(schema: Schema, path: str) -> Iterator[FieldError]:
         try:
             re.compile(structures.translated(schema["pattern"]))
         except re.error as error:
-            told = f"must be a valid regular expression, but isn't: error parsing regexp: {error}"
+            told = f"must be a valid regular expression, but isn't: error parsing regexp: {_regexp_words(error)}"
             yield fields.invalid(f"{path}.pattern", schema["pattern"], told)
+
+
+def _regexp_words(error: re.error) -> str:
+    pattern, place = str(error.pattern), error.pos or 0
+    for ours, theirs in (
+        ("unterminated character set", f"missing closing ]: `{pattern[place:]}`"),
+        ("missing ), unterminated subpattern", f"missing closing ): `{pattern}`"),
+        ("unbalanced parenthesis", f"unexpected ): `{pattern}`"),
+        ("nothing to repeat", f"missing argument to repetition operator: `{pattern[place : place + 1]}`"),
+    ):
+        if error.msg.startswith(ours):
+            return theirs
+    return error.msg
 
 
 def _nested(schema: Schema, path: str) -> Iterator[FieldError]:
@@ -126,33 +139,26 @@ def _meta(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
             yield fields.forbidden(f"{path}.properties[metadata]", told)
 
 
-def _completeness(part: Schema, whole: Schema | None, path: str, place: str) -> Iterator[FieldError]:
-    """What a combined schema restricts must be there to be restricted."""
+def _combined(part: Schema, whole: Schema, path: str, place: str) -> Iterator[FieldError]:
+    """What a combined schema restricts must be there to be restricted; only those at the root are looked at."""
     combined = [
         (f"{place}.{keyword}[{index}]", each) for keyword in _COMBINED for index, each in enumerate(part.get(keyword) or ())
     ]
     combined += [(f"{place}.not", part["not"])] if "not" in part else []
     for where, inner in combined:
         yield from _restricted(inner, whole, path, where)
-    if part is whole:
-        for key, inner in (part.get("properties") or {}).items():
-            yield from _completeness(inner, inner, f"{path}.properties[{key}]", f"{place}.properties[{key}]")
 
 
 def _restricted(part: Schema, whole: Schema | None, path: str, place: str) -> Iterator[FieldError]:
     if whole is None:
         yield fields.required(path, f"because it is defined in {place}")
         return
-    yield from _completeness(part, None if part is whole else whole, path, place) if _has_combined(part) else ()
+    yield from _combined(part, whole, path, place)
     if isinstance(part.get("items"), dict):
         yield from _restricted(part["items"], whole.get("items"), f"{path}.items", f"{place}.items")
     known = whole.get("properties") or {}
     for key, inner in (part.get("properties") or {}).items():
         yield from _restricted(inner, known.get(key), f"{path}.properties[{key}]", f"{place}.properties[{key}]")
-
-
-def _has_combined(schema: Schema) -> bool:
-    return any(schema.get(keyword) for keyword in (*_COMBINED, "not"))
 
 
 def _defaults(schema: Schema, path: str, root: bool = True) -> Iterator[FieldError]:
@@ -170,7 +176,8 @@ def _default_faults(value: Any, schema: Schema, path: str) -> Iterator[FieldErro
     node = structures.Structure(schema)
     pruned = copy.deepcopy(value)
     if coercion.prune(pruned, node):
-        yield fields.invalid(path, value, "must not have unknown fields")
+        told = f"Invalid value: {gowords.shown(value)}: must not have unknown fields"
+        yield FieldError(fields.INVALID, path, told)
     embedded = embedding.check(value, node, path)
     if embedded:
         yield from embedded
