@@ -8,19 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from tools.kube import build, cluster
-from tools.kube.process import Port, Process, make_directory
+from tools.kube.process import Process, make_directory
 
 START_LIMIT = 60.0
 
 
 class EmbeddedCluster(cluster.Cluster):
-    """The embedded API server on a free port, everything in one temporary directory. No operator runs in it."""
+    """The embedded API server, everything in one temporary directory. Without flags no operator runs in it.
+
+    It takes a free port and keeps it over restarts, as it does for everybody.
+    """
 
     def __init__(self, *flags: str) -> None:
         self.directory = make_directory()
         super().__init__(self.directory / "data" / "kubeconfig", build.program("kubectl"))
         self._flags = flags
-        self._port = Port()
         self.processes: dict[str, Process] = {}
         self.audit_log = self.directory / "audit.log"
         self.audit_log.touch()
@@ -31,7 +33,7 @@ class EmbeddedCluster(cluster.Cluster):
         note.unlink(missing_ok=True)
         command: list[str | Path] = [
             sys.executable, "-m", "traincrew.cli.main", "up", "--data", self.directory / "data",
-            "--listen", f"127.0.0.1:{self._port.number}", "--audit-log", self.audit_log, *(self._flags or ("--no-operator",)),
+            "--audit-log", self.audit_log, *(self._flags or ("--no-operator",)),
         ]  # fmt: skip
         process = Process("traincrew", command, self.directory, {})
         self.processes["kube-apiserver"] = process
@@ -73,7 +75,6 @@ class EmbeddedCluster(cluster.Cluster):
     def stop(self) -> None:
         for process in reversed(self.processes.values()):
             process.kill()
-        self._port.close()
         shutil.rmtree(self.directory, ignore_errors=True)
 
 

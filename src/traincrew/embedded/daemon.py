@@ -16,7 +16,7 @@ from traincrew.embedded.access.rbac import Policy
 from traincrew.embedded.access.tokens import Tokens
 from traincrew.embedded.api import selection
 from traincrew.embedded.api.auditing import Audit
-from traincrew.embedded.api.cluster import Cluster, decoded
+from traincrew.embedded.api.cluster import Cluster, decoded, now
 from traincrew.embedded.api.gate import Gate
 from traincrew.embedded.api.handler import Handler
 from traincrew.embedded.api.local import LocalClient
@@ -29,6 +29,7 @@ from traincrew.embedded.furnishing import Furniture, furnish
 from traincrew.embedded.garbage import Garbage
 from traincrew.embedded.namespaces import Emptying
 from traincrew.embedded.node.ownlog import OwnLog
+from traincrew.embedded.quotas import Quotas
 from traincrew.embedded.schemas import builtins
 from traincrew.embedded.served import Object
 from traincrew.embedded.store.records import Change, Facts
@@ -61,7 +62,7 @@ class Daemon:
     def __init__(self, options: Options) -> None:
         self.options = options
         private_files.directory(options.data)
-        self.registry = Registry(builtins.load().resources())
+        self.registry = Registry(builtins.load().resources(), now)
         self.store = Store.open(options.data / "cluster.db", self._describe)
         self.policy = Policy()
         self.tokens = Tokens(credentials.signing_key(options.data), self._lookup)
@@ -151,7 +152,8 @@ def _controllers(daemon: Daemon) -> Iterator[None]:
     garbage = Garbage(daemon.own_client("garbage-collector"), daemon.watchable)
     daemon.registry.on_change.append(garbage.resources_changed)
     emptying = Emptying(daemon.own_client("namespace-controller"), daemon.emptied)
-    tasks = [asyncio.create_task(garbage.run()), asyncio.create_task(emptying.run())]
+    quotas = Quotas(daemon.own_client("quota-controller"), daemon.emptied)
+    tasks = [asyncio.create_task(each.run()) for each in (garbage, emptying, quotas)]
     try:
         yield
     finally:

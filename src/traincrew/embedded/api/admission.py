@@ -65,21 +65,41 @@ def admit_new(cluster: Cluster, call: Call, obj: Object) -> list[str]:
         escalation.check(cluster.policy, call.user, call.asked, obj)
     if not call.namespace:
         return []
-    warnings = podsecurity.admit(obj, _labels(cluster, call)) if call.served.store_name == "pods" else []
+    warnings = _secured(cluster, call, obj)
     _check_quota(cluster, call, obj)
     return warnings
 
 
-def _labels(cluster: Cluster, call: Call) -> dict[str, str]:
+WITH_TEMPLATES = ("deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "cronjobs.batch")
+
+
+def _secured(cluster: Cluster, call: Call, obj: Object) -> list[str]:
+    """Pod security: pods are refused, templates of pods are only warned about."""
+    name = call.served.store_name
+    if name != "pods" and name not in WITH_TEMPLATES:
+        return []
     record = cluster.store.head(Key("namespaces", "", call.namespace))
-    return dict(record.facts.labels) if record else {}
+    labels = record.facts.labels if record else {}
+    if name == "pods" and (refusal := podsecurity.refusal(obj, labels)):
+        raise refusal
+    return podsecurity.warnings(obj, labels)
 
 
 def _check_quota(cluster: Cluster, call: Call, obj: Object) -> None:
-    quotas = cluster.store.list("resourcequotas", call.namespace)
-    if quotas:
-        held = [decoded(each) for each in cluster.store.list(call.served.store_name, call.namespace)]
-        quota.admit(obj, call.served, [decoded(each) for each in quotas], held)
+    quotas = [decoded(each) for each in cluster.store.list("resourcequotas", call.namespace)]
+    if not quotas:
+        return
+    # What is used is counted, not read from the status: that is written a moment later, and must not let two slip in.
+    held = [quota.Request(decoded(each), call.served.plural, call.served.group) for each in heads(cluster, call)]
+    counted = [
+        each | {"status": {"hard": each.get("spec", {}).get("hard") or {}, "used": quota.total(held, each)}} for each in quotas
+    ]
+    quota.charge(quota.Request(obj, call.served.plural, call.served.group), counted)
+
+
+def heads(cluster: Cluster, call: Call) -> list[Record]:
+    """The objects of the call's resource and namespace, with those that are accepted but not durable yet."""
+    return cluster.store.heads(call.served.store_name, call.namespace)
 
 
 def admit_change(cluster: Cluster, call: Call, after: Object, before: Object) -> list[str]:

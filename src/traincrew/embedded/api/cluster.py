@@ -23,6 +23,15 @@ def utc_now() -> dt.datetime:
     return dt.datetime.now(dt.UTC)
 
 
+def now() -> str:
+    """As Kubernetes writes times: whole seconds, UTC."""
+    return written(utc_now())
+
+
+def written(moment: dt.datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 class Cluster:
     def __init__(self, store: Store, registry: Registry, policy: Policy, ca: str, clock: Clock = utc_now) -> None:
         self.store, self.registry, self.policy, self.clock = store, registry, policy, clock
@@ -30,8 +39,7 @@ class Cluster:
         """The authority's certificate, PEM, for pods to know the API server by."""
 
     def now(self) -> str:
-        """As Kubernetes writes times: whole seconds, UTC."""
-        return self.clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+        return written(self.clock())
 
     @staticmethod
     def new_uid() -> str:

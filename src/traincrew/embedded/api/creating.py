@@ -28,6 +28,7 @@ async def create(cluster: Cluster, call: Call) -> Answer:
 async def store_new(
     cluster: Cluster, call: Call, obj: Object, options: queries.WriteOptions, warnings: tuple[str, ...] = ()
 ) -> Answer:
+    admission.check_namespace(cluster, call)
     obj = _born(cluster, call, obj)
     generated = not obj["metadata"].get("name")
     for attempt in range(NAME_ATTEMPTS):

@@ -33,7 +33,7 @@ async def bind(cluster: Cluster, call: Call) -> Answer:
         for kind in ("annotations", "labels"):
             if meta.get(kind):
                 pod["metadata"] = pod["metadata"] | {kind: pod["metadata"].get(kind, {}) | meta[kind]}
-        return changing.Wanted(pod, warnings)
+        return changing.Wanted(pod, warnings, trusted=True)
 
     await changing.change(cluster, call._replace(name=name, subresource="binding"), options, bound)
     return Answer(201, encoded(SUCCESS), warnings)
@@ -57,7 +57,7 @@ async def evict(cluster: Cluster, call: Call) -> Answer:
         }
         if pod.get("status", {}).get("phase") not in ("Succeeded", "Failed"):
             _condition(pod, condition)
-        return changing.Wanted(pod)
+        return changing.Wanted(pod, trusted=True)
 
     plain = call._replace(subresource="status", query=queries.EMPTY)
     if not options.dry_run:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from traincrew.embedded import builtin
+from traincrew.embedded.api import defining
 from traincrew.embedded.api.custom import CustomStrategy
 from traincrew.embedded.api.strategies import Strategy
 from traincrew.embedded.schemas import definitions
@@ -15,7 +16,9 @@ Place = tuple[str, str, str]
 
 
 class Registry:
-    def __init__(self, built_in: Iterable[Served]) -> None:
+    def __init__(self, built_in: Iterable[Served], now: Callable[[], str]) -> None:
+        self._now = now
+        self._known: dict[str, Object] = {}
         self._built_in = tuple(built_in)
         self._by_place: dict[Place, Served] = {(each.group, each.version, each.plural): each for each in self._built_in}
         self._strategies: dict[Place, Strategy] = {}
@@ -50,13 +53,22 @@ class Registry:
         place = (served.group, served.version, served.plural)
         found = self._strategies.get(place)
         if found is None:
-            found = CustomStrategy(served) if served.definition is not None else builtin.strategy(served.group, served.kind)
-            self._strategies[place] = found
+            found = self._strategies[place] = self._make_strategy(served)
         return found
+
+    def _make_strategy(self, served: Served) -> Strategy:
+        if served.kind == defining.KIND and served.definition is None:
+            return defining.DefinitionStrategy(self._definitions, self._now)
+        return CustomStrategy(served) if served.definition is not None else builtin.strategy(served.group, served.kind)
+
+    def _definitions(self) -> Iterator[Object]:
+        """Also those that serve nothing: their names are taken all the same."""
+        return iter(self._known.values())
 
     def define(self, crd: Object) -> None:
         """The resources of this CRD as it is now; one that was not accepted serves nothing."""
         self._drop(crd["metadata"]["name"])
+        self._known[crd["metadata"]["name"]] = crd
         established = any(
             each.get("type") == "Established" and each.get("status") == "True"
             for each in crd.get("status", {}).get("conditions") or ()
@@ -72,6 +84,7 @@ class Registry:
         self._changed()
 
     def _drop(self, name: str) -> None:
+        self._known.pop(name, None)
         for each in self._custom.pop(name, ()):
             place = (each.group, each.version, each.plural)
             self._by_place.pop(place, None)

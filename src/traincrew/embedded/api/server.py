@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 import msgspec
 from aiohttp import web
 
+from traincrew import errors
 from traincrew.embedded import refusals
 from traincrew.embedded.api import paths
 from traincrew.embedded.api.auditing import Audit
@@ -45,7 +46,10 @@ class ApiServer:
         self._runner = web.AppRunner(app, access_log=None, keepalive_timeout=300)
         await self._runner.setup()
         site = web.TCPSite(self._runner, host, port, ssl_context=context, shutdown_timeout=1.0, backlog=1024)
-        await site.start()
+        try:
+            await site.start()
+        except OSError as error:
+            raise errors.SettingsError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
         return int(self._runner.addresses[0][1])
 
     async def stop(self) -> None:

@@ -76,6 +76,16 @@ class Store:
     def list(self, resource: str, namespace: str = "") -> builtins.list[Record]:
         return self._shelves.of(resource).list(namespace)
 
+    def heads(self, resource: str, namespace: str) -> builtins.list[Record]:
+        """The newest accepted states of a namespace's objects, in no order: what a decision about all of them must go by."""
+        found = {record.key: record for record in self.list(resource, namespace)}
+        for key, entry in self._heads.items():
+            if key.resource == resource and key.namespace == namespace:
+                found.pop(key, None)
+                if entry.change.type != "DELETED":
+                    found[key] = entry.change.record
+        return [*found.values()]
+
     def list_at(self, resource: str, namespace: str, revision: int) -> builtins.list[Record]:
         """The list as it was. Raises Expired, TooNew."""
         self._check_kept(revision)

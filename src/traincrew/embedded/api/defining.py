@@ -1,0 +1,47 @@
+"""CustomResourceDefinitions as they are written: their names are judged at once, so that the next request may use them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from traincrew.embedded.builtin.context import Context
+from traincrew.embedded.fields import FieldError
+from traincrew.embedded.schemas import definition_checks, definitions
+from traincrew.embedded.served import Object
+
+KIND = "CustomResourceDefinition"
+
+
+class DefinitionStrategy:
+    def __init__(self, others: Callable[[], Iterable[Object]], now: Callable[[], str]) -> None:
+        """others: all definitions there are."""
+        self._others, self._now = others, now
+
+    def default(self, obj: Object) -> None:
+        definitions.default(obj)
+
+    def prepare_create(self, obj: Object, context: Context) -> None:
+        obj["metadata"]["generation"] = 1
+        obj.pop("status", None)
+        obj["status"] = definitions.accept(obj, self._rivals(obj), context.now)
+
+    def _rivals(self, obj: Object) -> list[Object]:
+        return [each for each in self._others() if each["metadata"]["name"] != obj["metadata"]["name"]]
+
+    def prepare_update(self, new: Object, old: Object, subresource: str = "") -> None:
+        if subresource == "status":
+            new["spec"] = old["spec"]
+            return
+        new["status"] = old.get("status", {})
+        if new["spec"] != old["spec"]:
+            new["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
+        new["status"] = definitions.accept(new, self._rivals(new), self._now())
+
+    def validate(self, obj: Object) -> list[FieldError]:
+        return definition_checks.validate(obj)
+
+    def validate_update(self, new: Object, old: Object, subresource: str = "") -> list[FieldError]:
+        return [] if subresource == "status" else definition_checks.validate_update(new, old)
+
+    def warnings(self, obj: Object, old: Object | None = None) -> list[str]:
+        return []
