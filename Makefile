@@ -58,6 +58,7 @@ generate: $(READY) ## CRDs, RBAC and the reference page from the code
 
 schemas: kube ## what a real API server knows of the built-in kinds, for the embedded one (needs Go)
 	@$(BIN)/python -m tools.kube.builtins
+	@$(BIN)/python -m tools.kube.protobuf
 
 golden: $(READY) ## the golden plans anew; read the diff
 	@$(BIN)/python -m tests.golden.regenerate
