@@ -40,6 +40,8 @@ class Rule:
     field_path: str = ""
     parts: frozenset[str] | None = None
     """The fields that it reads of an object; None where it may read anything."""
+    inner_parts: frozenset[str] | None = None
+    """The same of the values of a map, for a rule that goes over the keys."""
 
     @property
     def named(self) -> str:
@@ -85,6 +87,7 @@ def compile_rule(entry: Object, node: Structure) -> Rule:
         reason=entry.get("reason", ""),
         field_path=entry.get("fieldPath", ""),
         parts=_parts(f"{text} {expression}"),
+        inner_parts=_inner_parts(f"{text} {expression}") if node.extra is not None else None,
     )
 
 
@@ -99,6 +102,14 @@ def _program(text: str) -> Any:
 def _parts(text: str) -> frozenset[str] | None:
     used = re.findall(r"\b(?:self|oldSelf)\b(\.[a-zA-Z_]\w*(?!\w|\())?", text)
     return frozenset(part[1:] for part in used) if all(used) else None
+
+
+_OVER_KEYS = re.compile(r"\b(?:self|oldSelf)(?:\.(?:all|exists|exists_one|filter)\(\s*\w+\s*,|\[\w+\]\.([a-zA-Z_]\w*)(?![\w(]))")
+
+
+def _inner_parts(text: str) -> frozenset[str] | None:
+    used = _OVER_KEYS.findall(text)
+    return frozenset(part for part in used if part) if len(used) == len(re.findall(r"\b(?:self|oldSelf)\b", text)) else None
 
 
 def _with_times(text: str, node: Structure) -> str:
@@ -174,9 +185,9 @@ def _evaluate(value: Any, node: Structure, path: str, old: Any, errors: list[Fie
     for rule in rules(node):
         if isinstance(rule, str) or (rule.uses_old and not known and not rule.optional_old):
             continue
-        given = {"self": _given(value, node, rule.parts, root=not path)}
+        given = {"self": _given(value, node, rule, root=not path)}
         if rule.uses_old:
-            before = [_given(old, node, rule.parts, root=not path)] if known else []
+            before = [_given(old, node, rule, root=not path)] if known else []
             given |= {"oldSelves": before} if rule.optional_old else {"oldSelf": before[0]}
         fault = _judged(rule, given, node, path)
         if fault is not None and (rule.uses_old or not unchanged):
@@ -227,7 +238,7 @@ def _error_words(error: str, rule: Rule) -> str:
     return f"{words} evaluating rule: {rule.named}"
 
 
-def _given(value: Any, node: Structure, parts: frozenset[str] | None, root: bool) -> Any:
+def _given(value: Any, node: Structure, rule: Rule, root: bool) -> Any:
     """A value as a rule sees it: of the whole object no metadata but its names; nothing that the rule does not read."""
     if value.__class__ is not dict:
         return _converted(value, node)
@@ -235,20 +246,35 @@ def _given(value: Any, node: Structure, parts: frozenset[str] | None, root: bool
         meta = value.get("metadata")
         named = {key: meta[key] for key in ("name", "generateName") if key in meta} if isinstance(meta, dict) else {}
         value = {**value, "metadata": named}
-    if parts is not None:
-        value = {key: inner for key, inner in value.items() if escaped(key) in parts}
+    if rule.parts is not None:
+        value = {key: inner for key, inner in value.items() if escaped(key) in rule.parts}
+    elif rule.inner_parts is not None:
+        value = {key: _only(inner, rule.inner_parts) for key, inner in value.items()}
     return _converted(value, node)
 
 
+def _only(value: Any, parts: frozenset[str]) -> Any:
+    return {key: inner for key, inner in value.items() if escaped(key) in parts} if isinstance(value, dict) else value
+
+
+def _is_plain(node: Structure) -> bool:
+    """Values need no conversion: all names can be written in CEL, and no integer stands for a float."""
+    if node.as_is is None:
+        parts = [*node.properties.values(), *(part for part in (node.extra, node.items) if part is not None)]
+        own = node.types != ("number",) and all(escaped(key) == key for key in node.properties)
+        node.as_is = own and all(map(_is_plain, parts))
+    return node.as_is
+
+
 def _converted(value: Any, node: Structure | None) -> Any:
+    if node is None or _is_plain(node):
+        return value
     if value.__class__ is dict:
-        if node is None:
-            return value
         declared = node.properties
         return {escaped(key) if key in declared else key: _converted(inner, node.child(key)) for key, inner in value.items()}
     if value.__class__ is list:
-        return [_converted(inner, node.items) for inner in value] if node is not None else value
-    return float(value) if value.__class__ is int and node is not None and node.types == ("number",) else value
+        return [_converted(inner, node.items) for inner in value]
+    return float(value) if value.__class__ is int and node.types == ("number",) else value
 
 
 @functools.lru_cache(maxsize=4096)

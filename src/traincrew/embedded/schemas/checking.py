@@ -138,8 +138,12 @@ def _check_list(value: list[Any], node: Structure, path: str, errors: list[Field
     right = 0
     if node.items is not None:
         was = node.counterparts(old)
+        plain = node.items.plain
         for index, inner in enumerate(value):
-            right += _check(inner, node.items, f"{path}[{index}]", errors, was(inner))
+            if inner.__class__ is plain:
+                right += 5
+            else:
+                right += _check(inner, node.items, f"{path}[{index}]", errors, was(inner))
     schema = node.schema
     least, most = schema.get("minItems"), schema.get("maxItems")
     if least is not None and len(value) < least:
@@ -163,7 +167,11 @@ def _check_object(value: dict[str, Any], node: Structure, path: str, errors: lis
     properties, extra = node.properties, node.extra
     for key, inner in value.items():
         child = properties.get(key) or extra
-        if child is not None and not child.trivial:
+        if child is None or child.trivial:
+            continue
+        if inner.__class__ is child.plain:
+            right += 5
+        else:
             right += _check(inner, child, prefix + key, errors, was.get(key, NOTHING))
     for key in schema.get("required", ()):
         if key not in value:

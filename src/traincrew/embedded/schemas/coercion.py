@@ -22,7 +22,7 @@ def coerce(obj: Object, schema: Schema) -> list[str]:
     _drop_nulls(obj, root)
     embedded: list[str] = []
     for key, value in obj.items():
-        if key not in _META_FIELDS and (node := root.child(key)) is not None:
+        if root.has_embedded and key not in _META_FIELDS and (node := root.child(key)) is not None:
             _coerce_embedded(value, node, key, embedded)
     return [f'unknown field "{path}"' for path in (*unknown, *sorted(pruned), *sorted(embedded))]
 
@@ -58,36 +58,38 @@ def _prune(value: Any, node: Structure | None, path: str, pruned: list[str]) -> 
     if node is not None and node.preserve:
         _prune_below(value, node, path, pruned)
     elif value.__class__ is dict:
-        dropped = [key for key, inner in value.items() if not _pruned(key, inner, node, path, pruned)]
-        for key in dropped:
-            del value[key]
+        _prune_object(value, node, path, pruned)
     elif value.__class__ is list:
         for index, inner in enumerate(value):
             if inner.__class__ is dict or inner.__class__ is list:
                 _prune(inner, node.items if node is not None else None, f"{path}[{index}]", pruned)
 
 
-def _pruned(key: str, inner: Any, node: Structure | None, path: str, pruned: list[str]) -> bool:
-    """False: the field is unknown."""
-    if (not path or (node is not None and node.embedded)) and key in _META_FIELDS:
-        return True
-    child = node.child(key) if node is not None else None
-    if child is None:
+def _prune_object(value: Object, node: Structure | None, path: str, pruned: list[str]) -> None:
+    kept = _META_FIELDS if not path or (node is not None and node.embedded) else ()
+    properties, extra = (node.properties, node.extra) if node is not None else ({}, None)
+    dropped = []
+    for key, inner in value.items():
+        child = properties.get(key) or extra
+        if key in kept:
+            continue
+        if child is None:
+            dropped.append(key)
+        elif inner.__class__ is dict or inner.__class__ is list:
+            _prune(inner, child, f"{path}.{key}" if path else key, pruned)
+    for key in dropped:
         pruned.append(f"{path}.{key}" if path else key)
-        return False
-    if inner.__class__ is dict or inner.__class__ is list:
-        _prune(inner, child, f"{path}.{key}" if path else key, pruned)
-    return True
+        del value[key]
 
 
 def _prune_below(value: Any, node: Structure, path: str, pruned: list[str]) -> None:
     """Here unknown fields are kept; what is known may still know its own."""
     if value.__class__ is dict:
         for key, inner in value.items():
-            if node.embedded and key in _META_FIELDS:
+            if inner.__class__ is not dict and inner.__class__ is not list:
                 continue
             child = node.child(key)
-            if child is not None and (inner.__class__ is dict or inner.__class__ is list):
+            if child is not None and not (node.embedded and key in _META_FIELDS):
                 _prune(inner, child, f"{path}.{key}" if path else key, pruned)
     elif value.__class__ is list and node.items is not None:
         for index, inner in enumerate(value):
@@ -120,7 +122,7 @@ def _coerce_embedded(value: Any, node: Structure, path: str, unknown: list[str])
             _coerce_titles(value, path, unknown)
         for key, inner in value.items():
             child = node.child(key)
-            if child is not None and (inner.__class__ is dict or inner.__class__ is list):
+            if child is not None and child.has_embedded and (inner.__class__ is dict or inner.__class__ is list):
                 _coerce_embedded(inner, child, f"{path}.{key}" if key in node.properties else f"{path}[{key}]", unknown)
     elif value.__class__ is list and node.items is not None:
         for index, inner in enumerate(value):

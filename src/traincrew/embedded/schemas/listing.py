@@ -22,13 +22,16 @@ def _walk(value: Any, node: Structure, path: str, errors: list[FieldError]) -> N
         return
     if value.__class__ is dict:
         for key, inner in value.items():
+            if inner.__class__ is not dict and inner.__class__ is not list:
+                continue
             child = node.child(key)
-            if child is not None and (inner.__class__ is dict or inner.__class__ is list):
+            if child is not None and child.has_lists:
                 named = key in node.properties
                 _walk(inner, child, (f"{path}.{key}" if path else key) if named else f"{path}[{key}]", errors)
     elif value.__class__ is list:
         if node.list_type == "set":
-            errors += [_duplicate(path, index, value[index]) for index in _repeated(value)]
+            if len(value) > 1:
+                errors += [_duplicate(path, index, value[index]) for index in _repeated(value)]
         elif node.list_type == "map":
             errors += _map_faults(value, node, path)
         if node.items is not None:
@@ -52,7 +55,18 @@ def _repeated(values: list[Any]) -> list[int]:
     return found
 
 
+def _plainly_unique(values: list[Any], keys: list[str]) -> bool:
+    """The quick way, for entries that have all their keys."""
+    try:
+        marks = [tuple([value[key] for key in keys]) for value in values if value.__class__ is dict]
+        return len(set(marks)) == len(values)
+    except (KeyError, TypeError):
+        return False
+
+
 def _map_faults(values: list[Any], node: Structure, path: str) -> list[FieldError]:
+    if _plainly_unique(values, node.keys):
+        return []
     for index, value in enumerate(values):
         if value is not None and not isinstance(value, dict):
             told = f"Invalid value: {gowords.shown(value)}: must be an object for an array of list-type map"

@@ -22,6 +22,9 @@ _SILENT = {
 """Keywords that forbid nothing by themselves, or are looked at apart."""
 
 
+_CLASSES_OF_TYPES: dict[tuple[str, ...], type] = {("string",): str, ("boolean",): bool, ("integer",): int}
+
+
 class Structure:
     """One node of a structural schema."""
 
@@ -48,11 +51,15 @@ class Structure:
         self.keys: list[str] = schema.get("x-kubernetes-list-map-keys", [])
         self.rules: Any = None
         """What `cel` has made of the validation rules, once it has."""
+        self.as_is: bool | None = None
         self._derive()
 
     def _derive(self) -> None:
         parts = [*self.properties.values(), *(part for part in (self.extra, self.items) if part is not None)]
-        self.trivial: bool = not self.types and set(self.schema) <= _SILENT and all(part.trivial for part in parts)
+        silent = set(self.schema) <= _SILENT and not self.format_check
+        self.plain = _CLASSES_OF_TYPES.get(self.types) if silent else None
+        """Values of exactly this class are right."""
+        self.trivial: bool = not self.types and silent and all(part.trivial for part in parts)
         """Nothing in it can be wrong."""
         self.defaults = {key: node for key, node in self.properties.items() if node.default is not None}
         self.has_defaults: bool = bool(self.defaults) or any(part.has_defaults or part.default is not None for part in parts)
