@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+
+import msgspec
 
 from traincrew.embedded.served import Column, Object, Served
 from traincrew.embedded.show import jsonpaths
@@ -44,9 +46,11 @@ class Cells:
 
     def __init__(self, served: Served, ages: Ages) -> None:
         self._columns = [(column.type, path) for column, path in _readable(served)]
+        self._decode = _decoder([path.root for _, path in self._columns])
         self._ages = ages
 
-    def of(self, kept: Object) -> list[Any]:
+    def of(self, given: Object | bytes) -> list[Any]:
+        kept = self._decode(given) if isinstance(given, bytes) else given
         return [kept["metadata"].get("name", ""), *(self._cell(type, path, kept) for type, path in self._columns)]
 
     def _cell(self, type: str, path: jsonpaths.Path, kept: Object) -> Any:
@@ -67,6 +71,23 @@ class Cells:
         if not value or value == "null":
             return UNKNOWN
         return self._ages.since(value) if moment(value) else INVALID
+
+
+def _decoder(roots: Iterable[str]) -> Callable[[bytes], Object]:
+    """Decodes the fields at the top that the paths start at, and skips the others: a job's template is most of it."""
+    names = sorted({"metadata", *roots})
+    if "" in names:
+        return msgspec.json.decode
+    rename = {f"f{index}": name for index, name in enumerate(names)}
+    fields = [(each, Any, msgspec.UNSET) for each in rename]
+    decode = msgspec.json.Decoder(msgspec.defstruct("Roots", fields, rename=rename)).decode
+
+    def decoded(given: bytes) -> Object:
+        read = decode(given)
+        found = ((name, getattr(read, each)) for each, name in rename.items())
+        return {name: value for name, value in found if value is not msgspec.UNSET}
+
+    return decoded
 
 
 def _typed(type: str, value: Any) -> Any:

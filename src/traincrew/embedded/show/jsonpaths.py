@@ -23,6 +23,8 @@ class Unfit(Exception):
 @dataclasses.dataclass(frozen=True)
 class Path:
     steps: tuple[Step, ...]
+    root: str = ""
+    """The field that it starts at; empty if it may look at all of them."""
 
     def first(self, value: Any) -> tuple[bool, Any]:
         """The first thing found, if there is any. A value without the parts that the path asks for has none."""
@@ -58,19 +60,21 @@ _COMPARISON = re.compile(r"([^!<>=]+)([!<>=]+)(.+)", re.DOTALL)
 def parse(text: str) -> Path:
     """Raises Unreadable."""
     steps: list[Step] = []
-    position = 0
+    root, position = "", 0
     while position < len(text):
         if text[position] in " $@":
             position += 1
             continue
         for form, read in _FORMS:
             if match := form.match(text, position):
+                if not steps and form is _FIELD and match[1] != "*":
+                    root = match[1].replace("\\", "")
                 steps += read(match)
                 position = match.end()
                 break
         else:
             raise Unreadable(text)
-    return Path(tuple(steps))
+    return Path(tuple(steps), root)
 
 
 def _read_field(match: re.Match[str]) -> list[Step]:

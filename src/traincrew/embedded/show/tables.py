@@ -115,7 +115,7 @@ def _builtin_rows(printer: Printer, ages: Ages) -> _Rows:
 
 def _custom_rows(served: Served, ages: Ages) -> _Rows:
     cells = custom.Cells(served, ages)
-    return lambda kept: {"cells": cells.of(_decoded(kept))}
+    return lambda kept: {"cells": cells.of(kept)}
 
 
 def _decoded(kept: Object | bytes) -> Object:

@@ -8,7 +8,7 @@ import msgspec
 
 from traincrew.embedded.show.ages import UNKNOWN, Ages
 from traincrew.embedded.show.columns import Printer, heads
-from traincrew.embedded.show.rows.fields import NONE, Condition, Fields, Metadata, Quantity, Reference, condition
+from traincrew.embedded.show.rows.fields import NONE, Condition, Fields, MarkedMetadata, Metadata, Quantity, Reference, condition
 
 _ROLE = "node-role.kubernetes.io/"
 _OLD_ROLE = "kubernetes.io/role"
@@ -52,7 +52,8 @@ class NodeStatus(Fields):
     node_info: NodeInfo = msgspec.field(default_factory=NodeInfo)
 
 
-class Node(_Object):
+class Node(Fields):
+    metadata: MarkedMetadata = msgspec.field(default_factory=MarkedMetadata)
     spec: NodeSpec = msgspec.field(default_factory=NodeSpec)
     status: NodeStatus = msgspec.field(default_factory=NodeStatus)
 

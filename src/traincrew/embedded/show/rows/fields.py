@@ -11,7 +11,7 @@ UNSET = "<unset>"
 Quantity = str | int | float
 
 
-class Fields(msgspec.Struct, rename="camel"):
+class Fields(msgspec.Struct, rename="camel", gc=False):
     """A part of an object; what is not declared is skipped."""
 
 
@@ -19,6 +19,9 @@ class Metadata(Fields):
     name: str = ""
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
+
+
+class MarkedMetadata(Metadata):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
 

@@ -8,7 +8,7 @@ import msgspec
 
 from traincrew.embedded.show.ages import Ages
 from traincrew.embedded.show.columns import Printer, heads
-from traincrew.embedded.show.rows.fields import UNSET, Fields, Metadata, Quantity, Reference
+from traincrew.embedded.show.rows.fields import UNSET, Fields, MarkedMetadata, Metadata, Quantity, Reference
 
 _MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
 _OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
@@ -16,7 +16,7 @@ _DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.b
 
 
 class _Object(Fields):
-    metadata: Metadata = msgspec.field(default_factory=Metadata)
+    metadata: MarkedMetadata = msgspec.field(default_factory=MarkedMetadata)
 
 
 class VolumeSpec(Fields):
