@@ -156,7 +156,14 @@ def test_no_forgery_is_believed(tokens: Tokens) -> None:
     assert tokens.user(token)
 
 
-@pytest.mark.parametrize("nonsense", ["", ".", "..", "a.b.c", "é.é.é", "a.W10.c", "a.bnVsbA.c", "\ud800", "x" * 100_000])
+DEEP = base64.urlsafe_b64encode(b'{"a":' + b"[" * 100_000).decode()
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    ["", ".", "..", "a.b.c", "é.é.é", "a.W10.c", "a.bnVsbA.c", "a.YWJj.c", "a.eyJpc3MiOjF9.c", f"a.{DEEP}.c", "\ud800",
+     "a.\ud800.c", "x" * 100_000],
+)  # fmt: skip
 def test_nonsense_is_refused_quietly(tokens: Tokens, nonsense: str) -> None:
     assert tokens.user(nonsense) is None
 

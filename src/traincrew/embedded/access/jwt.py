@@ -7,7 +7,6 @@ shared key takes 5 µs instead of 30 (signing) or 90 (verifying), and spares a s
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import hmac
 from typing import Any
@@ -44,17 +43,22 @@ class Signer:
         return _encoded(hmac.digest(self._key, payload, "sha256"))
 
 
+class _Issued(msgspec.Struct):
+    iss: str = ""
+
+
+_ISSUED = msgspec.json.Decoder(_Issued)
+
+
 def issuer(token: str) -> str:
     """Who a token says that it is from, believed by nobody; empty for what is no token."""
     parts = token.split(".")
     if len(parts) != 3:
         return ""
     try:
-        claims = msgspec.json.decode(_decoded(parts[1].encode()))
-    except (ValueError, binascii.Error):
+        return _ISSUED.decode(_decoded(parts[1].encode())).iss
+    except (ValueError, msgspec.MsgspecError, RecursionError):
         return ""
-    found = claims.get("iss") if isinstance(claims, dict) else None
-    return found if isinstance(found, str) else ""
 
 
 def _encoded(content: bytes) -> bytes:

@@ -106,8 +106,8 @@ class Tokens:
         secret = self.lookup("secrets", namespace, name)
         if secret is None or secret["metadata"].get("deletionTimestamp"):
             raise InvalidToken("Token has been invalidated")
-        copy = base64.b64encode(token.encode()).decode()
-        if not hmac.compare_digest((secret.get("data") or {}).get("token", ""), copy):
+        copy = (secret.get("data") or {}).get("token", "").encode()
+        if not hmac.compare_digest(copy, base64.b64encode(token.encode())):
             raise InvalidToken("Token does not match server's copy")
 
 
