@@ -9,6 +9,9 @@ import logging
 import pathlib
 from collections.abc import AsyncIterator, Iterable, Iterator
 
+import msgspec
+
+from traincrew import errors
 from traincrew.embedded import operatorpod
 from traincrew.embedded.access import certificates, credentials, kubeconfig, origins, private_files, users
 from traincrew.embedded.access.authentication import Authenticator
@@ -16,7 +19,7 @@ from traincrew.embedded.access.rbac import Policy
 from traincrew.embedded.access.tokens import Tokens
 from traincrew.embedded.api import selection
 from traincrew.embedded.api.auditing import Audit
-from traincrew.embedded.api.cluster import Cluster, decoded, now
+from traincrew.embedded.api.cluster import Cluster, Identity, decoded, now
 from traincrew.embedded.api.gate import Gate
 from traincrew.embedded.api.handler import Handler
 from traincrew.embedded.api.local import LocalClient
@@ -39,6 +42,7 @@ from traincrew.model.resources import Resource
 
 log = logging.getLogger(__name__)
 
+CLUSTER_ROLES = Resource("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", namespaced=False)
 CRDS = "customresourcedefinitions.apiextensions.k8s.io"
 ROLES = ("roles", "rolebindings", "clusterroles", "clusterrolebindings")
 UNCOLLECTED = ("events", "leases.coordination.k8s.io", "events.events.k8s.io")
@@ -69,8 +73,9 @@ class Daemon:
         self.admin_token = credentials.admin_token(options.data)
         self.authenticator = Authenticator(self.admin_token, self.tokens)
         self.pki = certificates.ensure(options.data / "pki", certificates.names(options.host))
-        self.cluster = Cluster(self.store, self.registry, self.policy, self.pki.authority.decode())
+        self.cluster = Cluster(self.store, self.registry, self.policy, Identity(self.pki.authority, self.tokens))
         self.handler = Handler(self.cluster, self.policy, Reviewing(self.cluster, self.policy, self.tokens, self.authenticator))
+        self._settling: asyncio.Task[None] | None = None
         self._listen()
 
     def _describe(self, resource: str, obj: Object) -> Facts:
@@ -101,6 +106,15 @@ class Daemon:
             self.policy.remove(obj["kind"], change.record.key.namespace, change.record.key.name)
         else:
             self.policy.put(obj)
+        if obj["kind"] == "ClusterRole" and self.policy.unsettled():
+            self._settling = asyncio.get_running_loop().create_task(self._settle())
+
+    async def _settle(self) -> None:
+        """Roles that gather the rules of others are shown with what they have gathered."""
+        client = self.own_client("clusterrole-aggregation-controller")
+        for name, rules in self.policy.unsettled():
+            with contextlib.suppress(errors.ApiError):
+                await client.patch(CLUSTER_ROLES, None, name, msgspec.json.encode({"rules": rules}))
 
     def client(self, user: users.User, agent: str) -> LocalClient:
         return LocalClient(self.handler, user, agent)

@@ -65,11 +65,12 @@ def _kubernetes_service() -> Object:
 
 async def ensure(client: port.Client, resource: Resource, document: Object) -> None:
     """Made if it is not there."""
-    titled = {"kind": resource.kind, "apiVersion": resource.api_version} | document
+    meta = document["metadata"]
     try:
-        await client.create(resource, document["metadata"].get("namespace"), msgspec.json.encode(titled))
-    except errors.AlreadyExists:
-        return
+        await client.get(resource, meta.get("namespace"), meta["name"])
+    except errors.NotFound:
+        titled = {"kind": resource.kind, "apiVersion": resource.api_version} | document
+        await client.create(resource, meta.get("namespace"), msgspec.json.encode(titled))
 
 
 async def up_to_date(client: port.Client, resource: Resource, document: Object) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from traincrew.embedded import refusals
-from traincrew.embedded.access import escalation
+from traincrew.embedded.access import escalation, token_secrets
 from traincrew.embedded.api.addresses import Addresses
 from traincrew.embedded.api.calls import Call
 from traincrew.embedded.api.cluster import Cluster, decoded
@@ -65,6 +65,8 @@ def admit_new(cluster: Cluster, call: Call, obj: Object) -> list[str]:
         escalation.check(cluster.policy, call.user, call.asked, obj)
     if not call.namespace:
         return []
+    if call.served.store_name == "secrets":
+        obj |= token_secrets.filled(obj, cluster.identity.tokens, cluster.identity.authority) or {}
     warnings = _secured(cluster, call, obj)
     _check_quota(cluster, call, obj)
     return warnings
@@ -117,7 +119,7 @@ async def after_create(cluster: Cluster, call: Call, record: Record) -> None:
 async def furnish(cluster: Cluster, namespace: str) -> None:
     for resource, kind, name, rest in (
         ("serviceaccounts", "ServiceAccount", "default", {}),
-        ("configmaps", "ConfigMap", "kube-root-ca.crt", {"data": {"ca.crt": cluster.ca}}),
+        ("configmaps", "ConfigMap", "kube-root-ca.crt", {"data": {"ca.crt": cluster.identity.authority.decode()}}),
     ):
         key = Key(resource, namespace, name)
         if cluster.store.head(key) is None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import uuid
 from collections.abc import Callable
+from typing import NamedTuple
 
 import msgspec
 
 from traincrew.embedded import refusals
 from traincrew.embedded.access.rbac import Policy
+from traincrew.embedded.access.tokens import Tokens
 from traincrew.embedded.api import strategies
 from traincrew.embedded.api.registry import Registry
 from traincrew.embedded.served import Object, Served
@@ -32,11 +34,17 @@ def written(moment: dt.datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+class Identity(NamedTuple):
+    """What others know the API server by."""
+
+    authority: bytes
+    """The authority's certificate, PEM."""
+    tokens: Tokens
+
+
 class Cluster:
-    def __init__(self, store: Store, registry: Registry, policy: Policy, ca: str, clock: Clock = utc_now) -> None:
-        self.store, self.registry, self.policy, self.clock = store, registry, policy, clock
-        self.ca = ca
-        """The authority's certificate, PEM, for pods to know the API server by."""
+    def __init__(self, store: Store, registry: Registry, policy: Policy, identity: Identity, clock: Clock = utc_now) -> None:
+        self.store, self.registry, self.policy, self.identity, self.clock = store, registry, policy, identity, clock
 
     def now(self) -> str:
         return written(self.clock())

@@ -39,6 +39,6 @@ class Gate:
         if request.path in OPEN_PATHS:
             return
         asked = attributes.non_resource(request.method.lower(), request.path)
-        allowed, _ = self._policy.allowed(user, asked)
+        allowed, reason = self._policy.allowed(user, asked)
         if not allowed:
-            raise attributes.refusal(user, asked)
+            raise attributes.refusal(user, asked, reason)

@@ -24,9 +24,9 @@ class Handler:
     def authorize(self, call: Call) -> None:
         if call.user.is_master:
             return
-        allowed, _ = self._policy.allowed(call.user, call.asked)
+        allowed, reason = self._policy.allowed(call.user, call.asked)
         if not allowed:
-            raise attributes.refusal(call.user, call.asked)
+            raise attributes.refusal(call.user, call.asked, reason)
 
     async def handle(self, call: Call) -> Answer:
         """Every verb but list and watch. Raises Refusal."""
