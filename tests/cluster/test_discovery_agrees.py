@@ -11,8 +11,10 @@ from tests.cluster.api import Api, Object
 from tests.embedded.show.customs import everything
 from tools.kube import cluster
 
+from traincrew.embedded.schemas import builtins
 from traincrew.embedded.served import Served
 from traincrew.embedded.show import aggregated, discovery
+from traincrew.embedded.show.openapi import documents
 
 
 def test_discovery_tells_the_same_of_what_is_served(api: Api) -> None:
@@ -47,6 +49,37 @@ def test_aggregated_discovery_tells_the_same_of_what_is_served(api: Api, version
             group["versions"] = [told for told in group["versions"] if told["resources"]]
         real["items"] = [group for group in real["items"] if group["versions"]]
         assert ours == real
+
+
+@pytest.mark.parametrize(
+    "place", ["api/v1", "apis/apps/v1", "apis/batch/v1", "apis/kubeflow.org/v1", "apis/kubeflow.org/v2beta1"]
+)
+def test_documents_define_kinds_and_operations_alike(api: Api, place: str) -> None:
+    group = place.split("/")[1] if place.startswith("apis/") else ""
+    ours = documents.document(everything(), group, place.rpartition("/")[2], builtins.load().definitions)
+    assert ours is not None
+    real = api.call("GET", f"/openapi/v3/{place}")
+    for name, schema in ours["components"]["schemas"].items():
+        assert bare(schema, name) == bare(real["components"]["schemas"][name], name), name
+    for path, item in ours["paths"].items():
+        found = real["paths"][path]
+        assert item.keys() == found.keys(), path
+        for method in item.keys() - {"parameters"}:
+            assert marks(item[method]) == marks(found[method]), (path, method)
+
+
+def bare(schema: Any, name: str = "") -> Any:
+    """Without prose, without what no client reads, without the groups that share a kind of meta/v1."""
+    left_out = ("x-kubernetes-unions", "x-kubernetes-group-version-kind" if name.startswith("io.k8s.apimachinery") else "")
+    if isinstance(schema, dict):
+        kept = {key: bare(inner) for key, inner in schema.items() if key not in left_out}
+        return {key: inner for key, inner in kept.items() if key != "description" or not isinstance(inner, str)}
+    return [bare(inner) for inner in schema] if isinstance(schema, list) else schema
+
+
+def marks(operation: Object) -> Object:
+    kept = {key: operation.get(key) for key in ("operationId", "x-kubernetes-action", "x-kubernetes-group-version-kind")}
+    return kept | {"responses": sorted(operation["responses"])}
 
 
 def known_part(entry: Object, served: Served) -> Object:

@@ -83,6 +83,18 @@ def test_events_are_told_alike_in_both_groups() -> None:
     assert row(core, {"metadata": METADATA, **old}) == row(other, {"metadata": METADATA, **new})
 
 
+def test_a_scale_has_a_table_of_its_own() -> None:
+    scale = {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": METADATA,
+        "spec": {"replicas": 3},
+        "status": {"replicas": 2},
+    }
+    for each in (served("Deployment", "apps"), *served_of(crd("Widget"))):
+        assert row(tables.scaled(each), scale) == {"Name": "x", "Desired": 3, "Available": 2, "Age": "60s"}
+
+
 def test_rows_carry_what_is_asked_for() -> None:
     kept = {"kind": "Pod", "apiVersion": "v1", "metadata": METADATA}
     for given in (kept, json.dumps(kept).encode()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -60,6 +61,11 @@ def table(
         "columnDefinitions": columns,
         "rows": [{**rows(kept), "object": shown(kept)} for kept in objects],
     }
+
+
+def scaled(served: Served) -> Served:
+    """For the table of a resource's Scale: `table(scaled(served), [scale], ...)`."""
+    return dataclasses.replace(served, group="autoscaling", version="v1", kind="Scale", definition=None, columns=())
 
 
 _Rows = Callable[[Object | bytes], Object]

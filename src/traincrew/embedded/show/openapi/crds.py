@@ -41,7 +41,7 @@ def _whole(served: Served) -> Schema:
     schema = written(served)
     if schema is None:
         return {"type": "object", **_marks(served, served.kind)}
-    known = _embedded(schema)
+    known = _spelled_out(schema)
     properties = {**known.get("properties", {}), **_TYPED, "metadata": _METADATA}
     return known | {"properties": properties} | _marks(served, served.kind)
 
@@ -66,9 +66,11 @@ def _marks(served: Served, kind: str) -> Object:
     return marks | {"x-kubernetes-selectable-fields": selectable}
 
 
-def _embedded(schema: Schema) -> Schema:
-    """With what an embedded resource has without saying so. Shares what it need not change."""
+def _spelled_out(schema: Schema) -> Schema:
+    """With what goes without saying for an embedded resource and an int-or-string. Shares what it need not change."""
     changed = _parts(schema)
+    if schema.get("x-kubernetes-int-or-string") and "anyOf" not in schema:
+        changed["anyOf"] = [{"type": "integer"}, {"type": "string"}]
     if schema.get("x-kubernetes-embedded-resource"):
         properties: Schema = changed.get("properties") or schema.get("properties") or {}
         changed["properties"] = {**properties, **_TYPED, "metadata": _METADATA}
@@ -81,10 +83,10 @@ def _parts(schema: Schema) -> dict[str, Any]:
     changed: dict[str, Any] = {}
     for keyword in ("items", "additionalProperties"):
         inner = schema.get(keyword)
-        if isinstance(inner, dict) and (other := _embedded(inner)) is not inner:
+        if isinstance(inner, dict) and (other := _spelled_out(inner)) is not inner:
             changed[keyword] = other
     properties = schema.get("properties", {})
-    others = {key: _embedded(inner) for key, inner in properties.items()}
+    others = {key: _spelled_out(inner) for key, inner in properties.items()}
     if any(others[key] is not properties[key] for key in properties):
         changed["properties"] = others
     return changed

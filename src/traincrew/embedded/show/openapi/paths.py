@@ -75,12 +75,14 @@ class _Paths:
         return {_METHODS[verb]: self._verb(verb, kind, suffix) for verb in part.verbs} | {"parameters": inputs}
 
     def _stream(self, verb: str, kind: tuple[str, str, str], suffix: str) -> Object:
-        operation = self._operation(_SPOKEN[verb], verb, kind, suffix)
-        media = ("text/plain", *_MEDIA) if suffix == "Log" else ("*/*",)
+        media, action = (("text/plain", *_MEDIA), "get") if suffix == "Log" else (("*/*",), "connect")
         content = {each: {"schema": {"type": "string"}} for each in media}
-        action = "get" if suffix == "Log" else "connect"
-        told: Object = {"responses": {"200": {**_OK, "content": content}, **_UNAUTHORIZED}, "x-kubernetes-action": action}
-        return {key: value for key, value in (operation | told).items() if key != "parameters"}
+        how = "" if action == "get" else _METHODS[verb].capitalize()
+        return {
+            "operationId": self._id("connect" if how else "read", suffix, how),
+            "responses": {"200": {**_OK, "content": content}, **_UNAUTHORIZED},
+            **self._marks(action, kind),
+        }
 
     def _verb(self, verb: str, kind: tuple[str, str, str], suffix: str) -> Object:
         if verb == "delete":
@@ -108,7 +110,7 @@ class _Paths:
         content = _content(STATUS, _MEDIA)
         accepted = {} if what else {"202": {"description": "Accepted", "content": content}}
         return {
-            "operationId": self._id(f"delete{what}", ""),
+            "operationId": self._id("delete", "", what),
             "parameters": inputs,
             "requestBody": {"content": _content(DELETE_OPTIONS, _MEDIA)},
             "responses": {"200": {**_OK, "content": content}, **accepted, **_UNAUTHORIZED},
@@ -123,7 +125,7 @@ class _Paths:
     def _answers(self, kind: tuple[str, str, str], verb: str) -> Object:
         content = _content(self._definition(kind), _MEDIA)
         answers: Object = {"200": {**_OK, "content": content}}
-        if verb in ("create", "update", "patch"):
+        if verb in ("create", "update") or (verb == "patch" and self._served.definition is None):
             answers["201"] = {"description": "Created", "content": content}
         if verb == "create":
             answers["202"] = {"description": "Accepted", "content": content}
@@ -142,9 +144,9 @@ class _Paths:
     def _definition(self, kind: tuple[str, str, str]) -> str:
         return self._named(*kind)
 
-    def _id(self, verb: str, suffix: str) -> str:
+    def _id(self, verb: str, suffix: str, how: str = "") -> str:
         scope = "Namespaced" if self._served.namespaced and suffix != "ForAllNamespaces" else ""
-        return f"{verb}{self._title}{scope}{self._served.kind}{suffix}"
+        return f"{verb}{self._title}{how}{scope}{self._served.kind}{suffix}"
 
 
 def _content(definition: str, media: tuple[str, ...]) -> Object:
