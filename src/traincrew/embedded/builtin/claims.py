@@ -21,12 +21,33 @@ def default(obj: Object) -> None:
     obj["status"].setdefault("phase", "Pending")
 
 
-def _creating(obj: Object, _context: Context) -> None:
+def _creating(obj: Object, context: Context) -> None:
     obj["status"] = {"phase": "Pending"}
+    _drop_unknown_source(obj["spec"])
     _sources(obj["spec"])
+    protect(obj, "kubernetes.io/pvc-protection", context)
 
 
-def _updating(new: Object, _old: Object) -> None:
+def protect(obj: Object, finalizer: str, context: Context) -> None:
+    finalizers = obj["metadata"].get("finalizers") or []
+    if context.has_controllers and finalizer not in finalizers:
+        obj["metadata"]["finalizers"] = [*finalizers, finalizer]
+
+
+def _drop_unknown_source(spec: Object) -> None:
+    """Without a dataSourceRef, anything but claims and snapshots is dropped, as it was before there was one."""
+    source = spec.get("dataSource") or {}
+    known = (source.get("kind"), source.get("apiGroup") or "") in _KNOWN_SOURCES
+    if "dataSourceRef" not in spec and not known:
+        spec.pop("dataSource", None)
+
+
+_KNOWN_SOURCES = (("PersistentVolumeClaim", ""), ("VolumeSnapshot", "snapshot.storage.k8s.io"))
+
+
+def _updating(new: Object, old: Object) -> None:
+    if "dataSource" not in old["spec"]:
+        _drop_unknown_source(new["spec"])
     _sources(new["spec"])
 
 

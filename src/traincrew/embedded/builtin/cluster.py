@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from traincrew.embedded import fields
 from traincrew.embedded.builtin import addresses, gosyntax, metadata, names, resources
-from traincrew.embedded.builtin.context import Context
+from traincrew.embedded.builtin.context import NOWHERE, Context
 from traincrew.embedded.builtin.pods.scheduling import EFFECTS
 from traincrew.embedded.builtin.strategy import Errors, Strategy
 from traincrew.embedded.served import Object
 
+_NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 NAME_LABEL = "kubernetes.io/metadata.name"
 _ENFORCED = "kubernetes.io/enforce-mountable-secrets"
 
@@ -28,15 +29,15 @@ def _creating_namespace(obj: Object, _context: Context) -> None:
 
 
 class NamespaceStrategy(Strategy):
-    def prepare_update(self, new: Object, old: Object, subresource: str = "") -> None:
-        super().prepare_update(new, old, subresource)
+    def prepare_update(self, new: Object, old: Object, subresource: str = "", context: Context = NOWHERE) -> None:
+        super().prepare_update(new, old, subresource, context)
         if subresource == "":
             new["spec"] = dict(old["spec"])
 
     def validate_update(self, new: Object, old: Object, subresource: str = "") -> Errors:
         if subresource != "finalize":
             return super().validate_update(new, old, subresource)
-        errors = metadata.check_update(new["metadata"], old["metadata"]) + self._check_changed_metadata(new, old)
+        errors = self.validate_common(new, old) + self._check_changed_metadata(new, old)
         for index, finalizer in enumerate(new["spec"].get("finalizers") or ()):
             at = f"spec.finalizers[{index}]"
             errors += [fields.invalid(at, finalizer, fault) for fault in names.qualified(finalizer)]
@@ -75,7 +76,10 @@ def _default_node(obj: Object) -> None:
         status["allocatable"] = dict(status["capacity"])
 
 
-def _creating_node(obj: Object, _context: Context) -> None:
+def _creating_node(obj: Object, context: Context) -> None:
+    taints = obj["spec"].get("taints") or []
+    if context.has_controllers and _NOT_READY not in taints:
+        obj["spec"]["taints"] = [*taints, dict(_NOT_READY)]
     obj["spec"].pop("configSource", None)
     obj["status"].pop("config", None)
 

@@ -104,6 +104,13 @@ def _compared_secret(new: Object, old: Object, errors: Errors) -> None:
     _compared(new, old, errors)
 
 
+def _warned_secret(obj: Object) -> list[str]:
+    certificate = (obj.get("data") or {}).get("tls.crt", "")
+    if obj.get("type") != "kubernetes.io/tls" or b"-----BEGIN" in base64.b64decode(certificate):
+        return []
+    return ["tls: failed to find any PEM data in certificate input"]
+
+
 CONFIG_MAP = Strategy(kind="ConfigMap", checked=_checked_map, compared=_compared, on_update=("meta", "compare", "whole"))
 SECRET = Strategy(
     kind="Secret",
@@ -112,4 +119,6 @@ SECRET = Strategy(
     checked=_checked_secret,
     compared=_compared_secret,
     on_update=("meta", "compare", "whole"),
+    warned=_warned_secret,
+    warned_update=True,
 )

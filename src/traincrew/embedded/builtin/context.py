@@ -39,5 +39,12 @@ class Context:
     """By name; the empty name asks for the one that is the global default."""
     service_account: Callable[[str], Object | None] | None = None
     """By name, in the object's namespace. None where service accounts are not admitted to pods."""
+    runtime_class: Callable[[str], Object | None] = _nobody
+    has_controllers: bool = False
+    """Whether somebody takes away again what the API server puts on storage that is in use (finalizers) and on new nodes (the
+    taint of one that is not ready)."""
     limit_ranges: Sequence[Object] = ()
     """Those of the object's namespace."""
+
+
+NOWHERE = Context()

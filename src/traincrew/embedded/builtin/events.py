@@ -80,7 +80,14 @@ def _check_events(obj: Object, errors: Errors) -> None:
     _checked_newer(obj, errors)
 
 
-EVENT = Strategy(kind="Event", checked=_check_core, create_metadata=False, on_update=("spec",))
+EVENT = Strategy(
+    kind="Event",
+    naming=names.path_segment,
+    checked=_check_core,
+    create_metadata=False,
+    standard_finalizers=False,
+    on_update=("spec",),
+)
 NEWER_EVENT = Strategy(
     kind="Event", checked=_check_events, compared=_compared_newer, create_metadata=False, on_update=("meta", "compare")
 )

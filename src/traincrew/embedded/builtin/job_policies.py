@@ -75,7 +75,7 @@ def _check_codes(codes: Object, called: set[str | None], path: str, errors: list
     if name is not None and name not in called:
         words = "must be one of the container or initContainer names in the pod template"
         errors.append(fields.invalid(f"{path}.containerName", name, words))
-    shown = f"[]int32{{{', '.join(map(str, values))}}}" if values else "[]int32(nil)"
+    shown = f"[]int32{{{', '.join(map(str, values))}}}" if values else "[]int32{}"
     if not values:
         errors.append(gosyntax.invalid(f"{path}.values", shown, "at least one value is required"))
     _too_many(f"{path}.values", len(values), _MOST_VALUES, errors)

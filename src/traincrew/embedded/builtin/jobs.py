@@ -8,7 +8,7 @@ from traincrew.embedded.builtin.context import Context
 from traincrew.embedded.builtin.metadata import IMMUTABLE
 from traincrew.embedded.builtin.pods import admission, defaults, specs, warnings
 from traincrew.embedded.builtin.strategy import Errors, Strategy
-from traincrew.embedded.builtin.workloads import not_negative
+from traincrew.embedded.builtin.workloads import check_selected, not_negative
 from traincrew.embedded.served import Object
 
 UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
@@ -44,7 +44,7 @@ def default(obj: Object) -> None:
 def _label(obj: Object) -> None:
     labels = (obj["spec"]["template"].get("metadata") or {}).get("labels")
     if labels and not obj["metadata"].get("labels"):
-        obj["metadata"]["labels"] = dict(labels)
+        obj["metadata"]["labels"] = labels  # the same dict, as in Go: what the template gets, the job gets
 
 
 def _creating(obj: Object, context: Context) -> None:
@@ -61,6 +61,7 @@ def _creating(obj: Object, context: Context) -> None:
     selector.setdefault("matchLabels", {}).setdefault(UID_LABELS[1], uid)
     spec["selector"] = selector
     _label(obj)
+    obj["metadata"]["labels"] = dict(obj["metadata"]["labels"])
 
 
 def _checked(obj: Object, errors: Errors) -> None:
@@ -91,12 +92,9 @@ def _check_spec(spec: Object, errors: Errors) -> None:
     selector = spec.get("selector")
     if selector is None:
         errors.append(fields.required("spec.selector"))
-        return
     selectors.check(selector, "spec.selector", errors)
-    labels = (spec["template"].get("metadata") or {}).get("labels")
-    if selectors.is_well_formed(selector) and not selectors.matches(selector, labels or {}):
-        words = "`selector` does not match template `labels`"
-        errors.append(gosyntax.invalid("spec.template.metadata.labels", gosyntax.texts(labels), words))
+    if selector is None or selectors.is_well_formed(selector):
+        check_selected(selector, spec["template"], errors)
 
 
 def _check_host_name(obj: Object, errors: Errors) -> None:
@@ -228,7 +226,16 @@ def warn(spec: Object, path: str) -> list[str]:
     return [*told, *warnings.template(spec["template"], f"{path}.template")]
 
 
-JOB = Strategy(
+class JobStrategy(Strategy):
+    def validate(self, obj: Object) -> Errors:
+        """Labels that only this server gave the job are copies of the template's, and faults are told there."""
+        labels = obj["metadata"].get("labels") or {}
+        if labels.keys() == {*UID_LABELS, *NAME_LABELS}:
+            return super().validate({**obj, "metadata": {**obj["metadata"], "labels": {}}})
+        return super().validate(obj)
+
+
+JOB = JobStrategy(
     kind="Job",
     has_status=True,
     has_generation=True,

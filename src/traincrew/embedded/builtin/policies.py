@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traincrew.embedded import fields
-from traincrew.embedded.builtin import gosyntax, limits, resources, selectors
+from traincrew.embedded.builtin import gosyntax, limits, names, resources, selectors
 from traincrew.embedded.builtin.context import Context
 from traincrew.embedded.builtin.metadata import IMMUTABLE
 from traincrew.embedded.builtin.strategy import Errors, Strategy
@@ -148,6 +148,8 @@ PRIORITY_CLASS = Strategy(
 )
 DISRUPTION_BUDGET = Strategy(
     kind="PodDisruptionBudget",
+    naming=names.path_segment,
+    standard_finalizers=False,
     has_status=True,
     has_generation=True,
     creating=_creating_budget,

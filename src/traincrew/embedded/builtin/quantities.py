@@ -37,7 +37,7 @@ def _read(text: str) -> tuple[int, str]:
 
 def _up(digits: int, scale: int) -> int:
     """Times ten to the scale; what is lost makes the number larger, never smaller."""
-    return digits * 10**scale if scale >= 0 else -(-digits // 10**-scale)
+    return int(digits * 10**scale) if scale >= 0 else -int(-digits // 10**-scale)
 
 
 def nanos(value: Quantity) -> int:

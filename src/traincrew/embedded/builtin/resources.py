@@ -52,10 +52,10 @@ def is_counted(name: str) -> bool:
 
 def check_name(name: str, path: str, errors: list[FieldError]) -> bool:
     if faults := names.qualified(name):
-        errors += [fields.invalid(path, name, fault) for fault in faults]
+        errors += [gosyntax.invalid(path, name, fault) for fault in faults]
         return False
     if "/" not in name and name not in _STANDARD and not name.startswith((HUGE_PAGES, f"requests.{HUGE_PAGES}")):
-        errors.append(fields.invalid(path, name, "must be a standard resource type or fully qualified"))
+        errors.append(gosyntax.invalid(path, name, "must be a standard resource type or fully qualified"))
         return False
     return True
 
@@ -66,15 +66,15 @@ def check_container_name(name: str, path: str, errors: list[FieldError]) -> None
     check_name(name, path, errors)
     if "/" not in name:
         if not is_huge_pages(name):
-            errors.append(fields.invalid(path, name, "must be a standard resource for containers"))
+            errors.append(gosyntax.invalid(path, name, "must be a standard resource for containers"))
     elif not is_native(name) and not is_extended(name):
-        errors.append(fields.invalid(path, name, "doesn't follow extended resource name standard"))
+        errors.append(gosyntax.invalid(path, name, "doesn't follow extended resource name standard"))
 
 
 def check_quota_name(name: str, path: str, errors: list[FieldError]) -> None:
     check_name(name, path, errors)
     if "/" not in name and not is_standard_quota(name):
-        errors.append(fields.invalid(path, name, "must be a standard resource for quota"))
+        errors.append(gosyntax.invalid(path, name, "must be a standard resource for quota"))
 
 
 def check_amount(name: str, value: str, path: str, errors: list[FieldError]) -> None:

@@ -55,7 +55,7 @@ def check(obj: Object, errors: list[FieldError]) -> None:
     metadata.check_labels(spec.get("selector") or {}, "spec.selector", errors)
     _check_affinity(spec, errors)
     if kind != "ExternalName":
-        _check_addresses(spec, errors)
+        check_addresses(spec, errors)
     for index, address in enumerate(spec.get("externalIPs") or ()):
         if addresses.check(address, f"spec.externalIPs[{index}]", errors):
             addresses.check_not_special(address, f"spec.externalIPs[{index}]", errors)
@@ -113,7 +113,7 @@ def _check_affinity(spec: Object, errors: list[FieldError]) -> None:
             errors.append(fields.invalid(at, seconds, f"must be greater than 0 and less than {_DAY}"))
 
 
-def _check_addresses(spec: Object, errors: list[FieldError]) -> None:
+def check_addresses(spec: Object, errors: list[FieldError]) -> None:
     first, listed = addresses_of(spec)
     shown, at = gosyntax.strings(listed), "spec.clusterIPs"
     if first and not listed:

@@ -6,7 +6,7 @@ import ipaddress
 
 from traincrew.embedded import fields, refusals
 from traincrew.embedded.builtin import addresses, gosyntax, names, service_checks
-from traincrew.embedded.builtin.context import Context
+from traincrew.embedded.builtin.context import NOWHERE, Context
 from traincrew.embedded.builtin.service_checks import NONE, addresses_of, is_headless, needs_health_check, needs_node_port
 from traincrew.embedded.builtin.strategy import Errors, Strategy
 from traincrew.embedded.refusals import Refusal
@@ -45,7 +45,11 @@ def _creating(obj: Object, context: Context) -> None:
     spec = obj["spec"]
     if spec.get("clusterIP") and not spec.get("clusterIPs"):
         spec["clusterIPs"] = [spec["clusterIP"]]
-    if spec["type"] == "ExternalName" or not _is_sound(obj):
+    if spec["type"] == "ExternalName":
+        spec.pop("internalTrafficPolicy", None)
+        return
+    _refuse_addresses(obj)
+    if not _is_sound(obj):
         return
     _families(obj)
     _allocate_address(obj, context)
@@ -53,6 +57,14 @@ def _creating(obj: Object, context: Context) -> None:
         _allocate_ports(obj, context)
     if needs_health_check(spec) and not spec.get("healthCheckNodePort"):
         spec["healthCheckNodePort"] = context.allocate_port()
+
+
+def _refuse_addresses(obj: Object) -> None:
+    """Addresses that contradict each other are refused before anything else is looked at."""
+    errors: Errors = []
+    service_checks.check_addresses(obj["spec"], errors)
+    if errors:
+        raise _invalid(obj, errors)
 
 
 def _is_sound(obj: Object) -> bool:
@@ -129,7 +141,8 @@ def _allocate_address(obj: Object, context: Context) -> None:
 def _unavailable(wanted: str, context: Context) -> str:
     address, network = addresses.parse(wanted), ipaddress.ip_network(context.service_range)
     if address not in network:
-        return f"the provided network does not match the current range: the provided IP ({wanted}) is not in the valid range. "
+        words = f"the provided IP ({wanted}) is not in the valid range."
+        return f"{words} The range of valid IPs is {context.service_range}"
     return "provided IP is already allocated" if context.in_use(wanted) else ""
 
 
@@ -215,10 +228,19 @@ def _keep_ports(spec: Object, before: Object) -> None:
 
 
 class ServiceStrategy(Strategy):
-    def allocate_update(self, new: Object, old: Object, context: Context) -> None:
-        """After `prepare_update`: the addresses and ports that a changed type asks for. Raises Refusal."""
+    def prepare_update(self, new: Object, old: Object, subresource: str = "", context: Context = NOWHERE) -> None:
+        super().prepare_update(new, old, subresource, context)
+        if subresource == "":
+            self._allocate(new, old, context)
+
+    def _allocate(self, new: Object, old: Object, context: Context) -> None:
+        """The addresses and ports that a changed type asks for."""
         spec = new["spec"]
-        if spec["type"] == "ExternalName" or not _is_sound(new):
+        if spec["type"] == "ExternalName":
+            spec.pop("internalTrafficPolicy", None)
+            return
+        _refuse_addresses(new)
+        if not _is_sound(new):
             return
         if old["spec"].get("type") == "ExternalName":
             _families(new)

@@ -32,12 +32,17 @@ def _creating(obj: Object, context: Context) -> None:
     if context.now:
         obj["status"]["lastPhaseTransitionTime"] = context.now
     obj["spec"].pop("volumeAttributesClassName", None)
+    claims.protect(obj, "kubernetes.io/pv-protection", context)
 
 
-def _updating_status(new: Object, old: Object) -> None:
+def _updating_status(new: Object, old: Object, context: Context) -> None:
     before, kept = old.get("status") or {}, "lastPhaseTransitionTime"
     if new["status"].get("phase") == before.get("phase") and kept not in new["status"] and kept in before:
         new["status"][kept] = before[kept]
+    elif (
+        new["status"].get("phase") != before.get("phase") and new["status"].get(kept) in (None, before.get(kept)) and context.now
+    ):
+        new["status"][kept] = context.now
 
 
 def _checked(obj: Object, errors: Errors) -> None:

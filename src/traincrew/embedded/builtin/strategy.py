@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 
 from traincrew.embedded.builtin import forms, metadata, names
-from traincrew.embedded.builtin.context import Context
+from traincrew.embedded.builtin.context import NOWHERE, Context
 from traincrew.embedded.fields import FieldError
 from traincrew.embedded.served import Object
 
@@ -18,6 +18,10 @@ def _nothing(_obj: Object) -> None:
 
 
 def _no_preparation(_obj: Object, _other: object) -> None:
+    return None
+
+
+def _no_status(_new: Object, _old: Object, _context: Context) -> None:
     return None
 
 
@@ -45,7 +49,7 @@ class Strategy:
     defaults: Callable[[Object], None] = _nothing
     creating: Callable[[Object, Context], None] = _no_preparation
     updating: Callable[[Object, Object], None] = _no_preparation
-    updating_status: Callable[[Object, Object], None] = _no_preparation
+    updating_status: Callable[[Object, Object, Context], None] = _no_status
     checked: Callable[[Object, Errors], None] = _no_check
     compared: Callable[[Object, Object, Errors], None] = _no_comparison
     """On update, beside `checked`."""
@@ -75,11 +79,12 @@ class Strategy:
             obj["status"] = {}
         self.creating(obj, context)
 
-    def prepare_update(self, new: Object, old: Object, subresource: str = "") -> None:
-        """In place, after `default`: what the writer may not touch is as it was."""
+    def prepare_update(self, new: Object, old: Object, subresource: str = "", context: Context = NOWHERE) -> None:
+        """In place, after `default`: what the writer may not touch is as it was. May raise Refusal, as an allocation does."""
         _keep_metadata(new, old)
         if subresource == "status":
             self._keep_all_but_status(new, old)
+            self.updating_status(new, old, context)
             return
         if self.has_status and subresource in ("", "finalize", "ephemeralcontainers", "scale"):
             _take(new, old, "status")
@@ -95,7 +100,6 @@ class Strategy:
         _take(new, old, "spec")
         for field in self.status_keeps:
             _take(new["metadata"], old["metadata"], field)
-        self.updating_status(new, old)
 
     def validate(self, obj: Object) -> Errors:
         """Of a new object, after `prepare_create`."""
@@ -112,7 +116,7 @@ class Strategy:
 
     def validate_update(self, new: Object, old: Object, subresource: str = "") -> Errors:
         """Of a changed object, after `prepare_update`; in the order, and as often, as the API server tells it."""
-        errors = metadata.check_update(new["metadata"], old["metadata"])
+        errors = self.validate_common(new, old)
         in_status = subresource == "status"
         for step in self.on_status if in_status else self.on_update:
             if step == "meta":
@@ -124,6 +128,11 @@ class Strategy:
                 if step != "named":
                     self.checked(new, errors)
         return errors
+
+    def validate_common(self, new: Object, old: Object) -> Errors:
+        """What an update of any kind checks before the kind has its say."""
+        errors = metadata.check(new["metadata"], self.namespaced, names.path_segment, standard_finalizers=False)
+        return errors + metadata.check_update(new["metadata"], old["metadata"])
 
     def _check_changed_metadata(self, new: Object, old: Object) -> Errors:
         rule = metadata.check_kind_update if self.standard_finalizers else metadata.check_update

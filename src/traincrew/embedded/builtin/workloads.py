@@ -97,12 +97,20 @@ def not_negative(spec: Object, names_: tuple[str, ...], path: str, errors: Error
 
 def _check_template(obj: Object, kind: str, errors: Errors) -> None:
     template, selector = obj["spec"]["template"], obj["spec"].get("selector")
-    labels = (template.get("metadata") or {}).get("labels")
-    if not selectors.is_empty(selector) and not selectors.matches(selector, labels or {}):
-        words = "`selector` does not match template `labels`"
-        errors.append(gosyntax.invalid(f"{_TEMPLATE}.metadata.labels", gosyntax.texts(labels), words))
+    if selector is not None and not selectors.is_well_formed(selector):
+        errors.append(fields.invalid("spec.selector", selector, "invalid label selector"))
+        return
+    check_selected(selector, template, errors)
     specs.check_template(template, _TEMPLATE, errors)
     _check_policies(template["spec"], kind, errors)
+
+
+def check_selected(selector: Object | None, template: Object, errors: Errors) -> None:
+    """A controller that would not find its own pods is refused."""
+    labels = (template.get("metadata") or {}).get("labels")
+    if not selectors.matches(selector, labels or {}):
+        words = "`selector` does not match template `labels`"
+        errors.append(gosyntax.invalid(f"{_TEMPLATE}.metadata.labels", gosyntax.texts(labels), words))
 
 
 def _check_policies(spec: Object, kind: str, errors: Errors) -> None:
@@ -188,10 +196,7 @@ def _checked_replica_set(obj: Object, errors: Errors) -> None:
 def _checked_daemon_set(obj: Object, errors: Errors) -> None:
     selector, template = obj["spec"].get("selector"), obj["spec"]["template"]
     selectors.check(selector, "spec.selector", errors)
-    labels = (template.get("metadata") or {}).get("labels")
-    if not selectors.matches(selector, labels or {}):
-        words = "`selector` does not match template `labels`"
-        errors.append(gosyntax.invalid(f"{_TEMPLATE}.metadata.labels", gosyntax.texts(labels), words))
+    check_selected(selector, template, errors)
     if selector is not None and selectors.is_empty(selector):
         errors.append(fields.invalid("spec.selector", selector, "empty selector is invalid for daemonset"))
     specs.check_template(template, _TEMPLATE, errors)
@@ -213,10 +218,7 @@ def _checked_stateful_set(obj: Object, errors: Errors) -> None:
             errors.append(fields.not_supported(at, kept, ("Retain", "Delete")))
     not_negative(spec, ("replicas", "minReadySeconds"), "spec", errors)
     _check_selector(spec.get("selector"), "statefulset", errors)
-    labels = (spec["template"].get("metadata") or {}).get("labels")
-    if not selectors.is_empty(spec.get("selector")) and not selectors.matches(spec.get("selector"), labels or {}):
-        words = "`selector` does not match template `labels`"
-        errors.append(gosyntax.invalid(f"{_TEMPLATE}.metadata.labels", gosyntax.texts(labels), words))
+    check_selected(spec.get("selector"), spec["template"], errors)
     _check_policies(spec["template"]["spec"], "StatefulSet", errors)
 
 

@@ -25,10 +25,12 @@ def create(obj: Object, context: Context) -> None:
         _account(obj, context)
     _priority(obj, context)
     tolerate(obj["spec"])
+    _runtime(obj, context)
     obj["status"] = {"phase": "Pending", "qosClass": quality.of_service(obj["spec"])}
     if obj["spec"].get("schedulingGates"):
-        obj["status"]["conditions"] = [_gated()]
+        obj["status"]["conditions"] = [_gated(context.now or None)]
     _match_labels(obj)
+    _apparmor(obj)
 
 
 def update(new: Object, old: Object) -> None:
@@ -55,7 +57,8 @@ def drop_disabled(spec: Object) -> None:
         if "resources" in container:
             container["resources"].pop("claims", None)
         if "securityContext" in container:
-            container["securityContext"].pop("procMount", None)
+            if "procMount" in container["securityContext"]:
+                container["securityContext"]["procMount"] = "Default"
     for volume in spec.get("volumes") or ():
         volume.pop("image", None)
 
@@ -144,15 +147,45 @@ def _tolerates(toleration: Object, taint: str) -> bool:
     return (toleration.get("key") or taint) == taint and (toleration.get("effect") or "NoExecute") == "NoExecute"
 
 
-def _gated() -> Object:
+def _gated(now: str | None) -> Object:
     return {
         "type": "PodScheduled",
         "status": "False",
         "reason": "SchedulingGated",
         "message": "Scheduling is blocked due to non-empty scheduling gates",
         "lastProbeTime": None,
-        "lastTransitionTime": None,
+        "lastTransitionTime": now,
     }
+
+
+def _runtime(obj: Object, context: Context) -> None:
+    spec, found = obj["spec"], None
+    if (name := spec.get("runtimeClassName")) is not None:
+        found = context.runtime_class(name)
+        if found is None:
+            raise _refused(obj, f'pod rejected: RuntimeClass "{name}" not found')
+    overhead = ((found or {}).get("overhead") or {}).get("podFixed")
+    if not overhead:
+        if spec.get("overhead"):
+            raise _refused(obj, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
+        return
+    if spec.get("overhead") not in (None, overhead):
+        raise _refused(obj, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+    spec["overhead"] = dict(overhead)
+
+
+def _apparmor(obj: Object) -> None:
+    """Kubelets before 1.30 read the annotation."""
+    for_pod = (obj["spec"].get("securityContext") or {}).get("appArmorProfile")
+    for container in (*(obj["spec"].get("initContainers") or ()), *(obj["spec"].get("containers") or ())):
+        profile = (container.get("securityContext") or {}).get("appArmorProfile") or for_pod
+        if profile and (told := _PROFILES.get(profile.get("type"), "")):
+            annotations = obj["metadata"].setdefault("annotations", {})
+            annotations.setdefault(f"{_APPARMOR}{container.get('name')}", told + (profile.get("localhostProfile") or ""))
+
+
+_APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
+_PROFILES = {"Unconfined": "unconfined", "RuntimeDefault": "runtime/default", "Localhost": "localhost/"}
 
 
 def _match_labels(obj: Object) -> None:

@@ -70,8 +70,7 @@ def _check_ports(ports: list[Object], path: str, errors: list[FieldError]) -> No
         at, name, number = f"{path}[{index}]", port.get("name"), port.get("containerPort") or 0
         if name:
             if faults := names.port_name(name):
-                errors += [fields.invalid(f"{path}[{which}].name", name, fault) for which, fault in enumerate(faults)]
-                at = f"{path}[{index}]"
+                errors += [fields.invalid(f"{at}.name", name, fault) for fault in faults]
             elif name in seen:
                 errors.append(fields.duplicate(f"{at}.name", name))
             seen.add(name)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from traincrew.embedded import fields
-from traincrew.embedded.builtin import differences, metadata, names
+from traincrew.embedded.builtin import differences, names
+from traincrew.embedded.builtin.context import NOWHERE, Context
 from traincrew.embedded.builtin.pods import admission, defaults, specs, updates, warnings
 from traincrew.embedded.builtin.strategy import Errors, Strategy
 from traincrew.embedded.served import Object
@@ -28,7 +29,7 @@ def _compared(new: Object, old: Object, errors: Errors) -> None:
     updates.compare(new, old, errors)
 
 
-def _updating_status(new: Object, old: Object) -> None:
+def _updating_status(new: Object, old: Object, _context: Context) -> None:
     if not new["status"].get("qosClass") and (kept := (old.get("status") or {}).get("qosClass")):
         new["status"]["qosClass"] = kept
 
@@ -36,7 +37,7 @@ def _updating_status(new: Object, old: Object) -> None:
 class PodStrategy(Strategy):
     """Pods have two subresources more that change their spec: binding is not here, it needs no rules of the spec."""
 
-    def prepare_update(self, new: Object, old: Object, subresource: str = "") -> None:
+    def prepare_update(self, new: Object, old: Object, subresource: str = "", context: Context = NOWHERE) -> None:
         if subresource == "ephemeralcontainers":
             added = new["spec"].get("ephemeralContainers")
             version = new["metadata"].get("resourceVersion")
@@ -44,12 +45,12 @@ class PodStrategy(Strategy):
             if added:
                 new["spec"]["ephemeralContainers"] = added
             return
-        super().prepare_update(new, old, subresource)
+        super().prepare_update(new, old, subresource, context)
 
     def validate_update(self, new: Object, old: Object, subresource: str = "") -> Errors:
         if subresource != "ephemeralcontainers":
             return super().validate_update(new, old, subresource)
-        errors = metadata.check_update(new["metadata"], old["metadata"])
+        errors = self.validate_common(new, old)
         errors += self._check_changed_metadata(new, old) + self._check_metadata(new)
         specs.check_pod(new, errors)
         after = {each.get("name"): each for each in new["spec"].get("ephemeralContainers") or ()}

@@ -186,8 +186,11 @@ def compare_status(new: Object, old: Object, errors: list[FieldError]) -> None:
 def _compare_states(status: Object, before: Object, spec: Object, errors: list[FieldError]) -> None:
     policy = spec.get("restartPolicy")
     sidecars = {each.get("name") for each in spec.get("initContainers") or () if each.get("restartPolicy") == "Always"}
-    groups = (("containerStatuses", policy, set()), ("initContainerStatuses", policy, sidecars))
-    for field, restarts, free in (*groups, ("ephemeralContainerStatuses", "Never", set[str]())):
+    groups: tuple[tuple[str, str | None, set[str | None]], ...] = (
+        ("containerStatuses", policy, set()),
+        ("initContainerStatuses", policy, sidecars),
+    )
+    for field, restarts, free in (*groups, ("ephemeralContainerStatuses", "Never", set[str | None]())):
         now = {each.get("name"): each.get("state") or {} for each in status.get(field) or ()}
         for index, former in enumerate(before.get(field) or () if restarts != "Always" else ()):
             ended, name = (former.get("state") or {}).get("terminated"), former.get("name")

@@ -1,0 +1,107 @@
+"""Our rules for the built-in kinds and the real API server agree on hundreds of objects and changes, right and wrong.
+
+Whatever both accept is compared as it is stored, whatever both refuse by its causes. TRAINCREW_RECORD names a file that the
+API server's answers are written to, for the tests that replay them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import requests
+from tests.cluster.api import Api
+from tests.embedded.builtin import corpus, edits
+from tests.embedded.builtin.comparison import Answer, Case, differences
+from tests.embedded.builtin.corpus import Object
+
+_WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
+
+
+class Server:
+    def __init__(self, api: Api, namespace: str) -> None:
+        self.api, self.namespace, self.count = api, namespace, 0
+
+    def name(self) -> str:
+        self.count += 1
+        return f"c{self.namespace[-6:]}-{self.count}"
+
+    def send(self, verb: str, path: str, body: Any = None) -> Answer:
+        data = json.dumps(body) if body is not None else None
+        headers = {"Content-Type": "application/json"}
+        response = self.api.session.request(verb, self.api.server + path, data=data, headers=headers, timeout=60)
+        return Answer(response.status_code, response.json(), warnings_of(response))
+
+    def path(self, obj: Object, name: str = "", sub: str = "") -> str:
+        version = obj["apiVersion"]
+        root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+        place = "" if obj["kind"] in corpus.CLUSTER_SCOPED else f"/namespaces/{self.namespace}"
+        return "/".join(part for part in (root + place, corpus.plural(obj["kind"]), name, sub) if part)
+
+    def delete(self, obj: Object) -> None:
+        path = self.path(obj, obj["metadata"]["name"].replace("%", "%25"))
+        if obj["metadata"].get("finalizers"):
+            self.api.call("PATCH", path, {"metadata": {"finalizers": None}}, "application/merge-patch+json")
+        self.send("DELETE", path, {"gracePeriodSeconds": 0})
+        if obj["kind"] == "Namespace":  # there is no controller that would end it
+            self.send("PUT", f"{path}/finalize", {**obj, "metadata": {"name": obj["metadata"]["name"]}, "spec": {"finalizers": []}})
+
+    def prepared(self, kind: str) -> Object:
+        obj = json.loads(json.dumps(corpus.base(kind)).replace("NAMESPACE", self.namespace))
+        obj["metadata"]["name"] = self.name()
+        if kind not in corpus.CLUSTER_SCOPED:
+            obj["metadata"]["namespace"] = self.namespace
+        found: Object = obj
+        return found
+
+    def created(self, kind: str, line: str) -> Case:
+        sent = corpus.edited(self.prepared(kind), line) if line else self.prepared(kind)
+        answer = self.send("POST", self.path(sent), sent)
+        if answer.accepted:
+            self.delete(answer.body)
+        return Case(kind, line, "create", sent, None, answer)
+
+    def updated(self, kind: str, line: str, verb: str) -> Case:
+        base = self.prepared(kind)
+        first = self.send("POST", self.path(base), base)
+        assert first.accepted, first.body
+        sent = corpus.edited(first.body, line)
+        sub = "status" if verb == "status" else ""
+        answer = self.send("PUT", self.path(base, base["metadata"]["name"], sub), sent)
+        self.delete(answer.body if answer.accepted else first.body)
+        return Case(kind, line, verb, sent, first.body, answer)
+
+
+def warnings_of(response: requests.Response) -> tuple[str, ...]:
+    return tuple(json.loads(f'"{text}"') for text in _WARNING.findall(response.headers.get("Warning", "")))
+
+
+def cases(server: Server, kind: str) -> Iterator[Case]:
+    yield server.created(kind, "")
+    for line in (*corpus.lines(corpus.METADATA), *corpus.lines(edits.CREATES.get(kind, ""))):
+        yield server.created(kind, line)
+    for line in corpus.lines(edits.UPDATES.get(kind, "")):
+        yield server.updated(kind, line, "update")
+    for line in corpus.lines(edits.STATUS.get(kind, "")):
+        yield server.updated(kind, line, "status")
+
+
+@pytest.mark.parametrize("kind", sorted(corpus.BASES))
+def test_our_rules_and_the_api_server_agree(api: Api, namespace: str, kind: str) -> None:
+    found = [*cases(Server(api, namespace), kind)]
+    record(found)
+    wrong = [(case, told) for case in found if (told := differences(case))]
+    report = "\n\n".join("\n  ".join([case.title, *told]) for case, told in wrong)
+    assert not wrong, f"{len(wrong)} of {len(found)} differ:\n{report}"
+
+
+def record(found: list[Case]) -> None:
+    if place := os.environ.get("TRAINCREW_RECORD"):
+        with open(place, "a") as file:
+            for case in found:
+                line = [case.kind, case.line, case.verb, case.sent, case.old, case.real.code, case.real.body, case.real.warnings]
+                file.write(json.dumps(line) + "\n")
