@@ -62,6 +62,11 @@ def test_built_in_resources_are_routed_by_media_type_first() -> None:
     assert choose("text/html, */*", listed=accept.OBJECT) == Form()
 
 
+def test_a_watch_that_stands_in_for_a_list_is_no_table() -> None:
+    assert choose(KUBECTL, accept.WATCHED_LISTS) == Form()
+    assert choose("*/*;as=PartialObjectMetadata;v=v1;g=meta.k8s.io", accept.WATCHED_LISTS).as_metadata
+
+
 def test_discovery_is_given_aggregated_to_those_who_ask() -> None:
     form = choose(DISCOVERY, accept.DISCOVERY)
     assert form.content_type == "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"

@@ -21,6 +21,9 @@ _META = tuple(("meta.k8s.io", version) for version in ("v1", "v1beta1"))
 RESOURCES = frozenset((*gv, kind) for gv in _META for kind in ("Table", "PartialObjectMetadata", "PartialObjectMetadataList"))
 """What objects can be turned into: (group, version, kind)."""
 
+WATCHED_LISTS = frozenset(each for each in RESOURCES if each[2] != "Table")
+"""The same for a watch that starts with the objects there are and marks their end: it cannot be a table."""
+
 DISCOVERY = frozenset(("apidiscovery.k8s.io", version, "APIGroupDiscoveryList") for version in ("v2", "v2beta1"))
 
 
