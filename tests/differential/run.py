@@ -1,6 +1,6 @@
 """Plays every scenario on both servers and tells where they differ.
 
-    python -m tests.differential.run [--only TEXT] [--twice]
+    python -m tests.differential.run [--only TEXT] [--replay] [--twice]
 
 `--twice` plays against two real API servers: there must be no difference, or the comparison itself is at fault.
 """
@@ -21,6 +21,8 @@ from tests.differential.accepted import ACCEPTED, Accepted
 from tests.differential.catalogue import Scenario, everything
 from tests.differential.compare import ABSENT, Difference, differences
 from tests.differential.play import Play, Step
+from tests.differential.recording import Entry
+from tests.differential.replay import Replay, recordings
 from tests.differential.target import Target
 
 AT_ONCE = 4
@@ -77,6 +79,19 @@ def judge(scenario: Scenario, real: Target, ours: Target, run: str) -> Verdict:
     return Verdict(scenario, len(played[0]), tuple(_compared(scenario.name, *played)))
 
 
+def replay_all(real: Target, ours: Target, wanted: str = "") -> Report:
+    """What real clients have sent, one recording after the other."""
+    return Report(tuple(_replayed(name, entries, (real, ours)) for name, entries in recordings() if wanted in name))
+
+
+def _replayed(name: str, entries: list[Entry], targets: tuple[Target, Target]) -> Verdict:
+    run = uuid.uuid4().hex[:5]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        played = list(pool.map(lambda target: Replay(target, name, run).play(entries), targets))
+    scenario = Scenario("recordings", name, lambda play: None, False)
+    return Verdict(scenario, len(played[0]), tuple(_compared(name, *played)))
+
+
 def _played(scenario: Scenario, target: Target, run: str) -> list[Step]:
     play = Play(target, scenario.name, run)
     with contextlib.closing(play), _stage(scenario, play):
@@ -116,12 +131,14 @@ def _compared(case: str, real: list[Step], ours: list[Step]) -> Iterator[Differe
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="scenarios or areas whose name contains this")
+    parser.add_argument("--replay", action="store_true", help="what real clients have sent, instead of the scenarios")
     parser.add_argument("--twice", action="store_true", help="two real API servers")
     given = parser.parse_args()
     wanted = [each for each in everything() if given.only in each.name or given.only == each.area]
     other = sides.second_kubeconfig if given.twice else sides.embedded_kubeconfig
     with sides.real_kubeconfig() as left, other() as right:
-        print(play_all(Target.from_kubeconfig("real", left), Target.from_kubeconfig("ours", right), wanted).tell())
+        both = Target.from_kubeconfig("real", left), Target.from_kubeconfig("ours", right)
+        print((replay_all(*both, given.only) if given.replay else play_all(*both, wanted)).tell())
 
 
 if __name__ == "__main__":

@@ -38,9 +38,11 @@ def real_kubeconfig(variable: str = "TRAINCREW_REAL") -> Iterator[pathlib.Path]:
         yield pathlib.Path(given)
         return
     with cluster.start(OPTIONS) as started:
-        started.start_controller_manager(f"--controllers={','.join(CONTROLLERS)}")
         for file in sorted(CRDS.glob("*.yaml")):
             started.kubectl("create", "-f", str(file)).check_returncode()
+        started.kubectl("wait", "--for=condition=Established", "customresourcedefinitions", "--all").check_returncode()
+        # Only now: the garbage collector looks for new kinds every half minute.
+        started.start_controller_manager(f"--controllers={','.join(CONTROLLERS)}")
         yield started.kubeconfig
 
 
@@ -65,7 +67,7 @@ def embedded_kubeconfig() -> Iterator[pathlib.Path]:
 def _embedded(directory: pathlib.Path) -> Iterator[pathlib.Path]:
     log = directory / "up.log"
     data = directory / "data"
-    command = [sys.executable, "-m", "traincrew.cli.main", "up", "--data", str(data), "--listen", "127.0.0.1:0"]
+    command = [sys.executable, "-m", "traincrew.cli.main", "up", "--data", str(data), "--listen", "127.0.0.1:0", "--no-operator"]
     with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
         try:
             _await(process, data / "kubeconfig", log)

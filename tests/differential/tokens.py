@@ -76,6 +76,8 @@ class Tokens:
                 child = sorted(child, key=lambda entry: [str(entry.get(part)) for part in OWNERSHIP])
             if name == "causes":
                 child = _settled(child)
+            elif name in ("resourceRules", "nonResourceRules") and isinstance(child, list):
+                child = sorted(child, key=str)  # as bindings happen to be found
             if listed and name in ("metadata", "object") and isinstance(child, dict):
                 result[name] = self._collection(child)
             else:

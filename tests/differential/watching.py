@@ -34,7 +34,7 @@ class Watch:
         found = []
         while (event := self._next()) is not None:
             found.append(event)
-            if _named(event) == name and kind in ("", event.get("type")):
+            if named(event) == name and kind in ("", event.get("type")):
                 break
         return found
 
@@ -78,7 +78,7 @@ def _by_chance(event: Event) -> bool:
     return event.get("type") == "BOOKMARK" and not noted
 
 
-def _named(event: Event) -> str:
+def named(event: Event) -> str:
     found = event.get("object", {})
     if isinstance(found, dict) and found.get("kind") == "Table":
         rows = found.get("rows") or [{}]

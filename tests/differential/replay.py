@@ -1,0 +1,185 @@
+"""Plays a recording again on one server, with that server's own uids, versions and generated names in its requests."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import re
+import threading
+import time
+import urllib.parse
+from collections.abc import Iterator
+from typing import Any
+
+from tests.differential import recording
+from tests.differential.play import Play, Step
+from tests.differential.recording import Entry
+from tests.differential.scenarios.discovery import keys
+from tests.differential.target import Answer, Request, Target, start
+from tests.differential.watching import Watch, named
+
+QUIET = 1.0  # seconds without an event: then all has been told
+PROTOBUF = "application/vnd.kubernetes.protobuf,"
+LONGEST = 120.0  # seconds that a watch may be without events
+DOCUMENT = re.compile(r"/api|/apis|/version|/openapi/.*|/api/v1|/apis/[^/]+(/v[^/]+)?")
+VERSIONS = (re.compile(r"(?<=[?&]resourceVersion=)\d+"), re.compile(r'(?<="resourceVersion":")\d+(?=")'))
+
+
+class Translation:
+    """From what was recorded to what this server says."""
+
+    def __init__(self, namespace: str) -> None:
+        self._texts = {recording.NAMESPACE: namespace}
+        self._versions: dict[int, str] = {}
+
+    def learn(self, entry: Entry, found: Answer) -> None:
+        told = recording.marks(found.body)
+        for path, value in entry.marks.items():
+            own = told.get(self.text(path))
+            if own is None:
+                continue
+            if path.endswith("/resourceVersion"):
+                self._versions[int(value)] = own
+            elif len(value) > 3:  # nothing shorter is unique enough to be replaced wherever it stands
+                self._texts[value] = own
+
+    def text(self, text: str) -> str:
+        for recorded, own in self._texts.items():
+            text = text.replace(recorded, own)
+        for pattern in VERSIONS:
+            text = pattern.sub(lambda found: self._version(found.group()), text)
+        return text
+
+    def _version(self, recorded: str) -> str:
+        """A version that only a watch has told is somewhere after the last one known."""
+        number = int(recorded)
+        known = max((each for each in self._versions if each <= number), default=None)
+        return recorded if number == 0 or known is None else self._versions[known]
+
+
+class Replay(Play):
+    def __init__(self, target: Target, name: str, run: str) -> None:
+        super().__init__(target, name, run)
+        # As long as the recorded one: it stands in protobuf, too, which tells the lengths of its strings.
+        self.namespace = f"{recording.NAMESPACE.partition('-')[0]}-{run}"
+        assert len(self.namespace) == len(recording.NAMESPACE), self.namespace
+        self._translation = Translation(self.namespace)
+        self._watches: list[tuple[Request, Entry, Watching]] = []
+        self._owned: dict[str, list[str]] = {}
+
+    def play(self, entries: list[Entry]) -> list[Step]:
+        with contextlib.closing(self):
+            for number, entry in enumerate(entries):
+                self._end_watches(number)
+                self._watch(entry) if entry.watch else self._send(entry)
+            self._end_watches(None)
+        return self.steps
+
+    def _send(self, entry: Entry) -> None:
+        request = self._translated(entry)
+        with contextlib.suppress(ValueError, AttributeError, KeyError, TypeError):
+            if prefix := json.loads(entry.body)["metadata"].get("generateName"):
+                self._tokens.expect_generated(prefix)
+        found = self._exchange(request)
+        self._translation.learn(entry, found)
+        self._note(request, {"status": found.status, "header": found.headers, "body": self._reduced(request, found.body)})
+        self._settled(request, found)
+
+    def _watch(self, entry: Entry) -> None:
+        request = self._translated(entry)
+        try:
+            self._watches.append((request, entry, Watching(self.target, request)))
+        except (OSError, http.client.HTTPException) as error:
+            self._note(request, {"status": 0, "body": f"no answer: {type(error).__name__}: {error}"})
+
+    def _translated(self, entry: Entry) -> Request:
+        path = re.sub(r"[?&]hash=[0-9A-Fa-f]+", "", self._translation.text(entry.path))
+        body = recording.octets(self._translation.text(entry.body))
+        if body and entry.body.startswith(recording.BINARY):
+            body = body.replace(recording.NAMESPACE.encode(), self.namespace.encode())
+        # Answers are compared as JSON, which every client takes as well.
+        headers = {name: value.replace(PROTOBUF, "") for name, value in entry.headers.items() if name.lower() != "if-none-match"}
+        return Request(entry.method, path, body, tuple(headers.items()))
+
+    def _end_watches(self, number: int | None) -> None:
+        """Those that their client had left by then; None: all."""
+        ended = [each for each in self._watches if number is None or each[1].until <= number]
+        self._watches = [each for each in self._watches if each not in ended]
+        for request, _, watching in ended:
+            events = [event for event in watching.end() if self._ours(event.get("object"))]
+            # Of several objects that end in the background, now one is the first, now another.
+            events.sort(key=named)
+            self._note(request, {"status": watching.status, "events": events})
+
+    def _reduced(self, request: Request, body: Any) -> Any:
+        """Without what is there beside the recording's own; documents that scenarios compare are not compared again."""
+        path = urllib.parse.urlsplit(request.path).path
+        if DOCUMENT.fullmatch(path):
+            return keys(body)
+        return self._filtered(body)
+
+    def _filtered(self, body: Any) -> Any:
+        for part in ("items", "rows"):
+            if isinstance(body, dict) and isinstance(body.get(part), list):
+                body = {**body, part: [each for each in body[part] if self._ours(each)]}
+        return body
+
+    def _ours(self, entry: Any) -> bool:
+        if isinstance(entry, dict) and entry.get("kind") == "Table":
+            return any(self._ours(row) for row in entry.get("rows") or [])
+        inner = entry.get("object", entry) if isinstance(entry, dict) else {}
+        metadata = inner.get("metadata", {}) if isinstance(inner, dict) else {}
+        if namespace := metadata.get("namespace"):
+            return bool(namespace == self.namespace)
+        return not metadata.get("name") or any(part in metadata["name"] for part in (self.namespace, "recorded-", "kubeflow.org"))
+
+    def _settled(self, request: Request, found: Answer) -> None:
+        """What a server does in the background is awaited, so that the next request finds it done on both."""
+        path = urllib.parse.urlsplit(request.path).path
+        if request.method == "POST" and path == "/api/v1/namespaces" and found.status == 201:
+            self.settle(self.path("serviceaccounts", "default"))
+            self.settle(self.path("configmaps", "kube-root-ca.crt"))
+        for reference in found.at("metadata.ownerReferences", []) if request.method == "POST" else ():
+            self._owned.setdefault(reference["uid"], []).append(f"{path}/{found.at('metadata.name')}")
+        if request.method == "DELETE":
+            uid = found.at("details.uid", found.at("metadata.uid"))
+            for child in self._owned.get(str(uid), ()):
+                self._await_end(child)
+
+    def _await_end(self, path: str) -> None:
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline:
+            found = self.prepare("GET", path)
+            if found.status == 404 or found.at("metadata.deletionTimestamp") != "missing":
+                return
+            time.sleep(0.03)
+
+
+class Watching:
+    """A watch that is read in the background."""
+
+    def __init__(self, target: Target, request: Request) -> None:
+        self._connection = target.connect(timeout=LONGEST)
+        self._response = start(self._connection, target, request)
+        self.status = self._response.status
+        self._watch = Watch(self._response)
+        self._thread = threading.Thread(target=self._watch.rest, daemon=True)
+        self._thread.start()
+
+    def end(self) -> list[dict[str, Any]]:
+        """When it has been quiet for a while."""
+        known, since = -1, time.monotonic()
+        while self._thread.is_alive() and time.monotonic() - since < QUIET:
+            if len(self._watch.events) != known:
+                known, since = len(self._watch.events), time.monotonic()
+            time.sleep(0.02)
+        told = list(self._watch.events)
+        if self._connection.sock:
+            self._connection.sock.close()
+        return told
+
+
+def recordings() -> Iterator[tuple[str, list[Entry]]]:
+    for path in sorted(recording.RECORDINGS.glob("*.jsonl")):
+        yield path.stem, recording.read(path)
