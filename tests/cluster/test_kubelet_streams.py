@@ -12,6 +12,7 @@ import signal
 import uuid
 from collections.abc import AsyncIterator, Iterator
 
+import aiohttp
 import pytest
 from tests.cluster.api import Api
 from tests.embedded.streams import front, workshop
@@ -23,9 +24,9 @@ from tools.kube import build, certificates, cluster, control_plane
 from traincrew.embedded.streams import kubelet
 from traincrew.embedded.streams.containers import ExecOptions, Reader
 
-OLD = "1.27"
-"""kubectl of that version opens SPDY where a current one opens WebSockets."""
 BIG = 50_000_000
+CONTAINERS = ("main", "side", "gone")
+"""Of the pod's specification; the node has no `gone`."""
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +47,13 @@ def server(authority: certificates.Authority) -> Iterator[cluster.Cluster]:
         yield started
 
 
-@pytest.fixture(scope="module", params=["current", OLD])
+@pytest.fixture(scope="module", params=["1.32", "1.27"])
 def program(request: pytest.FixtureRequest) -> pathlib.Path:
-    if request.param == "current":
-        return build.program("kubectl")
+    """kubectl: one that opens WebSockets, and one that knows SPDY only."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KUBE", OLD)
-        patch.delenv("KUBEBUILDER_ASSETS", raising=False)
+        if request.param != build.kube():
+            patch.setenv("KUBE", request.param)
+            patch.delenv("KUBEBUILDER_ASSETS", raising=False)
         return build.program("kubectl")
 
 
@@ -99,7 +100,7 @@ async def world(
     async with kubelet.serving(kubelet.application(shop, callers), "127.0.0.1", 0, context) as port:
         if request.param == "tunnel":
             async with front.serving(Node(shop, port, authority), authority) as serving:
-                serving.add(namespace, "pod", "main", "side")
+                serving.add(namespace, "pod", *CONTAINERS)
                 yield World(shop, namespace, program, serving.kubeconfig(tmp_path / "kubeconfig"))
         else:
             kube: cluster.Cluster = request.getfixturevalue("server")
@@ -117,7 +118,7 @@ def _registered(api: Api, namespace: str, port: int) -> Iterator[None]:
     }
     api.call("PATCH", f"/api/v1/nodes/{name}/status", {"status": endpoint}, "application/merge-patch+json")
     api.call("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
-    containers = [{"name": each, "image": "x", "stdin": True} for each in ("main", "side")]
+    containers = [{"name": each, "image": "x", "stdin": True} for each in CONTAINERS]
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod"}, "spec": {"nodeName": name, "containers": containers}}
     api.create(namespace, pod)
     api.patch("pods", namespace, "pod", {"status": {"phase": "Running"}}, sub="status")
@@ -304,3 +305,63 @@ async def test_a_port_that_nobody_listens_on_is_told(world: World) -> None:
         async with asyncio.timeout(60):
             told = (await process.stderr.readline()).decode()
         assert re.search(r"an error occurred forwarding \d+ -> 81: error forwarding port 81 to pod pod, uid : ", told), told
+
+
+PATHS = (
+    "pod/log",
+    "pod/log?container=main",
+    "pod/log?container=main&previous=true",
+    "pod/log?container=side",
+    "pod/log?container=nobody",
+    "pod/log?container=gone",
+    "pod/log?container=main&tailLines=x",
+    "pod/log?container=main&tailLines=-3&limitBytes=0",
+    "pod/log?container=main&sinceTime=yesterday",
+    "pod/log?container=main&sinceTime=2024-01-01",
+    "pod/log?container=main&sinceTime=2024-13-01T00:00:00Z",
+    "pod/log?container=main&sinceTime=2023-02-29T00:00:00Z",
+    "pod/log?container=main&sinceTime=2024-02-29T24:00:00Z",
+    "pod/log?container=main&sinceTime=2024-02-29T23:60:00Z",
+    "pod/log?container=main&sinceTime=2024-02-29T23:00:00",
+    "pod/log?container=main&sinceTime=2024-02-29T23:00:00.5Zz",
+    "pod/log?container=main&sinceTime=2024-02-29T23:00:00%2B99:00",
+    "pod/log?container=main&sinceTime=2024-2-29T23:00:00Z",
+    "pod/log?container=main&sinceTime=2024-02-29T3:00:00Z",
+    "pod/log?container=main&sinceTime=0000-02-29T23:00:00Z",
+    "pod/log?container=main&sinceTime=2024-02-29t23:00:00z",
+    "pod/log?container=main&sinceTime=",
+    "pod/log?container=main&sinceSeconds=9&sinceTime=2024-01-01T00:00:00Z",
+    "pod/log?container=main&stream=Stdout",
+    "pod/log?container=main&limitBytes=4&timestamps=0",
+    "pod/exec?container=main&command=true&stdout=1",
+    "pod/attach?container=nobody",
+    "pod/portforward?ports=x",
+    "pod/portforward?ports=70000",
+)
+
+
+async def test_our_words_are_those_of_the_api_server(
+    server: cluster.Cluster, authority: certificates.Authority, tmp_path: pathlib.Path
+) -> None:
+    namespace = f"test-{uuid.uuid4().hex[:10]}"
+    shop = Workshop(tmp_path / "containers")
+    await shop.add(namespace, "pod", "main").say("one", "two")
+    shop.add(namespace, "pod", "side").waiting = "PodInitializing"
+    certificate, key = authority.server("kubelet")
+    context = kubelet.tls(str(certificate), str(key), str(authority.path))
+    app = kubelet.application(shop, kubelet.Callers(TOKEN))
+    real = Api(server.kubeconfig)
+    async with kubelet.serving(app, "127.0.0.1", 0, context) as port:
+        node = Node(shop, port, authority)
+        async with front.serving(node, authority) as ours:
+            ours.add(namespace, "pod", *CONTAINERS)
+            with _registered(real, namespace, port):
+                for path in PATHS:
+                    where = f"/api/v1/namespaces/{namespace}/pods/{path}"
+                    theirs = await asyncio.to_thread(real.session.get, real.server + where)
+                    async with aiohttp.ClientSession() as session, session.get(ours.url + where, ssl=node.ssl) as answer:
+                        assert (path, answer.status, (await answer.text()).strip()) == (
+                            path,
+                            theirs.status_code,
+                            theirs.text.strip(),
+                        )

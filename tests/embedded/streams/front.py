@@ -90,12 +90,16 @@ def _canned(document: dict[str, Any]) -> Callable[[web.Request], Awaitable[web.S
     return answer
 
 
+def _compact(document: object) -> str:
+    return json.dumps(document, separators=(",", ":"))
+
+
 @web.middleware
 async def _refusals(request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> web.StreamResponse:
     try:
         return await handler(request)
     except Refusal as refusal:
-        return web.json_response(refusal.status(), status=refusal.code)
+        return web.json_response(refusal.status(), status=refusal.code, dumps=_compact)
 
 
 @contextlib.asynccontextmanager

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
 
 from traincrew.embedded.refusals import Refusal
-from traincrew.embedded.streams import location
+from traincrew.embedded.streams import location, queries
 
 
 def pod(name: str = "two", containers: str = "a b", node: str = "n") -> dict[str, Any]:
@@ -114,3 +115,23 @@ def test_a_nodes_endpoint_is_in_its_status() -> None:
 
 def test_a_node_that_is_gone_is_told_as_a_pod() -> None:
     assert location.no_node("x").message == 'pods "x" not found'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("2024-01-01", 'parsing time "2024-01-01" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "T"'),
+        ("2024-13-01T00:00:00Z", 'parsing time "2024-13-01T00:00:00Z": month out of range'),
+        ("2023-02-29T00:00:00Z", 'parsing time "2023-02-29T00:00:00Z": day out of range'),
+        ("2024-02-29T23:00:00Zz", 'parsing time "2024-02-29T23:00:00Zz": extra text: "z"'),
+    ],
+)
+def test_times_that_are_none_are_told_as_go_does(text: str, message: str) -> None:
+    with pytest.raises(queries.BadQuery) as caught:
+        queries.time({"sinceTime": text}, "sinceTime")
+    assert str(caught.value) == message
+
+
+def test_a_time_keeps_its_fraction_and_zone() -> None:
+    expected = datetime.datetime(2024, 2, 29, 21, 30, 0, 250_000, datetime.UTC)
+    assert queries.time({"t": "2024-02-29T23:30:00.25+02:00"}, "t") == expected

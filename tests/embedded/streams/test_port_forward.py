@@ -68,6 +68,40 @@ async def test_several_connections_at_once_keep_their_bytes_apart(node: Node) ->
         assert all(await asyncio.gather(*(talk(connection, request) for request in range(8))))
 
 
+class ClientWire:
+    """The client's end of SPDY inside a WebSocket."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self._socket = socket
+
+    async def read(self) -> bytes:
+        message = await self._socket.receive()
+        return bytes(message.data) if message.type is aiohttp.WSMsgType.BINARY else b""
+
+    async def write(self, data: bytes) -> None:
+        for at in range(0, len(data), 1000):  # frames need not end where messages do
+            await self._socket.send_bytes(data[at : at + 1000])
+
+    async def hung_up(self) -> None:
+        await asyncio.Event().wait()
+
+    async def close(self) -> None:
+        await self._socket.close()
+
+
+@pytest.mark.usefixtures("echo")
+async def test_spdy_may_travel_inside_a_websocket(client: aiohttp.ClientSession) -> None:
+    content = os.urandom(500_000)
+    async with client.ws_connect(PATH, protocols=("SPDY/3.1+portforward.k8s.io",)) as socket:
+        assert socket.protocol == "SPDY/3.1+portforward.k8s.io"
+        async with spdy.serving(ClientWire(socket)) as connection:
+            error, data = await connect(connection)
+            await data.write(content)
+            await data.finish()
+            assert await everything(data) == content
+            assert await everything(error) == b""
+
+
 @pytest.mark.usefixtures("echo")
 async def test_old_clients_that_number_nothing_are_served(node: Node) -> None:
     async with dialects.spdy_connection(node, PATH, PROTOCOL) as connection:

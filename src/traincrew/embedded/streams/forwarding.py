@@ -41,11 +41,12 @@ class Place:
 
 async def over_spdy(request: web.Request, place: Place) -> web.StreamResponse:
     protocol = negotiation.spdy(request, (PROTOCOL,))
-    async with (
-        taken_over(request, negotiation.switching(protocol)) as (reader, writer),
-        spdy.serving(PlainWire(reader, writer), _admits) as connection,
-    ):
-        await Forwarder(connection, place).run()
+    with contextlib.suppress(ConnectionError):
+        async with (
+            taken_over(request, negotiation.switching(protocol)) as (reader, writer),
+            spdy.serving(PlainWire(reader, writer), _admits) as connection,
+        ):
+            await Forwarder(connection, place).run()
     return Upgraded()
 
 
@@ -152,10 +153,16 @@ async def _both_ways(data: spdy.Stream, reader: asyncio.StreamReader, writer: as
 
 
 async def _send(data: spdy.Stream, writer: asyncio.StreamWriter) -> None:
+    heard = True
     while piece := await data.read():
-        writer.write(piece)
-        await writer.drain()
+        # Once nobody listens, the bytes are dropped: kept, they would hold up every other connection of this client.
+        if heard:
+            try:
+                writer.write(piece)
+                await writer.drain()
+            except ConnectionError:
+                heard = False
     if data.was_reset:
         writer.transport.abort()
-    elif writer.can_write_eof():
+    elif heard and writer.can_write_eof():
         writer.write_eof()

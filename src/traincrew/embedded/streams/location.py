@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import re
 from collections.abc import Sequence
@@ -129,7 +130,10 @@ def _log_params(given: dict[str, str], name: str) -> list[tuple[str, str]]:
 
 
 def _rfc3339(moment: datetime.datetime) -> str:
-    return moment.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """In UTC where that can be told: at the edges of time it cannot."""
+    with contextlib.suppress(OverflowError):
+        moment = moment.astimezone(datetime.UTC)
+    return moment.replace(microsecond=0).isoformat().replace("+00:00", "Z")
 
 
 def _port(text: str) -> int:

@@ -6,9 +6,10 @@ import datetime
 import re
 from collections.abc import Mapping
 
+from traincrew.embedded.streams import moments
+
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 _LARGEST = 2**63
-_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 
 class BadQuery(ValueError):
@@ -37,9 +38,7 @@ def time(query: Mapping[str, str], name: str) -> datetime.datetime | None:
     text = query.get(name)
     if not text or text == "null":
         return None
-    found = _TIME.fullmatch(text)
-    if found is None:
-        raise BadQuery(f'parsing time "{text}" as "2006-01-02T15:04:05Z07:00": cannot parse "{text}" as "2006"')
-    # Python knows microseconds; the rest of a second's digits would not change what is shown.
-    fraction = (found[2] or "")[:7]
-    return datetime.datetime.fromisoformat(found[1] + fraction + found[3].replace("Z", "+00:00"))
+    try:
+        return moments.parse(text)
+    except moments.BadMoment as error:
+        raise BadQuery(str(error)) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
@@ -13,6 +14,7 @@ from traincrew.embedded.streams.containers import Reader, Session, StreamError
 
 STDIN, STDOUT, STDERR, ERROR, RESIZE = range(5)
 _PIECE = 64 * 1024
+_log = logging.getLogger(__name__)
 
 
 class Peer(Protocol):
@@ -78,12 +80,19 @@ async def converse(peer: Peer, task: Task) -> None:
         await asyncio.wait({listening, working}, return_when=asyncio.FIRST_COMPLETED)
         if working.done():
             with contextlib.suppress(ConnectionError):
-                await peer.finish(task.status(working.result()))
+                await peer.finish(_told(working, task))
     finally:
         session.close()
         listening.cancel()
         working.cancel()
         await asyncio.gather(listening, working, return_exceptions=True)
+
+
+def _told(working: asyncio.Task[int], task: Task) -> statuses.Status:
+    if (error := working.exception()) is None:
+        return task.status(working.result())
+    _log.error("%s: %s", task.fault, error, exc_info=error)
+    return statuses.of_fault(f"{task.fault}: {error}")
 
 
 async def _work(peer: Peer, session: Session) -> int:

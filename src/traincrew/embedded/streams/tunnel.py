@@ -71,8 +71,9 @@ async def _tunnel(request: web.Request, target: Target) -> web.StreamResponse:
         writer.write(_asked(request, target))
         answer = await dialing.answer(reader)
         if answer.status == 101:
-            async with takeover.taken_over(request, answer.head) as (client_reader, client_writer):
-                await _both_ways((client_reader, client_writer), (reader, writer))
+            with contextlib.suppress(ConnectionError):
+                async with takeover.taken_over(request, answer.head) as client:
+                    await _both_ways(client, (reader, writer))
             return takeover.Upgraded()
         if answer.status < 400:
             raise Refusal(500, "", f"invalid upgrade response: status code {answer.status}")
