@@ -37,6 +37,20 @@ def test_more_updaters_than_are_kept_become_ancient_changes(api: Api, namespace:
     assert "ancient-changes" in [entry["manager"] for entry in live["metadata"]["managedFields"]]
 
 
+def test_a_scale_is_owned_by_its_writer_at_no_time(api: Api, namespace: str) -> None:
+    schema = builtins.load().schema("apps", "v1", "Deployment")
+    place = f"/apis/apps/v1/namespaces/{namespace}/deployments/x"
+    spec = {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}} | TEMPLATE}
+    applied = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x"}, "spec": spec}
+    live = api.call("PATCH", place, applied, APPLY, fieldManager="applier")
+    for replicas in (3, 4):
+        api.call("PATCH", f"{place}/scale", {"spec": {"replicas": replicas}}, MERGE, fieldManager="scaler")
+        scaled = merge.apply(live, {"spec": {"replicas": replicas}})
+        found = steps.owners(live, scaled, Step(MERGE, {}, "scaler", subresource="scale"), schema, "")
+        live = api.call("GET", place)
+        assert found == live["metadata"]["managedFields"]
+
+
 @pytest.fixture(scope="module")
 def versions() -> dict[str, Schema]:
     spec = yaml.safe_load(CRD.read_text())["spec"]

@@ -128,12 +128,24 @@ class Sequence:
         body = steps.applied(
             self._rng, self._kind, PLACES[self._kind][0].removeprefix("/api/").removeprefix("/apis/"), self._name
         )
+        if self._rng.random() < 0.3:
+            return await self._created_by_apply(Step(APPLY, body, "creator"))
         answer = await self._server.create(self._kind, body)
         if answer.code != 201:
             return [f"not created: {answer.body}"]
         live = answer.body
         if self._rng.random() < 0.3:
             live = await self._forgotten(live)
+        return await self._go_on(live)
+
+    async def _created_by_apply(self, step: Step) -> list[str]:
+        answer = await self._server.write(self._kind, self._name, step)
+        ours = steps.written(None, step, self._schema, steps.moment(step, answer.body, answer.now))
+        if fault := unlike(ours["metadata"].get("managedFields"), answer.body["metadata"].get("managedFields")):
+            return [f"seed {self._seed}\n{step}\n{fault}"]
+        return await self._go_on(answer.body)
+
+    async def _go_on(self, live: Object) -> list[str]:
         for _ in range(LENGTH):
             step = steps.step(self._rng, self._kind, live)
             answer = await self._server.write(self._kind, self._name, step)

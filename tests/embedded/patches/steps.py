@@ -42,17 +42,21 @@ RESET_BY_STATUS = {
 
 def reset(kind: str, step: Step) -> frozenset[tuple[str, ...]]:
     """What the real server's strategies put back."""
-    return (RESET_BY_STATUS if step.subresource else RESET).get(kind, frozenset())
+    if step.subresource:
+        return RESET_BY_STATUS.get(kind, frozenset()) if step.subresource == "status" else frozenset()
+    return RESET.get(kind, frozenset())
 
 
-def written(live: Object, step: Step, schema: Schema, now: str) -> Object:
+def written(live: Object | None, step: Step, schema: Schema, now: str) -> Object:
     """What we make of it. Its owners are told only where it was applied."""
     match step.content:
         case "application/apply-patch+yaml":
             return apply.apply(
                 live, step.body, schema, manager=step.manager, force=step.force, subresource=step.subresource, now=now,
-                reset=reset(live["kind"], step),
+                reset=reset(step.body["kind"], step),
             )  # fmt: skip
+    assert live is not None
+    match step.content:
         case "application/merge-patch+json":
             return merge.apply(live, step.body)
         case "application/strategic-merge-patch+json":
