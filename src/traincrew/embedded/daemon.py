@@ -45,7 +45,9 @@ log = logging.getLogger(__name__)
 CLUSTER_ROLES = Resource("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", namespaced=False)
 CRDS = "customresourcedefinitions.apiextensions.k8s.io"
 ROLES = ("roles", "rolebindings", "clusterroles", "clusterrolebindings")
-UNCOLLECTED = ("events", "leases.coordination.k8s.io", "events.events.k8s.io")
+UNCONVERTED = ("autoscaling/v1", "events.k8s.io/v1")
+"""Second versions of what is served already; converting between them is not done here."""
+UNCOLLECTED = ("events", "leases.coordination.k8s.io")
 """Nobody owns these, and there are many: the garbage collector does not look at them."""
 
 
@@ -66,7 +68,7 @@ class Daemon:
     def __init__(self, options: Options) -> None:
         self.options = options
         private_files.directory(options.data)
-        self.registry = Registry(builtins.load().resources(), now)
+        self.registry = Registry((each for each in builtins.load().resources() if each.api_version not in UNCONVERTED), now)
         self.store = Store.open(options.data / "cluster.db", self._describe)
         self.policy = Policy()
         self.tokens = Tokens(credentials.signing_key(options.data), self._lookup)

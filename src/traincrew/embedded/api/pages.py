@@ -14,7 +14,7 @@ from traincrew.embedded.api.registry import Registry
 from traincrew.embedded.schemas import builtins
 from traincrew.embedded.served import Object
 from traincrew.embedded.show import accept, aggregated, discovery
-from traincrew.embedded.show.openapi import documents
+from traincrew.embedded.show.openapi import documents, gnostic, v2
 
 HEALTH = ("/healthz", "/livez", "/readyz")
 
@@ -34,6 +34,8 @@ class Pages:
         if path in HEALTH or path.startswith(tuple(f"{each}/" for each in HEALTH)):
             return web.Response(text="ok") if self._healthy() else web.Response(status=500, text="not ready")
         form = self._form(path, request)
+        if refreshed := self._elsewhere(path, request):
+            return refreshed
         if self._generation != self._registry.generation:
             self._made.clear()
             self._generation = self._registry.generation
@@ -42,18 +44,30 @@ class Pages:
             content = self._document(path, form)
             if content is None:
                 return _not_found()
-            body = msgspec.json.encode(content)
+            body = gnostic.encode(content) if form.media_type == gnostic.TOLD else msgspec.json.encode(content)
             self._made[key] = body, aggregated.etag(body)
         return self._answer(request, key)
 
     def _form(self, path: str, request: web.BaseRequest) -> accept.Form:
         if path in ("/api", "/apis"):
             return accept.choose(request.headers.get("Accept", ""), accept.DISCOVERY)
+        if path == "/openapi/v2" and gnostic.ASKED in request.headers.get("Accept", ""):
+            return accept.Form(gnostic.TOLD)
         return accept.Form()
+
+    def _elsewhere(self, path: str, request: web.BaseRequest) -> web.Response | None:
+        """A client that asks for a document by a hash that is no longer its own is sent to the current one."""
+        asked, parts = request.rel_url.query.get("hash"), path.strip("/").split("/")
+        if not asked or parts[:2] != ["openapi", "v3"] or len(parts) < 4:
+            return None
+        group, version = ("", parts[3]) if parts[2] == "api" else (parts[3], parts[-1])
+        current = documents.digest(tuple(self._registry), group, version)
+        return None if asked == current else web.Response(status=301, headers={"Location": f"{path}?hash={current}"})
 
     def _answer(self, request: web.BaseRequest, key: tuple[str, str]) -> web.Response:
         body, etag = self._made[key]
-        headers = {"Content-Type": key[1], "ETag": etag, "Vary": "Accept", "Cache-Control": "public"}
+        lasting = "public, immutable" if request.rel_url.query.get("hash") else "no-cache, private"
+        headers = {"Content-Type": key[1], "ETag": etag, "Vary": "Accept", "Cache-Control": lasting}
         if request.headers.get("If-None-Match") == etag:
             return web.Response(status=304, headers=headers)
         return web.Response(body=body, headers=headers)
@@ -69,6 +83,8 @@ class Pages:
             return aggregated.groups(served, form.version) if form.kind else discovery.group_list(served)
         if path == "/openapi/v3":
             return documents.index(served)
+        if path == "/openapi/v2":
+            return v2.document(served, builtins.load().definitions)
         if path == "/":
             return {"paths": ["/api", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]}
         return self._group_document(path.strip("/").split("/"))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 
-import msgspec
-
 from traincrew.embedded import refusals
 from traincrew.embedded.api import listing, versions
 from traincrew.embedded.api.calls import Answer, Call
@@ -20,7 +18,7 @@ MANY = 200
 
 
 async def get(cluster: Cluster, call: Call) -> Answer:
-    form = accept.choose(call.accept)
+    form = accept.choose(call.accept, listed=_routed(call, accept.OBJECT))
     listing.check_version(call.query, watch=False)
     record = cluster.store.get(Key(call.served.store_name, call.namespace, call.name))
     if record is None:
@@ -30,11 +28,17 @@ async def get(cluster: Cluster, call: Call) -> Answer:
 
 async def shown(cluster: Cluster, call: Call, record: Record, form: accept.Form) -> Answer:
     if form.as_table:
-        table = tables.table(call.served, [record.value], include=_include(call), now=cluster.clock(), version=form.version)
+        body = versions.shown(record, call.served)
+        table = tables.table(call.served, [body], include=_include(call), now=cluster.clock(), version=form.version)
         return Answer(200, encoded(table))
     if form.as_metadata:
-        return Answer(200, encoded(partial.one(msgspec.json.decode(record.value), form.version)))
+        return Answer(200, encoded(partial.one(record.value, form.version)))
     return Answer(200, versions.shown(record, call.served))
+
+
+def _routed(call: Call, types: tuple[str, ...]) -> tuple[str, ...]:
+    """Built-in resources are routed by what they can be given as; custom ones are not."""
+    return types if call.served.definition is None else ()
 
 
 def _include(call: Call) -> str:
@@ -43,7 +47,7 @@ def _include(call: Call) -> str:
 
 async def list_pieces(cluster: Cluster, call: Call) -> Iterator[bytes]:
     """The body of a list in parts, so that a large one does not hold up everybody else."""
-    form = accept.choose(call.accept)
+    form = accept.choose(call.accept, listed=_routed(call, accept.LIST))
     found = listing.listed(cluster, call)
     if not form.as_table and not form.as_metadata:
         return listing.pieces(call, found)
@@ -53,9 +57,9 @@ async def list_pieces(cluster: Cluster, call: Call) -> Iterator[bytes]:
 
 
 def _transformed(cluster: Cluster, call: Call, found: listing.Listed, form: accept.Form) -> bytes:
-    values = [record.value for record in found.records]
+    values = [versions.shown(record, call.served) for record in found.records]
     if form.as_metadata:
-        return encoded(partial.many([msgspec.json.decode(value) for value in values], form.version, found.metadata()))
+        return encoded(partial.many(values, form.version, found.metadata()))
     return encoded(
         tables.table(
             call.served,
@@ -69,19 +73,23 @@ def _transformed(cluster: Cluster, call: Call, found: listing.Listed, form: acce
 
 
 def watch(cluster: Cluster, call: Call) -> Watch:
-    return Watch(cluster, call, _show(cluster, call, accept.choose(call.accept)))
+    query = call.query
+    initial = query.flag("allowWatchBookmarks") and query.text("resourceVersion") in ("", "0")
+    forms = accept.WATCHED_LISTS if initial else accept.RESOURCES
+    return Watch(cluster, call, _show(cluster, call, accept.choose(call.accept, forms, _routed(call, accept.LIST))))
 
 
 def _show(cluster: Cluster, call: Call, form: accept.Form) -> Show | None:
     if form.as_metadata:
-        return lambda type, record: encoded(partial.one(msgspec.json.decode(record.value), form.version))
+        return lambda type, record: encoded(partial.one(record.value, form.version))
     if not form.as_table:
         return None
     first = True
 
     def row(type: str, record: Record) -> bytes:
         nonlocal first
-        table = tables.table(call.served, [record.value], include=_include(call), now=cluster.clock(), version=form.version)
+        body = versions.shown(record, call.served)
+        table = tables.table(call.served, [body], include=_include(call), now=cluster.clock(), version=form.version)
         if not first:  # the columns are told once
             table["columnDefinitions"] = None
         first = False
