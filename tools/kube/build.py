@@ -44,24 +44,26 @@ def kube() -> str:
     return "1.32" if chosen == "embedded" else chosen
 
 
-def modules(program: str) -> Path:
+def modules(program: str, version: str | None = None) -> Path:
     """The folder whose go.mod the program is built from."""
-    folder = HERE / ("etcd" if program == "etcd" else f"v{kube()}")
-    if not (folder / "go.mod").exists():
-        known = ", ".join(sorted(path.parent.name[1:] for path in HERE.glob("v*/go.mod")))
-        raise BuildFailed(f"KUBE={kube()}: there is no such version here, only {known}")
+    wanted = version or kube()
+    folder = HERE / ("etcd" if program == "etcd" else f"v{wanted}")
+    # A folder without programs.go holds kubectl alone.
+    if not (folder / ("go.mod" if program in ("etcd", "kubectl") else "programs.go")).exists():
+        known = ", ".join(sorted(path.parent.name[1:] for path in HERE.glob("v*/programs.go")))
+        raise BuildFailed(f"KUBE={wanted}: there is no {program} of that version here, only of {known}")
     return folder
 
 
-def kubernetes_version() -> str:
-    return _version("kubectl")
+def kubernetes_version(version: str | None = None) -> str:
+    return _version("kubectl", version)
 
 
-def _version(program: str) -> str:
-    module = "go.etcd.io/etcd/server/v3" if program == "etcd" else "k8s.io/kubernetes"
-    found = re.search(rf"^\s*(?:require )?{re.escape(module)} (v\S+)", _go_mod(program), re.MULTILINE)
+def _version(program: str, version: str | None) -> str:
+    module = "go.etcd.io/etcd/server/v3" if program == "etcd" else "k8s.io/kube(?:rnetes|ctl)"
+    found = re.search(rf"^\s*(?:require )?{module} (v\S+)", _go_mod(program, version), re.MULTILINE)
     assert found, f"go.mod requires {module}"
-    return found[1]
+    return found[1].replace("v0.", "v1.")  # kubectl's own module counts from there
 
 
 def cache() -> Path:
@@ -70,49 +72,51 @@ def cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "traincrew"
 
 
-def folder() -> Path:
+def folder(version: str | None = None) -> Path:
     digest = hashlib.sha256()
-    for source in (modules("kubectl"), modules("etcd")):
+    for source in (modules("kubectl", version), modules("etcd")):
         digest.update((source / "go.mod").read_bytes() + (source / "go.sum").read_bytes())
-    return cache() / "kube" / f"{kubernetes_version()}-{digest.hexdigest()[:8]}"
+    return cache() / "kube" / f"{kubernetes_version(version)}-{digest.hexdigest()[:8]}"
 
 
-def program(name: str) -> Path:
-    """The path of a program that can be run; builds it if there is none yet."""
-    if assets := os.environ.get("KUBEBUILDER_ASSETS"):
+def program(name: str, version: str | None = None) -> Path:
+    """The path of a program that can be run, of KUBE's version or of the given one; builds it if there is none yet."""
+    assets = os.environ.get("KUBEBUILDER_ASSETS")
+    if assets and version in (None, kube()):
         given = Path(assets) / name
         if given.exists():
             return given
-    built = folder() / name
+    built = folder(version) / name
     if not built.exists():
         built.parent.mkdir(parents=True, exist_ok=True)
         with _only_one_at_a_time(built.with_name(f".{name}.lock"), name):
             if not built.exists():
-                _build(name, built)
+                _build(name, version, built)
     return built
 
 
-def _build(name: str, target: Path) -> None:
-    go = _go(_wanted_go(name))
+def _build(name: str, version: str | None, target: Path) -> None:
+    go = _go(_wanted_go(name, version))
     started = time.monotonic()
-    _say(f"{name} {_version(name)} is built from source, once: {USUALLY[name]}")
+    _say(f"{name} {_version(name, version)} is built from source, once: {USUALLY[name]}")
     # A name of its own until it is whole: whoever looks meanwhile sees no program, or a complete one.
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{name}.") as work:
         unfinished = Path(work) / name
-        _go_build([go, "build", *_build_arguments(name, unfinished)], modules(name), name)
+        source = modules(name, version)
+        package = "." if (source / "main.go").exists() else f"k8s.io/kubernetes/cmd/{name}"
+        _go_build([go, "build", *_flags(version), "-o", str(unfinished), package], source, name)
         unfinished.rename(target)
     _say(f"{name} is ready after {time.monotonic() - started:.0f} s: {target}")
 
 
-def _build_arguments(name: str, target: Path) -> list[str]:
-    version = kubernetes_version()
-    major, minor = version.removeprefix("v").split(".")[:2]
-    stamps = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
-    flags = ["-s", "-w"]
+def _flags(version: str | None) -> list[str]:
+    whole = kubernetes_version(version)
+    major, minor = whole.removeprefix("v").split(".")[:2]
+    stamps = {"gitVersion": whole, "gitMajor": major, "gitMinor": minor}
+    stamped = ["-s", "-w"]
     for package in ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version"):
-        flags += [f"-X={package}.{key}={value}" for key, value in stamps.items()]
-    package = "." if name == "etcd" else f"k8s.io/kubernetes/cmd/{name}"
-    return ["-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", " ".join(flags), "-o", str(target), package]
+        stamped += [f"-X={package}.{key}={value}" for key, value in stamps.items()]
+    return ["-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", " ".join(stamped)]
 
 
 def _go_build(command: list[str], directory: Path, name: str) -> None:
@@ -175,8 +179,8 @@ def _go(wanted: tuple[int, ...]) -> str:
     return str(private)
 
 
-def _wanted_go(name: str) -> tuple[int, ...]:
-    found = re.search(r"^go ([0-9.]+)$", _go_mod(name), re.MULTILINE)
+def _wanted_go(name: str, version: str | None) -> tuple[int, ...]:
+    found = re.search(r"^go ([0-9.]+)$", _go_mod(name, version), re.MULTILINE)
     assert found, "go.mod has a go line"
     return _numbers(found[1])
 
@@ -191,8 +195,8 @@ def _go_environment() -> dict[str, str]:
     return {**os.environ, "GOTOOLCHAIN": "local"}
 
 
-def _go_mod(name: str) -> str:
-    return (modules(name) / "go.mod").read_text()
+def _go_mod(name: str, version: str | None) -> str:
+    return (modules(name, version) / "go.mod").read_text()
 
 
 def _numbers(version: str) -> tuple[int, ...]:
