@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traincrew.embedded import refusals
-from traincrew.embedded.protobuf import messages
+from traincrew.embedded.protobuf import messages, values
 from traincrew.embedded.protobuf.reading import Reader
 from traincrew.embedded.protobuf.wire import Malformed
 from traincrew.embedded.served import Object
@@ -46,10 +46,15 @@ def _opened(body: bytes) -> tuple[str, str, bytes]:
         raise Malformed("empty body")
     envelope = Reader(body[len(_PREFIX) :]).whole(messages.load().message(messages.ENVELOPE))
     title = envelope.get("typeMeta", {})
-    api_version: str = title.get("apiVersion", "")
-    if api_version.count("/") > 1 or api_version == "/":
-        api_version = ""
-    return api_version, title.get("kind", ""), envelope.get("raw", b"")
+    return _known(title.get("apiVersion", "")), title.get("kind", ""), envelope.get("raw", b"")
+
+
+def _known(api_version: str) -> str:
+    """As far as Go can read it: without a version in it, it says nothing."""
+    group, _, version = api_version.rpartition("/")
+    if not version or "/" in group:
+        return ""
+    return f"{group}/{version}" if group else version
 
 
 def _read(api_version: str, kind: str, raw: bytes) -> Object:
@@ -62,4 +67,5 @@ def _read(api_version: str, kind: str, raw: bytes) -> Object:
 def _summary(body: bytes) -> str:
     if not body:
         return "<empty>"
-    return body[:_SHOWN].hex() + (" ..." if len(body) > _SHOWN else "")
+    start = body[:_SHOWN]
+    return (values.text(start) if body.startswith(b"{") else start.hex()) + (" ..." if len(body) > _SHOWN else "")

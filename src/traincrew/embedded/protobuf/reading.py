@@ -18,6 +18,8 @@ DEEPEST = 150
 MOST = 400_000
 """Messages in a body. An empty one has two bytes, and takes a hundred here."""
 
+_NUMBERS = 0xFFFFFFFF
+"""Go cuts off a field's number at 32 bits."""
 _WIRE_TYPES = {"bool": VARINT, "int32": VARINT, "int64": VARINT, "double": FIXED64}
 _EMPTY = {"bool": False, "int32": 0, "int64": 0, "double": 0, "string": "", "bytes": "", "raw": b""}
 
@@ -52,8 +54,8 @@ class Reader:
                 pos += 1
             else:
                 tag, pos = wire.varint(body, pos, end)
-            field = fields.get(tag >> 3)
-            if field is None:
+            field = fields.get(tag >> 3 & _NUMBERS)
+            if field is None or tag & 7 == wire.END_GROUP:
                 pos = self._unknown(message, tag, pos, end)
             elif tag & 7 == LENGTH:
                 pos = self._lengthy(field, into, pos, end)
@@ -67,8 +69,6 @@ class Reader:
             raise Malformed(f"proto: {message.name}: wiretype end group for non-group")
         number = wire.signed32(tag >> 3)
         if number <= 0:
-            raise Malformed(f"proto: {message.name}: illegal tag {number} (wire type {tag})")
-        if number in message.fields:  # a number of more than 32 bits, which Go cuts off
             raise Malformed(f"proto: {message.name}: illegal tag {number} (wire type {tag})")
         return wire.past(self._body, tag, pos, end)
 
@@ -159,7 +159,7 @@ class Reader:
         return key, value
 
     def _number(self, field: Field, into: dict[str, Any], wire_type: int, place: tuple[int, int]) -> int:
-        if wire_type == wire.END_GROUP or _WIRE_TYPES.get(field.type) != wire_type or field.mode == "map":
+        if _WIRE_TYPES.get(field.type) != wire_type or field.mode == "map":
             raise _wrong(wire_type, field)
         value, pos = self._numeral(field, *place)
         if field.mode == "repeated":
@@ -183,4 +183,5 @@ _ENTRY = Message("Entry")
 
 
 def _wrong(wire_type: int, field: Field) -> Malformed:
-    return Malformed(f"proto: wrong wireType = {wire_type} for field {field.name[:1].upper()}{field.name[1:]}")
+    named = field.form.name if field.form is not None and field.name in ("", "metadata") else field.name
+    return Malformed(f"proto: wrong wireType = {wire_type} for field {named[:1].upper()}{named[1:]}")
