@@ -20,6 +20,7 @@ from tests.differential.target import Answer, Request, Target, start
 from tests.differential.watching import Watch, named
 
 QUIET = 1.0  # seconds without an event: then all has been told
+IN_BACKGROUND = {"orphan", "foregroundDeletion"}  # finalizers that the garbage collector takes away
 PROTOBUF = "application/vnd.kubernetes.protobuf,"
 LONGEST = 120.0  # seconds that a watch may be without events
 DOCUMENT = re.compile(r"/api|/apis|/version|/openapi/.*|/api/v1|/apis/[^/]+(/v[^/]+)?")
@@ -65,7 +66,7 @@ class Replay(Play):
         self.namespace = f"{recording.NAMESPACE.partition('-')[0]}-{run}"
         assert len(self.namespace) == len(recording.NAMESPACE), self.namespace
         self._translation = Translation(self.namespace)
-        self._watches: list[tuple[Request, Entry, Watching]] = []
+        self._watches: list[tuple[Entry, Watching]] = []
         self._owned: dict[str, list[str]] = {}
 
     def play(self, entries: list[Entry]) -> list[Step]:
@@ -83,15 +84,16 @@ class Replay(Play):
                 self._tokens.expect_generated(prefix)
         found = self._exchange(request)
         self._translation.learn(entry, found)
-        self._note(request, {"status": found.status, "header": found.headers, "body": self._reduced(request, found.body)})
+        seen = {"status": found.status, "header": found.headers, "body": self._reduced(request, found.body)}
+        self._note(_recorded(entry), seen)
         self._settled(request, found)
 
     def _watch(self, entry: Entry) -> None:
         request = self._translated(entry)
         try:
-            self._watches.append((request, entry, Watching(self.target, request)))
+            self._watches.append((entry, Watching(self.target, request)))
         except (OSError, http.client.HTTPException) as error:
-            self._note(request, {"status": 0, "body": f"no answer: {type(error).__name__}: {error}"})
+            self._note(_recorded(entry), {"status": 0, "body": f"no answer: {type(error).__name__}: {error}"})
 
     def _translated(self, entry: Entry) -> Request:
         path = re.sub(r"[?&]hash=[0-9A-Fa-f]+", "", self._translation.text(entry.path))
@@ -104,13 +106,13 @@ class Replay(Play):
 
     def _end_watches(self, number: int | None) -> None:
         """Those that their client had left by then; None: all."""
-        ended = [each for each in self._watches if number is None or each[1].until <= number]
+        ended = [each for each in self._watches if number is None or each[0].until <= number]
         self._watches = [each for each in self._watches if each not in ended]
-        for request, _, watching in ended:
+        for entry, watching in ended:
             events = [event for event in watching.end() if self._ours(event.get("object"))]
             # Of several objects that end in the background, now one is the first, now another.
             events.sort(key=named)
-            self._note(request, {"status": watching.status, "events": events})
+            self._note(_recorded(entry), {"status": watching.status, "events": events})
 
     def _reduced(self, request: Request, body: Any) -> Any:
         """Without what is there beside the recording's own; documents that scenarios compare are not compared again."""
@@ -146,14 +148,22 @@ class Replay(Play):
             uid = found.at("details.uid", found.at("metadata.uid"))
             for child in self._owned.get(str(uid), ()):
                 self._await_end(child)
+            if IN_BACKGROUND & set(found.at("metadata.finalizers", [])):
+                self._await_end(path, begun=False)
 
-    def _await_end(self, path: str) -> None:
+    def _await_end(self, path: str, begun: bool = True) -> None:
+        """That it is gone, or (`begun`) about to go."""
         deadline = time.monotonic() + 5
         while time.monotonic() < deadline:
             found = self.prepare("GET", path)
-            if found.status == 404 or found.at("metadata.deletionTimestamp") != "missing":
+            if found.status == 404 or (begun and found.at("metadata.deletionTimestamp") != "missing"):
                 return
             time.sleep(0.03)
+
+
+def _recorded(entry: Entry) -> Request:
+    """The request as it was recorded: the same for both servers."""
+    return Request(entry.method, entry.path)
 
 
 class Watching:
