@@ -82,9 +82,7 @@ def _has_null_fields(value: Any) -> bool:
         ({"a": {}}, {"a": [{"b": None}, None]}, {"a": [{"b": None}, None]}),
     ],
 )
-def test_examples_of_the_rfc_and_of_what_the_api_server_does_to_lists(
-    document: dict[str, Any], patch: dict[str, Any], expected: dict[str, Any]
-) -> None:
+def test_examples_and_nulls_in_lists(document: dict[str, Any], patch: dict[str, Any], expected: dict[str, Any]) -> None:
     assert merge.apply(document, patch) == expected
 
 
