@@ -10,6 +10,7 @@ from traincrew.embedded.api import admission, deleting, queries, versions
 from traincrew.embedded.api.calls import Answer, Call
 from traincrew.embedded.api.cluster import Cluster, decoded, encoded
 from traincrew.embedded.patches import managers
+from traincrew.embedded.patches.owners import Writing
 from traincrew.embedded.served import Object
 from traincrew.embedded.store.faults import Stale
 from traincrew.embedded.store.records import Key, Record
@@ -65,9 +66,7 @@ async def _put(cluster: Cluster, call: Call, write: _Write) -> Answer:
     if not write.wanted.trusted:
         warned += _check(cluster, call, after, before)
     if not write.wanted.applied and before["metadata"].get("managedFields"):
-        managers.updated(
-            before, after, served.schema, manager=write.options.manager, subresource=call.subresource, now=cluster.now()
-        )
+        managers.updated(before, after, served.schema, **writing(cluster, call, write.options.manager))
     if deleting.is_last_word(after):
         return await _gone(cluster, call, write, after)
     if after == before:
@@ -77,6 +76,27 @@ async def _put(cluster: Cluster, call: Call, write: _Write) -> Answer:
     stored = after | {"apiVersion": versions.stored_api_version(served)}
     record = await cluster.store.put(write.record.key, stored, write.record.revision)
     return Answer(200, versions.shown(record, served), tuple(warned))
+
+
+def writing(cluster: Cluster, call: Call, manager: str) -> Writing:
+    """Who writes through which door, for the managed fields."""
+    served = call.served
+    schemas = {each.api_version: each.schema for each in cluster.registry.versions(served)} if served.definition else None
+    return Writing(manager=manager, now=cluster.now(), subresource=call.subresource, reset=_unwritable(call), versions=schemas)
+
+
+MORE_UNWRITABLE = {
+    "Deployment": {("metadata", "labels")},
+    "Pod": {("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")},
+}
+
+
+def _unwritable(call: Call) -> frozenset[tuple[str, ...]]:
+    """What this door cannot write, so that nobody comes to own it there."""
+    if call.subresource == "status":
+        more = MORE_UNWRITABLE.get(call.served.kind, set()) if call.served.definition is None else set()
+        return frozenset({("spec",), *more})
+    return frozenset({("status",)}) if call.served.subresource("status") else frozenset()
 
 
 async def _gone(cluster: Cluster, call: Call, write: _Write, after: Object) -> Answer:

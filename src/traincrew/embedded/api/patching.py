@@ -58,15 +58,8 @@ async def _apply(cluster: Cluster, call: Call, options: queries.WriteOptions) ->
     applied, warnings = bodies.applied(call, options.validation)
 
     def merged(live: Object | None) -> Object:
-        return apply.apply(
-            live,
-            applied,
-            call.served.schema,
-            manager=options.manager,
-            force=bool(options.force),
-            subresource=call.subresource,
-            now=cluster.now(),
-        )
+        written = changing.writing(cluster, call, options.manager)
+        return apply.apply(live, applied, call.served.schema, force=bool(options.force), **written)
 
     if cluster.store.head(changing.key_of(call)) is None:
         if call.subresource:

@@ -37,6 +37,10 @@ class Registry:
         """Each resource once, in the version that it is stored in."""
         return (each for each in self if each.storage_version in ("", each.version))
 
+    def versions(self, served: Served) -> list[Served]:
+        """The same resource in all its served versions."""
+        return [each for each in self if each.store_name == served.store_name]
+
     def by_store_name(self, name: str) -> Served | None:
         return next((each for each in self.preferred() if each.store_name == name), None)
 
