@@ -19,12 +19,16 @@ Row = tuple[int, str, str, str]
 
 
 class Field:
-    __slots__ = ("form", "mode", "name", "type")
+    __slots__ = ("form", "kept", "mode", "name", "plain", "type")
 
     def __init__(self, row: Row, message: Message | None) -> None:
         _, self.name, self.mode, self.type = row
         self.form = message
         """What a value is made of; None for texts, numbers, booleans and bytes."""
+        self.kept = self.mode == "one"
+        """Written even when it is empty."""
+        self.plain = self.type == "string" and self.mode in ("one", "filled")
+        """A single text, which most fields are."""
 
 
 class Message:

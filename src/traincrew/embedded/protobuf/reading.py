@@ -58,7 +58,11 @@ class Reader:
             if field is None or tag & 7 == wire.END_GROUP:
                 pos = self._unknown(message, tag, pos, end)
             elif tag & 7 == LENGTH:
-                pos = self._lengthy(field, into, pos, end)
+                if field.plain and pos < end and body[pos] < 0x80 and (stop := pos + 1 + body[pos]) <= end:
+                    self._keep(field, into, values.text(body[pos + 1 : stop]))
+                    pos = stop
+                else:
+                    pos = self._lengthy(field, into, pos, end)
             else:
                 pos = self._number(field, into, tag & 7, (pos, end))
         self._depth -= 1
@@ -108,7 +112,7 @@ class Reader:
                 into.pop(field.name, None)
 
     def _keep(self, field: Field, into: dict[str, Any], value: Any) -> None:
-        if value or field.mode == "one":
+        if value or field.kept:
             into[field.name] = value
         else:
             into.pop(field.name, None)
