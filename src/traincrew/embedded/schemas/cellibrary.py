@@ -159,8 +159,10 @@ def declarations(cel: Any) -> list[Any]:
         ("isUnspecified", True, flag, [special], lambda value: ipaddress.ip_address(value[IP]).is_unspecified),
         ("cidr", False, special, [text], _cidr),
         ("isCIDR", False, flag, [text], formats.is_cidr),
-        ("containsIP", True, flag, [special, any_], _contains),
-        ("containsCIDR", True, flag, [special, any_], _contains),
+        ("containsIP", True, flag, [special, text], _contains),
+        ("containsIP", True, flag, [special, special], _contains),
+        ("containsCIDR", True, flag, [special, text], _contains),
+        ("containsCIDR", True, flag, [special, special], _contains),
         ("prefixLength", True, whole, [special], lambda value: int(value[CIDR].partition("/")[2])),
     ]
     grouped: dict[str, list[Any]] = {}

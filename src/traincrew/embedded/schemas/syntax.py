@@ -13,6 +13,7 @@ _STRING = re.compile(r'"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _PART_OF_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*')
 _PART_OF_NUMBER = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(?:\.(?:[0-9]+)?)?)?(?:(?<=[0-9])[eE][+-]?)?")
+_MIDWAY = ("in literal", "in numeric", "after decimal", "in exponent", "in string escape", "in \\u")
 _LITERALS = ("true", "false", "null")
 
 
@@ -98,9 +99,7 @@ class _Scan:
         if word is None:
             raise self._invalid("looking for beginning of value")
         for index, expected in enumerate(word):
-            if self.place >= len(self.text):
-                raise NotJson(END)
-            if self.text[self.place] != expected:
+            if self.text[self.place : self.place + 1] != expected:
                 raise self._invalid(f"in literal {word} (expecting {gowords.quote_character(word[index])})")
             self.place += 1
 
@@ -142,6 +141,9 @@ class _Scan:
         self.place = found.end() if found else self.place
 
     def _invalid(self, context: str) -> NotJson:
-        if self.place >= len(self.text):
+        ended = self.place >= len(self.text)
+        if ended and not context.startswith(_MIDWAY):
             return NotJson(END)
-        return NotJson(f"invalid character {gowords.quote_character(self.text[self.place])} {context}")
+        # Go ends every text with a space, to see whether that ends what was begun.
+        character = " " if ended else self.text[self.place]
+        return NotJson(f"invalid character {gowords.quote_character(character)} {context}")

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from tests.embedded.schemas import crds, widgets
+
+from traincrew.admission import schema
+from traincrew.embedded.schemas import definition_checks, definitions
+
+
+def defaulted(crd: dict[str, Any]) -> dict[str, Any]:
+    definitions.default(crd)
+    crd["status"] = {"storedVersions": definitions.stored_versions(crd)}
+    return crd
+
+
+def test_names_that_were_not_given_are_made_up() -> None:
+    names = defaulted(crds.gadgets())["spec"]["names"]
+    assert names == {"plural": "gadgets", "kind": "Gadget", "singular": "gadget", "listKind": "GadgetList"}
+
+
+@pytest.mark.parametrize("crd", schema.crds(), ids=lambda crd: str(crd["metadata"]["name"]))
+def test_our_own_definitions_are_right_and_every_rule_of_theirs_is_enforced(crd: dict[str, Any]) -> None:
+    found = defaulted(copy.deepcopy(crd))
+    assert definition_checks.validate(found) == []
+    assert definitions.unenforced(found) == []
+
+
+def test_a_version_is_served_with_all_that_it_says() -> None:
+    crd = schema.crds()[-1]
+    for served in definitions.served(crd):
+        assert served.storage_version in ("", crd["spec"]["versions"][0]["name"])
+        assert served.categories == ("kubeflow", "training")
+        assert [column.name for column in served.columns][:2] == ["State", "Age"]
+        assert served.subresource("status") is not None
+
+
+def test_versions_that_are_not_served_are_left_out() -> None:
+    crd = defaulted(widgets.definition())
+    crd["spec"]["versions"].append({**crd["spec"]["versions"][0], "name": "v2", "served": False, "storage": False})
+    assert [each.version for each in definitions.served(crd)] == ["v1"]
+
+
+def test_new_names_are_accepted_and_the_definition_is_established() -> None:
+    status = definitions.accept(defaulted(crds.gadgets()), [], "now")
+    assert status["acceptedNames"] == {"plural": "gadgets", "kind": "Gadget", "singular": "gadget", "listKind": "GadgetList"}
+    assert [(each["type"], each["status"], each["reason"]) for each in status["conditions"]] == [
+        ("NamesAccepted", "True", "NoConflicts"),
+        ("Established", "True", "InitialNamesAccepted"),
+    ]
+    assert status["storedVersions"] == ["v1"]
+
+
+def test_names_of_another_definition_are_refused() -> None:
+    first, second = defaulted(crds.gadgets()), defaulted(crds.gadgets())
+    first["status"] = definitions.accept(first, [], "then")
+    second["metadata"]["name"], second["spec"]["names"]["plural"] = "others.checks.example", "others"
+    status = definitions.accept(second, [first, second], "now")
+    conditions = {each["type"]: each for each in status["conditions"]}
+    assert conditions["NamesAccepted"]["reason"] == "ListKindConflict"
+    assert conditions["NamesAccepted"]["message"] == '"GadgetList" is already in use'
+    assert conditions["Established"]["status"] == "False"
+    assert status["acceptedNames"] == {"plural": "others", "kind": ""}
+
+
+def test_a_condition_keeps_its_time_while_it_stays() -> None:
+    crd = defaulted(crds.gadgets())
+    crd["status"] = definitions.accept(crd, [], "then")
+    assert definitions.accept(crd, [crd], "now") == crd["status"]
+
+
+def test_a_rule_that_cannot_be_compiled_is_told_in_a_condition() -> None:
+    crd = defaulted(crds.gadgets())
+    version = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    version["x-kubernetes-validations"] = [{"rule": "self.nonsense()"}]
+    conditions = definitions.accept(crd, [], "now")["conditions"]
+    assert conditions[-1]["type"] == definitions.UNENFORCED
+    assert conditions[1]["status"] == "True"
+
+
+def test_scope_and_kind_stay_once_they_are_established() -> None:
+    old = defaulted(crds.gadgets())
+    old["metadata"]["resourceVersion"] = "1"
+    old["status"] = definitions.accept(old, [], "now")
+    new = copy.deepcopy(old)
+    new["spec"]["scope"], new["spec"]["names"]["kind"] = "Cluster", "Other"
+    assert [fault.tell() for fault in definition_checks.validate_update(new, old)] == [
+        'spec.scope: Invalid value: "Cluster": field is immutable',
+        'spec.names.kind: Invalid value: "Other": field is immutable',
+    ]
+
+
+def test_every_definition_gets_a_verdict() -> None:
+    for _, crd in crds.cases():
+        assert isinstance(definition_checks.validate(defaulted(crd)), list)
