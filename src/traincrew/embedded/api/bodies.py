@@ -5,20 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import yaml
 
 from traincrew.embedded import fields, refusals
 from traincrew.embedded.api.calls import Call
+from traincrew.embedded.schemas import bodies as raw
 from traincrew.embedded.schemas import builtins, decode
-from traincrew.embedded.served import Object
+from traincrew.embedded.served import Object, Schema
 
 MOST_OPERATIONS = 10_000
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 JSON_TYPES = ("", "application/json", "application/yaml", "text/json", "*/*")
 
 
 def _content_type(call: Call) -> str:
     """Raises 415 for a form that is not read here: protobuf, above all."""
     given = call.content_type.partition(";")[0].strip().lower()
+    if given == PROTOBUF and call.served.definition is None:
+        return given
     if given not in JSON_TYPES:
         told = "the body of the request was in an unknown format - accepted media types include: "
         accepted = "application/json, application/yaml"
@@ -31,16 +34,29 @@ def _content_type(call: Call) -> str:
 def decoded(call: Call, validation: str) -> tuple[Object, tuple[str, ...]]:
     """The object that a create or update carries, and the warnings that go with it."""
     expected = decode.Expected(call.served.kind, call.served.api_version)
-    found = decode.decode(call.body, _content_type(call), call.served.schema, expected, validation)  # type: ignore[arg-type]
+    return _read(call, call.served.schema, expected, validation)
+
+
+def _read(call: Call, schema: Schema, expected: decode.Expected, validation: str) -> tuple[Object, tuple[str, ...]]:
+    given = _content_type(call)
+    body = call.body
+    if given == PROTOBUF:
+        # It carries no names that could be unknown. Once in JSON, everything else about it is judged as usual.
+        body, given, validation = _as_json(call.body, expected), "application/json", "Ignore"
+    found = decode.decode(body, given, schema, expected, validation)  # type: ignore[arg-type]
     return found.object, found.warnings
+
+
+def _as_json(body: bytes, expected: decode.Expected) -> bytes:
+    from traincrew.embedded import protobuf  # few clients send it, and it takes a while to load
+
+    return msgspec.json.encode(protobuf.decode(body, expected.api_version, expected.kind)[2])
 
 
 def of_kind(call: Call, group: str, version: str, kind: str, validation: str) -> tuple[Object, tuple[str, ...]]:
     """A body of a kind other than the resource's own: a Binding, an Eviction, a TokenRequest, a Scale."""
     schema = builtins.load().schema(group, version, kind)
-    expected = decode.Expected(kind, f"{group}/{version}" if group else version)
-    found = decode.decode(call.body, _content_type(call), schema, expected, validation)  # type: ignore[arg-type]
-    return found.object, found.warnings
+    return _read(call, schema, decode.Expected(kind, f"{group}/{version}" if group else version), validation)
 
 
 def scale(call: Call) -> Object:
@@ -57,13 +73,11 @@ def applied(call: Call, validation: str) -> tuple[Object, tuple[str, ...]]:
     """The configuration of a server-side apply: YAML, or JSON, which is YAML too."""
     expected = decode.Expected(call.served.kind, call.served.api_version)
     content = _configuration(call.body)
-    if content.get("metadata", {}).get("name", call.name) != call.name:
-        raise refusals.bad_request("name in apply does not match the name on the URL")
-    meta = dict(content.get("metadata") or {})
-    meta.setdefault("name", call.name)
-    if call.served.namespaced:
-        meta.setdefault("namespace", call.namespace)
-    content["metadata"] = meta
+    if isinstance(meta := content.get("metadata") or {}, dict):
+        if meta.get("name", call.name) != call.name:
+            raise refusals.bad_request("name in apply does not match the name on the URL")
+        named = {"name": call.name} | ({"namespace": call.namespace} if call.served.namespaced else {})
+        content["metadata"] = named | meta
     body = msgspec.json.encode(content)
     schema = call.served.schema
     found = decode.decode(body, "application/json", schema, expected, validation)  # type: ignore[arg-type]
@@ -73,10 +87,10 @@ def applied(call: Call, validation: str) -> tuple[Object, tuple[str, ...]]:
 def _configuration(body: bytes) -> Object:
     try:
         content = msgspec.json.decode(body)  # fifty times faster, and what most clients send
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         try:
-            content = yaml.load(body, Loader=yaml.CSafeLoader)
-        except (yaml.YAMLError, UnicodeDecodeError) as fault:
+            content = raw.read(body, "application/yaml").value
+        except raw.Unrecognized as fault:
             raise refusals.bad_request(f"error decoding YAML: {fault}") from None
     if not isinstance(content, dict):
         raise refusals.bad_request("error decoding YAML: json: cannot unmarshal into an object")
@@ -87,7 +101,7 @@ def patch_content(call: Call, operations: bool) -> Any:
     """A patch: a list of operations, or an object."""
     try:
         content = msgspec.json.decode(call.body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as fault:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         raise refusals.bad_request(f"error decoding patch: {fault}") from None
     if operations and isinstance(content, list) and len(content) > MOST_OPERATIONS:
         told = f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(content)}"
@@ -98,13 +112,29 @@ def patch_content(call: Call, operations: bool) -> Any:
 
 
 def delete_options(call: Call) -> Object:
-    """Empty where the body has none."""
+    """Empty where the body has none. Every group has DeleteOptions of its own, and all are the same."""
     if not call.body:
         return {}
     schema = builtins.load().schema("", "v1", "DeleteOptions")
     expected = decode.Expected("DeleteOptions", "v1")
     given = call.content_type.partition(";")[0].strip().lower() or "application/json"
-    return decode.decode(call.body, given, schema, expected, "Ignore").object
+    body = call.body
+    if given == PROTOBUF:
+        body, given = _as_json(body, expected), "application/json"
+    if given == "application/json" and b'"apiVersion"' in body:
+        body = _of_core(body)
+    return decode.decode(body, given, schema, expected, "Ignore").object
+
+
+def _of_core(body: bytes) -> bytes:
+    try:
+        content = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return body  # whoever reads it next has the words for what is wrong
+    if isinstance(content, dict) and content.get("kind") == "DeleteOptions":
+        content["apiVersion"] = "v1"
+        return msgspec.json.encode(content)
+    return body
 
 
 def force_only_with_apply() -> fields.FieldError:

@@ -123,7 +123,7 @@ def _settled(after: Object, before: Object, call: Call) -> Object:
 def _check(cluster: Cluster, call: Call, after: Object, before: Object) -> list[str]:
     served, strategy = call.served, cluster.strategy(call.served)
     strategy.default(after)
-    strategy.prepare_update(after, before, call.subresource)
+    strategy.prepare_update(after, before, call.subresource, admission.context(cluster, call, after))
     warned = admission.admit_change(cluster, call, after, before)
     if faults := strategy.validate_update(after, before, call.subresource):
         raise refusals.invalid(served.kind, served.group, call.name, faults)

@@ -20,8 +20,8 @@ class CustomStrategy:
     def prepare_create(self, obj: Object, context: Context) -> None:
         self._plain.prepare_create(obj, context)
 
-    def prepare_update(self, new: Object, old: Object, subresource: str = "") -> None:
-        self._plain.prepare_update(new, old, subresource)
+    def prepare_update(self, new: Object, old: Object, subresource: str, context: Context) -> None:
+        self._plain.prepare_update(new, old, subresource, context)
 
     def validate(self, obj: Object) -> list[FieldError]:
         return custom.validate(obj, self._served, self._plain.validate(obj))

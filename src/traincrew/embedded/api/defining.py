@@ -28,7 +28,7 @@ class DefinitionStrategy:
     def _rivals(self, obj: Object) -> list[Object]:
         return [each for each in self._others() if each["metadata"]["name"] != obj["metadata"]["name"]]
 
-    def prepare_update(self, new: Object, old: Object, subresource: str = "") -> None:
+    def prepare_update(self, new: Object, old: Object, subresource: str, context: Context) -> None:
         if subresource == "status":
             new["spec"] = old["spec"]
             return

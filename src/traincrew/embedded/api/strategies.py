@@ -16,7 +16,7 @@ class Strategy(Protocol):
         """Fills in what the cluster adds. Raises Refusal where an admission plugin would."""
         ...
 
-    def prepare_update(self, new: Object, old: Object, subresource: str = "") -> None:
+    def prepare_update(self, new: Object, old: Object, subresource: str, context: Context) -> None:
         """Keeps what this write may not touch, and counts the generation."""
         ...
 
