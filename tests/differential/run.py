@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from tests.differential import sides
 from tests.differential.accepted import ACCEPTED, Accepted
 from tests.differential.catalogue import Scenario, everything
-from tests.differential.compare import ABSENT, Difference, differences
+from tests.differential.compare import ABSENT, Comparison, Difference
 from tests.differential.play import Play, Step
 from tests.differential.recording import Entry
 from tests.differential.replay import Replay, recordings
@@ -119,10 +119,9 @@ def _stage(scenario: Scenario, play: Play) -> Iterator[None]:
 
 
 def _compared(case: str, real: list[Step], ours: list[Step]) -> Iterator[Difference]:
+    comparison = Comparison()
     for one, other in zip(real, ours, strict=False):
-        if one.request != other.request:
-            yield Difference(case, one.request, "request", one.request, other.request)
-        for path, left, right in differences(one.seen, other.seen):
+        for path, left, right in comparison.answers(one.seen, other.seen):
             yield Difference(case, one.request, path, left, right)
     if len(real) != len(ours):
         yield Difference(case, "all", "steps", str(len(real)), str(len(ours)) if ours else ABSENT)
