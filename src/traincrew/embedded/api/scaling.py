@@ -8,7 +8,7 @@ import msgspec
 
 from traincrew.embedded import fields, refusals
 from traincrew.embedded.api import bodies, changing, patching, queries, versions
-from traincrew.embedded.api.calls import Answer, Call
+from traincrew.embedded.api.calls import JSON, Answer, Call
 from traincrew.embedded.api.cluster import Cluster, decoded, encoded
 from traincrew.embedded.patches import json, merge
 from traincrew.embedded.served import Object, Served
@@ -89,7 +89,7 @@ def _patched(call: Call, current: Object) -> Object:
     kind = call.content_type.partition(";")[0].strip().lower()
     content = bodies.patch_content(call, kind == patching.JSON)
     patched: Object = json.apply(current, content) if kind == patching.JSON else merge.apply(current, content)
-    return patched
+    return bodies.scale(call._replace(body=encoded(patched), content_type=JSON))
 
 
 def _checked(call: Call, wanted: Object) -> int:

@@ -106,7 +106,7 @@ def accept(crd: Object, others: Iterable[Object], now: str) -> Object:
     Conditions keep their time of transition where their status stays.
     """
     status: Object = dict(crd.get("status") or {})
-    accepted, fault = _accepted(crd, [each for each in others if each["spec"]["group"] == crd["spec"]["group"]])
+    accepted, fault = _accepted(crd, [each for each in others if each["spec"].get("group") == crd["spec"].get("group")])
     conditions = [dict(each) for each in status.get("conditions") or ()]
     if fault:
         _set(conditions, _condition("NamesAccepted", "False", fault[0], fault[1]), now)
@@ -127,7 +127,7 @@ def accept(crd: Object, others: Iterable[Object], now: str) -> Object:
 
 
 def _accepted(crd: Object, others: Iterable[Object]) -> tuple[Object, tuple[str, str] | None]:
-    asked, had = crd["spec"]["names"], (crd.get("status") or {}).get("acceptedNames") or {}
+    asked, had = crd["spec"].get("names") or {}, (crd.get("status") or {}).get("acceptedNames") or {}
     taken = [(each.get("status") or {}).get("acceptedNames") or {} for each in others if each is not crd]
     resources = {name for each in taken for name in (each.get("plural"), each.get("singular"), *(each.get("shortNames") or ()))}
     kinds = {name for each in taken for name in (each.get("kind"), each.get("listKind"))}

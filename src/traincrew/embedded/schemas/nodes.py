@@ -32,7 +32,7 @@ def of(value: Any) -> Any:
         return [of(inner) for inner in value]
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
-    return Literal(int(value) if value == int(value) and abs(value) < 1e21 else value)
+    return Literal(int(value) if abs(value) < 1e21 and value == int(value) else value)
 
 
 class TooLarge(ValueError):
