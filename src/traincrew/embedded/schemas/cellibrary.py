@@ -114,12 +114,23 @@ def _contains(network: Any, inner: Any) -> bool:
     return outer.version == other.version and other.subnet_of(outer)  # type: ignore[arg-type]
 
 
+Row = tuple[str, bool, Any, list[Any], Callable[..., Any]]
+"""Name, whether it is called on its first argument, result, parameters, and what it does."""
+
+
 def declarations(cel: Any) -> list[Any]:
     """The functions as the library wants them declared."""
-    kinds = cel.Type
-    text, flag, whole, any_ = kinds.STRING, kinds.BOOL, kinds.INT, kinds.DYN
-    several, special = kinds.List(kinds.DYN), kinds.Map(kinds.STRING, kinds.DYN)
-    table: list[tuple[str, bool, Any, list[Any], Callable[..., Any]]] = [
+    grouped: dict[str, list[Any]] = {}
+    for number, row in enumerate((*_on_quantities(cel.Type), *_on_lists_and_texts(cel.Type), *_on_addresses(cel.Type))):
+        name, member, result, parameters, made = row
+        overload = cel.Overload(f"kubernetes_{number}", result, parameters, member, made)
+        grouped.setdefault(name, []).append(overload)
+    return [cel.FunctionDecl(name, overloads) for name, overloads in grouped.items()]
+
+
+def _on_quantities(kinds: Any) -> list[Row]:
+    text, flag, whole, special = kinds.STRING, kinds.BOOL, kinds.INT, kinds.Map(kinds.STRING, kinds.DYN)
+    return [
         ("quantity", False, special, [text], _quantity),
         ("isQuantity", False, flag, [text], _is_quantity),
         ("isGreaterThan", True, flag, [special, special], lambda a, b: _compare(a, b) > 0),
@@ -133,6 +144,12 @@ def declarations(cel: Any) -> list[Any]:
         ("isInteger", True, flag, [special], _is_integer),
         ("asInteger", True, whole, [special], _as_integer),
         ("asApproximateFloat", True, kinds.DOUBLE, [special], lambda a: float(_amount(a))),
+    ]
+
+
+def _on_lists_and_texts(kinds: Any) -> list[Row]:
+    text, flag, whole, any_, several = kinds.STRING, kinds.BOOL, kinds.INT, kinds.DYN, kinds.List(kinds.DYN)
+    return [
         ("find", True, text, [text, text], _find),
         ("findAll", True, kinds.List(text), [text, text], _find_all),
         ("findAll", True, kinds.List(text), [text, text, whole], _find_all),
@@ -143,6 +160,12 @@ def declarations(cel: Any) -> list[Any]:
         ("sets.contains", False, flag, [several, several], lambda a, b: all(each in a for each in b)),
         ("sets.intersects", False, flag, [several, several], lambda a, b: any(each in a for each in b)),
         ("sets.equivalent", False, flag, [several, several], lambda a, b: all(x in b for x in a) and all(x in a for x in b)),
+    ]
+
+
+def _on_addresses(kinds: Any) -> list[Row]:
+    text, flag, whole, special = kinds.STRING, kinds.BOOL, kinds.INT, kinds.Map(kinds.STRING, kinds.DYN)
+    return [
         ("url", False, special, [text], _url),
         ("isURL", False, flag, [text], formats.is_uri),
         ("getScheme", True, text, [special], _part("scheme")),
@@ -165,8 +188,3 @@ def declarations(cel: Any) -> list[Any]:
         ("containsCIDR", True, flag, [special, special], _contains),
         ("prefixLength", True, whole, [special], lambda value: int(value[CIDR].partition("/")[2])),
     ]
-    grouped: dict[str, list[Any]] = {}
-    for number, (name, member, result, parameters, made) in enumerate(table):
-        overload = cel.Overload(f"kubernetes_{number}", result, parameters, member, made)
-        grouped.setdefault(name, []).append(overload)
-    return [cel.FunctionDecl(name, overloads) for name, overloads in grouped.items()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import email.utils
 import ipaddress
 import re
 import urllib.parse
@@ -20,8 +19,8 @@ def known(format: str) -> Callable[[str], bool] | None:
 
 
 def _matches(pattern: str) -> Callable[[str], bool]:
-    compiled = re.compile(pattern)
-    return lambda text: compiled.fullmatch(text) is not None
+    # Compiled when it is first needed, and kept by re: most are never needed.
+    return lambda text: re.fullmatch(pattern, text) is not None
 
 
 def _uuid(third: str = "", fourth: str = "") -> Callable[[str], bool]:
@@ -48,31 +47,32 @@ def is_cidr(text: str) -> bool:
     return (is_ipv4(address) and int(bits) <= 32) or (is_ipv6(address) and int(bits) <= 128)
 
 
-_DURATION = re.compile(r"[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)")
-_LOOSE_DURATION = re.compile(r"([0-9]+)\s*([A-Za-zµ]+)")
-_UNIT = re.compile(r"ns|nano.*|us|µs|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*")
+_DURATION = r"[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)"
+_LOOSE_DURATION = r"([0-9]+)\s*([A-Za-zµ]+)"
+_UNIT = r"ns|nano.*|us|µs|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*"
 
 
 def is_duration(text: str) -> bool:
-    if _DURATION.fullmatch(text):
+    if re.fullmatch(_DURATION, text):
         return True
-    return any(_UNIT.fullmatch(unit.lower()) for _, unit in _LOOSE_DURATION.findall(text))
+    return any(re.fullmatch(_UNIT, unit.lower()) for _, unit in re.findall(_LOOSE_DURATION, text))
 
 
-_HOST = re.compile(
-    r"([a-zA-Z0-9](-?[a-zA-Z0-9]{0,62})?|([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.)+[a-zA-Z]{2,63})"
-)  # Letters beyond ASCII and symbols count as letters; they are replaced before.
+_HOST = r"([a-zA-Z0-9](-?[a-zA-Z0-9]{0,62})?|([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.)+[a-zA-Z]{2,63})"  # Letters beyond ASCII and symbols count as letters; they are replaced before.
 
 
 def is_hostname(text: str) -> bool:
     plain = re.sub(r"[^\x00-\x7f]|[$+<=>^`|~]", lambda found: "a" if found[0].isalpha() or found[0].isascii() else "_", text)
-    return _HOST.fullmatch(plain) is not None and len(text) <= 255 and all(len(part) <= 63 for part in text.split("."))
+    return re.fullmatch(_HOST, plain) is not None and len(text) <= 255 and all(len(part) <= 63 for part in text.split("."))
+
+
+_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\x80-\U0010ffff-]+"
+_ADDRESS = rf"({_ATOM}(\.{_ATOM})*|\"([^\"\\]|\\.)*\")@({_ATOM}(\.{_ATOM})*|\[[^\[\]\\]*\])"
+_EMAIL = rf"({_ATOM}[ \t]*|\"([^\"\\]|\\.)*\"[ \t]*)*<{_ADDRESS}>|{_ADDRESS}"
 
 
 def is_email(text: str) -> bool:
-    _, address = email.utils.parseaddr(text)
-    local, at, host = address.rpartition("@")
-    return bool(at and local and host) and not re.search(r"\s|\.\.", address) and text.rstrip().endswith((host, f"{host}>"))
+    return re.fullmatch(_EMAIL, text.strip(" \t")) is not None
 
 
 def is_uri(text: str) -> bool:
