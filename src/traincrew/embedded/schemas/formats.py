@@ -58,7 +58,8 @@ def is_duration(text: str) -> bool:
     return any(re.fullmatch(_UNIT, unit.lower()) for _, unit in re.findall(_LOOSE_DURATION, text))
 
 
-_HOST = r"([a-zA-Z0-9](-?[a-zA-Z0-9]{0,62})?|([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.)+[a-zA-Z]{2,63})"  # Letters beyond ASCII and symbols count as letters; they are replaced before.
+_HOST = r"([a-zA-Z0-9](-?[a-zA-Z0-9]{0,62})?|([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.)+[a-zA-Z]{2,63})"
+"""Letters beyond ASCII and symbols count as letters; they are replaced before."""
 
 
 def is_hostname(text: str) -> bool:
