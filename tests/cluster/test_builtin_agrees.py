@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -15,10 +16,11 @@ from typing import Any
 import pytest
 import requests
 from tests.cluster.api import Api
-from tests.embedded.builtin import corpus, edits
+from tests.embedded.builtin import corpus
 from tests.embedded.builtin.comparison import Answer, Case, differences
 from tests.embedded.builtin.corpus import Object
 
+PAIRS = int(os.environ.get("TRAINCREW_PAIRS", "20"))
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 
 
@@ -46,9 +48,10 @@ class Server:
         path = self.path(obj, obj["metadata"]["name"].replace("%", "%25"))
         if obj["metadata"].get("finalizers"):
             self.api.call("PATCH", path, {"metadata": {"finalizers": None}}, "application/merge-patch+json")
-        self.send("DELETE", path, {"gracePeriodSeconds": 0})
+        self.send("DELETE", path, {"gracePeriodSeconds": 0, "propagationPolicy": "Background"})
         if obj["kind"] == "Namespace":  # there is no controller that would end it
-            self.send("PUT", f"{path}/finalize", {**obj, "metadata": {"name": obj["metadata"]["name"]}, "spec": {"finalizers": []}})
+            ended = {**obj, "metadata": {"name": obj["metadata"]["name"]}, "spec": {"finalizers": []}}
+            self.send("PUT", f"{path}/finalize", ended)
 
     def prepared(self, kind: str) -> Object:
         obj = json.loads(json.dumps(corpus.base(kind)).replace("NAMESPACE", self.namespace))
@@ -59,7 +62,7 @@ class Server:
         return found
 
     def created(self, kind: str, line: str) -> Case:
-        sent = corpus.edited(self.prepared(kind), line) if line else self.prepared(kind)
+        sent = corpus.edited(self.prepared(kind), line)
         answer = self.send("POST", self.path(sent), sent)
         if answer.accepted:
             self.delete(answer.body)
@@ -81,19 +84,29 @@ def warnings_of(response: requests.Response) -> tuple[str, ...]:
 
 
 def cases(server: Server, kind: str) -> Iterator[Case]:
-    yield server.created(kind, "")
-    for line in (*corpus.lines(corpus.METADATA), *corpus.lines(edits.CREATES.get(kind, ""))):
+    for line in corpus.edits(kind, "create"):
         yield server.created(kind, line)
-    for line in corpus.lines(edits.UPDATES.get(kind, "")):
-        yield server.updated(kind, line, "update")
-    for line in corpus.lines(edits.STATUS.get(kind, "")):
-        yield server.updated(kind, line, "status")
+    for verb in ("update", "status"):
+        for line in corpus.edits(kind, verb):
+            yield server.updated(kind, line, verb)
 
 
-@pytest.mark.parametrize("kind", sorted(corpus.BASES))
+@pytest.mark.parametrize("kind", corpus.kinds())
 def test_our_rules_and_the_api_server_agree(api: Api, namespace: str, kind: str) -> None:
     found = [*cases(Server(api, namespace), kind)]
     record(found)
+    check(found)
+
+
+@pytest.mark.parametrize("kind", corpus.kinds())
+def test_they_agree_on_objects_with_two_faults(api: Api, namespace: str, kind: str) -> None:
+    server, lines = Server(api, namespace), corpus.edits(kind, "create")[1:]
+    lots = random.Random(kind)
+    pairs = (" ; ".join(lots.sample(lines, 2)) for _ in range(PAIRS))
+    check([server.created(kind, line) for line in pairs if corpus.is_applicable(kind, line)])
+
+
+def check(found: list[Case]) -> None:
     wrong = [(case, told) for case in found if (told := differences(case))]
     report = "\n\n".join("\n  ".join([case.title, *told]) for case, told in wrong)
     assert not wrong, f"{len(wrong)} of {len(found)} differ:\n{report}"

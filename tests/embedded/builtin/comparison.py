@@ -5,17 +5,18 @@ from __future__ import annotations
 import collections
 import copy
 import dataclasses
+import itertools
 import re
 from typing import Any
 
 from tests.embedded.builtin.corpus import Object
 
 from traincrew.embedded import builtin, refusals
-from traincrew.embedded.fields import FieldError
 
 _VOLATILE = ("resourceVersion", "managedFields", "uid", "creationTimestamp", "selfLink")
 _GO_STRUCT = re.compile(r"\b[a-z0-9]+\.[A-Z]\w*\{|\(\*\w|0xc0")
-_UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_DRAWN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|Duplicate value: 3[0-2][0-9]{3}")
+"""Identifiers and node ports that each server draws for itself."""
 _SYSTEM = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
 
 
@@ -49,15 +50,18 @@ class Case:
 def context(real: Object) -> builtin.Context:
     """Whatever the API server drew by lot, ours draws too."""
     spec = real.get("spec") or {}
-    ports = iter([port["nodePort"] for port in spec.get("ports") or () if isinstance(port, dict) and "nodePort" in port])
-    health = spec.get("healthCheckNodePort", 30999)
+    ports = iter(
+        dict.fromkeys(port["nodePort"] for port in spec.get("ports") or () if isinstance(port, dict) and "nodePort" in port)
+    )
+    free = itertools.count(31000)
+    health = iter([spec["healthCheckNodePort"]] if "healthCheckNodePort" in spec else [])
     uid = (real.get("metadata") or {}).get("uid") or "11111111-1111-1111-1111-111111111111"
     return builtin.Context(
         uid=uid,
         now=_now(real.get("status") or {}),
         has_controllers=True,
         allocate_ip=lambda: spec.get("clusterIP", "10.96.0.99"),
-        allocate_port=lambda: next(ports, health),
+        allocate_port=lambda: next(ports, 0) or next(health, 0) or next(free),
         priority_class=lambda name: (
             {"value": _SYSTEM[name], "preemptionPolicy": "PreemptLowerPriority"} if name in _SYSTEM else None
         ),
@@ -153,8 +157,8 @@ def _causes(status: Object) -> list[Cause]:
 def causes_differ(mine: list[Cause], real: list[Cause]) -> list[str]:
     """Values that Go prints as structs, with addresses of pointers, are left out of the comparison."""
     structs = {(reason, field) for reason, field, message in real if _GO_STRUCT.search(message) or "\n" in message}
-    mine, real = ([(*cause[:2], _UID.sub("<uid>", cause[2])) for cause in causes] for causes in (mine, real))
-    have, want = (collections.Counter(map(lambda cause: _reduced(cause, structs), causes)) for causes in (mine, real))
+    mine, real = ([(*cause[:2], _DRAWN.sub("<drawn>", cause[2])) for cause in causes] for causes in (mine, real))
+    have, want = (collections.Counter(_reduced(cause, structs) for cause in causes) for causes in (mine, real))
     told = [f"ours only: {cause}" for cause in sorted((have - want).elements())]
     return [*told, *(f"real only: {cause}" for cause in sorted((want - have).elements()))]
 
@@ -165,7 +169,3 @@ def _reduced(cause: Cause, structs: set[tuple[str, str]]) -> Cause:
         return cause
     first = message.partition("\n")[0]
     return reason, field, first.rpartition(": ")[2]
-
-
-def errors_of(errors: list[FieldError]) -> list[Cause]:
-    return [(each.reason, each.path, each.message) for each in errors]

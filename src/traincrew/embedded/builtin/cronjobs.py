@@ -15,7 +15,12 @@ _CONCURRENCY = ("Allow", "Forbid", "Replace")
 _ZONE_PART = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
 _FIELDS = (("minute", 0, 59), ("hour", 0, 23), ("day of month", 1, 31), ("month", 1, 12), ("day of week", 0, 6))
 _WORDS = {
-    **{name: number for number, name in enumerate(["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], start=1)},
+    **{
+        name: number
+        for number, name in enumerate(
+            ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], start=1
+        )
+    },
     **{name: number for number, name in enumerate(["sun", "mon", "tue", "wed", "thu", "fri", "sat"])},
 }
 _DESCRIPTORS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")

@@ -85,12 +85,12 @@ class _Comparison:
             self.errors.append(gosyntax.invalid(at, _shown(end), "completionTime cannot be set before startTime"))
 
     def _finished(self) -> None:
-        if _is(self.new, "Failed") and not _is(self.new, "FailureTarget"):
-            if self._turned("Failed") or self._changed("failedIndexes"):
-                self._odd("conditions", "cannot set Failed=True condition without the FailureTarget=true condition")
-        if _is(self.new, "Complete") and not _is(self.new, "SuccessCriteriaMet"):
-            if self._turned("Complete", "SuccessCriteriaMet"):
-                self._odd("conditions", "cannot set Complete=True condition without the SuccessCriteriaMet=true condition")
+        untold = _is(self.new, "Failed") and not _is(self.new, "FailureTarget")
+        if untold and (self._turned("Failed") or self._changed("failedIndexes")):
+            self._odd("conditions", "cannot set Failed=True condition without the FailureTarget=true condition")
+        untold = _is(self.new, "Complete") and not _is(self.new, "SuccessCriteriaMet")
+        if untold and self._turned("Complete", "SuccessCriteriaMet"):
+            self._odd("conditions", "cannot set Complete=True condition without the SuccessCriteriaMet=true condition")
         if not _is_finished(self.new):
             return
         if self.status.get("active") and (self.finishing or self._changed("active")):

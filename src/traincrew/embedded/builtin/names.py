@@ -45,7 +45,8 @@ _DNS_1035 = (
 )
 _LABEL_VALUE = (
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with "
-    f"an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '({_QUALIFIED_FORM})?')"
+    f"an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', "
+    f"regex used for validation is '({_QUALIFIED_FORM})?')"
 )
 _KEY = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' "

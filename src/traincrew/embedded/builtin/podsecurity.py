@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from traincrew.embedded import refusals
 from traincrew.embedded.builtin import gosyntax, podsecurity_checks
@@ -16,7 +16,7 @@ _PREFIX = "pod-security.kubernetes.io/"
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """What a namespace's labels ask for, each as `level:version`; an unknown level is as strict as can be."""
+    """What a namespace's labels ask for, each as `level:version`."""
 
     enforce: str = "privileged:latest"
     warn: str = "privileged:latest"
@@ -24,23 +24,24 @@ class Policy:
 
 
 def policy(labels: Mapping[str, str]) -> Policy:
-    found = {}
-    for mode in ("enforce", "warn", "audit"):
-        level = labels.get(_PREFIX + mode)
-        if level is not None:
-            known = level if level in LEVELS else "restricted"
-            found[mode] = f"{known}:{labels.get(f'{_PREFIX}{mode}-version') or 'latest'}"
-    if "warn" not in found and "enforce" in found:
-        found["warn"] = found["enforce"]
+    """A level that is not known is enforced as the strictest, but neither warned about nor audited."""
+    enforced = labels.get(f"{_PREFIX}enforce", "privileged")
+    found = {"enforce": _leveled(labels, "enforce", enforced if enforced in LEVELS else "restricted")}
+    for mode in ("warn", "audit"):
+        level = labels.get(_PREFIX + mode, "privileged")
+        found[mode] = _leveled(labels, mode, level if level in LEVELS else "privileged")
+    if f"{_PREFIX}warn" not in labels and enforced in LEVELS[1:]:
+        found["warn"] = _leveled(labels, "warn" if f"{_PREFIX}warn-version" in labels else "enforce", enforced)
     return Policy(**found)
+
+
+def _leveled(labels: Mapping[str, str], mode: str, level: str) -> str:
+    return f"{level}:{labels.get(f'{_PREFIX}{mode}-version') or 'latest'}"
 
 
 def violations(obj: Object, level: str) -> str:
     """What of it the level forbids, in one sentence; empty if nothing. `level` may have a version."""
     return ", ".join(f"{reason} ({detail})" if detail else reason for reason, detail in _found(obj, level.partition(":")[0]))
-
-
-Check = Callable[[Object], tuple[str, str] | None]
 
 
 def _found(obj: Object, level: str) -> Iterator[tuple[str, str]]:

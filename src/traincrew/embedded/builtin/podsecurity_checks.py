@@ -28,9 +28,9 @@ _SYSCTLS = frozenset(
 _SELINUX = ("", "container_t", "container_init_t", "container_kvm_t", "container_engine_t")
 _VOLUMES = ("configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret")
 _OTHER_VOLUMES = (
-    "hostPath", "gcePersistentDisk", "awsElasticBlockStore", "gitRepo", "nfs", "iscsi", "glusterfs", "rbd", "flexVolume", "cinder",
-    "cephfs", "flocker", "fc", "azureFile", "vsphereVolume", "quobyte", "azureDisk", "photonPersistentDisk", "portworxVolume",
-    "scaleIO", "storageos",
+    "hostPath", "gcePersistentDisk", "awsElasticBlockStore", "gitRepo", "nfs", "iscsi", "glusterfs", "rbd", "flexVolume",
+    "cinder", "cephfs", "flocker", "fc", "azureFile", "vsphereVolume", "quobyte", "azureDisk", "photonPersistentDisk",
+    "portworxVolume", "scaleIO", "storageos",
 )  # fmt: skip
 _APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _MUST_NOT = "must not set"

@@ -134,9 +134,9 @@ def _concerns(quota: Object, request: Request) -> bool:
     if not names or not _matches(quota, request):
         return False
     name = quota["metadata"]["name"]
-    if request.plural == "pods" and not request.group:
-        if missing := _missing(request.obj["spec"], names):
-            raise _refused(request, f"failed quota: {name}: must specify {missing}")
+    missing = _missing(request.obj["spec"], names) if request.plural == "pods" and not request.group else ""
+    if missing:
+        raise _refused(request, f"failed quota: {name}: must specify {missing}")
     if any(each not in ((quota.get("status") or {}).get("used") or {}) for each in names):
         raise _refused(request, f"status unknown for quota: {name}, resources: {','.join(sorted(names))}")
     return True

@@ -88,18 +88,27 @@ def check_requirements(requirements: Object, path: str, errors: list[FieldError]
     """Requests and limits of a container."""
     limits, requests = requirements.get("limits") or {}, requirements.get("requests") or {}
     for name, value in limits.items():
-        at = f"{path}.limits[{name}]"
-        check_container_name(name, at, errors)
-        check_amount(name, value, at, errors)
-        _check_pages(name, value, at, errors)
+        if not _is_usual(name, value):
+            _check_odd(name, value, f"{path}.limits[{name}]", errors)
     for name, value in requests.items():
-        at = f"{path}.requests[{name}]"
-        check_container_name(name, at, errors)
-        check_amount(name, value, at, errors)
-        _check_against_limit(name, value, limits, path, errors)
-        _check_pages(name, value, at, errors)
+        if not _is_usual(name, value):
+            _check_odd(name, value, f"{path}.requests[{name}]", errors)
+        if limits.get(name) != value:
+            _check_against_limit(name, value, limits, path, errors)
     if any(map(is_huge_pages, (*limits, *requests))) and not {"cpu", "memory"} & {*limits, *requests}:
         errors.append(fields.forbidden(path, "HugePages require cpu or memory"))
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_usual(name: str, value: str) -> bool:
+    return name in _CONTAINER and quantities.nanos(value) >= 0
+
+
+def _check_odd(name: str, value: str, path: str, errors: list[FieldError]) -> None:
+    check_container_name(name, path, errors)
+    check_amount(name, value, path, errors)
+    if is_huge_pages(name):
+        _check_pages(name, value, path, errors)
 
 
 def _check_against_limit(name: str, value: str, limits: dict[str, str], path: str, errors: list[FieldError]) -> None:
@@ -107,7 +116,7 @@ def _check_against_limit(name: str, value: str, limits: dict[str, str], path: st
     if limit is None:
         if not overcommits(name):
             errors.append(fields.required(f"{path}.limits", "Limit must be set for non overcommitable resources"))
-    elif value != limit:
+    else:
         request, most = quantities.nanos(value), quantities.nanos(limit)
         if request != most and not overcommits(name):
             errors.append(fields.invalid(f"{path}.requests", value, f"must be equal to {name} limit of {limit}"))
@@ -116,8 +125,6 @@ def _check_against_limit(name: str, value: str, limits: dict[str, str], path: st
 
 
 def _check_pages(name: str, value: str, path: str, errors: list[FieldError]) -> None:
-    if not is_huge_pages(name):
-        return
     size = name.removeprefix(HUGE_PAGES)
     whole = quantities.is_quantity(size) and quantities.whole(size) > 0 and quantities.whole(value) % quantities.whole(size) == 0
     if not whole:

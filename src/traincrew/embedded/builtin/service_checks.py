@@ -252,9 +252,9 @@ def compare(new: Object, old: Object, errors: list[FieldError]) -> None:
             _compare_families(spec, before, errors)
     if is_balanced(spec) and is_balanced(before) and spec.get("loadBalancerClass") != before.get("loadBalancerClass"):
         errors.append(fields.invalid("spec.loadBalancerClass", spec.get("loadBalancerClass"), "may not change once set"))
-    if needs_health_check(spec) and needs_health_check(before):
-        if spec.get("healthCheckNodePort") != before.get("healthCheckNodePort"):
-            errors.append(fields.forbidden("spec.healthCheckNodePort", "field is immutable"))
+    moved = spec.get("healthCheckNodePort") != before.get("healthCheckNodePort")
+    if moved and needs_health_check(spec) and needs_health_check(before):
+        errors.append(fields.forbidden("spec.healthCheckNodePort", "field is immutable"))
 
 
 def _compare_addresses(spec: Object, before: Object, errors: list[FieldError]) -> None:

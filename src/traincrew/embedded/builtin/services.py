@@ -21,9 +21,9 @@ def _default(obj: Object) -> None:
     affinity = spec.setdefault("sessionAffinity", "None")
     if affinity == "None":
         spec.pop("sessionAffinityConfig", None)
-    elif affinity == "ClientIP":
-        if ((spec.get("sessionAffinityConfig") or {}).get("clientIP") or {}).get("timeoutSeconds") is None:
-            spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": _STICKY_SECONDS}}
+    given = ((spec.get("sessionAffinityConfig") or {}).get("clientIP") or {}).get("timeoutSeconds")
+    if affinity == "ClientIP" and given is None:
+        spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": _STICKY_SECONDS}}
     kind = spec.setdefault("type", "ClusterIP")
     for port in spec.get("ports") or ():
         port.setdefault("protocol", "TCP")
@@ -49,14 +49,11 @@ def _creating(obj: Object, context: Context) -> None:
         spec.pop("internalTrafficPolicy", None)
         return
     _refuse_addresses(obj)
-    if not _is_sound(obj):
-        return
     _families(obj)
     _allocate_address(obj, context)
     if needs_node_port(spec):
         _allocate_ports(obj, context)
-    if needs_health_check(spec) and not spec.get("healthCheckNodePort"):
-        spec["healthCheckNodePort"] = context.allocate_port()
+    _allocate_health(spec, context)
 
 
 def _refuse_addresses(obj: Object) -> None:
@@ -65,16 +62,6 @@ def _refuse_addresses(obj: Object) -> None:
     service_checks.check_addresses(obj["spec"], errors)
     if errors:
         raise _invalid(obj, errors)
-
-
-def _is_sound(obj: Object) -> bool:
-    """Nothing is allocated for a service that will be refused."""
-    trial = {**obj, "spec": {**obj["spec"]}}
-    if needs_health_check(trial["spec"]):
-        trial["spec"].setdefault("healthCheckNodePort", 1)
-    errors: Errors = []
-    service_checks.check(trial, errors)
-    return not errors and not (obj["metadata"].get("name") and names.dns_1035_label(obj["metadata"]["name"]))
 
 
 def _families(obj: Object) -> None:
@@ -166,6 +153,16 @@ def _allocate_ports(obj: Object, context: Context) -> None:
         chosen.setdefault(port["port"], port["nodePort"])
 
 
+def _allocate_health(spec: Object, context: Context) -> None:
+    if not needs_health_check(spec):
+        return
+    wanted = spec.get("healthCheckNodePort") or 0
+    low, high = context.node_ports
+    if wanted and not low <= wanted <= high:
+        raise refusals.internal(f"failed to allocate requested HealthCheck NodePort {wanted}: {_outside(low, high)}")
+    spec["healthCheckNodePort"] = wanted or context.allocate_port()
+
+
 def _outside(low: int, high: int) -> str:
     return f"provided port is not in the valid range. The range of valid ports is {low}-{high}"
 
@@ -240,8 +237,6 @@ class ServiceStrategy(Strategy):
             spec.pop("internalTrafficPolicy", None)
             return
         _refuse_addresses(new)
-        if not _is_sound(new):
-            return
         if old["spec"].get("type") == "ExternalName":
             _families(new)
             _allocate_address(new, context)
@@ -249,8 +244,8 @@ class ServiceStrategy(Strategy):
             for port in spec["ports"]:
                 if not port.get("nodePort") and spec.get("allocateLoadBalancerNodePorts") is not False:
                     port["nodePort"] = context.allocate_port()
-        if needs_health_check(spec) and not spec.get("healthCheckNodePort"):
-            spec["healthCheckNodePort"] = context.allocate_port()
+        if needs_health_check(spec) and not needs_health_check(old["spec"]):
+            _allocate_health(spec, context)
 
 
 SERVICE = ServiceStrategy(

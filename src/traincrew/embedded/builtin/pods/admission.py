@@ -6,12 +6,13 @@ from traincrew.embedded import refusals
 from traincrew.embedded.builtin import limits
 from traincrew.embedded.builtin.context import Context
 from traincrew.embedded.builtin.pods import quality
+from traincrew.embedded.builtin.pods.scheduling import USUAL_TOLERATIONS
+from traincrew.embedded.builtin.pods.volumes import token_source
 from traincrew.embedded.refusals import Refusal, Subject
 from traincrew.embedded.served import Object
 
 TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105
 _VOLUME = "kube-api-access-"
-_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _MIRROR = "kubernetes.io/config.mirror"
 _DISABLED = ("resources", "resourceClaims", "hostUsers")
 """Fields of the spec behind feature gates that are off in 1.32, without a word dropped."""
@@ -56,9 +57,8 @@ def drop_disabled(spec: Object) -> None:
         container.pop("resizePolicy", None)
         if "resources" in container:
             container["resources"].pop("claims", None)
-        if "securityContext" in container:
-            if "procMount" in container["securityContext"]:
-                container["securityContext"]["procMount"] = "Default"
+        if "procMount" in (container.get("securityContext") or ()):
+            container["securityContext"]["procMount"] = "Default"
     for volume in spec.get("volumes") or ():
         volume.pop("image", None)
 
@@ -92,19 +92,7 @@ def _mount_token(spec: Object, suffix: str) -> None:
             container["volumeMounts"] = [*mounts, dict(mount)]
             needed = True
     if needed and not volume:
-        spec["volumes"] = [*volumes, {"name": mount["name"], "projected": _token_source()}]
-
-
-def _token_source() -> Object:
-    namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
-    return {
-        "defaultMode": 420,
-        "sources": [
-            {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
-            {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
-            {"downwardAPI": {"items": [namespace]}},
-        ],
-    }
+        spec["volumes"] = [*volumes, {"name": mount["name"], "projected": token_source()}]
 
 
 def _priority(obj: Object, context: Context) -> None:
@@ -128,19 +116,20 @@ def _priority(obj: Object, context: Context) -> None:
 def _agrees(obj: Object, what: str, field: str, computed: object) -> None:
     given = obj["spec"].get(field)
     if given is not None and given != computed:
-        words = f"must not be provided in pod spec; priority admission controller computed {computed} from the given PriorityClass name"
+        words = f"must not be provided in pod spec; priority admission controller computed {computed}"
+        words += " from the given PriorityClass name"
         raise _refused(obj, f"{what} ({given}) {words}")
 
 
 def tolerate(spec: Object) -> None:
     """A node that is lost is given five minutes, unless the pod says otherwise."""
     tolerations = spec.get("tolerations") or []
-    missing = [taint for taint in _TAINTS if not any(_tolerates(each, taint) for each in tolerations)]
+    if not tolerations:
+        spec["tolerations"] = [dict(each) for each in USUAL_TOLERATIONS]
+        return
+    missing = [dict(usual) for usual in USUAL_TOLERATIONS if not any(_tolerates(each, usual["key"]) for each in tolerations)]
     if missing:
-        spec["tolerations"] = [
-            *tolerations,
-            *({"key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300} for taint in missing),
-        ]
+        spec["tolerations"] = [*tolerations, *missing]
 
 
 def _tolerates(toleration: Object, taint: str) -> bool:

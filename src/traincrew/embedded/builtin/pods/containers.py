@@ -28,7 +28,8 @@ def check(spec: Object, volumes: mounts.Volumes, path: str, errors: list[FieldEr
         if name in seen:
             errors.append(fields.duplicate(f"{where}.name", name))
         seen.add(name)
-        probes.check_all(container, grace, where, errors)
+        if not container.keys().isdisjoint(_NOT_INIT):
+            probes.check_all(container, grace, where, errors)
         if "restartPolicy" in container:
             errors.append(fields.forbidden(f"{where}.restartPolicy", "may not be set for non-init containers"))
     _check_host_ports(containers, at, errors)
@@ -55,7 +56,8 @@ def _check_any(container: Object, volumes: mounts.Volumes, path: str, errors: li
         environment.check(variables, f"{path}.env", errors)
     if sources := container.get("envFrom"):
         environment.check_from(sources, f"{path}.envFrom", errors)
-    mounts.check(container, volumes, path, errors)
+    if "volumeMounts" in container or "volumeDevices" in container:
+        mounts.check(container, volumes, path, errors)
     if (pulled := container.get("imagePullPolicy")) not in _PULL_POLICIES:
         errors.append(fields.not_supported(f"{path}.imagePullPolicy", pulled, _PULL_POLICIES))
     if requirements := container.get("resources"):

@@ -26,6 +26,8 @@ _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef")
 def check(variables: list[Object], path: str, errors: list[FieldError]) -> None:
     for index, variable in enumerate(variables):
         name = variable.get("name")
+        if name and not names.env_name(name) and "valueFrom" not in variable:
+            continue
         if not name:
             errors.append(fields.required(f"{path}[{index}].name"))
         elif faults := names.env_name(name):

@@ -9,6 +9,7 @@ from traincrew.embedded.served import Object
 Volumes = dict[str, Object]
 """Those of the pod that are right, by name."""
 
+_USUAL = {"name", "mountPath", "readOnly"}
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
 _RECURSIONS = ("Disabled", "Enabled", "IfPossible")
 
@@ -42,8 +43,9 @@ def _check_mounts(
             errors.append(fields.invalid(f"{at}.name", name, "must not already exist in volumeDevices"))
         if where in devices.values():
             errors.append(fields.invalid(f"{at}.mountPath", where, "must not already exist as a path in volumeDevices"))
-        _check_paths(mount, path, at, errors)
-        _check_modes(mount, container, path, errors)
+        if not mount.keys() <= _USUAL:
+            _check_paths(mount, path, at, errors)
+            _check_modes(mount, container, path, errors)
 
 
 def _check_paths(mount: Object, path: str, at: str, errors: list[FieldError]) -> None:

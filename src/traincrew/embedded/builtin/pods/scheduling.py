@@ -10,6 +10,11 @@ from traincrew.embedded.served import Object
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+USUAL_TOLERATIONS: tuple[Object, ...] = tuple(
+    {"key": f"node.kubernetes.io/{state}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+    for state in ("not-ready", "unreachable")
+)
+"""Those that every pod gets."""
 _POSITIVE = "must be greater than zero"
 _POLICIES = ("Honor", "Ignore")
 
@@ -73,6 +78,8 @@ def _check_keys(term: Object, path: str, errors: list[FieldError]) -> None:
 
 def check_tolerations(tolerations: list[Object], path: str, errors: list[FieldError]) -> None:
     for index, toleration in enumerate(tolerations):
+        if toleration in USUAL_TOLERATIONS:
+            continue
         key, operator = toleration.get("key") or "", toleration.get("operator") or ""
         if key and (faults := names.qualified(key)):
             errors += [fields.invalid(f"{path}[{index}].key", key, fault) for fault in faults]

@@ -10,6 +10,8 @@ from traincrew.embedded.served import Object
 
 _RESTART = ("Always", "OnFailure", "Never")
 _DNS = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+_WORDS = (("restartPolicy", _RESTART), ("dnsPolicy", _DNS))
+_RARE = ("affinity", "dnsConfig", "readinessGates", "schedulingGates", "topologySpreadConstraints")
 _PREEMPTION = ("PreemptLowerPriority", "Never")
 _COST = "controller.kubernetes.io/pod-deletion-cost"
 _MIRROR = "kubernetes.io/config.mirror"
@@ -70,16 +72,31 @@ def _check_no_tokens(spec: Object, errors: list[FieldError]) -> None:
 
 
 def check(spec: Object, path: str, errors: list[FieldError], pod: str = "") -> None:
-    right = volumes.check(spec.get("volumes") or [], pod, f"{path}.volumes", errors) if spec.get("volumes") else {}
+    listed = spec.get("volumes")
+    right = volumes.check(listed, pod, f"{path}.volumes", errors) if listed else {}
     containers.check(spec, right, path, errors)
     if spec.get("hostNetwork"):
         _check_host_network(spec, f"{path}.containers", errors, is_pod=path == "spec")
-    _check_word(spec.get("restartPolicy"), _RESTART, f"{path}.restartPolicy", errors)
-    _check_word(spec.get("dnsPolicy"), _DNS, f"{path}.dnsPolicy", errors)
+    for field, known in _WORDS:
+        if spec.get(field) not in known:
+            _check_word(spec.get(field), known, f"{path}.{field}", errors)
     if selector := spec.get("nodeSelector"):
         metadata.check_labels(selector, f"{path}.nodeSelector", errors)
-    security.check_pod(spec, path, errors)
+    if spec.get("securityContext"):
+        security.check_pod(spec, path, errors)
     security.check_sharing(spec, path, errors)
+    for field in _RARE:
+        if field in spec:
+            _check_rare(spec, path, errors)
+            break
+    else:
+        if spec.get("dnsPolicy") == "None":
+            _check_dns(spec, f"{path}.dnsConfig", errors)
+    _check_names(spec, path, errors)
+    _check_rest(spec, path, errors)
+
+
+def _check_rare(spec: Object, path: str, errors: list[FieldError]) -> None:
     if affinity := spec.get("affinity"):
         scheduling.check_affinity(affinity, f"{path}.affinity", errors)
     if "dnsConfig" in spec or spec.get("dnsPolicy") == "None":
@@ -91,8 +108,6 @@ def check(spec: Object, path: str, errors: list[FieldError], pod: str = "") -> N
         scheduling.check_gates(gates, f"{path}.schedulingGates", errors)
     if constraints := spec.get("topologySpreadConstraints"):
         scheduling.check_spread(constraints, f"{path}.topologySpreadConstraints", errors)
-    _check_names(spec, path, errors)
-    _check_rest(spec, path, errors)
 
 
 def _check_word(word: str | None, known: tuple[str, ...], path: str, errors: list[FieldError]) -> None:
@@ -111,8 +126,8 @@ def _check_host_network(spec: Object, path: str, errors: list[FieldError], *, is
 
 def _check_names(spec: Object, path: str, errors: list[FieldError]) -> None:
     for field in ("serviceAccountName", "nodeName"):
-        if name := spec.get(field):
-            errors += [fields.invalid(f"{path}.{field}", name, fault) for fault in names.dns_subdomain(name)]
+        if (name := spec.get(field)) and (faults := names.dns_subdomain(name)):
+            errors += [fields.invalid(f"{path}.{field}", name, fault) for fault in faults]
     seconds = spec.get("activeDeadlineSeconds")
     if seconds is not None and not 1 <= seconds <= _LONGEST:
         errors.append(fields.invalid(f"{path}.activeDeadlineSeconds", seconds, names.out_of_range(1, _LONGEST)))
@@ -133,7 +148,7 @@ def _check_rest(spec: Object, path: str, errors: list[FieldError]) -> None:
         errors += [fields.invalid(f"{path}.priorityClassName", name, fault) for fault in names.dns_subdomain(name)]
     if (name := spec.get("runtimeClassName")) is not None:
         errors += [fields.invalid(f"{path}.runtimeClassName", name, fault) for fault in names.dns_subdomain(name)]
-    if "preemptionPolicy" in spec:
+    if spec.get("preemptionPolicy", "Never") not in _PREEMPTION:
         _check_word(spec["preemptionPolicy"], _PREEMPTION, f"{path}.preemptionPolicy", errors)
     if overhead := spec.get("overhead"):
         resources.check_requirements({"limits": overhead}, f"{path}.overhead", errors)

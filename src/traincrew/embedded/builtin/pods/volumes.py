@@ -24,6 +24,22 @@ _REQUIRED = {
 }  # fmt: skip
 
 
+def token_source() -> Object:
+    """The volume that the API server gives to every pod with a service account."""
+    namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
+    return {
+        "defaultMode": 420,
+        "sources": [
+            {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
+            {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+            {"downwardAPI": {"items": [namespace]}},
+        ],
+    }
+
+
+_TOKEN = token_source()
+
+
 def check(volumes: list[Object], pod: str, path: str, errors: list[FieldError]) -> mounts.Volumes:
     """Those that are right, by name."""
     right: mounts.Volumes = {}
@@ -50,7 +66,9 @@ def check(volumes: list[Object], pod: str, path: str, errors: list[FieldError]) 
 
 
 def check_source(volume: Object, path: str, errors: list[FieldError]) -> None:
-    kinds = sorted((kind for kind in volume if kind in _RANK), key=_RANK.__getitem__)
+    kinds = [kind for kind in volume if kind in _RANK]
+    if len(kinds) > 1:
+        kinds.sort(key=_RANK.__getitem__)
     if not kinds:
         errors.append(fields.required(path, "must specify a volume type"))
         return
@@ -73,12 +91,12 @@ def _check_kind(kind: str, source: Object, path: str, errors: list[FieldError]) 
         _check_mode(source.get("defaultMode"), f"{path}.defaultMode", errors)
         for file in source.get("items") or ():
             _check_file(file, path, errors)
-    elif kind == "projected":
+    elif kind == "projected" and source != _TOKEN:
         _check_mode(source.get("defaultMode"), f"{path}.defaultMode", errors)
         _Projection(path, errors).check(source.get("sources") or [])
     elif kind == "ephemeral":
         _check_ephemeral(source, path, errors)
-    else:
+    elif kind != "projected":
         check_required(kind, source, path, errors)
 
 

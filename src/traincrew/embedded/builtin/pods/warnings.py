@@ -99,11 +99,15 @@ def _repeated(items: list[Object] | tuple[Object, ...], path: str, field: str) -
         seen.add(value)
 
 
+def _is_fraction(name: str, value: str) -> bool:
+    return name in _BYTES and value[-1:] not in "ikMGTP" and not quantities.is_whole(value)
+
+
 def _fractions(resources: Object, path: str) -> Iterator[str]:
-    for name in _BYTES:
+    for name in _BYTES if resources else ():
         for side in ("limits", "requests"):
             value = (resources.get(side) or {}).get(name)
-            if value is not None and not quantities.is_whole(value):
+            if value is not None and _is_fraction(name, value):
                 yield f'{path}.resources.{side}[{name}]: fractional byte value "{value}" is invalid, must be an integer'
 
 

@@ -1,0 +1,92 @@
+"""Quotas, limit ranges and pod security: our verdicts and words are the real API server's."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from tests.cluster.api import Api, Object, Refused, eventually
+from tests.cluster.test_builtin_agrees import warnings_of
+from tests.embedded.builtin import corpus, plugins
+
+from traincrew.embedded import builtin, refusals
+from traincrew.embedded.builtin import limits, podsecurity, quota
+
+
+def posted(api: Api, namespace: str, obj: Object) -> tuple[str, tuple[str, ...]]:
+    """What is refused, in the server's words; and the warnings."""
+    path = api.path("pods", namespace)
+    headers = {"Content-Type": "application/json"}
+    response = api.session.post(f"{api.server}{path}?dryRun=All", data=json.dumps(obj), headers=headers, timeout=60)
+    return ("" if response.ok else response.json()["message"]), warnings_of(response)
+
+
+def prepared(obj: Object, **context: Any) -> Object:
+    ours = copy.deepcopy(obj)
+    rules = builtin.strategy("", "Pod")
+    rules.default(ours)
+    rules.prepare_create(ours, builtin.Context(**context))
+    return ours
+
+
+@pytest.mark.parametrize("level", ["baseline", "restricted"])
+def test_pod_security_refuses_and_warns_in_the_same_words(api: Api, namespace: str, level: str) -> None:
+    labels = {"pod-security.kubernetes.io/enforce": level}
+    told = {}
+    for line in plugins.SECURITY:
+        pod = corpus.edited(plugins.pod(namespace), line)
+        found = podsecurity.refusal(prepared(pod), labels)
+        told[line] = found.message if found else ""
+    api.patch("namespaces", "", namespace, {"metadata": {"labels": labels}})
+    eventually(lambda: posted(api, namespace, corpus.edited(plugins.pod(namespace), "spec.hostPID = true"))[0])
+    answered = {line: posted(api, namespace, corpus.edited(plugins.pod(namespace), line))[0] for line in plugins.SECURITY}
+    assert told == answered
+
+
+def test_pod_security_warns_where_the_namespace_asks_for_it(api: Api, namespace: str) -> None:
+    labels = {"pod-security.kubernetes.io/warn": "restricted"}
+    api.patch("namespaces", "", namespace, {"metadata": {"labels": labels}})
+    pod = plugins.pod(namespace)
+    eventually(lambda: posted(api, namespace, pod)[1])
+    assert tuple(podsecurity.warnings(prepared(pod), labels)) == posted(api, namespace, pod)[1]
+
+
+@pytest.mark.parametrize("case", plugins.QUOTAS, ids=lambda case: json.dumps(case[0]))
+def test_quotas_refuse_in_the_same_words(api: Api, namespace: str, case: tuple[Object, Object, str]) -> None:
+    spec, used, line = case
+    obj = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "small"}, "spec": spec}
+    stored = api.create(namespace, obj)
+    stored["status"] = {"hard": spec["hard"], "used": used}
+    stored = api.replace("resourcequotas", namespace, "small", stored, "status")
+    pod = corpus.edited(plugins.pod(namespace), line)
+    told = ""
+    try:
+        quota.charge(quota.Request(prepared(pod), "pods"), [stored])
+    except refusals.Refusal as refusal:
+        told = refusal.message
+    assert eventually(lambda: [posted(api, namespace, pod)[0]] if posted(api, namespace, pod)[0] == told else None) == [told]
+
+
+@pytest.mark.parametrize("case", plugins.LIMITS, ids=lambda case: json.dumps(case[0]))
+def test_limit_ranges_fill_and_refuse_the_same(api: Api, namespace: str, case: tuple[Object, str]) -> None:
+    limit, line = case
+    body = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "range"}, "spec": {"limits": [limit]}}
+    stored = api.call("POST", f"/api/v1/namespaces/{namespace}/limitranges", body)
+    pod = corpus.edited(plugins.pod(namespace), line)
+    ours, told = prepared(pod, limit_ranges=[stored]), ""
+    try:
+        limits.refuse(ours, "pods", [stored])
+    except refusals.Refusal as refusal:
+        told = refusal.message
+    mine = told or [ours["spec"], ours["metadata"].get("annotations")]
+    assert eventually(lambda: answer(api, namespace, pod) if answer(api, namespace, pod) == mine else None) == mine
+
+
+def answer(api: Api, namespace: str, pod: Object) -> Any:
+    try:
+        stored = api.create(namespace, pod, dryRun="All")
+    except Refused as refused:
+        return refused.message
+    return [stored["spec"], stored["metadata"].get("annotations")]
