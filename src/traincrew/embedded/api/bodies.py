@@ -9,10 +9,9 @@ import msgspec
 from traincrew.embedded import fields, refusals
 from traincrew.embedded.api.calls import Call
 from traincrew.embedded.schemas import bodies as raw
-from traincrew.embedded.schemas import builtins, decode
+from traincrew.embedded.schemas import builtins, decode, nodes
 from traincrew.embedded.served import Object, Schema
 
-MOST_OPERATIONS = 10_000
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 JSON_TYPES = ("", "application/json", "application/yaml", "text/json", "*/*")
 
@@ -75,7 +74,8 @@ def applied(call: Call, validation: str) -> tuple[Object, tuple[str, ...]]:
     content = _configuration(call.body)
     if isinstance(meta := content.get("metadata") or {}, dict):
         if meta.get("name", call.name) != call.name:
-            raise refusals.bad_request("name in apply does not match the name on the URL")
+            told = f"the name of the object ({meta['name']}) does not match the name on the URL ({call.name})"
+            raise refusals.bad_request(told)
         named = {"name": call.name} | ({"namespace": call.namespace} if call.served.namespaced else {})
         content["metadata"] = named | meta
     body = msgspec.json.encode(content)
@@ -97,18 +97,15 @@ def _configuration(body: bytes) -> Object:
     return content
 
 
-def patch_content(call: Call, operations: bool) -> Any:
-    """A patch: a list of operations, or an object."""
+def patch_content(call: Call) -> Any:
+    """What a patch says, of whatever shape: each type of patch knows its own."""
     try:
-        content = msgspec.json.decode(call.body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
-        raise refusals.bad_request(f"error decoding patch: {fault}") from None
-    if operations and isinstance(content, list) and len(content) > MOST_OPERATIONS:
-        told = f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(content)}"
-        raise refusals.too_large(told)
-    if not isinstance(content, list if operations else dict):
-        raise refusals.bad_request("error decoding patch: json: cannot unmarshal into the form of a patch")
-    return content
+        read = raw.read(call.body, "application/json")
+        return nodes.plain(read.nodes) if read.unsure else read.value
+    except (raw.Unrecognized, nodes.TooLarge) as fault:
+        told = str(fault).removeprefix(raw.PARSE_ERROR)
+        strategic = "strategic" in call.content_type.lower()
+        raise refusals.bad_request(told if strategic else f"error decoding patch: {told}") from None
 
 
 def delete_options(call: Call) -> Object:

@@ -28,7 +28,7 @@ async def patch(cluster: Cluster, call: Call) -> Answer:
         return await _apply(cluster, call, options)
     if options.force is not None:
         raise queries.options_refused("PatchOptions", [bodies.force_only_with_apply()])
-    content = bodies.patch_content(call, kind == JSON)
+    content = bodies.patch_content(call)
     return await changing.change(cluster, call, options, lambda before: _patched(call, kind, content, before, options))
 
 

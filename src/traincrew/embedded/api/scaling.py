@@ -87,7 +87,7 @@ async def write(cluster: Cluster, call: Call) -> Answer:
 
 def _patched(call: Call, current: Object) -> Object:
     kind = call.content_type.partition(";")[0].strip().lower()
-    content = bodies.patch_content(call, kind == patching.JSON)
+    content = bodies.patch_content(call)
     patched: Object = json.apply(current, content) if kind == patching.JSON else merge.apply(current, content)
     return bodies.scale(call._replace(body=encoded(patched), content_type=JSON))
 

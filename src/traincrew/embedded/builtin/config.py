@@ -28,6 +28,11 @@ def _decoded_size(text: str) -> int:
     return len(text) * 3 // 4 - text[-2:].count("=")
 
 
+def _default_map(obj: Object) -> None:
+    binary = obj.get("binaryData") or {}
+    binary |= {key: "" for key, value in binary.items() if value is None}
+
+
 def _checked_map(obj: Object, errors: Errors) -> None:
     data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
     _check_keys(data, "data", errors)
@@ -111,7 +116,13 @@ def _warned_secret(obj: Object) -> list[str]:
     return ["tls: failed to find any PEM data in certificate input"]
 
 
-CONFIG_MAP = Strategy(kind="ConfigMap", checked=_checked_map, compared=_compared, on_update=("meta", "compare", "whole"))
+CONFIG_MAP = Strategy(
+    kind="ConfigMap",
+    defaults=_default_map,
+    checked=_checked_map,
+    compared=_compared,
+    on_update=("meta", "compare", "whole"),
+)
 SECRET = Strategy(
     kind="Secret",
     defaults=_default_secret,

@@ -17,7 +17,7 @@ _KEY = re.compile(rb'"[ \t\r\n]*:')
 _LONG_NUMBER = re.compile(rb"[0-9]{19}")
 _UNREAD = object()
 _TOO_DEEP = "invalid character '{' exceeded max depth"
-_PARSE_ERROR = "couldn't get version/kind; json parse error: "
+PARSE_ERROR = "couldn't get version/kind; json parse error: "
 
 
 class Unrecognized(ValueError):
@@ -53,7 +53,7 @@ def read(raw: bytes, content_type: str) -> Body:
     body = Body(value, raw)
     keys, depth = _measured(value)
     if depth > MAX_DEPTH:
-        raise Unrecognized(_PARSE_ERROR + _TOO_DEEP)
+        raise Unrecognized(PARSE_ERROR + _TOO_DEEP)
     # Every key is followed by a colon; so is the end of some texts, and then the slow way finds no duplicate.
     body.unsure = len(_KEY.findall(raw)) != keys or _LONG_NUMBER.search(raw) is not None
     return body
@@ -64,13 +64,13 @@ def _irregular(raw: bytes) -> Body:
     try:
         syntax.check(raw)
     except syntax.NotJson as error:
-        raise Unrecognized(_PARSE_ERROR + str(error)) from None
+        raise Unrecognized(PARSE_ERROR + str(error)) from None
     body = Body(None, raw)
     body.unsure = True
     try:
         _check_depth(body.nodes)
     except RecursionError:
-        raise Unrecognized(_PARSE_ERROR + _TOO_DEEP) from None
+        raise Unrecognized(PARSE_ERROR + _TOO_DEEP) from None
     return body
 
 
@@ -79,7 +79,7 @@ def _check_depth(node: Any) -> None:
     while level:
         depth += 1
         if depth > MAX_DEPTH:
-            raise Unrecognized(_PARSE_ERROR + _TOO_DEEP)
+            raise Unrecognized(PARSE_ERROR + _TOO_DEEP)
         inner = [part[1] if isinstance(part, tuple) else part for found in level for part in found]
         level = [part for part in inner if isinstance(part, list)]
 

@@ -143,6 +143,8 @@ class Reading:
 
     def _union(self, node: Any, schema: Schema, place: _Place) -> Any:
         """A type that reads itself by other rules: what is unknown in it goes unnoticed."""
+        if node is None:
+            return None
         other, lenient = schema[GO_UNION], self._lenient
         self._lenient = True
         try:

@@ -241,6 +241,8 @@ def _union(schema: Schema) -> Reader:
             return value
         if value.__class__ is list and other != "bool":
             return schemas(value) if other == "array" else texts(value)
+        if value is None:
+            return ABSENT
         raise Irregular
 
     return read
