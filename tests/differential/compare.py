@@ -23,7 +23,8 @@ class Difference:
     ours: str
 
     def __str__(self) -> str:
-        return f"{self.case} | {self.request} | {self.path} | real: {short(self.real)} | ours: {short(self.ours)}"
+        line = f"{self.case} | {short(self.request)} | {self.path} | real: {short(self.real)} | ours: {short(self.ours)}"
+        return "".join(each if each.isprintable() else repr(each)[1:-1] for each in line)
 
 
 class Comparison:
@@ -57,7 +58,7 @@ class Comparison:
             yield path, _shown(real), _shown(ours)
 
     def _same(self, real: str, ours: str) -> bool:
-        if NUMBERED.sub(r"<\1>", real) != NUMBERED.sub(r"<\1>", ours):
+        if NUMBERED.sub(r"<\1 #>", real) != NUMBERED.sub(r"<\1 #>", ours):
             return False
         pairs = zip(NUMBERED.finditer(real), NUMBERED.finditer(ours), strict=True)
         fits = [self._partner(one.group(), other.group()) for one, other in pairs]

@@ -23,7 +23,7 @@ QUIET = 1.0  # seconds without an event: then all has been told
 IN_BACKGROUND = {"orphan", "foregroundDeletion"}  # finalizers that the garbage collector takes away
 PROTOBUF = "application/vnd.kubernetes.protobuf,"
 LONGEST = 120.0  # seconds that a watch may be without events
-DOCUMENT = re.compile(r"/api|/apis|/version|/openapi/.*|/api/v1|/apis/[^/]+(/v[^/]+)?")
+DOCUMENT = re.compile(r"/api|/apis|/version/?|/openapi/.*|/api/v1|/apis/[^/]+(/v[^/]+)?")
 VERSIONS = (re.compile(r"(?<=[?&]resourceVersion=)\d+"), re.compile(r'(?<="resourceVersion":")\d+(?=")'))
 
 

@@ -12,6 +12,7 @@ import collections
 import concurrent.futures
 import contextlib
 import dataclasses
+import functools
 import traceback
 import uuid
 from collections.abc import Iterator, Sequence
@@ -47,7 +48,7 @@ class Report:
     def differences(self) -> list[Difference]:
         return [found for each in self.verdicts for found in each.differences]
 
-    @property
+    @functools.cached_property
     def open(self) -> list[Difference]:
         """Those that nobody has accepted."""
         return [found for found in self.differences if not any(each.covers(found) for each in ACCEPTED)]
@@ -57,14 +58,12 @@ class Report:
         return [each for each in ACCEPTED if not any(each.covers(found) for found in self.differences)]
 
     def tell(self) -> str:
-        areas = collections.Counter(
-            each.scenario.area for each in self.verdicts for found in each.differences if found in self.open
-        )
+        areas = {each.scenario.name: each.scenario.area for each in self.verdicts}
+        counted = collections.Counter(areas[found.case] for found in self.open)
         lines = [str(found) for found in self.open]
-        lines += [f"{count:5} open in {area}" for area, count in areas.most_common()]
-        accepted = len(self.differences) - len(self.open)
+        lines += [f"{count:5} open in {area}" for area, count in counted.most_common()]
         told = f"{self.requests} requests in {len(self.verdicts)} scenarios, {len(self.differences)} differences"
-        return "\n".join([*lines, f"{told}, {accepted} of them accepted"])
+        return "\n".join([*lines, f"{told}, {len(self.differences) - len(self.open)} of them accepted"])
 
 
 def play_all(real: Target, ours: Target, wanted: Sequence[Scenario]) -> Report:

@@ -23,6 +23,7 @@ AGE = re.compile(r"(?:\d+[smhdy]){1,2}")
 RANDOM = "[bcdfghjklmnpqrstvwxz2456789]{5}\\b"
 """What generateName adds: no vowels and nothing that looks like one, so that no word comes out."""
 LONGEST_PREFIX = 58
+ADMINISTRATORS = ("admin", "kubernetes-admin")  # whoever the kubeconfig was made for
 OWNERSHIP = ("operation", "manager", "apiVersion", "subresource")
 PATCHED = re.compile(r'(?<=Invalid value: )"\{\\".*\}"(?=: )', re.DOTALL)
 """An object that a refusal quotes whole, as the server has it in memory: with ownership and an order of keys of its own."""
@@ -105,6 +106,8 @@ class Tokens:
             return self._token("version", text)
         if key == "serverAddress":
             return "<host>"
+        if key == "username" and text in ADMINISTRATORS:
+            return "<administrator>"
         if key == "continue" and text:
             return "<continue>"
         if key == "cells":

@@ -20,7 +20,7 @@ GROUPS = (
 )  # fmt: skip
 CORE = (
     "bindings", "configmaps", "endpoints", "events", "limitranges", "namespaces", "namespaces/finalize", "namespaces/status",
-    "nodes", "nodes/proxy", "nodes/status", "persistentvolumeclaims", "persistentvolumeclaims/status", "persistentvolumes",
+    "nodes", "nodes/status", "persistentvolumeclaims", "persistentvolumeclaims/status", "persistentvolumes",
     "persistentvolumes/status", "pods", "pods/attach", "pods/binding", "pods/eviction", "pods/exec", "pods/log",
     "pods/portforward", "pods/status", "podtemplates", "resourcequotas", "resourcequotas/status", "secrets", "serviceaccounts",
     "serviceaccounts/token", "services", "services/status",
@@ -136,7 +136,7 @@ def paths_that_are_nothing(p: Play) -> None:
         "/apis/kubeflow.org/v1/namespaces/default/nothings", "/api/v1/namespaces/default/pods/x/nothing",
         "/api/v1/namespaces/default/nothings/x", "/api/v1/nodes/x/y/z", "/api/v1/namespaces/default/configmaps/x/status",
         "/api/v1/namespaces/default/pods/x/log/y", "/apis/batch/v1/jobs/x", "/api/v1/pods/x", "/apis/kubeflow.org/v1/tfjobs/x",
-        "/api/", "/api/v1/", "//api/v1", "/api//v1/namespaces", "/api/v1/namespaces/default/",
+        "/api/", "//api/v1", "/api//v1/namespaces", "/api/v1/namespaces/default/",
     ):  # fmt: skip
         p.send("GET", path)
     p.send("POST", "/nothing", {})
