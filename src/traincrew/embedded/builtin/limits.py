@@ -60,11 +60,12 @@ def _violations(obj: Object, plural: str, limit_range: Object) -> Iterator[str]:
         for limit in _of_type(limit_range, "PersistentVolumeClaim"):
             yield from _below("PersistentVolumeClaim", limit, requests, {})
             yield from _above_request(limit, requests)
+    if plural != "pods":
         return
     spec = obj["spec"]
     for limit in _of_type(limit_range, "Container"):
         for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
-            mine = container["resources"]
+            mine = container.get("resources") or {}
             yield from _outside("Container", limit, mine.get("requests") or {}, mine.get("limits") or {})
     for limit in _of_type(limit_range, "Pod"):
         yield from _outside("Pod", limit, quality.requests(spec), quality.limits(spec))
