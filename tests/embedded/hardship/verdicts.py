@@ -1,0 +1,50 @@
+"""What an answer may be: a Status whenever something is refused, and no fault of the server's own but those that are listed."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+import resource
+
+LISTED_FAULTS = (
+    "resourceVersion should not be set on objects to be created",
+    "Timeout: Too large resource version",
+    "the spec replicas field .* does not exist",
+    # Strategic merge patches and applied configurations that make no sense: the real server has no better code for them.
+    "unknown patch type: ",
+    "expected a .*, but received a ",
+    "unable to find api field in struct ",
+    "list element types are not identical",
+    "merging lists cannot yet be specified in the patch",
+    "failed to create typed patch object",
+    "failed to create typed live object",
+    "unrecognized type",
+    "map: .* does not contain declared merge key",
+)
+"""Answers with 500 and above that a real API server gives to the same requests."""
+_LISTED = re.compile("|".join(LISTED_FAULTS))
+
+
+def fault(code: int, body: bytes, content_type: str = "application/json") -> str:
+    """What is wrong with an answer; empty if nothing is."""
+    if not 100 <= code < 600:
+        return f"{code} is no status code"
+    if code < 400:
+        return ""
+    if "json" not in content_type:
+        return "" if code < 500 else f"{code} without a Status: {body[:300]!r}"
+    try:
+        status = json.loads(body)
+    except ValueError:
+        return f"{code} with a body that is no JSON: {body[:300]!r}"
+    if status.get("kind") != "Status" or status.get("code") != code or status.get("status") != "Failure":
+        return f"{code} without a Status of its own: {body[:300]!r}"
+    if code >= 500 and not _LISTED.search(status.get("message", "")):
+        return f"{code} is not a listed fault: {status.get('message')}"
+    return ""
+
+
+def resident() -> int:
+    """Bytes of memory that this process holds."""
+    return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
