@@ -147,7 +147,8 @@ class Play:
         given = {"Accept": "application/json", **dict(self.speaker), **headers}
         if sent is not None:
             given.setdefault("Content-Type", "application/json")
-        return Request(method, path, sent, tuple((name, value) for name, value in given.items() if value))
+        kept = tuple((name, value) for name, value in given.items() if value)
+        return Request(method, path, sent, kept, bool(self.speaker))
 
     def _exchange(self, request: Request) -> Answer:
         try:

@@ -28,6 +28,8 @@ class Request:
     """With its query, as it goes over the wire."""
     body: bytes | None = None
     headers: tuple[tuple[str, str], ...] = ()
+    anonymous: bool = False
+    """Not by the administrator: by whoever its headers name, or nobody."""
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -85,9 +87,8 @@ class Target:
         return http.client.HTTPSConnection(self.host, self.port, timeout=timeout, context=context)
 
     def headers(self, request: Request) -> dict[str, str]:
-        """With the administrator's token, unless the request says itself who is asking."""
         given = dict(request.headers)
-        if self.token and not any(name.lower() == "authorization" for name in given):
+        if self.token and not request.anonymous:
             given["Authorization"] = f"Bearer {self.token}"
         return given
 
