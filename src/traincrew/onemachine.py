@@ -38,6 +38,7 @@ async def serve(options: settings.Cluster, place: Place, ready: Callable[[str], 
         log=place.log,
         version=__version__,
         audit_log=options.audit_log,
+        controllers=options.controllers,
     )
     async with daemon.running(chosen) as cluster:
         place.announce(cluster.url, dt.datetime.now(dt.UTC).isoformat(timespec="seconds"))

@@ -55,7 +55,8 @@ class Place:
         """That it is ready, for whoever waits."""
         note = {"pid": os.getpid(), "server": url, "started": started}
         fresh = self._note.with_suffix(".new")
-        fresh.write_text(json.dumps(note))
+        with open(fresh, "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+            file.write(json.dumps(note))
         fresh.replace(self._note)
 
     def withdraw(self) -> None:

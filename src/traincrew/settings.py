@@ -69,5 +69,7 @@ class Cluster:
     """Made beside `default` at the start."""
     operator: bool = True
     """Whether the operator runs in it."""
+    controllers: bool = True
+    """Whether what has lost its owner is collected, namespaces have accounts, and quotas are counted."""
     audit_log: str = ""
     """File that gets a line for every request; empty: none does."""

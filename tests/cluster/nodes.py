@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Iterator
 
 from tests.cluster.api import Api
-from tools.kube import certificates
+from tools.kube import cluster
 
 
 class Node:
@@ -23,12 +23,12 @@ class Node:
 
 
 @contextlib.contextmanager
-def serving(api: Api) -> Iterator[Node]:
+def serving(api: Api, kube: cluster.Cluster) -> Iterator[Node]:
     node = Node()
     with tempfile.TemporaryDirectory(prefix="traincrew-node-") as directory:
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _handler(node))
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*certificates.Authority(pathlib.Path(directory)).server("kubelet"))
+        context.load_cert_chain(*kube.node_certificate(pathlib.Path(directory)))
         server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

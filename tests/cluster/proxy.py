@@ -156,6 +156,8 @@ class Gate:
     def _forwarded(self, request: web.Request, body: bytes) -> Any:
         headers = _kept(request.headers)
         headers["User-Agent"] = f"{headers.get('User-Agent', '')} {self.tag}"
+        if self._proxy.token:
+            headers["Authorization"] = f"Bearer {self._proxy.token}"
         url = yarl.URL(self._proxy.server + request.raw_path, encoded=True)
         return self._proxy.session.request(request.method, url, data=body or None, headers=headers)
 
@@ -168,6 +170,7 @@ class Proxy:
         cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
         self.server: str = cluster["server"]
         self._tls = _context(cluster, user)
+        self.token = str(user.get("token", ""))
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, name="proxy", daemon=True)
         self._thread.start()
@@ -258,6 +261,8 @@ def _abort(request: web.Request) -> web.Response:
 def _context(cluster: dict[str, Any], user: dict[str, Any]) -> ssl.SSLContext:
     authority = base64.b64decode(cluster["certificate-authority-data"]).decode()
     context = ssl.create_default_context(cadata=authority)
+    if "client-certificate-data" not in user:
+        return context
     with tempfile.TemporaryDirectory(prefix="traincrew-proxy-") as directory:
         for part in ("client-certificate", "client-key"):
             pathlib.Path(directory, part).write_bytes(base64.b64decode(user[f"{part}-data"]))

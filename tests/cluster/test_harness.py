@@ -64,7 +64,7 @@ def test_the_audit_log_tells_each_request_once(
         for entry in kube.audit(since=before)
         if entry["objectRef"].get("namespace") == namespace and entry["objectRef"]["resource"] == "configmaps"
     ]
-    assert entries == [("create", "admin", "counted")]
+    assert entries == [("create", kube.administrator, "counted")]
 
 
 def test_two_clusters_live_beside_each_other_and_end_without_a_trace(kube: cluster.Cluster) -> None:

@@ -25,8 +25,8 @@ def client(kube: cluster.Cluster, namespace: str) -> Client:
 
 
 @pytest.fixture
-def node(api: Api) -> Iterator[nodes.Node]:
-    with nodes.serving(api) as found:
+def node(api: Api, kube: cluster.Cluster) -> Iterator[nodes.Node]:
+    with nodes.serving(api, kube) as found:
         yield found
 
 

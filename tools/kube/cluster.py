@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tools.kube import build, control_plane
+from tools.kube import build, certificates, control_plane
 
 TOKEN_LIFE = "24h"  # noqa: S105  a duration, not a secret
 
@@ -35,6 +35,8 @@ class Cluster:
         self.kubeconfig = kubeconfig
         """One file for the whole cluster's administrator, with everything embedded."""
         self._kubectl = kubectl
+        self.administrator = "admin"
+        """The user whom the kubeconfig speaks for, where this process made it."""
 
     def kubectl(self, *arguments: str, input: str | None = None) -> subprocess.CompletedProcess[str]:
         """Runs the real kubectl. The exit code is the caller's to look at."""
@@ -58,6 +60,10 @@ class Cluster:
         self.kill_apiserver()
         self.start_apiserver()
 
+    def forget_history(self) -> None:
+        """After this, watches from earlier versions have expired."""
+        self.restart_apiserver()  # it then keeps only what happens from now on
+
     def kill_apiserver(self) -> None:
         raise self._not_ours("killing the API server")
 
@@ -72,6 +78,13 @@ class Cluster:
 
     def start_scheduler(self, *flags: str) -> None:
         raise self._not_ours("starting kube-scheduler")
+
+    def node_certificate(self, directory: Path) -> tuple[Path, Path]:
+        """Certificate and key for the HTTPS endpoint of a node on this machine, made in the directory.
+
+        An API server that was not told whom to trust there, as kube-apiserver by default, takes any.
+        """
+        return certificates.Authority(directory).server("kubelet")
 
     def audit(self, since: int = 0, until: int | None = None) -> list[dict[str, Any]]:
         """The audit entries (Metadata level, without the stage RequestReceived), from byte `since` on, or up to `until`."""

@@ -14,7 +14,7 @@ START_LIMIT = 60.0
 
 
 class EmbeddedCluster(cluster.Cluster):
-    """The embedded API server, everything in one temporary directory. Without flags no operator runs in it.
+    """The embedded API server, everything in one temporary directory. Without flags neither operator nor controllers run in it.
 
     It takes a free port and keeps it over restarts, as it does for everybody.
     """
@@ -22,6 +22,7 @@ class EmbeddedCluster(cluster.Cluster):
     def __init__(self, *flags: str) -> None:
         self.directory = make_directory()
         super().__init__(self.directory / "data" / "kubeconfig", build.program("kubectl"))
+        self.administrator = "kubernetes-admin"
         self._flags = flags
         self.processes: dict[str, Process] = {}
         self.audit_log = self.directory / "audit.log"
@@ -33,7 +34,7 @@ class EmbeddedCluster(cluster.Cluster):
         note.unlink(missing_ok=True)
         command: list[str | Path] = [
             sys.executable, "-m", "traincrew.cli.main", "up", "--data", self.directory / "data",
-            "--audit-log", self.audit_log, *(self._flags or ("--no-operator",)),
+            "--audit-log", self.audit_log, *(self._flags or ("--only-api",)),
         ]  # fmt: skip
         process = Process("traincrew", command, self.directory, {})
         self.processes["kube-apiserver"] = process
@@ -42,6 +43,9 @@ class EmbeddedCluster(cluster.Cluster):
             if not process.alive() or time.monotonic() > deadline:
                 raise RuntimeError(f"traincrew up did not start\n{process.last_lines()}")
             time.sleep(0.02)
+
+    def forget_history(self) -> None:
+        raise cluster.NotOurs("the embedded API server keeps its history over restarts")
 
     def kill_apiserver(self) -> None:
         if process := self.processes.pop("kube-apiserver", None):
@@ -59,6 +63,14 @@ class EmbeddedCluster(cluster.Cluster):
     def stop_controller_manager(self) -> None:
         if process := self.processes.pop("kube-controller-manager", None):
             process.kill()
+
+    def node_certificate(self, directory: Path) -> tuple[Path, Path]:
+        from traincrew.embedded.access import certificates
+
+        pki = certificates.ensure(self.directory / "data" / "pki", ())
+        made = directory / "node.pem"
+        made.write_bytes(pki.issue_for_node("node", ["127.0.0.1"]))
+        return made, made
 
     def audit(self, since: int = 0, until: int | None = None) -> list[dict[str, Any]]:
         with self.audit_log.open("rb") as log:

@@ -11,6 +11,7 @@ import click
 from traincrew import errors, place
 
 PATIENCE = 30.0
+SETTLING = 2.0
 
 
 @click.command()
@@ -18,7 +19,7 @@ PATIENCE = 30.0
 def down(data: str) -> None:
     """Stop the cluster of this machine. What it holds is kept for the next `traincrew up`."""
     where = place.Place(place.data_directory(data))
-    pid = where.holder()
+    pid = _holder(where)
     if pid <= 0:
         click.echo(f"no cluster runs on {where.data}")
         return
@@ -34,3 +35,15 @@ def down(data: str) -> None:
             raise errors.NotRunning(f"process {pid} has not ended after {PATIENCE:.0f} s; see {where.log}")
         time.sleep(0.02)
     click.echo(f"stopped; everything is kept in {where.data}")
+
+
+def _holder(where: place.Place) -> int:
+    """Looked at twice: a cluster that is just starting has the lock a moment before its number stands there."""
+    before = where.holder()
+    deadline = time.monotonic() + SETTLING
+    while before and time.monotonic() < deadline:
+        time.sleep(0.05)
+        if (pid := where.holder()) == before > 0:
+            return pid
+        before = pid
+    return before

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -24,7 +26,8 @@ START_LIMIT = 60.0
 )
 @click.option("--listen", metavar="HOST:PORT", default="127.0.0.1:0", help="Port 0: that of the last time, or a free one.")
 @click.option("--namespace", "namespaces", multiple=True, metavar="NAME", help="Make this one at the start; may be repeated.")
-@click.option("--no-operator", is_flag=True, help="Only the API server: you run an operator yourself.")
+@click.option("--no-operator", is_flag=True, help="Without our operator: you run one yourself.")
+@click.option("--only-api", is_flag=True, help="Neither operator nor controllers: bring kube-controller-manager or your own.")
 @click.option("--audit-log", metavar="FILE", default="", help="Write a line for every request, as kube-apiserver does.")
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True)
@@ -39,19 +42,35 @@ def up(detach: bool, data: str, **flags: Any) -> None:
     where = place.Place(place.data_directory(data))
     if _runs_already(where):
         return
-    if detach:
-        _in_the_background(where)
-        return
+    with _troubles(where):
+        where.data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if detach:
+            _in_the_background(where)
+        else:
+            _serve(where, flags)
+
+
+@contextlib.contextmanager
+def _troubles(where: place.Place) -> Iterator[None]:
+    """What the file system says, as words for whoever named the directory."""
+    try:
+        yield
+    except OSError as error:
+        told = f"{error.filename or where.data}: {error.strerror or error}"
+        raise errors.StoreError(f"{told}; mend that, or choose another place with --data DIR") from None
+
+
+def _serve(where: place.Place, flags: dict[str, Any]) -> None:
     host, port = address(flags["listen"])
     options = settings.Cluster(
         data=str(where.data),
         listen=host,
         port=port or _free(host, where.last_port()),
         namespaces=flags["namespaces"] or settings.Cluster().namespaces,
-        operator=not flags["no_operator"],
+        operator=not (flags["no_operator"] or flags["only_api"]),
+        controllers=not flags["only_api"],
         audit_log=flags["audit_log"],
     )
-    where.data.mkdir(parents=True, exist_ok=True, mode=0o700)
     _log_to(where, flags["log_format"], flags["log_level"])
     from traincrew import app
 
@@ -91,8 +110,8 @@ def _runs_already(where: place.Place) -> bool:
 def _log_to(where: place.Place, form: str, level: str) -> None:
     """To standard error, and to the file that `kubectl logs` of the operator's pod shows."""
     logs.configure("json" if form == "json" else "text", level)
-    descriptor = os.open(where.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    handler = logging.StreamHandler(os.fdopen(descriptor, "a", buffering=1))
+    logging.raiseExceptions = False  # on a full disk a line is lost; telling so on standard error helps nobody
+    handler = logging.StreamHandler(open(where.log, "a", buffering=1, opener=_private))  # noqa: SIM115 - until the end
     handler.setFormatter(logs.JsonLines() if form == "json" else logs.TextLines())
     root = logging.getLogger()
     if os.environ.get(BACKGROUND):
@@ -109,23 +128,38 @@ def _tell(where: place.Place, url: str) -> None:
 
 
 BACKGROUND = "TRAINCREW_IN_BACKGROUND"
+SPEAKS = "traincrew: "
+"""How the last line of a command that fails begins."""
 
 
 def _in_the_background(where: place.Place) -> None:
     arguments = [each for each in sys.argv[1:] if each not in ("--detach", "-d")]
-    where.data.mkdir(parents=True, exist_ok=True, mode=0o700)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "traincrew.cli.main", *arguments],
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
-        env={**os.environ, BACKGROUND: "1"},
-    )  # fmt: skip
+    # Not a pipe: nobody would read it once this process has ended.
+    with open(where.log, "ab", opener=_private) as said:
+        begun = said.tell()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "traincrew.cli.main", *arguments],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said, start_new_session=True,
+            env={**os.environ, BACKGROUND: "1"},
+        )  # fmt: skip
     deadline = time.monotonic() + START_LIMIT
     while (found := where.running()) is None:
-        if process.poll() is not None:
-            said = process.stderr.read().decode(errors="replace").strip() if process.stderr else ""
-            raise errors.NotRunning(f"the cluster did not start: {said or 'see ' + str(where.log)}")
+        # If somebody else was faster and has the data, that cluster is as good as ours.
+        if process.poll() is not None and not where.holder():
+            raise errors.NotRunning(f"the cluster did not start: {_last_words(where, begun)}")
         if time.monotonic() > deadline:
             raise errors.NotRunning(f"the cluster is not ready after {START_LIMIT:.0f} s; see {where.log}")
         time.sleep(0.02)
-    click.echo(f"the cluster is ready at {found['server']} (process {process.pid}); `traincrew down` stops it")
+    click.echo(f"the cluster is ready at {found['server']} (process {found['pid']}); `traincrew down` stops it")
     click.echo(f"  export KUBECONFIG={where.kubeconfig}")
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _last_words(where: place.Place, begun: int) -> str:
+    """What it said when it ended, if it had the time."""
+    written = where.log.read_bytes()[begun:].decode(errors="replace").splitlines()
+    told = [line.removeprefix(SPEAKS) for line in written if line.startswith(SPEAKS)]
+    return told[-1] if told else f"see {where.log}"

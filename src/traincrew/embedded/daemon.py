@@ -60,6 +60,7 @@ class Options:
     log: pathlib.Path
     version: str
     audit_log: str = ""
+    controllers: bool = True
 
 
 class Daemon:
@@ -76,6 +77,7 @@ class Daemon:
         self.authenticator = Authenticator(self.admin_token, self.tokens)
         self.pki = certificates.ensure(options.data / "pki", certificates.names(options.host))
         self.cluster = Cluster(self.store, self.registry, self.policy, Identity(self.pki.authority, self.tokens))
+        self.cluster.accounts = options.controllers
         self.handler = Handler(self.cluster, self.policy, Reviewing(self.cluster, self.policy, self.tokens, self.authenticator))
         self._settling: asyncio.Task[None] | None = None
         self._listen()
@@ -152,7 +154,8 @@ async def running(options: Options) -> AsyncIterator[Running]:
     try:
         await furnish(daemon.own_client("bootstrap"), options.furniture)
         async with contextlib.AsyncExitStack() as stack:
-            stack.enter_context(_controllers(daemon))
+            if options.controllers:
+                stack.enter_context(_controllers(daemon))
             port = await stack.enter_async_context(_kubelet(daemon))
             await operatorpod.show(daemon.own_client("node"), port, options.version)
             url = await stack.enter_async_context(_serving(daemon))

@@ -90,7 +90,7 @@ def modified(subject: Subject) -> Refusal:
 
 def invalid(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> Refusal:
     """422, with every fault at once."""
-    told = [each.tell() for each in errors]
+    told = list(dict.fromkeys(each.tell() for each in errors))  # each fault is said once, though each stays a cause
     message = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
     causes = [{"reason": each.reason, "message": each.message, "field": each.path} for each in errors]
     titled = f"{kind}.{group}" if group else kind

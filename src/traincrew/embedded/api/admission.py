@@ -9,7 +9,7 @@ from traincrew.embedded.access import escalation, token_secrets
 from traincrew.embedded.api.addresses import Addresses
 from traincrew.embedded.api.calls import Call
 from traincrew.embedded.api.cluster import Cluster, decoded
-from traincrew.embedded.builtin import podsecurity, quota
+from traincrew.embedded.builtin import limits, podsecurity, quota
 from traincrew.embedded.builtin.context import Context
 from traincrew.embedded.served import Object
 from traincrew.embedded.store.records import Key, Record
@@ -47,7 +47,7 @@ def context(cluster: Cluster, call: Call, obj: Object) -> Context:
         allocate_port=addresses.free_port,
         port_in_use=addresses.port_taken,
         priority_class=lambda name: _priority_class(cluster, name),
-        service_account=lambda name: cluster.object("serviceaccounts", call.namespace, name),
+        service_account=(lambda name: cluster.object("serviceaccounts", call.namespace, name)) if cluster.accounts else None,
         limit_ranges=[decoded(each) for each in cluster.store.list("limitranges", call.namespace)] if call.namespace else (),
     )
 
@@ -67,9 +67,10 @@ def admit_new(cluster: Cluster, call: Call, obj: Object) -> list[str]:
         return []
     if call.served.store_name == "secrets":
         obj |= token_secrets.filled(obj, cluster.identity.tokens, cluster.identity.authority) or {}
-    warnings = _secured(cluster, call, obj)
+    if ranges := cluster.store.list("limitranges", call.namespace):
+        limits.refuse(obj, call.served.plural, [decoded(each) for each in ranges])
     _check_quota(cluster, call, obj)
-    return warnings
+    return _secured(cluster, call, obj)
 
 
 WITH_TEMPLATES = ("deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "cronjobs.batch")
@@ -93,10 +94,13 @@ def _check_quota(cluster: Cluster, call: Call, obj: Object) -> None:
         return
     # What is used is counted, not read from the status: that is written a moment later, and must not let two slip in.
     held = [quota.Request(decoded(each), call.served.plural, call.served.group) for each in heads(cluster, call)]
-    counted = [
-        each | {"status": {"hard": each.get("spec", {}).get("hard") or {}, "used": quota.total(held, each)}} for each in quotas
-    ]
+    counted = [each | {"status": {"hard": _hard(each), "used": quota.total(held, each)}} for each in quotas]
     quota.charge(quota.Request(obj, call.served.plural, call.served.group), counted)
+
+
+def _hard(held: Object) -> Object:
+    """The status is what counts once the quota's controller has written it."""
+    return (held.get("status") or {}).get("hard") or held.get("spec", {}).get("hard") or {}
 
 
 def heads(cluster: Cluster, call: Call) -> list[Record]:
@@ -112,7 +116,7 @@ def admit_change(cluster: Cluster, call: Call, after: Object, before: Object) ->
 
 async def after_create(cluster: Cluster, call: Call, record: Record) -> None:
     """A namespace has its default service account from the first moment: a pod may be the next request."""
-    if call.served.store_name == "namespaces":
+    if call.served.store_name == "namespaces" and cluster.accounts:
         await furnish(cluster, record.key.name)
 
 

@@ -38,9 +38,27 @@ class Audit:
         self._file.write(msgspec.json.encode(entry) + b"\n")
 
 
+class _Meta(msgspec.Struct):
+    name: str = ""
+
+
+class _Named(msgspec.Struct):
+    metadata: _Meta = msgspec.field(default_factory=_Meta)
+
+
+def _name(call: Call) -> str:
+    """A create names its object in the body only."""
+    if call.name or call.verb != "create":
+        return call.name
+    try:
+        return msgspec.json.decode(call.body, type=_Named).metadata.name
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return ""
+
+
 def _reference(call: Call) -> dict[str, str]:
     found = {
-        "resource": call.served.plural, "namespace": call.namespace, "name": call.name, "apiGroup": call.served.group,
+        "resource": call.served.plural, "namespace": call.namespace, "name": _name(call), "apiGroup": call.served.group,
         "apiVersion": call.served.version, "subresource": call.subresource,
     }  # fmt: skip
     return {key: value for key, value in found.items() if value}

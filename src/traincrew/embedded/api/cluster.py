@@ -45,6 +45,8 @@ class Identity(NamedTuple):
 class Cluster:
     def __init__(self, store: Store, registry: Registry, policy: Policy, identity: Identity, clock: Clock = utc_now) -> None:
         self.store, self.registry, self.policy, self.identity, self.clock = store, registry, policy, identity, clock
+        self.accounts = True
+        """Whether every namespace has a service account, and every pod one of them."""
 
     def now(self) -> str:
         return written(self.clock())

@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 
 from traincrew.embedded import fields, refusals
-from traincrew.embedded.api import admission, bodies, queries, versions
+from traincrew.embedded.api import admission, bodies, changing, queries, versions
 from traincrew.embedded.api.calls import Answer, Call
 from traincrew.embedded.api.cluster import Cluster, encoded
+from traincrew.embedded.patches import managers
 from traincrew.embedded.served import Object
 from traincrew.embedded.store.faults import Stale
 from traincrew.embedded.store.records import Key
@@ -15,6 +16,7 @@ from traincrew.embedded.store.records import Key
 SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
 """The letters of generated names: no vowels, so that no word comes out."""
 NAME_ATTEMPTS = 8
+APPLIED_BY_KUBECTL = "kubectl.kubernetes.io/last-applied-configuration"
 MISMATCH = "the namespace of the provided object does not match the namespace sent on the request"
 NEVER_FROM_CLIENT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation")
 
@@ -49,10 +51,13 @@ async def _put(cluster: Cluster, call: Call, obj: Object, options: queries.Write
     strategy.default(obj)
     key = Key(served.store_name, call.namespace, str(obj["metadata"]["name"]))
     strategy.prepare_create(obj, admission.context(cluster, call, obj))
-    warned = [*warnings, *admission.admit_new(cluster, call, obj)]
     if faults := strategy.validate(obj):
         raise refusals.invalid(served.kind, served.group, key.name, faults)
+    warned = [*warnings, *admission.admit_new(cluster, call, obj)]
     warned += strategy.warnings(obj)
+    if APPLIED_BY_KUBECTL in (obj["metadata"].get("annotations") or {}) and "managedFields" not in obj["metadata"]:
+        # Owners are kept from the first apply on; this is one, and kubectl may go on with server-side applies.
+        managers.updated(None, obj, served.schema, **changing.writing(cluster, call, options.manager))
     stored = versions.titled(obj, served) | {"apiVersion": versions.stored_api_version(served)}
     if options.dry_run:
         if cluster.store.head(key) is not None:

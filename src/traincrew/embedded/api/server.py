@@ -96,6 +96,8 @@ class ApiServer:
                 return await self._streamed(request, call)  # type: ignore[arg-type]
             if call.verb == "watch":
                 return await self._watched(request, call, received)
+            if request.can_read_body:
+                call = call._replace(body=await _read(request))
             response = await self._handled(request, call)
         except refusals.Refusal as refusal:
             self._audit.tell(request, call, refusal.code, received)
@@ -106,8 +108,6 @@ class ApiServer:
     async def _handled(self, request: web.BaseRequest, call: Call) -> web.StreamResponse:
         if call.verb == "list":
             return await _sent(request, await self._handler.pieces(call))
-        if request.can_read_body:
-            call = call._replace(body=await _read(request))
         return _whole(await self._handler.handle(call), request)
 
     async def _watched(self, request: web.BaseRequest, call: Call, received: dt.datetime) -> web.StreamResponse:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
+import time
 from pathlib import Path
 
 from traincrew.errors import StoreError
+
+WIDTH = 19
+ATTEMPTS, PAUSE = 10, 0.02
 
 
 class Lock:
@@ -18,20 +23,25 @@ class Lock:
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise StoreError(f"{error.filename or path}: {error.strerror}") from None
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not self._taken():
             holder = os.pread(self._descriptor, 20, 0).decode(errors="replace").strip()
             os.close(self._descriptor)
             by = f"process {holder}" if holder else "another process"
-            raise StoreError(f"{data} is in use by {by}: only one may have it open") from None
-        os.ftruncate(self._descriptor, 0)
-        # On a full disk the number is missing; the lock holds all the same.
-        with_number = f"{os.getpid()}\n".encode()
-        try:
-            os.pwrite(self._descriptor, with_number, 0)
-        except OSError:
-            return
+            raise StoreError(f"{data} is in use by {by}: only one may have it open")
+        # On a full disk the number may be missing; the lock holds all the same. Always as long, so that it takes no more room.
+        with contextlib.suppress(OSError):
+            os.pwrite(self._descriptor, f"{os.getpid():<{WIDTH}}\n".encode(), 0)
+
+    def _taken(self) -> bool:
+        """Tried a few times: whoever looks whether somebody has the lock holds it for that moment."""
+        for _ in range(ATTEMPTS):
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                time.sleep(PAUSE)
+            else:
+                return True
+        return False
 
     def release(self) -> None:
         os.close(self._descriptor)
