@@ -1,0 +1,127 @@
+"""Plays a script with the kubectl of a version on the server of a kubeconfig."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+
+from tests.cluster.api import Api, eventually
+from tests.embedded.clients import scripts
+from tests.embedded.clients.plain import plain
+from tests.embedded.clients.transcripts import Entry, outcome
+from tools.kube import build
+
+VERSIONS = ("1.32", "1.28")
+AT_ONCE = 3
+LIMIT = 60.0  # seconds, for one command
+
+
+class Player:
+    def __init__(self, kubeconfig: pathlib.Path, version: str, directory: pathlib.Path) -> None:
+        self.api = Api(kubeconfig)
+        self.version = version
+        self._program = build.program("kubectl", version)
+        self._directory = directory
+        # Its cache goes by host and port, and another server may have had this port before.
+        cache = {"KUBECONFIG": str(kubeconfig), "KUBECACHEDIR": str(directory / "cache"), "HOME": str(directory)}
+        self._environment = {key: value for key, value in os.environ.items() if "proxy" not in key.lower()} | cache
+
+    def play(self, script: str) -> list[Entry]:
+        namespace = f"{script}-{self.version.replace('.', '-')}"
+        self._make(namespace)
+        files = self._files(namespace)
+        entries, watching = [], []
+        try:
+            for line in scripts.read(script, namespace):
+                if isinstance(line, scripts.Watch):
+                    watching.append(_Watching(self._command(line.words, namespace), self._environment, files))
+                elif isinstance(line, scripts.Ended):
+                    entries.append(Entry(line.line, outcome(0, plain(watching.pop(0).ended(line.lines)), "")))
+                else:
+                    entries.append(Entry(line.line, self._outcome(line, namespace, files)))
+        finally:
+            for left in watching:
+                left.ended(0)
+            self.api.call("DELETE", f"/api/v1/namespaces/{namespace}")
+        return entries
+
+    def _command(self, words: tuple[str, ...], namespace: str) -> list[str]:
+        return [str(self._program), *words[:1], f"--namespace={namespace}", *words[1:]]
+
+    def _outcome(self, step: scripts.Step, namespace: str, files: pathlib.Path) -> tuple[str, ...]:
+        deadline = time.monotonic() + LIMIT
+        while True:
+            done = subprocess.run(
+                self._command(step.words, namespace),
+                env=self._environment | step.environment, cwd=files, input=step.given or "",
+                capture_output=True, text=True, check=False, timeout=LIMIT,
+            )  # fmt: skip
+            if step.until in done.stdout + done.stderr:
+                return outcome(done.returncode, plain(done.stdout), plain(done.stderr))
+            assert time.monotonic() < deadline, f"{step.line}: {done.stdout}{done.stderr}"
+            time.sleep(0.1)
+
+    def _make(self, namespace: str) -> None:
+        """Anew, with what controllers put into it."""
+        if self.api.find("namespaces", "", namespace):
+            self.api.call("DELETE", f"/api/v1/namespaces/{namespace}")
+            eventually(lambda: not self.api.find("namespaces", "", namespace))
+        self.api.call("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+        eventually(lambda: self.api.find("serviceaccounts", namespace, "default"))
+        eventually(lambda: self.api.find("configmaps", namespace, "kube-root-ca.crt"))
+
+    def _files(self, namespace: str) -> pathlib.Path:
+        """The scripts' files, in which the namespace is filled in."""
+        here = self._directory / namespace
+        for file in scripts.FILES.rglob("*.*"):
+            copy = here / file.relative_to(scripts.FILES)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_text(file.read_text().replace("$NS", namespace))
+        return here
+
+
+class _Watching:
+    """A kubectl that goes on; what is told by it counts, not how it ends."""
+
+    def __init__(self, command: list[str], environment: dict[str, str], directory: pathlib.Path) -> None:
+        self._out, self._err = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")  # noqa: SIM115
+        self._process = subprocess.Popen([*command, "-v=6"], env=environment, cwd=directory, stdout=self._out, stderr=self._err)
+        eventually(self._begun, because=f"{command} does not watch")
+
+    def _begun(self) -> bool:
+        self._err.seek(0)
+        return any("watch=true" in line and "200 OK" in line for line in self._err)
+
+    def ended(self, lines: int) -> str:
+        try:
+            with contextlib.suppress(AssertionError):
+                eventually(lambda: len(self._told().splitlines()) >= lines, seconds=15)
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait(10)
+            return self._told()
+        finally:
+            self._process.kill()
+            self._process.wait()
+            self._out.close()
+            self._err.close()
+
+    def _told(self) -> str:
+        self._out.seek(0)
+        return self._out.read()
+
+
+def play_all(kubeconfig: pathlib.Path, version: str, names: list[str]) -> Iterator[tuple[str, list[Entry]]]:
+    """Several at once: each has a namespace of its own."""
+    with (
+        tempfile.TemporaryDirectory(prefix="traincrew-kubectl-") as directory,
+        concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool,
+    ):
+        player = Player(kubeconfig, version, pathlib.Path(directory))
+        yield from zip(names, pool.map(player.play, names), strict=True)
