@@ -40,6 +40,8 @@ class Place:
         path = self.data / "cluster.db.lock"
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except PermissionError:
+            raise self._closed() from None
         except OSError:
             return 0
         try:
@@ -50,6 +52,16 @@ class Place:
         finally:
             os.close(descriptor)
         return 0
+
+    def made(self) -> bool:
+        """Whether a cluster was ever started here."""
+        try:
+            return self.kubeconfig.exists()
+        except PermissionError:
+            raise self._closed() from None
+
+    def _closed(self) -> errors.NotRunning:
+        return errors.NotRunning(f"{self.data} belongs to another user and cannot be looked into: name yours with --data DIR")
 
     def announce(self, url: str, started: str) -> None:
         """That it is ready, for whoever waits."""

@@ -15,7 +15,7 @@ from traincrew import errors, place
 def env(data: str, shell: str) -> None:
     """Print the line that points kubectl at the cluster: eval "$(traincrew env)"."""
     where = place.Place(place.data_directory(data))
-    if not where.kubeconfig.exists():
+    if not where.made():
         raise errors.NotRunning(f"there is no cluster in {where.data} yet: start one with `traincrew up --detach`")
     path = shlex.quote(str(where.kubeconfig))
     click.echo(f"set -x KUBECONFIG {path}" if shell == "fish" else f"export KUBECONFIG={path}")

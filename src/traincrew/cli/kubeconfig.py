@@ -13,6 +13,6 @@ from traincrew import errors, place
 def kubeconfig(data: str, content: bool) -> None:
     """Print the path of the cluster's kubeconfig: `kubectl --kubeconfig "$(traincrew kubeconfig)" get pods`."""
     where = place.Place(place.data_directory(data))
-    if not where.kubeconfig.exists():
+    if not where.made():
         raise errors.NotRunning(f"there is no cluster in {where.data} yet: start one with `traincrew up --detach`")
     click.echo(where.kubeconfig.read_text() if content else str(where.kubeconfig), nl=not content)
