@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import functools
 import json
 import pathlib
 import ssl
@@ -30,6 +31,7 @@ from tools.kube import certificates
 T = TypeVar("T")
 SESSIONS: dict[str, sessions.Session] = {
     "kubectl": sessions.kubectl,
+    "kubectl-1.28": functools.partial(sessions.kubectl, version="1.28"),
     "operator": sessions.operator,
     "sdk": clients.sdk,
     "official": clients.official,

@@ -94,7 +94,8 @@ def _seen(job: Submitted, looking: Api) -> Submitted:
 class Kubectl:
     """The real kubectl, in the place of the recording."""
 
-    def __init__(self, kubeconfig: pathlib.Path, directory: pathlib.Path) -> None:
+    def __init__(self, kubeconfig: pathlib.Path, directory: pathlib.Path, version: str | None) -> None:
+        self._program = str(build.program("kubectl", version))
         self._environment = {**os.environ, "KUBECONFIG": str(kubeconfig), "KUBECACHEDIR": str(directory / "cache")}
         self._editor = directory / "editor"
         self._editor.write_text('#!/bin/sh\nsed -i "s/replicas: 2/replicas: 3/" "$1"\n')
@@ -102,7 +103,7 @@ class Kubectl:
 
     def __call__(self, line: str, body: Object | None = None, fails: bool = False) -> str:
         """`line` is as it would be typed; words cannot hold blanks."""
-        command = [str(build.program("kubectl")), "--namespace", NAMESPACE, *line.split()]
+        command = [self._program, "--namespace", NAMESPACE, *line.split()]
         environment = {**self._environment, "KUBE_EDITOR": str(self._editor)}
         given = yaml.safe_dump(body) if body else None
         done = subprocess.run(command, env=environment, input=given, capture_output=True, text=True, check=False)
@@ -110,10 +111,11 @@ class Kubectl:
         return done.stdout
 
 
-def kubectl(recorded: pathlib.Path, direct: pathlib.Path) -> None:
+def kubectl(recorded: pathlib.Path, direct: pathlib.Path, version: str | None = None) -> None:
+    """What users type; `version` is kubectl's, that of the servers if it is left out."""
     place(Api(recorded))
     with tempfile.TemporaryDirectory(prefix="traincrew-kubectl-") as directory:
-        run = Kubectl(recorded, pathlib.Path(directory))
+        run = Kubectl(recorded, pathlib.Path(directory), version)
         for part in (_created, _shown, _changed, _applied, _asked, _deleted):
             part(run)
 
