@@ -27,7 +27,7 @@ START_LIMIT = 60.0
 @click.option("--listen", metavar="HOST:PORT", default="127.0.0.1:0", help="Port 0: that of the last time, or a free one.")
 @click.option("--namespace", "namespaces", multiple=True, metavar="NAME", help="Make this one at the start; may be repeated.")
 @click.option("--no-operator", is_flag=True, help="Without our operator: you run one yourself.")
-@click.option("--only-api", is_flag=True, help="Neither operator nor controllers: bring kube-controller-manager or your own.")
+@click.option("--no-controllers", is_flag=True, help="Without ours for garbage, namespaces, quotas: you run others.")
 @click.option("--audit-log", metavar="FILE", default="", help="Write a line for every request, as kube-apiserver does.")
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True)
@@ -67,8 +67,8 @@ def _serve(where: place.Place, flags: dict[str, Any]) -> None:
         listen=host,
         port=port or _free(host, where.last_port()),
         namespaces=flags["namespaces"] or settings.Cluster().namespaces,
-        operator=not (flags["no_operator"] or flags["only_api"]),
-        controllers=not flags["only_api"],
+        operator=not flags["no_operator"],
+        controllers=not flags["no_controllers"],
         audit_log=flags["audit_log"],
     )
     _log_to(where, flags["log_format"], flags["log_level"])
@@ -121,6 +121,9 @@ def _log_to(where: place.Place, form: str, level: str) -> None:
 
 def _tell(where: place.Place, url: str) -> None:
     if os.environ.get(BACKGROUND):
+        # Nobody reads the pipe any longer.
+        with open(where.log, "ab", opener=_private) as file:
+            os.dup2(file.fileno(), 2)
         return
     click.echo(f"the cluster is ready at {url}")
     click.echo(f"  export KUBECONFIG={where.kubeconfig}")
@@ -134,19 +137,16 @@ SPEAKS = "traincrew: "
 
 def _in_the_background(where: place.Place) -> None:
     arguments = [each for each in sys.argv[1:] if each not in ("--detach", "-d")]
-    # Not a pipe: nobody would read it once this process has ended.
-    with open(where.log, "ab", opener=_private) as said:
-        begun = said.tell()
-        process = subprocess.Popen(
-            [sys.executable, "-m", "traincrew.cli.main", *arguments],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said, start_new_session=True,
-            env={**os.environ, BACKGROUND: "1"},
-        )  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-m", "traincrew.cli.main", *arguments],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
+        env={**os.environ, BACKGROUND: "1"},
+    )  # fmt: skip
     deadline = time.monotonic() + START_LIMIT
     while (found := where.running()) is None:
         # If somebody else was faster and has the data, that cluster is as good as ours.
         if process.poll() is not None and not where.holder():
-            raise errors.NotRunning(f"the cluster did not start: {_last_words(where, begun)}")
+            raise errors.NotRunning(f"the cluster did not start: {_last_words(process) or f'see {where.log}'}")
         if time.monotonic() > deadline:
             raise errors.NotRunning(f"the cluster is not ready after {START_LIMIT:.0f} s; see {where.log}")
         time.sleep(0.02)
@@ -158,8 +158,8 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _last_words(where: place.Place, begun: int) -> str:
+def _last_words(process: subprocess.Popen[bytes]) -> str:
     """What it said when it ended, if it had the time."""
-    written = where.log.read_bytes()[begun:].decode(errors="replace").splitlines()
-    told = [line.removeprefix(SPEAKS) for line in written if line.startswith(SPEAKS)]
-    return told[-1] if told else f"see {where.log}"
+    said = process.stderr.read().decode(errors="replace").splitlines() if process.stderr else []
+    told = [line.removeprefix(SPEAKS) for line in said if line.startswith(SPEAKS)]
+    return told[-1] if told else "\n".join(said)
