@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from traincrew.embedded.schemas import formats, gowords, quantities, times
+from traincrew.embedded.schemas import formats, gowords, quantities, regexps, times
 
 
 @pytest.mark.parametrize(
@@ -121,6 +121,34 @@ def test_formats_are_checked(format: str, right: str, wrong: str) -> None:
     assert check is not None
     assert check(right)
     assert not check(wrong)
+
+
+@pytest.mark.parametrize("format", formats.NAMES)
+def test_no_format_takes_for_ever_over_a_text(format: str) -> None:
+    """Each would, if a text could be cut into its parts in exponentially many ways."""
+    check = formats.known(format)
+    assert check is not None
+    for part in ("x", "1", "a.", "a-", "1h", "x ", ":", "%41", '"', "é"):
+        assert check(part * 5000 + "\n") in (True, False)
+
+
+def test_no_pattern_takes_for_ever_over_a_text() -> None:
+    for pattern in ("^(a+)+$", "^(a|a)*$", "^([a-z]*)*[0-9]$"):
+        assert not regexps.compiled(pattern).search("a" * 5000 + "!")
+    assert regexps.compiled("^(a+)+$").search("aaa")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "right", "wrong"),
+    [
+        ("^a$", "a", "a\n"), ("^(a|b)+$", "ab", "ab\n"), (r"^[[:alpha:]]+$", "ab", "a1"), (r"^\d$", "1", "٣"), ("[", None, "["),
+        (r"^(?P<x>a)\z", "a", "b"), (r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", "a.b-c", "a..b"),
+    ],
+)  # fmt: skip
+def test_patterns_are_gos(pattern: str, right: str | None, wrong: str) -> None:
+    compiled = regexps.compiled(pattern)
+    assert right is None or compiled.search(right)
+    assert not compiled.search(wrong)
 
 
 def test_unknown_formats_are_ignored() -> None:

@@ -13,8 +13,7 @@ import urllib.parse
 from collections.abc import Callable
 from typing import Any
 
-from traincrew.embedded.schemas import formats, quantities
-from traincrew.embedded.schemas.structures import compiled
+from traincrew.embedded.schemas import formats, quantities, regexps
 from traincrew.model import quantities as amounts
 
 QUANTITY, URL, IP, CIDR = "$quantity", "$url", "$ip", "$cidr"
@@ -58,12 +57,12 @@ def _is_integer(value: Any) -> bool:
 
 
 def _find(text: str, pattern: str) -> str:
-    found = compiled(pattern).search(text)
+    found = regexps.python(pattern).search(text)
     return found[0] if found else ""
 
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    found = [match[0] for match in compiled(pattern).finditer(text)]
+    found = [match[0] for match in regexps.python(pattern).finditer(text)]
     return found if limit < 0 else found[:limit]
 
 

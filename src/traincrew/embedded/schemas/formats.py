@@ -67,9 +67,11 @@ def is_hostname(text: str) -> bool:
     return re.fullmatch(_HOST, plain) is not None and len(text) <= 255 and all(len(part) <= 63 for part in text.split("."))
 
 
-_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\x80-\U0010ffff-]+"
-_ADDRESS = rf"({_ATOM}(\.{_ATOM})*|\"([^\"\\]|\\.)*\")@({_ATOM}(\.{_ATOM})*|\[[^\[\]\\]*\])"
-_EMAIL = rf"({_ATOM}[ \t]*|\"([^\"\\]|\\.)*\"[ \t]*)*<{_ADDRESS}>|{_ADDRESS}"
+_IN_ATOM = r"A-Za-z0-9!#$%&'*+/=?^_`{|}~\x80-\U0010ffff-"
+_ATOMS = rf"[{_IN_ATOM}]+(\.[{_IN_ATOM}]+)*"
+_ADDRESS = rf"({_ATOMS}|\"([^\"\\]|\\.)*\")@({_ATOMS}|\[[^\[\]\\]*\])"
+# One character at a time before the address: a repetition within a repetition would take for ever over some texts.
+_EMAIL = rf"([{_IN_ATOM} \t]|\"([^\"\\]|\\.)*\")*<{_ADDRESS}>|{_ADDRESS}"
 
 
 def is_email(text: str) -> bool:
@@ -148,3 +150,4 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "duration": is_duration,
     "datetime": validation.is_date_time,
 }
+NAMES = tuple(_CHECKS)

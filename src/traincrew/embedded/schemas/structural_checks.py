@@ -9,7 +9,7 @@ from typing import Any
 
 from traincrew.embedded import fields
 from traincrew.embedded.fields import FieldError
-from traincrew.embedded.schemas import checking, coercion, embedding, gowords, structures
+from traincrew.embedded.schemas import checking, coercion, embedding, gowords, regexps, structures
 from traincrew.embedded.schemas.structures import EMBEDDED, PRESERVE, VALIDATIONS
 from traincrew.embedded.served import Schema
 
@@ -78,7 +78,7 @@ def _validations(schema: Schema, path: str) -> Iterator[FieldError]:
         yield from _nested(schema["not"], f"{path}.not")
     if schema.get("pattern"):
         try:
-            re.compile(structures.translated(schema["pattern"]))
+            re.compile(regexps.translated(schema["pattern"]))
         except re.error as error:
             told = f"must be a valid regular expression, but isn't: error parsing regexp: {_regexp_words(error)}"
             yield fields.invalid(f"{path}.pattern", schema["pattern"], told)

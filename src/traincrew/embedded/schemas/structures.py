@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import json
-import re
 from collections.abc import Callable
 from typing import Any
 
-from traincrew.embedded.schemas import formats
+from traincrew.embedded.schemas import formats, regexps
 from traincrew.embedded.served import Schema
 
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
@@ -40,7 +38,7 @@ class Structure:
         self.default: Any = schema.get("default")
         self.types = _types(schema)
         self.format_check = formats.known(schema["format"]) if schema.get("format") else None
-        self.pattern = compiled(schema["pattern"]) if schema.get("pattern") else None
+        self.pattern = regexps.compiled(schema["pattern"]) if schema.get("pattern") else None
         self.enum: list[Any] | None = schema.get("enum") or None
         self.any_of, self.one_of, self.all_of = (
             [Structure(each) for each in schema.get(keyword, ())] for keyword in ("anyOf", "oneOf", "allOf")
@@ -96,29 +94,6 @@ def _types(schema: Schema) -> tuple[str, ...]:
         return ("integer", "string")
     return (schema["type"],) if schema.get("type") else ()
 
-
-@functools.lru_cache(maxsize=4096)
-def compiled(pattern: str) -> re.Pattern[str]:
-    """A regular expression of Go's; one that Python cannot read matches nothing."""
-    try:
-        return re.compile(translated(pattern), re.ASCII)
-    except re.error:
-        return re.compile(r"(?!)")
-
-
-def translated(pattern: str) -> str:
-    # Go's $ is the very end; Python's would let a line break pass. Go's classes are ASCII.
-    ending = re.sub(r"(?<!\\)((?:\\\\)*)\$(?=$|\))", r"\1\\Z", pattern)
-    ending = re.sub(r"\(\?P?<([a-zA-Z_]\w*)>", r"(?P<\1>", ending).replace("\\z", "\\Z")
-    for name, characters in _CLASSES.items():
-        ending = ending.replace(f"[:{name}:]", characters)
-    return ending
-
-
-_CLASSES = {
-    "alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z", "space": r"\s",
-    "xdigit": "0-9a-fA-F", "word": r"\w", "punct": r"!-/:-@\[-`{-~",
-}  # fmt: skip
 
 _known: dict[int, Structure] = {}
 
