@@ -39,6 +39,10 @@ class Options:
     """More flags of kube-apiserver. They come last, so that they win."""
     env: Mapping[str, str] = field(default_factory=dict)
     """Environment variables of all servers, such as GOMAXPROCS."""
+    durable: bool = False
+    """etcd waits for the disk, as in a cluster. Tests have nothing to lose and do not."""
+    parent: Path | None = None
+    """Where their directory is made; unless told, in memory if there is room."""
 
 
 DEFAULT = Options()
@@ -46,7 +50,7 @@ DEFAULT = Options()
 
 class ControlPlane:
     def __init__(self, options: Options) -> None:
-        self.directory = make_directory()
+        self.directory = make_directory(options.parent)
         self.processes: dict[str, Process] = {}
         self.authority = certificates.Authority(self.directory)
         self.admin = self.authority.client("admin", "system:masters")
@@ -73,7 +77,7 @@ class ControlPlane:
             "listen-peer-urls": "http://127.0.0.1:0",
             "initial-advertise-peer-urls": "http://127.0.0.1:0",
             "initial-cluster": "default=http://127.0.0.1:0",
-            "unsafe-no-fsync": "true",
+            "unsafe-no-fsync": str(not self._options.durable).lower(),
             "quota-backend-bytes": 8 << 30,
             "log-level": "warn",
         }

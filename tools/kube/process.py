@@ -68,10 +68,11 @@ class Port:
         self._socket.close()
 
 
-def make_directory() -> Path:
+def make_directory(parent: Path | None = None) -> Path:
     """A private temporary directory, in memory where there is room; removes those of runs that were killed."""
-    roomy = MEMORY_DISK.is_dir() and shutil.disk_usage(MEMORY_DISK).free > MEMORY_NEEDED
-    parent = MEMORY_DISK if roomy and os.access(MEMORY_DISK, os.W_OK) else Path(tempfile.gettempdir())
+    if parent is None:
+        roomy = MEMORY_DISK.is_dir() and shutil.disk_usage(MEMORY_DISK).free > MEMORY_NEEDED
+        parent = MEMORY_DISK if roomy and os.access(MEMORY_DISK, os.W_OK) else Path(tempfile.gettempdir())
     for left in parent.glob(f"{PREFIX}*"):
         if not _exists(left.name.removeprefix(PREFIX).partition("-")[0]):
             shutil.rmtree(left, ignore_errors=True)
