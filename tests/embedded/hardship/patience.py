@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 
@@ -26,3 +27,12 @@ def limit(seconds: float, what: str) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+async def until(met: Callable[[], object], what: str, seconds: float = 120) -> None:
+    """Waits for a condition."""
+    for _ in range(int(seconds / 0.01)):
+        if met():
+            return
+        await asyncio.sleep(0.01)
+    raise TimeoutError(f"{what} did not come in {seconds:.0f} s")
