@@ -71,6 +71,11 @@ class Controller:
             if not outcome.changed:
                 self._queue.succeeded(key)
                 return
+            if self._queue:
+                # Most likely nothing is left to do here: those who wait for their first look come before the second.
+                self._queue.succeeded(key)
+                self._queue.add(key)
+                return
         self._queue.failed(key)
 
     async def _round(self, key: Key, kind: JobKind, job: jobs.Stored[Any]) -> Outcome | None:
@@ -92,6 +97,9 @@ class Controller:
         if plan.can_wait and self._held_back(key, notes):
             return None
         notes.waiting_since = None
+        if self._queue and _is_founding(kind, job, plan):
+            # A first status costs the API server as much as two pods, and it can tell more in a moment.
+            plan = Plan(stages=plan.stages)
         self._log(kind, job, plan)
         outcome = await self._executor.carry_out(kind, job, plan, lost)
         if outcome.retry_in is not None:
@@ -141,3 +149,12 @@ class Controller:
             "reason": (plan.status.why.reason if plan.status is not None and plan.status.why else "") or said,
         }
         logger.info("decided", extra=fields)
+
+
+def _is_founding(kind: JobKind, job: jobs.Stored[Any], plan: Plan) -> bool:
+    """A new job's objects are made and nothing else: lost on the way, all of it is planned again from what is there.
+
+    Which of several contracts a job follows must be on record before anything is made.
+    """
+    actions = [action for stage in plan.stages for action in stage]
+    return bool(actions) and not (kind.variants or job.status.conditions) and all(isinstance(each, Create) for each in actions)

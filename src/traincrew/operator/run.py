@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import datetime as dt
+import gc
 import logging
 import os
 import socket
@@ -36,6 +37,10 @@ LAST_HANDS = 10.0
 """Seconds for what is in hand when the operator is told to stop."""
 LAST_WORDS = 5.0
 """Seconds for the events that are still to be posted then."""
+
+
+YOUNG_OBJECTS = 10_000
+"""New objects before the garbage collector looks for cycles; there are few, and each look holds everything up."""
 
 
 class LeadershipLost(errors.TraincrewError):
@@ -125,6 +130,7 @@ class Operator:
 
     @contextlib.asynccontextmanager
     async def _working(self) -> AsyncIterator[list[asyncio.Task[None]]]:
+        _rest_memory()
         known = self.world.keys()
         logger.info("working", extra={"jobs": len(known), "pid": os.getpid()})
         self._doubt_what_is_recent(dt.datetime.now(dt.UTC))
@@ -193,3 +199,10 @@ async def _cancelled(*tasks: asyncio.Task[Any]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _rest_memory() -> None:
+    """What the first lists brought stays for long: the garbage collector need not walk through it again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS, 20, 20)
