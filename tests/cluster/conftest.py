@@ -4,6 +4,7 @@ import os
 import pathlib
 import uuid
 from collections.abc import Generator, Iterator
+from typing import cast
 
 import kubernetes.client
 import kubernetes.config
@@ -16,6 +17,8 @@ from tests.cluster.submitted import Submit, Submitted
 from tools.kube import cluster
 
 ROOT = pathlib.Path(__file__).parents[2]
+INSIDE = os.environ.get("TRAINCREW_OPERATOR") == "inside"
+"""The operator of the whole run is the one in the embedded API server's process."""
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +26,7 @@ def kube(request: pytest.FixtureRequest) -> Iterator[cluster.Cluster]:
     """The cluster of this test run: KUBECONFIG's if that is set, else an API server of our own."""
     capture = request.config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():  # a first start builds the servers and tells how far it is
-        connected = cluster.connect()
+        connected = cluster.connect_with_operator() if INSIDE else cluster.connect()
     with connected:
         yield connected
 
@@ -117,7 +120,11 @@ def operator(operator_kubeconfig: pathlib.Path) -> Iterator[OperatorProcess]:
     """The operator with its default settings, serving every namespace for the whole run.
 
     TRAINCREW_OPERATORS=2 starts two, without leader election: all tests but those of one operator's own metrics must pass.
+    TRAINCREW_OPERATOR=inside (with KUBE=embedded) starts none: it runs already.
     """
+    if INSIDE:
+        yield cast(OperatorProcess, None)
+        return
     with contextlib.ExitStack() as stack:
         for _ in range(int(os.environ.get("TRAINCREW_OPERATORS", "1")) - 1):
             stack.enter_context(operators.running(operator_kubeconfig))

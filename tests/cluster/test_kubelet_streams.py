@@ -19,7 +19,7 @@ from tests.embedded.streams import front, workshop
 from tests.embedded.streams.dialects import until
 from tests.embedded.streams.nodes import TOKEN, Node
 from tests.embedded.streams.workshop import Workshop
-from tools.kube import build, certificates, cluster, control_plane
+from tools.kube import build, certificates, cluster, control_plane, embedded
 
 from traincrew.embedded.streams import kubelet
 from traincrew.embedded.streams.containers import ExecOptions, Reader
@@ -86,7 +86,14 @@ class World:
         return await workshop.start(["env", *settings, *self._command, *arguments], io, pathlib.Path.cwd())
 
 
-@pytest.fixture(params=["kube-apiserver", "tunnel"])
+@pytest.fixture(scope="module")
+def ours() -> Iterator[embedded.EmbeddedCluster]:
+    with embedded.start() as started:
+        assert isinstance(started, embedded.EmbeddedCluster)
+        yield started
+
+
+@pytest.fixture(params=["kube-apiserver", "tunnel", "embedded API server"])
 async def world(
     request: pytest.FixtureRequest, authority: certificates.Authority, program: pathlib.Path, tmp_path: pathlib.Path
 ) -> AsyncIterator[World]:
@@ -95,7 +102,11 @@ async def world(
     for name in ("main", "side"):
         shop.add(namespace, "pod", name)
     certificate, key = authority.server("kubelet")
-    context = kubelet.tls(str(certificate), str(key), str(authority.path))
+    trusted = authority.path
+    if request.param == "embedded API server":
+        kube = request.getfixturevalue("ours")
+        (certificate, key), trusted = kube.node_certificate(tmp_path), kube.authority
+    context = kubelet.tls(str(certificate), str(key), str(trusted))
     callers = kubelet.Callers(TOKEN, names=frozenset({"kube-apiserver-kubelet-client"}))
     async with kubelet.serving(kubelet.application(shop, callers), "127.0.0.1", 0, context) as port:
         if request.param == "tunnel":
@@ -103,7 +114,7 @@ async def world(
                 serving.add(namespace, "pod", *CONTAINERS)
                 yield World(shop, namespace, program, serving.kubeconfig(tmp_path / "kubeconfig"))
         else:
-            kube: cluster.Cluster = request.getfixturevalue("server")
+            kube = request.getfixturevalue("server" if request.param == "kube-apiserver" else "ours")
             with _registered(Api(kube.kubeconfig), namespace, port):
                 yield World(shop, namespace, program, kube.kubeconfig)
 

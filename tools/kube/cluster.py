@@ -166,6 +166,13 @@ class OwnCluster(Cluster):
         self.plane.stop()
 
 
+def connect_with_operator() -> Cluster:
+    """The embedded API server with the operator in its process, by the client without HTTP."""
+    from tools.kube import embedded
+
+    return embedded.start("--log-level", "info")
+
+
 def start_any(options: control_plane.Options = control_plane.DEFAULT) -> Cluster:
     """What the tests of the operator run on: a real API server, or with KUBE=embedded ours."""
     if os.environ.get("KUBE") == "embedded":

@@ -14,7 +14,7 @@ START_LIMIT = 60.0
 
 
 class EmbeddedCluster(cluster.Cluster):
-    """The embedded API server, everything in one temporary directory. Without flags neither operator nor controllers run in it.
+    """The embedded API server, everything in one temporary directory. No controllers run in it.
 
     It takes a free port and keeps it over restarts, as it does for everybody.
     """
@@ -34,7 +34,7 @@ class EmbeddedCluster(cluster.Cluster):
         note.unlink(missing_ok=True)
         command: list[str | Path] = [
             sys.executable, "-m", "traincrew.cli.main", "up", "--data", self.directory / "data",
-            "--audit-log", self.audit_log, *(self._flags or ("--only-api",)),
+            "--audit-log", self.audit_log, "--no-controllers", *self._flags,
         ]  # fmt: skip
         process = Process("traincrew", command, self.directory, {})
         self.processes["kube-apiserver"] = process
@@ -64,6 +64,11 @@ class EmbeddedCluster(cluster.Cluster):
         if process := self.processes.pop("kube-controller-manager", None):
             process.kill()
 
+    @property
+    def authority(self) -> Path:
+        """The certificate that its own, and its calls to nodes, are known by."""
+        return self.directory / "data" / "pki" / "ca.crt"
+
     def node_certificate(self, directory: Path) -> tuple[Path, Path]:
         from traincrew.embedded.access import certificates
 
@@ -91,6 +96,8 @@ class EmbeddedCluster(cluster.Cluster):
 
 
 def start(*flags: str) -> EmbeddedCluster:
+    """Without flags no operator runs in it."""
+    flags = flags or ("--no-operator",)
     started = EmbeddedCluster(*flags)
     try:
         started.start_apiserver()
