@@ -11,8 +11,14 @@ export PYTHONDONTWRITEBYTECODE := 1
 # These kill servers and operators by the hundred and want the machine for themselves.
 CHAOS := $(addprefix tests/cluster/,test_killed_at_every_call.py test_faults.py test_restarts_after_a_crash.py test_two_operators.py)
 
+# Tests of the operator that `make test` runs on the embedded API server; kubectl is used where it is there already.
+SAMPLE := $(addprefix tests/cluster/,test_first_job.py test_pytorch.py test_tensorflow.py test_mpi.py test_mpi_v2beta1.py test_restarts.py test_status.py)
+ON_EMBEDDED := KUBE=embedded TRAINCREW_WITHOUT_BUILDS=1
+# These hold the embedded API server's parts against the real one.
+REAL_ONLY := --ignore-glob='tests/cluster/*_agree*.py' --ignore=tests/cluster/test_kubelet_streams.py
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-chaos test-cluster test-frameworks frameworks test-all check contract golden generate schemas bench kube lock clean
+.PHONY: help setup demo test test-chaos test-embedded test-cluster test-frameworks frameworks test-all check contract golden generate schemas bench kube lock clean
 
 help: ## this list
 	@grep -hE '^[a-z -]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{n = split($$1, names, " "); for (i = 1; i <= n; i++) printf "  make %-16s %s\n", names[i], $$2}'
@@ -26,8 +32,9 @@ $(READY): requirements/dev.txt pyproject.toml
 
 setup: $(READY) ## .venv with the traincrew command
 
-test: $(READY) ## everything that needs no long build: unit tests, the planner's laws, golden files
-	$(PYTEST) tests --ignore=tests/cluster -q
+test: $(READY) ## everything that needs no long build: unit tests, the planner's laws, golden files, the embedded cluster
+	$(PYTEST) tests --ignore=tests/cluster --ignore=tests/differential -q
+	$(ON_EMBEDDED) TRAINCREW_OPERATOR=inside $(PYTEST) $(SAMPLE) -q -n 2 --dist loadfile
 
 kube: $(READY) ## kube-apiserver, etcd, kubectl and controllers: from KUBEBUILDER_ASSETS, the cache, or built once
 	$(BIN)/python tools/kube/build.py
@@ -38,7 +45,12 @@ test-cluster: kube ## the operator on a real kube-apiserver (KUBECONFIG, else on
 test-chaos: kube ## the operator killed at every call, a failing network and API server, two operators at once (5 minutes)
 	$(PYTEST) $(CHAOS) -q --durations=10
 
-test-all: test test-cluster test-chaos ## all of them
+test-embedded: kube ## the operator's whole suite on the embedded API server, over HTTPS and from within its process
+	KUBE=embedded $(PYTEST) tests/cluster -q -n 2 --dist loadfile $(CHAOS:%=--ignore=%) $(REAL_ONLY)
+	KUBE=embedded TRAINCREW_OPERATOR=inside $(PYTEST) tests/cluster -q -n 2 --dist loadfile $(CHAOS:%=--ignore=%) $(REAL_ONLY) \
+	  --ignore=tests/cluster/test_operator_process.py
+
+test-all: test test-cluster test-chaos test-embedded ## all of them
 
 demo test-frameworks frameworks: ## not yet: they come with the cluster on one machine
 	@echo "make $@ comes with the embedded cluster, which is not part of traincrew yet"; exit 2

@@ -236,7 +236,7 @@ def counted(stage: Stage, kind: Kind) -> bool:
     job = stage.lookout.find(KINDS[kind.kind], stage.namespace, "j") or {}
     counts = (job.get("status") or {}).get("replicaStatuses") or {}
     running = sum(pod.get("status", {}).get("phase") == "Running" for pod in stage.lookout.all("pods", stage.namespace))
-    return sum(entry.get("active", 0) for entry in counts.values()) == running
+    return sum(int(entry.get("active", 0)) for entry in counts.values()) == running
 
 
 def portrait(stage: Stage, kind: Kind) -> Portrait:

@@ -79,6 +79,12 @@ def folder(version: str | None = None) -> Path:
     return cache() / "kube" / f"{kubernetes_version(version)}-{digest.hexdigest()[:8]}"
 
 
+def is_there(name: str) -> bool:
+    """Whether `program` would find it at once."""
+    assets = os.environ.get("KUBEBUILDER_ASSETS")
+    return bool(assets and (Path(assets) / name).exists()) or (folder() / name).exists()
+
+
 def program(name: str, version: str | None = None) -> Path:
     """The path of a program that can be run, of KUBE's version or of the given one; builds it if there is none yet."""
     assets = os.environ.get("KUBEBUILDER_ASSETS")

@@ -21,6 +21,8 @@ from typing import Any, Self
 
 from tools.kube import build, certificates, control_plane
 
+WITHOUT_BUILDS = "TRAINCREW_WITHOUT_BUILDS"
+"""Set: tests that need a program which is not built yet are skipped."""
 TOKEN_LIFE = "24h"  # noqa: S105  a duration, not a secret
 
 
@@ -31,26 +33,44 @@ class NotOurs(Exception):
 class Cluster:
     """A cluster that a kubeconfig leads to."""
 
-    def __init__(self, kubeconfig: Path, kubectl: Path) -> None:
+    def __init__(self, kubeconfig: Path, kubectl: Path | None) -> None:
+        """Without a kubectl, one is found or built when it is first needed."""
         self.kubeconfig = kubeconfig
         """One file for the whole cluster's administrator, with everything embedded."""
         self._kubectl = kubectl
         self.administrator = "admin"
         """The user whom the kubeconfig speaks for, where this process made it."""
+        self.furnished = False
+        """Whether our CRDs and the operator's rights are there from the start."""
 
     def kubectl(self, *arguments: str, input: str | None = None) -> subprocess.CompletedProcess[str]:
         """Runs the real kubectl. The exit code is the caller's to look at."""
         # Its cache goes by host and port, and another cluster may have had this port before.
         cache = str(self.kubeconfig.with_name("kubectl-cache"))
         environment = {**os.environ, "KUBECONFIG": str(self.kubeconfig), "KUBECACHEDIR": cache}
-        command = [str(self._kubectl), *arguments]
+        command = [str(self._program()), *arguments]
         return subprocess.run(command, env=environment, input=input, capture_output=True, text=True, check=False)
+
+    def _program(self) -> Path:
+        if self._kubectl is None:
+            if os.environ.get(WITHOUT_BUILDS) and not build.is_there("kubectl"):
+                raise NotOurs("kubectl is not built yet: `make kube` does it")
+            self._kubectl = build.program("kubectl")
+        return self._kubectl
+
+    def token(self, namespace: str, service_account: str) -> str:
+        asked = ("create", "token", service_account, f"--namespace={namespace}", f"--duration={TOKEN_LIFE}")
+        return self._asked(*asked).strip()
+
+    def config(self) -> dict[str, Any]:
+        """The kubeconfig's content."""
+        found: dict[str, Any] = json.loads(self._asked("config", "view", "--minify", "--flatten", "--raw", "--output=json"))
+        return found
 
     def token_kubeconfig(self, namespace: str, service_account: str) -> Path:
         """A kubeconfig beside ours that speaks as the service account (which must exist)."""
-        token = self._asked("create", "token", service_account, f"--namespace={namespace}", f"--duration={TOKEN_LIFE}")
-        config = json.loads(self._asked("config", "view", "--minify", "--flatten", "--raw", "--output=json"))
-        config["users"] = [{"name": config["users"][0]["name"], "user": {"token": token.strip()}}]
+        token, config = self.token(namespace, service_account), self.config()
+        config["users"] = [{"name": config["users"][0]["name"], "user": {"token": token}}]
         path = self.kubeconfig.with_name(f"{namespace}-{service_account}.kubeconfig")
         path.write_text(json.dumps(config))
         return path
