@@ -1,7 +1,8 @@
 """What may differ between two servers by nature, replaced by tokens: the same value by the same token, within one scenario.
 
 Uids, resourceVersions, generated names, addresses, times, ages, credentials. Everything else is compared as it stands, but for
-the ownership of fields (managedFields) of objects that nobody has applied: ours keeps it from an object's first apply on.
+the ownership of fields (managedFields) of objects that nobody has applied: ours keeps it from an object's first apply on. The
+descriptions of a table's columns are prose, which nobody shows, and are not compared at all.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ UID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12
 TIME = re.compile(r"\b(\d{4})-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| ?[+-]\d\d:?\d\d( UTC)?)( m=\+[0-9.]+)?")
 CLUSTER_IP = re.compile(r"\b10\.(9[6-9]|10\d|11[01])\.\d{1,3}\.\d{1,3}\b")
 TOKEN = re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+")
-CREDENTIAL = re.compile(r"\bX509SHA256=[0-9a-f]{64}\b")
+CREDENTIAL = re.compile(r"\b(X509|TOKEN)SHA256=[0-9a-f]{64}\b")
+"""Which of the two says by what the kubeconfig introduces its owner."""
 PEM = re.compile(r"-----BEGIN [A-Z ]+-----.*-----END [A-Z ]+-----\n?", re.DOTALL)
 API_ACCESS = re.compile(r"\bkube-api-access-[a-z0-9]{5}\b")
 CURRENT = re.compile(r"(current: |\()\d+(?=\)|$)")
@@ -80,6 +82,8 @@ class Tokens:
                 child = sorted(child, key=lambda entry: [str(entry.get(part)) for part in OWNERSHIP])
             if name == "causes":
                 child = _settled(child)
+            elif name == "columnDefinitions":
+                child = _undescribed(child)
             elif name in ("resourceRules", "nonResourceRules") and isinstance(child, list):
                 child = sorted(child, key=str)  # as bindings happen to be found
             if listed and name in ("metadata", "object") and isinstance(child, dict):
@@ -117,7 +121,7 @@ class Tokens:
         text = DUMP.sub("", PATCHED.sub("<the patched object>", text))
         text = UID.sub(lambda found: self._token("uid", found.group()), text)
         text = CLUSTER_IP.sub(lambda found: self._token("ip", found.group()), text)
-        text = CREDENTIAL.sub("X509SHA256=<hash>", text)
+        text = CREDENTIAL.sub("<credential>", text)
         text = TOKEN.sub("<token>", PEM.sub("<pem>", API_ACCESS.sub("kube-api-access-<random>", text)))
         text = POINTER.sub("<pointer>", CURRENT.sub(r"\1<version>", text))
         return TIME.sub(self._time, text).replace(self._host, "<host>")
@@ -136,6 +140,12 @@ class Tokens:
 def _applied(ownership: Any) -> bool:
     entries = ownership if isinstance(ownership, list) else []
     return any(isinstance(each, dict) and each.get("operation") == "Apply" for each in entries)
+
+
+def _undescribed(columns: Any) -> Any:
+    if not isinstance(columns, list):
+        return columns
+    return [{key: value for key, value in each.items() if key != "description"} for each in columns]
 
 
 def _settled(causes: Any) -> Any:
