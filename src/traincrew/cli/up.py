@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -72,6 +73,9 @@ def _serve(where: place.Place, flags: dict[str, Any]) -> None:
         audit_log=flags["audit_log"],
     )
     _log_to(where, flags["log_format"], flags["log_level"])
+    # Every connection and every watch is a file; the usual limit is for programs that serve nobody.
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     from traincrew import app
 
     app.run_cluster(options, where, lambda url: _tell(where, url))

@@ -26,6 +26,10 @@ from traincrew.embedded.streams import tunnel
 log = logging.getLogger(__name__)
 
 LARGEST_BODY = 3 * 1024 * 1024
+IDLE = 300.0
+"""Seconds that a connection may stay without a request, also before its first."""
+STALLED = 60.0
+"""Seconds that a client may let the server wait, with its body or with what it does not read."""
 VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 STREAMED = ("log", "exec", "attach", "portforward")
 
@@ -43,7 +47,7 @@ class ApiServer:
         app = web.Application()
         app.router.add_route("*", "/{path:.*}", self._serve)
         app.on_shutdown.append(tunnel.hang_up)
-        self._runner = web.AppRunner(app, access_log=None, keepalive_timeout=300)
+        self._runner = web.AppRunner(app, access_log=None, keepalive_timeout=IDLE)
         await self._runner.setup()
         site = web.TCPSite(self._runner, host, port, ssl_context=context, shutdown_timeout=1.0, backlog=1024)
         try:
@@ -120,7 +124,7 @@ class ApiServer:
             self._watches.add(task)
         try:
             await response.prepare(request)
-            await _pour(response, watch)
+            await _pour(request, response, watch)
         except asyncio.CancelledError:
             # The server is going down; the client lists again elsewhere.
             pass
@@ -131,10 +135,21 @@ class ApiServer:
         return response
 
 
-async def _pour(response: web.StreamResponse, watch: Watch) -> None:
+async def _pour(request: web.BaseRequest, response: web.StreamResponse, watch: Watch) -> None:
     async for batch in watch.events():
-        await response.write(lines(batch))
+        await _write(request, response, lines(batch))
     await response.write_eof()
+
+
+async def _write(request: web.BaseRequest, response: web.StreamResponse, part: bytes) -> None:
+    """Ends the connection of a client that does not read: it holds what it was to be sent."""
+    try:
+        async with asyncio.timeout(STALLED):
+            await response.write(part)
+    except TimeoutError:
+        if request.transport is not None:
+            request.transport.abort()
+        raise ConnectionResetError("the client does not read") from None
 
 
 def _verb(method: str, target: paths.Target, query: Query) -> str:
@@ -163,11 +178,16 @@ async def _read(request: web.BaseRequest) -> bytes:
     if (request.content_length or 0) > LARGEST_BODY:
         raise _too_large()
     parts, size = [], 0
-    async for part in request.content.iter_any():
-        size += len(part)
-        if size > LARGEST_BODY:
-            raise _too_large()
-        parts.append(part)
+    try:
+        async with asyncio.timeout(STALLED):
+            async for part in request.content.iter_any():
+                size += len(part)
+                if size > LARGEST_BODY:
+                    raise _too_large()
+                parts.append(part)
+    except TimeoutError:
+        told = "Timeout: request did not complete within requested timeout - context deadline exceeded"
+        raise refusals.Refusal(504, "Timeout", told) from None
     return b"".join(parts)
 
 
@@ -197,9 +217,9 @@ async def _sent(request: web.BaseRequest, pieces: Iterator[bytes]) -> web.Stream
     response = web.StreamResponse(headers={"Content-Type": "application/json"})
     response.enable_chunked_encoding()
     await response.prepare(request)
-    await response.write(b"".join(gathered))
+    await _write(request, response, b"".join(gathered))
     for piece in pieces:
-        await response.write(piece)
+        await _write(request, response, piece)
         await asyncio.sleep(0)
     await response.write_eof()
     return response
