@@ -1,0 +1,130 @@
+"""The event loop's lag while everything goes on at once: followers of a log, lists of all pods, jobs and the operator."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pathlib
+import signal
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from bench.apiserver import load, sides
+from bench.apiserver.wire import Address, Answer, Wire
+from bench.operator import world
+
+OPERATOR_LOG = "/api/v1/namespaces/kubeflow/pods/{}/log?follow=true"
+JOBS = "/apis/kubeflow.org/v1/namespaces/{}/pytorchjobs"
+PODS_A_JOB = 4
+
+
+async def busy(where: Address, place: str, followers: int, jobs: int) -> dict[str, float]:
+    """Until every job has succeeded. The pods that are listed are in `place` already."""
+    name = await _operator_pod(where)
+    follows = [asyncio.create_task(_follow(where, OPERATOR_LOG.format(name))) for _ in range(followers)]
+    lists = [asyncio.create_task(_list(where, place, accept)) for accept in ("", load.TABLE)]
+    started = time.perf_counter()
+    await _jobs(where, f"{place}-jobs", jobs)
+    took = time.perf_counter() - started
+    lines, listed = await _counted(follows), await _counted(lists)
+    if min(lines) == 0:
+        raise RuntimeError("a follower of the log has heard nothing")
+    return {"seconds": took, "lists": sum(listed), "lines": sum(lines)}
+
+
+async def _counted(tasks: list[asyncio.Task[None]]) -> list[int]:
+    """What each has counted up to now; they are ended."""
+    for task in tasks:
+        task.cancel()
+    ended = await asyncio.gather(*tasks, return_exceptions=True)
+    for each in ended:
+        if isinstance(each, Exception):
+            raise each
+    return [_counts[task] for task in tasks]
+
+
+_counts: dict[asyncio.Task[Any] | None, int] = {}
+
+
+def _count(more: int = 1) -> None:
+    task = asyncio.current_task()
+    _counts[task] = _counts.get(task, 0) + more
+
+
+async def _operator_pod(where: Address) -> str:
+    async with Wire(where) as wire:
+        answer = await wire.ask("GET", "/api/v1/namespaces/kubeflow/pods?labelSelector=name%3Dtf-job-operator")
+        return str(json.loads(answer.body)["items"][0]["metadata"]["name"])
+
+
+async def _follow(where: Address, path: str) -> None:
+    _count(0)
+    async with Wire(where) as wire:
+        wire.send("GET", path)
+        status, _ = await wire.begin()
+        if status != 200:
+            raise RuntimeError(f"{path}: {status}")
+        while data := await wire.bytes():
+            _count(data.count(b"a line for those who follow"))
+
+
+async def _list(where: Address, place: str, accept: str) -> None:
+    _count(0)
+    async with Wire(where) as wire:
+        while True:
+            await wire.ask("GET", load.PODS.format(place), accept=accept)
+            _count()
+
+
+async def _jobs(where: Address, place: str, count: int) -> None:
+    await load.namespace(where, place)
+    gate = asyncio.Semaphore(16)
+
+    async def gated(work: Awaitable[None]) -> None:
+        async with gate:
+            await work
+
+    await asyncio.gather(*(gated(_job(where, place, world.pytorch(f"job{each:04d}", PODS_A_JOB))) for each in range(count)))
+
+
+async def _asked_until(wire: Wire, good: Callable[[Answer], bool], *request: Any) -> None:
+    while not good(await wire.ask(*request)):  # noqa: ASYNC110 - watches of every job would be a load of their own
+        await asyncio.sleep(0.05)
+
+
+async def _job(where: Address, place: str, job: dict[str, Any]) -> None:
+    """One job's life, with the kubelet's part played."""
+    async with Wire(where) as wire:
+        await wire.ask("POST", JOBS.format(place), msgspec.json.encode(job))
+        for phase in ("Running", "Succeeded"):
+            for pod in world.pod_names(job, PODS_A_JOB):
+                path = f"{load.PODS.format(place)}/{pod}/status"
+                said = world.phase_patch(phase)
+                await _asked_until(wire, lambda answer: answer.status == 200, "PATCH", path, said, load.MERGE)
+        path = f"{JOBS.format(place)}/{job['metadata']['name']}"
+        await _asked_until(wire, lambda answer: b'"type":"Succeeded"' in answer.body, "GET", path)
+
+
+def measured(parent: pathlib.Path, pods: int, followers: int, jobs: int) -> dict[str, float]:
+    """The client's part runs in a process of its own, as everywhere."""
+    with sides.ours(parent, (), "bench.apiserver.probe") as side:
+        data = side.kubeconfig.parent
+        sides.asked(side, "creates", "crowd", 16, pods, False)
+        os.kill(side.pids[0], signal.SIGUSR1)
+        found = sides.asked(side, "busy", "crowd", followers, jobs)
+        os.kill(side.pids[0], signal.SIGUSR2)
+        report = data / "lag.json"
+        while not report.exists():
+            time.sleep(0.01)
+        return {**found, **json.loads(report.read_text())}
+
+
+load.TASKS["busy"] = busy
+
+if __name__ == "__main__":
+    load.start(sys.argv[1:])

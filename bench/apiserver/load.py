@@ -1,0 +1,184 @@
+"""The client, in a process of its own so that what it spends is not the server's.
+
+python -m bench.apiserver.load TASK KUBECONFIG ARGUMENTS
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pathlib
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+import msgspec
+import uvloop
+
+from bench.apiserver import bodies
+from bench.apiserver.wire import Address, Wire, address
+
+PODS = "/api/v1/namespaces/{}/pods"
+MERGE = "application/merge-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+GROUPS = 20
+
+Request = tuple[str, str, bytes, str]
+
+
+async def rate(where: Address, connections: int, requests: Iterable[Request]) -> float:
+    """Requests a second, by so many connections with one request at a time each."""
+    work = list(requests)
+    left = iter(work)
+
+    async def one(wire: Wire) -> None:
+        for method, path, body, content in left:
+            answer = await wire.ask(method, path, body, content)
+            if answer.status >= 300:
+                raise RuntimeError(f"{method} {path}: {answer.status} {answer.body[:500]!r}")
+
+    wires = [Wire(where) for _ in range(connections)]
+    try:
+        await asyncio.gather(*(wire.__aenter__() for wire in wires))
+        started = time.perf_counter()
+        await asyncio.gather(*(one(wire) for wire in wires))
+        return len(work) / (time.perf_counter() - started)
+    finally:
+        await asyncio.gather(*(wire.__aexit__() for wire in wires))
+
+
+async def namespace(where: Address, name: str) -> None:
+    async with Wire(where) as wire:
+        body = msgspec.json.encode({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        await wire.ask("POST", "/api/v1/namespaces", body)
+
+
+async def creates(where: Address, place: str, connections: int, count: int, owned: bool = True) -> dict[str, float]:
+    await namespace(where, place)
+    path = PODS.format(place)
+    pods = (bodies.pod(f"p{each:06d}", f"g{each % GROUPS}", owned) for each in range(count))
+    made = (("POST", path, pod, "application/json") for pod in pods)
+    return {"count": count, "rate": await rate(where, connections, made)}
+
+
+async def patches(where: Address, place: str, connections: int, count: int, form: str = MERGE, turn: int = 1) -> dict[str, float]:
+    path, body = PODS.format(place), bodies.status(turn)
+    made = (("PATCH", f"{path}/p{each:06d}/status", body, form) for each in range(count))
+    return {"count": count, "rate": await rate(where, connections, made)}
+
+
+async def gets(where: Address, place: str, connections: int, count: int) -> dict[str, float]:
+    path = PODS.format(place)
+    return {"rate": await rate(where, connections, (("GET", f"{path}/p{each:06d}", b"", "") for each in range(count)))}
+
+
+async def lists(where: Address, place: str, form: str, times: int) -> dict[str, float]:
+    """Seconds for one, the best of so many: a list is long enough for others' work to fall into it."""
+    path = PODS.format(place)
+    took, size = [], 0
+    async with Wire(where) as wire:
+        for _ in range(times):
+            started = time.perf_counter()
+            if form == "pages":
+                size = await _paged(wire, path)
+            else:
+                selected = "?labelSelector=group%3Dg1" if form == "label" else ""
+                answer = await wire.ask("GET", path + selected, accept=TABLE if form == "table" else "")
+                size = len(answer.body)
+            took.append(time.perf_counter() - started)
+    return {"seconds": min(took), "bytes": size}
+
+
+class _Meta(msgspec.Struct, rename={"continued": "continue"}):
+    continued: str = ""
+
+
+class _Page(msgspec.Struct):
+    metadata: _Meta
+
+
+async def _paged(wire: Wire, path: str) -> int:
+    size, continued = 0, ""
+    while True:
+        answer = await wire.ask("GET", f"{path}?limit=500&continue={continued}")
+        size += len(answer.body)
+        continued = msgspec.json.decode(answer.body, type=_Page).metadata.continued
+        if not continued:
+            return size
+
+
+class Counter:
+    """Counts the events of a watch: lines of JSON, which has no line ends within."""
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire, self.seen, self._last = wire, 0, b""
+
+    async def until(self, count: int) -> None:
+        while self.seen < count:
+            data = await self.wire.bytes()
+            if not data:
+                raise RuntimeError("a watch ended")
+            # The marks of chunks end in CR LF; an event ends in LF.
+            self.seen += data.count(b"\n") - data.count(b"\r\n") - (self._last == b"\r" and data[:1] == b"\n")
+            self._last = data[-1:]
+
+
+async def fanout(where: Address, place: str, watchers: int, count: int) -> dict[str, float]:
+    """Events a second, counted once each, from the first write until every watcher has got the last."""
+    await namespace(where, place)
+    counters = [Counter(await watching(where, place)) for _ in range(watchers)]
+    started = time.perf_counter()
+    seen = asyncio.gather(*(each.until(count) for each in counters))
+    await creates(where, place, 16, count)
+    await seen
+    return {"rate": count / (time.perf_counter() - started)}
+
+
+async def watching(where: Address, place: str) -> Wire:
+    wire = await Wire(where).__aenter__()
+    listed = await wire.ask("GET", f"{PODS.format(place)}?limit=1")
+    version = json.loads(listed.body)["metadata"]["resourceVersion"]
+    wire.send("GET", f"{PODS.format(place)}?watch=true&resourceVersion={version}")
+    status, _ = await wire.begin()
+    if status != 200:
+        raise RuntimeError(f"watch: {status}")
+    return wire
+
+
+async def latency(where: Address, place: str, count: int, per_second: int) -> dict[str, float]:
+    """Milliseconds from sending a create to having its event."""
+    await namespace(where, place)
+    counter = Counter(await watching(where, place))
+    took = []
+    async with Wire(where) as wire:
+        for each in range(count):
+            started = time.perf_counter()
+            answer = asyncio.ensure_future(wire.ask("POST", PODS.format(place), bodies.pod(f"p{each:06d}", "g")))
+            await counter.until(each + 1)
+            took.append((time.perf_counter() - started) * 1000)
+            await answer
+            await asyncio.sleep(1 / per_second)
+    took.sort()
+    return {"p50": took[len(took) // 2], "p99": took[int(len(took) * 0.99)]}
+
+
+TASKS: dict[str, Callable[..., Awaitable[dict[str, float]]]] = {
+    "creates": creates, "patches": patches, "gets": gets, "lists": lists, "fanout": fanout, "latency": latency,
+}  # fmt: skip
+
+
+async def main(task: str, path: str, arguments: list[Any]) -> None:
+    where = await address(pathlib.Path(path))
+    spent = time.process_time()
+    found = await TASKS[task](where, *arguments)
+    print(json.dumps({**found, "client_cpu": time.process_time() - spent}))
+
+
+def start(words: list[str]) -> None:
+    uvloop.run(main(words[0], words[1], [json.loads(each) for each in words[2:]]))
+
+
+if __name__ == "__main__":
+    start(sys.argv[1:])

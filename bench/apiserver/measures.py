@@ -1,0 +1,82 @@
+"""What is measured on both sides, one side after the other with each figure."""
+
+from __future__ import annotations
+
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+from typing import Any
+
+from bench.apiserver import load, sides
+from bench.apiserver.sides import Side
+
+CONNECTIONS = (1, 16, 64)
+WATCHERS = 50
+LISTS = ("json", "table", "label", "pages")
+
+Found = dict[str, float]
+Pair = dict[str, Found]
+"""By side: ours, real."""
+
+
+def compared(parent: pathlib.Path, pods: int, writes: int) -> dict[str, Pair]:
+    with sides.ours(parent) as ours, sides.real(parent) as real:
+        both = {"ours": ours, "real": real}
+        found: dict[str, Pair] = {"empty": {name: {"memory": side.memory()} for name, side in both.items()}}
+        each(both, "creates", "warm", 16, writes // 10)
+        for connections in CONNECTIONS:
+            count = writes // 5 if connections == 1 else writes
+            found[f"create {connections}"] = each(both, "creates", f"c{connections}", connections, count)
+        found["patch"] = each(both, "patches", "c16", 16, writes)
+        found["strategic"] = each(both, "patches", "c16", 16, writes, load.STRATEGIC, 2)
+        found["get"] = each(both, "gets", "c16", 16, writes)
+        found["fanout"] = each(both, "fanout", "fan", WATCHERS, writes // 3)
+        found["latency"] = each(both, "latency", "latency", writes // 15, 50)
+        found |= crowded(both, pods)
+    return found
+
+
+def crowded(both: dict[str, Side], pods: int) -> dict[str, Pair]:
+    """With so many pods in one namespace: memory and lists."""
+    before = {name: side.memory() for name, side in both.items()}
+    each(both, "creates", "crowd", 64, pods)
+    time.sleep(2.0)  # what a garbage collector gives back at once is given back
+    memory = {name: side.memory() for name, side in both.items()}
+    found: dict[str, Pair] = {
+        "memory": {name: {"memory": memory[name], "each": (memory[name] - before[name]) * 1024 / pods} for name in both}
+    }
+    for form in LISTS:
+        found[f"list {form}"] = each(both, "lists", "crowd", form, 5)
+    return found
+
+
+def each(both: dict[str, Side], task: str, *arguments: object) -> Pair:
+    return {name: sides.asked(side, task, *arguments) for name, side in both.items()}
+
+
+def starts(parent: pathlib.Path, times: int) -> Pair:
+    """Seconds until a cluster answers that was not there before, and one that was."""
+    fresh, again = [], []
+    for _ in range(times):
+        with sides.directory(parent) as home:
+            fresh.append(_up(home))
+            again.append(_up(home))
+    begun = time.perf_counter()
+    with sides.real(parent):
+        real = time.perf_counter() - begun
+    return {"ours": {"fresh": statistics.median(fresh), "again": statistics.median(again)}, "real": {"fresh": real}}
+
+
+def _up(home: pathlib.Path) -> float:
+    begun = time.perf_counter()
+    _traincrew("up", "--detach", home)
+    took = time.perf_counter() - begun
+    _traincrew("down", "", home)
+    return took
+
+
+def _traincrew(verb: str, flag: str, home: pathlib.Path) -> None:
+    command: list[Any] = [sys.executable, "-m", sides.ENTRY, verb, *([flag] if flag else []), "--data", home]
+    subprocess.run(command, check=True, capture_output=True)

@@ -1,0 +1,98 @@
+"""The two that are compared: each a set of processes, a kubeconfig and a directory on the same disk."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from tools.kube import cluster, control_plane
+from tools.kube.process import Process
+
+START_LIMIT = 60.0
+ENTRY = "traincrew.cli.main"
+API_ONLY = ("--no-operator", "--no-controllers")
+
+
+class Side(NamedTuple):
+    kubeconfig: pathlib.Path
+    pids: tuple[int, ...]
+
+    def memory(self) -> float:
+        """MiB resident, of all its processes together."""
+        return sum(_resident(pid) for pid in self.pids)
+
+    def cpu(self) -> float:
+        """Seconds of CPU so far."""
+        return sum(_spent(pid) for pid in self.pids)
+
+
+def _resident(pid: int) -> float:
+    text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("VmRSS")) / 1024
+
+
+def _spent(pid: int) -> float:
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextlib.contextmanager
+def directory(parent: pathlib.Path) -> Iterator[pathlib.Path]:
+    made = pathlib.Path(tempfile.mkdtemp(prefix="traincrew-bench-", dir=parent))
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def real(parent: pathlib.Path) -> Iterator[Side]:
+    """kube-apiserver and etcd, without an audit log, for ours has none either unless it is asked for."""
+    options = control_plane.Options(audit=False, durable=True, parent=parent)
+    with cluster.start(options) as kube:
+        yield Side(kube.kubeconfig, (kube.pid("kube-apiserver"), kube.pid("etcd")))
+
+
+@contextlib.contextmanager
+def ours(parent: pathlib.Path, flags: Sequence[str] = API_ONLY, module: str = ENTRY) -> Iterator[Side]:
+    with directory(parent) as home:
+        process = started(home, flags, module)
+        try:
+            yield Side(home / "data" / "kubeconfig", (process.pid,))
+        finally:
+            process.kill()
+
+
+def started(home: pathlib.Path, flags: Sequence[str], module: str = ENTRY) -> Process:
+    """Returns when it is ready."""
+    note = home / "data" / "running.json"
+    note.unlink(missing_ok=True)
+    process = Process("traincrew", [sys.executable, "-m", module, "up", "--data", home / "data", *flags], home, {})
+    deadline = time.monotonic() + START_LIMIT
+    while not note.exists():
+        if not process.alive() or time.monotonic() > deadline:
+            process.kill()
+            raise RuntimeError(f"traincrew up did not start\n{process.last_lines()}")
+        time.sleep(0.005)
+    return process
+
+
+def asked(side: Side, task: str, *arguments: object) -> dict[str, float]:
+    """What a client in a process of its own has found, and what the servers spent on it."""
+    spent = side.cpu()
+    module = "bench.apiserver.lag" if task == "busy" else "bench.apiserver.load"
+    command = [sys.executable, "-m", module, task, str(side.kubeconfig), *map(json.dumps, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr[-2000:])
+    found: dict[str, float] = json.loads(done.stdout)
+    return {**found, "server_cpu": side.cpu() - spent}
