@@ -235,8 +235,8 @@ def counted(stage: Stage, kind: Kind) -> bool:
     """Whether the job counts as active the pods that are: the news of a pod's end may come after that of the job's."""
     job = stage.lookout.find(KINDS[kind.kind], stage.namespace, "j") or {}
     counts = (job.get("status") or {}).get("replicaStatuses") or {}
-    running = sum(pod.get("status", {}).get("phase") == "Running" for pod in stage.lookout.all("pods", stage.namespace))
-    return sum(int(entry.get("active", 0)) for entry in counts.values()) == running
+    running = [pod for pod in stage.lookout.all("pods", stage.namespace) if pod.get("status", {}).get("phase") == "Running"]
+    return sum(int(entry.get("active", 0)) for entry in counts.values()) == len(running)
 
 
 def portrait(stage: Stage, kind: Kind) -> Portrait:
