@@ -12,7 +12,7 @@ import msgspec
 from aiohttp import web
 
 from traincrew import errors
-from traincrew.embedded import refusals
+from traincrew.embedded import connections, refusals
 from traincrew.embedded.api import paths
 from traincrew.embedded.api.auditing import Audit
 from traincrew.embedded.api.calls import Answer, Call
@@ -47,7 +47,7 @@ class ApiServer:
         app = web.Application()
         app.router.add_route("*", "/{path:.*}", self._serve)
         app.on_shutdown.append(tunnel.hang_up)
-        self._runner = web.AppRunner(app, access_log=None, keepalive_timeout=IDLE)
+        self._runner = web.AppRunner(app, access_log=None, logger=connections.logger(), keepalive_timeout=IDLE)
         await self._runner.setup()
         site = web.TCPSite(self._runner, host, port, ssl_context=context, shutdown_timeout=1.0, backlog=1024)
         try:

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 from aiohttp import web
 
+from traincrew.embedded import connections
 from traincrew.embedded.streams import (
     forwarding,
     logs,
@@ -79,7 +80,7 @@ def application(containers: Containers, callers: Callers) -> web.Application:
 async def serving(app: web.Application, host: str, port: int, context: ssl.SSLContext | None) -> AsyncIterator[int]:
     """Serves while it is open; the value is the port. At the end every stream is cut."""
     # Whoever reads a log and hangs up must not leave a follower behind.
-    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.5, access_log=None)
+    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.5, access_log=None, logger=connections.logger())
     await runner.setup()
     try:
         site = web.TCPSite(runner, host, port, ssl_context=context)
