@@ -9,14 +9,14 @@ from traincrew.embedded.access import escalation, token_secrets
 from traincrew.embedded.api.addresses import Addresses
 from traincrew.embedded.api.calls import Call
 from traincrew.embedded.api.cluster import Cluster, decoded
-from traincrew.embedded.builtin import limits, podsecurity, quota
+from traincrew.embedded.builtin import limits, podsecurity, podsecurity_namespaces, quota
 from traincrew.embedded.builtin.context import Context
 from traincrew.embedded.served import Object
 from traincrew.embedded.store.records import Key, Record
 
+NOTHING: Object = {"metadata": {}}
 RBAC = "rbac.authorization.k8s.io"
-UNTOUCHED = ("default", "kube-system", "kube-public")
-"""Namespaces that may not be deleted."""
+IMMORTAL = ("default", "kube-system", "kube-public")
 
 
 def check_namespace(cluster: Cluster, call: Call) -> None:
@@ -33,6 +33,11 @@ def check_namespace(cluster: Cluster, call: Call) -> None:
         told = f"namespace {call.namespace} is being terminated"
         refusal.causes = ({"reason": "NamespaceTerminating", "message": told, "field": "metadata.namespace"},)
         raise refusal
+
+
+def check_mortal(call: Call) -> None:
+    if call.served.store_name == "namespaces" and call.name in IMMORTAL:
+        raise refusals.forbidden(call.subject, "this namespace may not be deleted")
 
 
 def context(cluster: Cluster, call: Call, obj: Object) -> Context:
@@ -63,8 +68,8 @@ def admit_new(cluster: Cluster, call: Call, obj: Object) -> list[str]:
     """Raises Refusal; returns warnings."""
     if call.served.group == RBAC:
         escalation.check(cluster.policy, call.user, call.asked, obj)
-    if not call.namespace:
-        return []
+    if not call.served.namespaced:
+        return _secured_namespace(cluster, call, obj, NOTHING) if call.served.store_name == "namespaces" else []
     if call.served.store_name == "secrets":
         obj |= token_secrets.filled(obj, cluster.identity.tokens, cluster.identity.authority) or {}
     if ranges := cluster.store.list("limitranges", call.namespace):
@@ -83,9 +88,28 @@ def _secured(cluster: Cluster, call: Call, obj: Object) -> list[str]:
         return []
     record = cluster.store.head(Key("namespaces", "", call.namespace))
     labels = record.facts.labels if record else {}
-    if name == "pods" and (refusal := podsecurity.refusal(obj, labels)):
+    if name != "pods":
+        return podsecurity.warnings(_template(obj), labels)
+    if refusal := podsecurity.refusal(obj, labels):
         raise refusal
     return podsecurity.warnings(obj, labels)
+
+
+def _template(obj: Object) -> Object:
+    spec = obj["spec"]["jobTemplate"]["spec"] if obj["kind"] == "CronJob" else obj["spec"]
+    found: Object = spec["template"]
+    return found
+
+
+def _secured_namespace(cluster: Cluster, call: Call, after: Object, before: Object) -> list[str]:
+    """What its labels ask for must make sense; that pods which are there already fall short of it is only told."""
+    wanted, held = (each["metadata"].get("labels") or {} for each in (after, before))
+    faults = podsecurity_namespaces.label_faults(wanted)
+    if faults and faults != podsecurity_namespaces.label_faults(held):
+        raise refusals.invalid("Namespace", "", call.name, faults)
+    if not podsecurity_namespaces.is_stricter(wanted, held):
+        return []
+    return podsecurity_namespaces.told_of_existing(call.name, map(decoded, cluster.store.list("pods", call.name)), wanted)
 
 
 def _check_quota(cluster: Cluster, call: Call, obj: Object) -> None:
@@ -111,7 +135,11 @@ def heads(cluster: Cluster, call: Call) -> list[Record]:
 def admit_change(cluster: Cluster, call: Call, after: Object, before: Object) -> list[str]:
     if call.served.group == RBAC:
         escalation.check(cluster.policy, call.user, call.asked, after, before)
-    return []
+    if call.subresource:
+        return []
+    if call.served.store_name == "namespaces":
+        return _secured_namespace(cluster, call, after, before)
+    return _secured(cluster, call, after) if call.served.store_name in WITH_TEMPLATES else []
 
 
 async def after_create(cluster: Cluster, call: Call, record: Record) -> None:
@@ -120,12 +148,19 @@ async def after_create(cluster: Cluster, call: Call, record: Record) -> None:
         await furnish(cluster, record.key.name)
 
 
+ROOT_CA = (
+    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal "
+    "service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."
+)
+
+
 async def furnish(cluster: Cluster, namespace: str) -> None:
-    for resource, kind, name, rest in (
-        ("serviceaccounts", "ServiceAccount", "default", {}),
-        ("configmaps", "ConfigMap", "kube-root-ca.crt", {"data": {"ca.crt": cluster.identity.authority.decode()}}),
+    described = {"annotations": {"kubernetes.io/description": ROOT_CA}}
+    for resource, kind, name, more, rest in (
+        ("serviceaccounts", "ServiceAccount", "default", {}, {}),
+        ("configmaps", "ConfigMap", "kube-root-ca.crt", described, {"data": {"ca.crt": cluster.identity.authority.decode()}}),
     ):
         key = Key(resource, namespace, name)
         if cluster.store.head(key) is None:
-            meta = {"name": name, "namespace": namespace, "uid": cluster.new_uid(), "creationTimestamp": cluster.now()}
+            meta = {"name": name, "namespace": namespace, "uid": cluster.new_uid(), "creationTimestamp": cluster.now(), **more}
             await cluster.store.put(key, {"kind": kind, "apiVersion": "v1", "metadata": meta, **rest}, 0)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from traincrew.embedded import fields, refusals
 from traincrew.embedded.api.calls import Call
-from traincrew.embedded.schemas import bodies as raw
-from traincrew.embedded.schemas import builtins, decode, nodes
+from traincrew.embedded.schemas import builtins, decode
 from traincrew.embedded.served import Object, Schema
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
@@ -60,52 +57,6 @@ def of_kind(call: Call, group: str, version: str, kind: str, validation: str) ->
 
 def scale(call: Call) -> Object:
     return of_kind(call, "autoscaling", "v1", "Scale", "Ignore")[0]
-
-
-def checked(call: Call, obj: Object, validation: str) -> tuple[Object, tuple[str, ...]]:
-    """An object that a patch has made: it must still be one of its kind."""
-    body = msgspec.json.encode(obj)
-    return decoded(call._replace(body=body, content_type="application/json"), validation)
-
-
-def applied(call: Call, validation: str) -> tuple[Object, tuple[str, ...]]:
-    """The configuration of a server-side apply: YAML, or JSON, which is YAML too."""
-    expected = decode.Expected(call.served.kind, call.served.api_version)
-    content = _configuration(call.body)
-    if isinstance(meta := content.get("metadata") or {}, dict):
-        if meta.get("name", call.name) != call.name:
-            told = f"the name of the object ({meta['name']}) does not match the name on the URL ({call.name})"
-            raise refusals.bad_request(told)
-        named = {"name": call.name} | ({"namespace": call.namespace} if call.served.namespaced else {})
-        content["metadata"] = named | meta
-    body = msgspec.json.encode(content)
-    schema = call.served.schema
-    found = decode.decode(body, "application/json", schema, expected, validation)  # type: ignore[arg-type]
-    return found.object, found.warnings
-
-
-def _configuration(body: bytes) -> Object:
-    try:
-        content = msgspec.json.decode(body)  # fifty times faster, and what most clients send
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        try:
-            content = raw.read(body, "application/yaml").value
-        except raw.Unrecognized as fault:
-            raise refusals.bad_request(f"error decoding YAML: {fault}") from None
-    if not isinstance(content, dict):
-        raise refusals.bad_request("error decoding YAML: json: cannot unmarshal into an object")
-    return content
-
-
-def patch_content(call: Call) -> Any:
-    """What a patch says, of whatever shape: each type of patch knows its own."""
-    try:
-        read = raw.read(call.body, "application/json")
-        return nodes.plain(read.nodes) if read.unsure else read.value
-    except (raw.Unrecognized, nodes.TooLarge) as fault:
-        told = str(fault).removeprefix(raw.PARSE_ERROR)
-        strategic = "strategic" in call.content_type.lower()
-        raise refusals.bad_request(told if strategic else f"error decoding patch: {told}") from None
 
 
 def delete_options(call: Call) -> Object:

@@ -30,6 +30,8 @@ class Wanted(NamedTuple):
     """Its managed fields are settled already."""
     trusted: bool = False
     """Made by the server itself: what writers may not change may change."""
+    door: str = ""
+    """The subresource that it came through, where the call itself is about the whole object."""
 
 
 Transform = Callable[[Object], Awaitable[Wanted]]
@@ -66,7 +68,8 @@ async def _put(cluster: Cluster, call: Call, write: _Write) -> Answer:
     if not write.wanted.trusted:
         warned += _check(cluster, call, after, before)
     if not write.wanted.applied and before["metadata"].get("managedFields"):
-        managers.updated(before, after, served.schema, **writing(cluster, call, write.options.manager))
+        door = call._replace(subresource=write.wanted.door or call.subresource)
+        managers.updated(before, after, served.schema, **writing(cluster, door, write.options.manager))
     if deleting.is_last_word(after):
         return await _gone(cluster, call, write, after)
     if after == before:
@@ -144,13 +147,24 @@ async def update(cluster: Cluster, call: Call, obj: Object, options: queries.Wri
     async def replaced(before: Object) -> Wanted:
         held = before["metadata"]["uid"]
         if meta.get("uid") and meta["uid"] != held:
-            why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {held}"
-            raise refusals.conflict(call.subject, why)
+            raise refusals.conflict(call.subject, _other_uid(call, meta["uid"], held))
         if "managedFields" not in meta and "managedFields" in before["metadata"]:
             obj["metadata"] = meta | {"managedFields": before["metadata"]["managedFields"]}
         return Wanted(dict(obj), warnings, version)
 
     return await change(cluster, call, options, replaced)
+
+
+SHELVES = {"services": "services/specs", "endpoints": "services/endpoints", "nodes": "minions"}
+
+
+def _other_uid(call: Call, asked: str, held: str) -> str:
+    """In the words of an API server on etcd."""
+    served = call.served
+    shelf = f"{served.group}/{served.plural}" if served.definition else SHELVES.get(served.store_name, served.plural)
+    place = "/".join(each for each in (shelf, call.namespace, call.name) if each)
+    told = f"Precondition failed: UID in precondition: {asked}, UID in object meta: {held}"
+    return f"StorageError: invalid object, Code: 4, Key: /registry/{place}, ResourceVersion: 0, AdditionalErrorMsg: {told}"
 
 
 def _check_identity(call: Call, meta: Object) -> None:
@@ -162,9 +176,15 @@ def _check_identity(call: Call, meta: Object) -> None:
         raise refusals.bad_request("the namespace of the provided object does not match the namespace sent on the request")
 
 
-def renamed(call: Call, name: object) -> refusals.Refusal:
-    fault = fields.invalid("metadata.name", name or "", "field is immutable")
-    return refusals.invalid(call.served.kind, call.served.group, call.name, [fault])
+def check_still_itself(call: Call, meta: Object, held: Object) -> None:
+    """What a patch has made must bear the name under which it was asked for, and be no other object of that name."""
+    if not meta.get("name"):
+        raise refusals.bad_request(f"the name of the object ({call.name} based on URL) was undeterminable: name must be provided")
+    _check_identity(call, meta)
+    stale = meta.get("resourceVersion", held["resourceVersion"]) != held["resourceVersion"]
+    if meta.get("uid", held["uid"]) != held["uid"] and not stale:  # that is told first
+        fault = fields.invalid("metadata.uid", meta["uid"], "field is immutable")
+        raise refusals.invalid(call.served.kind, call.served.group, call.name, [fault])
 
 
 def key_of(call: Call) -> Key:

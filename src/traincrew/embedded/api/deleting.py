@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from traincrew.embedded import fields, refusals
-from traincrew.embedded.api import bodies, listing, queries, versions
+from traincrew.embedded.api import admission, bodies, listing, queries, versions
 from traincrew.embedded.api.calls import Answer, Call
 from traincrew.embedded.api.cluster import Cluster, decoded, encoded
 from traincrew.embedded.served import Object, Served
@@ -21,6 +21,7 @@ SHOWN_WHEN_DELETED = {
     "pods", "services", "serviceaccounts", "persistentvolumes", "persistentvolumeclaims", "podtemplates", "resourcequotas",
 }  # fmt: skip
 """Kinds whose deletion answers with the object; the others answer with a Status."""
+PODS = "pods"
 CRDS = "customresourcedefinitions.apiextensions.k8s.io"
 CRD_CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 """Holds a definition until the objects of its kind are gone."""
@@ -72,6 +73,7 @@ def is_last_word(obj: Object) -> bool:
 
 async def delete(cluster: Cluster, call: Call) -> Answer:
     wanted = options(call)
+    admission.check_mortal(call)
     for attempt in range(ATTEMPTS):
         record = cluster.existing(call.served, call.namespace, call.name)
         try:
@@ -89,6 +91,8 @@ async def _delete(cluster: Cluster, call: Call, record: Record, wanted: Options)
     if marked is None:  # nothing to change: it waits already
         return Answer(200, versions.shown(record, call.served))
     if is_last_word(marked) or not marked["metadata"].get("deletionTimestamp"):
+        if call.served.store_name == PODS and not wanted.dry_run:  # those who watch pods hear that it ends before it has ended
+            record = await cluster.store.put(record.key, marked, record.revision)
         return await _remove(cluster, call, record, wanted)
     if wanted.dry_run:
         return Answer(200, encoded(versions.titled(marked, call.served)))
@@ -125,7 +129,7 @@ def _marked(cluster: Cluster, served: Served, obj: Object, wanted: Options) -> O
     if meta.get("deletionTimestamp"):
         if grace >= meta.get("deletionGracePeriodSeconds", 0) and finalizers == meta.get("finalizers", []):
             return None if held or grace else _with(obj, meta | {"deletionGracePeriodSeconds": 0})
-    elif not held and not grace:
+    elif not held and not grace and served.store_name != PODS:
         return obj
     return _with(obj, _dated(cluster, meta, grace, finalizers))
 
@@ -159,7 +163,7 @@ def _terminating(status: Object, now: str) -> Object:
 
 def _grace(served: Served, obj: Object, wanted: Options) -> int:
     """Only pods have a grace: none before they are on a node, nor after they ended."""
-    if served.store_name != "pods":
+    if served.store_name != PODS:
         return 0
     grace = wanted.grace if wanted.grace is not None else obj["spec"].get("terminationGracePeriodSeconds", 30)
     ended = obj.get("status", {}).get("phase") in ("Succeeded", "Failed")

@@ -42,12 +42,7 @@ async def _patched(call: Call, kind: str, content: object, before: Object, optio
         after = strategic.apply(before, content, call.served.schema)
     after, warnings = bodies.checked(call, after, options.validation)
     meta = after.get("metadata") or {}
-    if meta.get("name") != before["metadata"]["name"]:
-        raise changing.renamed(call, meta.get("name"))
-    uid = before["metadata"]["uid"]
-    if meta.get("uid") and meta["uid"] != uid:
-        why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {uid}"
-        raise refusals.conflict(call.subject, why)
+    changing.check_still_itself(call, meta, before["metadata"])
     version = str(meta.get("resourceVersion") or "")
     return changing.Wanted(after, warnings, version if version != held else "")
 

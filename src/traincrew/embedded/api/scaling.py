@@ -12,6 +12,7 @@ from traincrew.embedded.api.calls import JSON, Answer, Call
 from traincrew.embedded.api.cluster import Cluster, decoded, encoded
 from traincrew.embedded.patches import json, merge
 from traincrew.embedded.served import Object, Served
+from traincrew.embedded.show import accept, tables
 
 BUILT_IN = {"spec": "spec.replicas", "status": "status.replicas"}
 
@@ -65,7 +66,12 @@ def _set(obj: Object, path: tuple[str, ...], value: int) -> None:
 
 def get(cluster: Cluster, call: Call) -> Answer:
     record = cluster.existing(call.served, call.namespace, call.name)
-    return Answer(200, encoded(scale(decoded(record), call.served)))
+    found = scale(decoded(record), call.served)
+    form = accept.choose(call.accept)
+    if not form.as_table:
+        return Answer(200, encoded(found))
+    include = call.query.text("includeObject") or "Metadata"
+    return Answer(200, encoded(tables.table(tables.scaled(call.served), [found], include=include, now=cluster.clock())))
 
 
 async def write(cluster: Cluster, call: Call) -> Answer:
@@ -78,7 +84,8 @@ async def write(cluster: Cluster, call: Call) -> Answer:
         replicas = _checked(call, wanted)
         version = str(wanted.get("metadata", {}).get("resourceVersion") or "")
         _set(before, paths(call.served).spec, replicas)
-        return changing.Wanted(before, version=version if put or version != before["metadata"]["resourceVersion"] else "")
+        built_on = version if put or version != before["metadata"]["resourceVersion"] else ""
+        return changing.Wanted(before, version=built_on, door="scale")
 
     answer = await changing.change(cluster, whole, options, transform)
     shown = versions.titled(msgspec.json.decode(answer.body), call.served)

@@ -11,7 +11,7 @@ from traincrew.embedded.refusals import Refusal, Subject
 from traincrew.embedded.served import Object
 
 LEVELS = ("privileged", "baseline", "restricted")
-_PREFIX = "pod-security.kubernetes.io/"
+PREFIX = "pod-security.kubernetes.io/"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,23 +25,28 @@ class Policy:
 
 def policy(labels: Mapping[str, str]) -> Policy:
     """A level that is not known is enforced as the strictest, but neither warned about nor audited."""
-    enforced = labels.get(f"{_PREFIX}enforce", "privileged")
+    enforced = labels.get(f"{PREFIX}enforce", "privileged")
     found = {"enforce": _leveled(labels, "enforce", enforced if enforced in LEVELS else "restricted")}
     for mode in ("warn", "audit"):
-        level = labels.get(_PREFIX + mode, "privileged")
+        level = labels.get(PREFIX + mode, "privileged")
         found[mode] = _leveled(labels, mode, level if level in LEVELS else "privileged")
-    if f"{_PREFIX}warn" not in labels and enforced in LEVELS[1:]:
-        found["warn"] = _leveled(labels, "warn" if f"{_PREFIX}warn-version" in labels else "enforce", enforced)
+    if f"{PREFIX}warn" not in labels and enforced in LEVELS[1:]:
+        found["warn"] = _leveled(labels, "warn" if f"{PREFIX}warn-version" in labels else "enforce", enforced)
     return Policy(**found)
 
 
 def _leveled(labels: Mapping[str, str], mode: str, level: str) -> str:
-    return f"{level}:{labels.get(f'{_PREFIX}{mode}-version') or 'latest'}"
+    return f"{level}:{labels.get(f'{PREFIX}{mode}-version') or 'latest'}"
 
 
 def violations(obj: Object, level: str) -> str:
     """What of it the level forbids, in one sentence; empty if nothing. `level` may have a version."""
     return ", ".join(f"{reason} ({detail})" if detail else reason for reason, detail in _found(obj, level.partition(":")[0]))
+
+
+def reasons(obj: Object, level: str) -> str:
+    """The same without the details."""
+    return ", ".join(reason for reason, _ in _found(obj, level.partition(":")[0]))
 
 
 def _found(obj: Object, level: str) -> Iterator[tuple[str, str]]:

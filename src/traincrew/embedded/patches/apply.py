@@ -30,7 +30,7 @@ def apply(live: Object | None, applied: Object, schema: Schema, *, force: bool =
     force, 400 and 500 for what is no configuration.
     """
     writer = Writer(**writing)
-    _check(live, applied, schema)
+    check(applied, schema, (live["apiVersion"], live["kind"]) if live else None)
     known = _known(live, schema, writer)
     try:
         merged, found = _applied(live, applied, schema, known, (writer, force))
@@ -43,13 +43,14 @@ def apply(live: Object | None, applied: Object, schema: Schema, *, force: bool =
     return _with_last_applied(merged, applied) if writer.manager == _KUBECTL else merged
 
 
-def _check(live: Object | None, applied: Any, schema: Schema) -> None:
+def check(applied: Any, schema: Schema, titled: tuple[str, str] | None) -> None:
+    """That it is a configuration: of the kind that was asked for (`titled`), and with no field that the schema does not know."""
     if not isinstance(applied, dict | None):
         found = f"cannot unmarshal {golang.json_name(applied)} into Go value of type map[string]interface {{}}"
         raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: json: {found}")
     applied = applied or {}
     named = applied.get("apiVersion"), applied.get("kind")
-    if not all(named) or (live is not None and named != (live["apiVersion"], live["kind"])):
+    if not all(named) or (titled is not None and named != titled):
         raise bad_request(f"invalid object type: {_kind(applied)}")
     metadata = applied.get("metadata")
     if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
@@ -61,12 +62,13 @@ def _check(live: Object | None, applied: Any, schema: Schema) -> None:
 def _named(document: Object) -> str:
     metadata: Any = document.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
-    return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+    told = (metadata.get("namespace"), metadata.get("name"))
+    return "/".join(each if isinstance(each, str) else "" for each in told)
 
 
 def _kind(document: Object) -> str:
-    version = document.get("apiVersion") or ""
-    return f"{version if '/' in version else f'/{version}'}, Kind={document.get('kind') or ''}"
+    version, kind = (each if isinstance(each, str) else "" for each in (document.get("apiVersion"), document.get("kind")))
+    return f"{version if '/' in version else f'/{version}'}, Kind={kind}"
 
 
 def _known(live: Object | None, schema: Schema, writer: Writer) -> Owners:
