@@ -76,7 +76,7 @@ golden: $(READY) ## the golden plans anew; read the diff
 	@$(BIN)/python -m tests.golden.regenerate
 
 contract: kube ## C1–C202 with the tests that prove them
-	$(BIN)/python tools/contract.py
+	$(BIN)/python tools/contract.py $(PARALLEL)
 
 bench: kube ## the comparison tables
 	$(BIN)/python -m bench.operator

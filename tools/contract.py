@@ -46,7 +46,7 @@ def table(lines: dict[int, str], verdicts: Verdicts) -> tuple[str, list[int]]:
 
 def main() -> int:
     verdicts = Verdicts()
-    arguments = ["-q", "-m", "contract", "--no-header", "-p", "no:cacheprovider", str(ROOT / "tests"), *sys.argv[1:]]
+    arguments = ["-q", "-m", "contract", "--no-header", "-p", "no:cacheprovider", str(ROOT / "tests" / "cluster"), *sys.argv[1:]]
     pytest.main(arguments, plugins=[verdicts])
     lines = checklist()
     text, unproven = table(lines, verdicts)
