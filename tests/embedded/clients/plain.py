@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 DURATION = r"(?:\d+y)?(?:\d+d)?(?:\d+h)?(?:\d+m)?(?:\d+s)?(?:\d+ms)?"
 RULES: tuple[tuple[str, str], ...] = (
@@ -10,27 +12,60 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}", "TIME"),
     (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "UID"),
     (r'((?:resourceVersion|uid)"?: ?)"[^"]*"', r"\1VERSION"),
+    (r"(Resource Version:\s+)\d+", r"\1VERSION"),
     (r"(https?://)(?:127\.0\.0\.1|localhost|\[::1\]):\d+", r"\1SERVER"),
-    (r"\b127\.0\.0\.1:\d+", "SERVER"),
     (r"\beyJ[\w-]+\.[\w-]+\.[\w-]+", "TOKEN"),
     (r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", "CERTIFICATE"),
     (r"LS0t[A-Za-z0-9+/=]{40,}", "CERTIFICATE"),
     (r"\b\d+\.\d+\.\d+\.\d+\b", "ADDRESS"),
+    (r"(TargetPort:\s+|ADDRESS:)\d{5}\b", r"\1PORT"),
     (r"^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ ", r"\1 "),
     (r"(nodePort\"?: ?)\d+", r"\1PORT"),
     (r"(:)3[0-2]\d{3}(/(?:TCP|UDP))", r"\1PORT\2"),
     (r"\b3[0-2]\d{3}/(TCP|UDP)", r"PORT/\1"),
-    (r"/tmp/[\w./-]*?((?:LIVE|MERGED)-)\d+", r"\1N"),
+    (r"/[\w./-]*?/((?:LIVE|MERGED)-)\d+", r"\1N"),
     (r"/[\w./-]*kubectl-edit-\w+", "kubectl-edit"),
     (r"-[bcdfghjklmnpqrstvwxz2456789]{5}\b", "-RANDOM"),
     (rf"(?<![\w.=/-])(?=\d){DURATION}(?![\w./=-])", "AGE"),
     (r"(?<=\S)[ \t]{2,}", "  "),
     (r"[ \t]+$", ""),
 )
+NOISE = re.compile(r"^W\d{4} .*very short watch.*\n", re.MULTILINE)
+"""A client's remark about its own haste when it gives up early."""
+FAULTS = re.compile(r"(?:^(?:\* |  \.).*\n){2,}", re.MULTILINE)
+"""Several faults of one object: a real API server tells them in any order."""
 COMPILED = tuple((re.compile(pattern, re.MULTILINE | re.DOTALL), by) for pattern, by in RULES)
 
 
 def plain(text: str) -> str:
+    text = NOISE.sub("", text)
     for pattern, by in COMPILED:
         text = pattern.sub(by, text)
-    return text
+    return FAULTS.sub(lambda block: "".join(sorted(block[0].splitlines(keepends=True))), text)
+
+
+def unordered(command: str) -> bool:
+    """kubectl goes through a map there, in any order."""
+    return command.startswith(("describe configmap", "describe limitrange", "describe -f configmap")) or "--list" in command
+
+
+def document(text: str) -> str:
+    """An answer that kubectl passes on as it came (--raw): the order of its keys is nobody's, nor are managed fields."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return text
+    return json.dumps(_sorted(found), indent=1)
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, list):
+        return sorted((_sorted(each) for each in value), key=json.dumps)
+    if not isinstance(value, dict):
+        return value
+    return {key: _sorted(each) for key, each in sorted(value.items()) if key != "managedFields"}
+
+
+def without_prose(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """What `explain` tells but for the descriptions: kind, fields and their types."""
+    return tuple(line for line in lines if not line.startswith("|     ") or "\t<" in line)

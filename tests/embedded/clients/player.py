@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from tests.cluster.api import Api, eventually
 from tests.embedded.clients import scripts
-from tests.embedded.clients.plain import plain
+from tests.embedded.clients.plain import document, plain
 from tests.embedded.clients.transcripts import Entry, outcome
 from tools.kube import build
 
@@ -64,7 +64,8 @@ class Player:
                 capture_output=True, text=True, check=False, timeout=LIMIT,
             )  # fmt: skip
             if step.until in done.stdout + done.stderr:
-                return outcome(done.returncode, plain(done.stdout), plain(done.stderr))
+                told = document(done.stdout) if "--raw" in step.words else done.stdout
+                return outcome(done.returncode, plain(told), plain(done.stderr))
             assert time.monotonic() < deadline, f"{step.line}: {done.stdout}{done.stderr}"
             time.sleep(0.1)
 
