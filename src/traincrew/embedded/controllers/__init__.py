@@ -1,0 +1,1 @@
+"""The controllers that clients of a cluster count on, each a plain client of the API."""

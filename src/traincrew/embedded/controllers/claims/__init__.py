@@ -1,0 +1,1 @@
+"""Claims and the volumes that they are bound to."""

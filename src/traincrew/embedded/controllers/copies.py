@@ -1,0 +1,108 @@
+"""Local copies of what the controllers look at: one watch for each resource, whoever looks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from traincrew.client import informer, port, store
+from traincrew.embedded.controllers import pods
+from traincrew.embedded.served import Object
+from traincrew.model import meta
+from traincrew.model.resources import PODS, Resource
+
+T = TypeVar("T", bound=meta.Named)
+
+Listener = Callable[[T | None, T | None], None]
+
+
+class Seen(NamedTuple):
+    """An object with all of its fields; nobody changes it."""
+
+    metadata: meta.Meta
+    body: Object
+
+
+def decode(raw: bytes) -> Seen:
+    body = msgspec.json.decode(raw)
+    return Seen(msgspec.convert(body["metadata"], meta.Meta), body)
+
+
+class Copy(Generic[T]):
+    """Everything of one resource, by namespace too."""
+
+    def __init__(self, reader: port.Reader, resource: Resource, decode: Callable[[bytes], T]) -> None:
+        self.resource = resource
+        self.listeners: list[Listener[T]] = []
+        self._store: store.Store[T] = store.Store(decode, self._changed)
+        self.informer = informer.Informer(reader, informer.Scope(resource), self._store)
+        self._by_namespace: dict[str, dict[str, T]] = {}
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._store)
+
+    def get(self, namespace: str, name: str) -> T | None:
+        return self._store.get(namespace, name)
+
+    def within(self, namespace: str) -> Iterable[T]:
+        return tuple(self._by_namespace.get(namespace, {}).values())
+
+    def owned_by(self, uid: str) -> tuple[T, ...]:
+        return self._store.owned_by(uid)
+
+    def learn(self, answer: bytes) -> T:
+        """Takes the server's answer to a write, so that nothing is decided on an older world."""
+        new = self._store.learn(answer)
+        self._file(new.metadata.namespace, new.metadata.name)
+        return new
+
+    def learn_deleted(self, target: T, answer: bytes) -> None:
+        self._store.learn_deleted(target, answer)
+        self._file(target.metadata.namespace, target.metadata.name)
+
+    def forget(self, gone: T) -> None:
+        self._store.forget(gone)
+        self._file(gone.metadata.namespace, gone.metadata.name)
+
+    def _changed(self, old: T | None, new: T | None) -> None:
+        named = new if new is not None else old
+        if named is not None:
+            self._file(named.metadata.namespace, named.metadata.name)
+        for listener in self.listeners:
+            listener(old, new)
+
+    def _file(self, namespace: str, name: str) -> None:
+        held = self._store.get(namespace, name)
+        if held is not None:
+            self._by_namespace.setdefault(namespace, {})[name] = held
+        elif (neighbours := self._by_namespace.get(namespace)) is not None:
+            neighbours.pop(name, None)
+            if not neighbours:
+                del self._by_namespace[namespace]
+
+
+class Copies:
+    def __init__(self, reader: port.Reader) -> None:
+        self._reader = reader
+        self._copies: dict[Resource, Copy[Seen]] = {}
+        self.pods: Copy[pods.Pod] = Copy(reader, PODS, pods.decode)
+
+    def of(self, resource: Resource) -> Copy[Seen]:
+        """Everybody who asks gets the same; all must have asked before `run`."""
+        if resource not in self._copies:
+            self._copies[resource] = Copy(self._reader, resource, decode)
+        return self._copies[resource]
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.pods.informer.run())
+            for copy in self._copies.values():
+                group.create_task(copy.informer.run())
+
+    async def synced(self) -> None:
+        await self.pods.informer.synced.wait()
+        for copy in self._copies.values():
+            await copy.informer.synced.wait()

@@ -1,0 +1,140 @@
+"""Runs Jobs: looks, asks `plan` for the next step, carries it out, until there is none."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+
+import msgspec
+
+from traincrew import errors
+from traincrew.client import port
+from traincrew.embedded.controllers.copies import Copies, Seen
+from traincrew.embedded.controllers.jobs import backoff, verdicts
+from traincrew.embedded.controllers.jobs.hands import TERMINATING, Hands
+from traincrew.embedded.controllers.jobs.plan import Step, plan
+from traincrew.embedded.controllers.pods import Pod
+from traincrew.embedded.controllers.recorder import Recorder
+from traincrew.embedded.controllers.work import Key, Work
+from traincrew.embedded.served import Object
+from traincrew.model.meta import OwnerReference
+from traincrew.model.resources import BATCH_JOBS
+
+ROUNDS = 20
+"""Steps in a row for one Job before others get their turn."""
+
+
+class Jobs:
+    def __init__(self, client: port.Client, copies: Copies) -> None:
+        self._client = client
+        self._jobs, self._pods = copies.of(BATCH_JOBS), copies.pods
+        self._jobs.listeners.append(self._job_changed)
+        self._pods.listeners.append(self._pod_changed)
+        self._recorder = Recorder(client, "job-controller")
+        self._hands = Hands(client, self._pods, self._recorder)
+        self._work, self._orphans = Work("job", self._look), Work("job-orphans", self._look_at_orphan)
+        self._records: dict[str, backoff.Record] = {}
+        """By UID. What is lost with the process is found again from the pods that are left."""
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for part in (self._recorder, self._work, self._orphans):
+                group.create_task(part.run())
+
+    def _job_changed(self, old: Seen | None, new: Seen | None) -> None:
+        for gone in (old,) if old is not None and (new is None or new.metadata.uid != old.metadata.uid) else ():
+            self._records.pop(gone.metadata.uid, None)
+            for pod in self._pods.owned_by(gone.metadata.uid):
+                self._orphans.add((pod.metadata.namespace, pod.metadata.name))
+        if new is not None:
+            self._work.add((new.metadata.namespace, new.metadata.name))
+
+    def _pod_changed(self, old: Pod | None, new: Pod | None) -> None:
+        for pod in (old, new):
+            owner = _job_of(pod) if pod is not None else None
+            if pod is None or owner is None:
+                continue
+            if self._job(pod, owner) is not None:
+                self._work.add((pod.metadata.namespace, owner.name))
+            elif pod is new and pod.tracked:
+                self._orphans.add((pod.metadata.namespace, pod.metadata.name))
+
+    def _job(self, pod: Pod, owner: OwnerReference) -> Seen | None:
+        found = self._jobs.get(pod.metadata.namespace, owner.name)
+        return found if found is not None and found.metadata.uid == owner.uid else None
+
+    async def _look(self, key: Key) -> float | None:
+        for _ in range(ROUNDS):
+            seen = self._jobs.get(*key)
+            if seen is None:
+                return None
+            now = dt.datetime.now(dt.UTC)
+            pods = self._pods.owned_by(seen.metadata.uid)
+            step = plan(seen.body, pods, self._record(seen, pods), now)
+            if step.idle:
+                return await self._expire(seen, now) if verdicts.finished(seen.body) else step.again
+            try:
+                await self._carry_out(seen, step)
+            except errors.Forbidden as error:
+                if any(cause.reason == TERMINATING for cause in error.causes):
+                    return None
+                raise
+        return 0.0
+
+    def _record(self, seen: Seen, pods: tuple[Pod, ...]) -> backoff.Record:
+        uid = seen.metadata.uid
+        if uid not in self._records:
+            self._records[uid] = recalled(seen.body, pods)
+        return self._records[uid]
+
+    async def _carry_out(self, seen: Seen, step: Step) -> None:
+        job = seen.body
+        await self._hands.delete(job, step.delete, step.uncounted)
+        await self._hands.make(job, step.make)
+        if step.status is not None:
+            meta = job["metadata"]
+            titled = {"apiVersion": "batch/v1", "kind": "Job"} | job | {"status": step.status}
+            body = msgspec.json.encode(titled)
+            answer = await self._client.replace(BATCH_JOBS, meta["namespace"], meta["name"], body, "status")
+            self._jobs.learn(answer)
+        self._records[seen.metadata.uid] = step.record
+        for event in step.events:
+            self._recorder.tell(BATCH_JOBS, job, *event)
+        await self._hands.release(step.release)
+
+    async def _expire(self, seen: Seen, now: dt.datetime) -> float | None:
+        left = verdicts.until_expiry(seen.body, now)
+        if left is None or left > 0:
+            return left
+        meta = seen.metadata
+        answer = await self._client.delete(
+            BATCH_JOBS, meta.namespace, meta.name, uid=meta.uid, version=meta.resource_version, propagation="Foreground"
+        )
+        self._jobs.learn_deleted(seen, answer)
+        return None
+
+    async def _look_at_orphan(self, key: Key) -> float | None:
+        """A pod whose Job is gone waits for nobody."""
+        pod = self._pods.get(*key)
+        owner = _job_of(pod) if pod is not None else None
+        if pod is None or owner is None or not pod.tracked or self._job(pod, owner) is not None:
+            return None
+        try:
+            body: Object = msgspec.json.decode(await self._client.get(BATCH_JOBS, pod.metadata.namespace, owner.name))
+        except errors.NotFound:
+            body = {"metadata": {"uid": ""}}
+        if body["metadata"]["uid"] != owner.uid:
+            await self._hands.release((pod,))
+        return None
+
+
+def _job_of(pod: Pod) -> OwnerReference | None:
+    owner = pod.metadata.controller
+    return owner if owner is not None and owner.kind == "Job" and owner.api_version == "batch/v1" else None
+
+
+def recalled(job: Object, pods: tuple[Pod, ...]) -> backoff.Record:
+    """What a predecessor must have known: from the pods that it has counted."""
+    counted = [pod for pod in pods if not pod.tracked]
+    succeeded = [pod for pod in counted if pod.status.phase == "Succeeded"]
+    return backoff.updated(backoff.Record(), succeeded, [pod for pod in counted if pod.status.phase == "Failed"])

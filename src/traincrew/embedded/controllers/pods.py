@@ -1,0 +1,137 @@
+"""What controllers need to know of a pod: a small part of it, since there may be thousands."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import msgspec
+
+from traincrew.model import meta
+
+TRACKING = "batch.kubernetes.io/job-tracking"
+
+
+class PodMeta(meta.Meta):
+    finalizers: list[str] = []
+
+
+class Port(meta.Struct):
+    name: str = ""
+    container_port: int = 0
+    protocol: str = "TCP"
+
+
+class Resources(meta.Struct):
+    requests: dict[str, str] = {}
+
+
+class Container(meta.Struct):
+    name: str = ""
+    restart_policy: str = ""
+    ports: list[Port] = []
+    resources: Resources = Resources()
+
+
+class Claim(meta.Struct):
+    claim_name: str = ""
+
+
+class Volume(meta.Struct):
+    name: str = ""
+    persistent_volume_claim: Claim | None = None
+    ephemeral: dict[str, Any] | None = None
+
+
+class Spec(meta.Struct):
+    node_name: str = ""
+    hostname: str = ""
+    subdomain: str = ""
+    containers: list[Container] = []
+    init_containers: list[Container] = []
+    volumes: list[Volume] = []
+
+
+class Terminated(meta.Struct):
+    exit_code: int = 0
+    finished_at: dt.datetime | None = None
+
+
+class State(meta.Struct):
+    terminated: Terminated | None = None
+
+
+class ContainerStatus(meta.Struct):
+    name: str = ""
+    restart_count: int = 0
+    state: State = State()
+
+
+class Condition(meta.Struct):
+    type: str = ""
+    status: str = ""
+    last_transition_time: dt.datetime | None = None
+
+
+class Address(meta.Struct):
+    ip: str = ""
+
+
+class Status(meta.Struct):
+    phase: str = ""
+    pod_ip: str = msgspec.field(default="", name="podIP")
+    pod_ips: list[Address] = msgspec.field(default=[], name="podIPs")
+    start_time: dt.datetime | None = None
+    conditions: list[Condition] = []
+    container_statuses: list[ContainerStatus] = []
+    init_container_statuses: list[ContainerStatus] = []
+
+
+class Pod(meta.Struct):
+    metadata: PodMeta = PodMeta()
+    spec: Spec = Spec()
+    status: Status = Status()
+
+    def condition(self, type: str) -> Condition | None:
+        return next((each for each in self.status.conditions if each.type == type), None)
+
+    @property
+    def ready(self) -> bool:
+        found = self.condition("Ready")
+        return found is not None and found.status == "True"
+
+    @property
+    def ended(self) -> bool:
+        return self.status.phase in ("Succeeded", "Failed")
+
+    @property
+    def deleted(self) -> bool:
+        """Somebody has asked for it to go."""
+        return self.metadata.deletion_timestamp is not None
+
+    @property
+    def active(self) -> bool:
+        return not self.ended and not self.deleted
+
+    @property
+    def terminating(self) -> bool:
+        return not self.ended and self.deleted
+
+    @property
+    def tracked(self) -> bool:
+        """The Job controller has yet to count how it ends."""
+        return TRACKING in self.metadata.finalizers
+
+    @property
+    def addresses(self) -> list[str]:
+        found = [each.ip for each in self.status.pod_ips]
+        return found or ([self.status.pod_ip] if self.status.pod_ip else [])
+
+    @property
+    def claims(self) -> list[str]:
+        """The names of the claims that it uses; an ephemeral volume's claim is named after pod and volume."""
+        named = [each.persistent_volume_claim.claim_name for each in self.spec.volumes if each.persistent_volume_claim]
+        return named + [f"{self.metadata.name}-{each.name}" for each in self.spec.volumes if each.ephemeral is not None]
+
+
+decode = msgspec.json.Decoder(Pod).decode

@@ -1,0 +1,36 @@
+"""All controllers together, on one set of local copies."""
+
+from __future__ import annotations
+
+import asyncio
+import pathlib
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from traincrew.client import port
+from traincrew.embedded.controllers.copies import Copies
+from traincrew.embedded.controllers.jobs.controller import Jobs
+
+
+class Controller(Protocol):
+    async def run(self) -> None: ...
+
+
+class Controllers:
+    """client: one that speaks as the controller of that name. volumes: where volumes are made for claims."""
+
+    def __init__(
+        self, client: Callable[[str], port.Client], volumes: pathlib.Path | None = None, names: Iterable[str] = ()
+    ) -> None:
+        self._copies = Copies(client("shared-informers"))
+        makers: dict[str, Callable[[], Controller]] = {
+            "job": lambda: Jobs(client("job-controller"), self._copies),
+        }
+        self._controllers = [makers[name]() for name in names or makers]
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._copies.run())
+            await self._copies.synced()
+            for controller in self._controllers:
+                group.create_task(controller.run())
