@@ -8,10 +8,27 @@ from traincrew.embedded.served import Object, Schema, Served
 from traincrew.embedded.show.openapi.paths import reference
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
-_STRING = {"type": "string"}
-_METADATA: Schema = {"allOf": [reference(_META + "ObjectMeta")]}
-_LIST_METADATA: Schema = {"allOf": [reference(_META + "ListMeta")]}
-_TYPED = {"apiVersion": _STRING, "kind": _STRING}
+_CONVENTIONS = "More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
+_API_VERSION = (
+    "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to "
+    f"the latest internal value, and may reject unrecognized values. {_CONVENTIONS}#resources"
+)
+_KIND = (
+    "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the "
+    f"client submits requests to. Cannot be updated. In CamelCase. {_CONVENTIONS}#types-kinds"
+)
+_METADATA: Schema = {
+    "description": f"Standard object's metadata. {_CONVENTIONS}#metadata",
+    "allOf": [reference(_META + "ObjectMeta")],
+}
+_LIST_METADATA: Schema = {
+    "description": f"Standard list metadata. {_CONVENTIONS}#types-kinds",
+    "allOf": [reference(_META + "ListMeta")],
+}
+_TYPED = {
+    "apiVersion": {"description": _API_VERSION, "type": "string"},
+    "kind": {"description": _KIND, "type": "string"},
+}
 
 
 def name(served: Served, kind: str = "") -> str:
@@ -47,7 +64,7 @@ def _whole(served: Served) -> Schema:
 
 
 def _list(served: Served, kind: str) -> Schema:
-    items = {"type": "array", "items": reference(name(served))}
+    items = {"description": f"List of {served.plural}. {_CONVENTIONS}", "type": "array", "items": reference(name(served))}
     properties = {**_TYPED, "items": items, "metadata": _LIST_METADATA}
     return {
         "description": f"{kind} is a list of {served.kind}",
