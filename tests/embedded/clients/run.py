@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import pathlib
 
 from tests.differential import sides
 from tests.embedded.clients import scripts, transcripts
+from tests.embedded.clients.accepted import ACCEPTED, Accepted
 from tests.embedded.clients.player import VERSIONS, play_all
 from tests.embedded.clients.transcripts import Difference
 
@@ -24,14 +26,33 @@ def record(kubeconfig: pathlib.Path, names: list[str], versions: list[str]) -> N
             transcripts.write(name, version, entries)
 
 
-def compare(kubeconfig: pathlib.Path, names: list[str], versions: list[str]) -> tuple[int, list[Difference]]:
-    """The number of commands, and where the server of the kubeconfig differs from what is recorded."""
+@dataclasses.dataclass(frozen=True)
+class Report:
+    commands: int
+    differences: tuple[Difference, ...]
+
+    @property
+    def open(self) -> list[Difference]:
+        return [found for found in self.differences if not any(each.covers(found) for each in ACCEPTED)]
+
+    @property
+    def stale(self) -> list[Accepted]:
+        return [each for each in ACCEPTED if not any(each.covers(found) for found in self.differences)]
+
+    def tell(self) -> str:
+        accepted = len(self.differences) - len(self.open)
+        told = f"{self.commands} commands, {len(self.differences)} differences, {accepted} of them accepted"
+        return "\n".join([*map(str, self.open), told])
+
+
+def compare(kubeconfig: pathlib.Path, names: list[str], versions: list[str]) -> Report:
+    """Where the server of the kubeconfig differs from what is recorded."""
     commands, found = 0, []
     for version in versions:
         for name, entries in play_all(kubeconfig, version, names):
             commands += len(entries)
             found += transcripts.differences(name, version, transcripts.read(name, version), entries)
-    return commands, found
+    return Report(commands, tuple(found))
 
 
 def main() -> None:
@@ -45,10 +66,7 @@ def main() -> None:
         if asked.record:
             record(stack.enter_context(sides.real_kubeconfig()), names, versions)
         ours = stack.enter_context(sides.embedded_kubeconfig())
-        commands, found = compare(ours, names, versions)
-    for each in found:
-        print(each)
-    print(f"{commands} commands, {len(found)} differences")
+        print(compare(ours, names, versions).tell())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,30 @@
+"""What is recorded of kubectl on a real API server is what that still prints: the embedded one is measured by it."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterator
+
+import pytest
+from tests.differential import sides
+from tests.embedded.clients import scripts
+from tests.embedded.clients.player import VERSIONS
+from tests.embedded.clients.run import compare
+from tools.kube import build
+
+NEWEST = VERSIONS[0]
+
+
+@pytest.fixture(scope="module")
+def real() -> Iterator[pathlib.Path]:
+    if build.kube() != NEWEST:
+        pytest.skip(f"the embedded API server is measured by {NEWEST}")
+    with sides.real_kubeconfig() as found:
+        yield found
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_real_api_server_says_what_is_recorded(real: pathlib.Path, version: str) -> None:
+    report = compare(real, scripts.names(), [version])
+    print(report.tell())
+    assert not report.differences, "\n".join(map(str, report.differences))
