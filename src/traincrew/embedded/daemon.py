@@ -78,7 +78,7 @@ class Daemon:
         self.pki = certificates.ensure(options.data / "pki", certificates.names(options.host))
         self.cluster = Cluster(self.store, self.registry, self.policy, Identity(self.pki.authority, self.tokens))
         self.cluster.accounts = options.controllers
-        self.handler = Handler(self.cluster, self.policy, Reviewing(self.cluster, self.policy, self.tokens, self.authenticator))
+        self.handler = Handler(self.cluster, Reviewing(self.cluster, self.policy, self.tokens, self.authenticator))
         self._settling: asyncio.Task[None] | None = None
         self._listen()
 

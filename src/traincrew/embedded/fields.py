@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from traincrew.embedded.schemas import gowords
+
 REQUIRED = "FieldValueRequired"
 INVALID = "FieldValueInvalid"
 TYPE_INVALID = "FieldValueTypeInvalid"
@@ -70,6 +72,8 @@ def too_many(path: str, count: int, most: int) -> FieldError:
 
 def shown(value: Any) -> str:
     """A value within a message: strings in quotes, numbers bare, the rest as JSON."""
+    if value.__class__ is str and not value.isprintable():
+        return gowords.quote(value)
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 

@@ -42,6 +42,8 @@ class Refusal(Exception):
         self.causes, self.retry_after = tuple(causes), retry_after
         self.continued = ""
         """Where an expired list may be taken up again, at the price of consistency."""
+        self.routed = False
+        """Said by the router, before anybody knew what the request is about: its details are there, but empty."""
 
     def status(self) -> dict[str, Any]:
         status: dict[str, Any] = {
@@ -53,7 +55,7 @@ class Refusal(Exception):
         }
         if self.reason:
             status["reason"] = self.reason
-        if details := self._details():
+        if (details := self._details()) or self.routed:
             status["details"] = details
         return status | {"code": self.code}
 
@@ -70,6 +72,12 @@ def not_found(subject: Subject) -> Refusal:
 
 def no_such_path() -> Refusal:
     return Refusal(404, "NotFound", "the server could not find the requested resource")
+
+
+def routed(code: int, reason: str, message: str) -> Refusal:
+    refusal = Refusal(code, reason, message)
+    refusal.routed = True
+    return refusal
 
 
 def already_exists(subject: Subject) -> Refusal:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from traincrew.embedded import fields, refusals
+from traincrew.embedded import refusals
 from traincrew.embedded.api.calls import Call
 from traincrew.embedded.schemas import builtins, decode
 from traincrew.embedded.served import Object, Schema
@@ -14,9 +14,9 @@ JSON_TYPES = ("", "application/json", "application/yaml", "text/json", "*/*")
 
 
 def _content_type(call: Call) -> str:
-    """Raises 415 for a form that is not read here: protobuf, above all."""
+    """Raises 415 for a form that is not read here."""
     given = call.content_type.partition(";")[0].strip().lower()
-    if given == PROTOBUF and call.served.definition is None:
+    if given == PROTOBUF and (call.served.definition is None or call.verb.startswith("delete")):
         return given
     if given not in JSON_TYPES:
         told = "the body of the request was in an unknown format - accepted media types include: "
@@ -59,19 +59,22 @@ def scale(call: Call) -> Object:
     return of_kind(call, "autoscaling", "v1", "Scale", "Ignore")[0]
 
 
-def delete_options(call: Call) -> Object:
-    """Empty where the body has none. Every group has DeleteOptions of its own, and all are the same."""
+def delete_options(call: Call) -> Object | None:
+    """None where there is no body. Every group has DeleteOptions of its own, and all are the same."""
     if not call.body:
-        return {}
-    schema = builtins.load().schema("", "v1", "DeleteOptions")
-    expected = decode.Expected("DeleteOptions", "v1")
-    given = call.content_type.partition(";")[0].strip().lower() or "application/json"
+        return None
+    schema, expected = builtins.load().schema("", "v1", "DeleteOptions"), decode.Expected("DeleteOptions", "v1")
+    given = _content_type(call)
     body = call.body
     if given == PROTOBUF:
         body, given = _as_json(body, expected), "application/json"
     if given == "application/json" and b'"apiVersion"' in body:
         body = _of_core(body)
-    return decode.decode(body, given, schema, expected, "Ignore").object
+    try:
+        return decode.read(body, given, schema, expected)[0]
+    except decode.Misread as fault:
+        other = fault.title if fault.title and fault.title.kind != expected.kind else None
+        raise refusals.Refusal(500, "", decode.unregistered(other) if other else str(fault)) from None
 
 
 def _of_core(body: bytes) -> bytes:
@@ -83,11 +86,3 @@ def _of_core(body: bytes) -> bytes:
         content["apiVersion"] = "v1"
         return msgspec.json.encode(content)
     return body
-
-
-def force_only_with_apply() -> fields.FieldError:
-    return fields.forbidden("force", "may not be specified for non-apply patch")
-
-
-def manager_required() -> fields.FieldError:
-    return fields.required("fieldManager", "is required for apply patch")

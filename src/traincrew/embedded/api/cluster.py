@@ -10,8 +10,11 @@ from typing import NamedTuple
 import msgspec
 
 from traincrew.embedded import refusals
+from traincrew.embedded.access import attributes
+from traincrew.embedded.access.attributes import Attributes
 from traincrew.embedded.access.rbac import Policy
 from traincrew.embedded.access.tokens import Tokens
+from traincrew.embedded.access.users import User
 from traincrew.embedded.api import strategies
 from traincrew.embedded.api.registry import Registry
 from traincrew.embedded.served import Object, Served
@@ -50,6 +53,14 @@ class Cluster:
 
     def now(self) -> str:
         return written(self.clock())
+
+    def authorize(self, user: User, asked: Attributes) -> None:
+        """Raises Refusal."""
+        if user.is_master:
+            return
+        allowed, reason = self.policy.allowed(user, asked)
+        if not allowed:
+            raise attributes.refusal(user, asked, reason)
 
     @staticmethod
     def new_uid() -> str:

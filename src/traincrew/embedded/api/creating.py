@@ -7,18 +7,18 @@ import random
 from traincrew.embedded import fields, refusals
 from traincrew.embedded.api import admission, bodies, changing, queries, versions
 from traincrew.embedded.api.calls import Answer, Call
-from traincrew.embedded.api.cluster import Cluster, encoded
+from traincrew.embedded.api.cluster import Cluster, decoded, encoded
 from traincrew.embedded.patches import managers
 from traincrew.embedded.served import Object
 from traincrew.embedded.store.faults import Stale
-from traincrew.embedded.store.records import Key
+from traincrew.embedded.store.records import Key, Record
 
 SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
 """The letters of generated names: no vowels, so that no word comes out."""
 NAME_ATTEMPTS = 8
 APPLIED_BY_KUBECTL = "kubectl.kubernetes.io/last-applied-configuration"
 MISMATCH = "the namespace of the provided object does not match the namespace sent on the request"
-NEVER_FROM_CLIENT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation")
+NEVER_FROM_CLIENT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion")
 
 
 async def create(cluster: Cluster, call: Call) -> Answer:
@@ -27,10 +27,22 @@ async def create(cluster: Cluster, call: Call) -> Answer:
     return await store_new(cluster, call, obj, options, warnings)
 
 
+async def store_instead(
+    cluster: Cluster, call: Call, obj: Object, options: queries.WriteOptions, warnings: tuple[str, ...]
+) -> Answer:
+    """What was to be changed is not there and is made: by an apply, or by an update of some kinds."""
+    cluster.authorize(call.user, call._replace(verb="create").asked)
+    if uid := obj["metadata"].get("uid"):
+        told = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        raise refusals.conflict(call.subject, told)
+    bare = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
+    return await store_new(cluster, call, obj | {"metadata": bare}, options, warnings)
+
+
 async def store_new(
     cluster: Cluster, call: Call, obj: Object, options: queries.WriteOptions, warnings: tuple[str, ...] = ()
 ) -> Answer:
-    admission.check_namespace(cluster, call)
+    admission.check_namespace(cluster, call._replace(name=str((obj.get("metadata") or {}).get("name") or "")))
     obj = _born(cluster, call, obj)
     generated = not obj["metadata"].get("name")
     for attempt in range(NAME_ATTEMPTS):
@@ -39,11 +51,17 @@ async def store_new(
             fresh["metadata"]["name"] = _generated(str(obj["metadata"].get("generateName", "")))
         try:
             return await _put(cluster, call, fresh, options, warnings)
-        except Stale:
-            subject = refusals.Subject(call.served.plural, call.served.group, str(fresh["metadata"]["name"]))
+        except Stale as stale:
             if not generated or attempt == NAME_ATTEMPTS - 1:
-                raise refusals.already_exists(subject) from None
+                raise _taken(call, str(fresh["metadata"]["name"]), stale.current) from None
     raise AssertionError("unreachable")
+
+
+def _taken(call: Call, name: str, holder: Record | None) -> refusals.Refusal:
+    refusal = refusals.already_exists(refusals.Subject(call.served.plural, call.served.group, name))
+    if holder and decoded(holder)["metadata"].get("deletionTimestamp"):
+        refusal.message = f"object is being deleted: {refusal.message}"
+    return refusal
 
 
 async def _put(cluster: Cluster, call: Call, obj: Object, options: queries.WriteOptions, warnings: tuple[str, ...]) -> Answer:
@@ -60,8 +78,8 @@ async def _put(cluster: Cluster, call: Call, obj: Object, options: queries.Write
         managers.updated(None, obj, served.schema, **changing.writing(cluster, call, options.manager))
     stored = versions.titled(obj, served) | {"apiVersion": versions.stored_api_version(served)}
     if options.dry_run:
-        if cluster.store.head(key) is not None:
-            raise Stale(None)
+        if (holder := cluster.store.head(key)) is not None:
+            raise Stale(holder)
         return Answer(201, encoded(versions.titled(stored, served)), tuple(warned))
     record = await cluster.store.put(key, stored, 0)
     await admission.after_create(cluster, call, record)
@@ -70,12 +88,11 @@ async def _put(cluster: Cluster, call: Call, obj: Object, options: queries.Write
 
 def _born(cluster: Cluster, call: Call, obj: Object) -> Object:
     meta = obj.get("metadata") or {}
-    if meta.get("resourceVersion"):
+    if (meta.get("resourceVersion") or "0") != "0":
         raise refusals.Refusal(500, "", "resourceVersion should not be set on objects to be created")
     _check_namespace(call, meta)
     _check_name(call, meta)
     kept = {key: value for key, value in meta.items() if key not in NEVER_FROM_CLIENT and value is not None}
-    kept.pop("resourceVersion", None)
     if call.served.namespaced:
         kept["namespace"] = call.namespace
     kept["uid"] = cluster.new_uid()

@@ -10,6 +10,8 @@ from traincrew.embedded.served import Object, Served
 
 
 class CustomStrategy:
+    created_by_update = unconditional = orphans = False
+
     def __init__(self, served: Served) -> None:
         self._served = served
         self._plain = builtin.custom(served.namespaced, served.subresource("status") is not None)

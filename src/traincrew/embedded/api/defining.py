@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from traincrew.embedded.builtin.context import Context
+from traincrew.embedded.builtin.strategy import keep_metadata
 from traincrew.embedded.fields import FieldError
 from traincrew.embedded.schemas import definition_checks, definitions
 from traincrew.embedded.served import Object
@@ -13,6 +14,8 @@ KIND = "CustomResourceDefinition"
 
 
 class DefinitionStrategy:
+    created_by_update = unconditional = orphans = False
+
     def __init__(self, others: Callable[[], Iterable[Object]], now: Callable[[], str]) -> None:
         """others: all definitions there are."""
         self._others, self._now = others, now
@@ -29,6 +32,7 @@ class DefinitionStrategy:
         return [each for each in self._others() if each["metadata"]["name"] != obj["metadata"]["name"]]
 
     def prepare_update(self, new: Object, old: Object, subresource: str, context: Context) -> None:
+        keep_metadata(new, old)
         if subresource == "status":
             new["spec"] = old["spec"]
             return

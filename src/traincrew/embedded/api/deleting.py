@@ -2,56 +2,52 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from traincrew.embedded import fields, refusals
-from traincrew.embedded.api import admission, bodies, listing, queries, versions
+from traincrew.embedded.api import admission, bodies, listing, marks, queries, versions
 from traincrew.embedded.api.calls import Answer, Call
 from traincrew.embedded.api.cluster import Cluster, decoded, encoded
-from traincrew.embedded.served import Object, Served
+from traincrew.embedded.api.marks import Options
+from traincrew.embedded.served import Object
 from traincrew.embedded.store.faults import Stale
 from traincrew.embedded.store.records import Record
 
-ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 POLICIES = ("Background", "Foreground", "Orphan")
 SHOWN_WHEN_DELETED = {
     "pods", "services", "serviceaccounts", "persistentvolumes", "persistentvolumeclaims", "podtemplates", "resourcequotas",
 }  # fmt: skip
 """Kinds whose deletion answers with the object; the others answer with a Status."""
 PODS = "pods"
-CRDS = "customresourcedefinitions.apiextensions.k8s.io"
-CRD_CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
-"""Holds a definition until the objects of its kind are gone."""
+ORPHANED = (
+    "child pods are preserved by default when {} are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning"
+)
 ATTEMPTS = 5
 
 
-class Options(NamedTuple):
-    grace: int | None = None
-    policy: str = ""
-    uid: str = ""
-    version: str = ""
-    dry_run: bool = False
-    orphan: bool | None = None
-
-
 def options(call: Call) -> Options:
-    """From the body, else from the query, as the API server reads them."""
-    body = bodies.delete_options(call)
-    query = call.query
-    grace = body.get("gracePeriodSeconds") if body else query.number("gracePeriodSeconds")
-    policy = body.get("propagationPolicy") if body else query.text("propagationPolicy")
-    asked = query.flag("orphanDependents") if query.given("orphanDependents") else None
-    orphan = body.get("orphanDependents") if body else asked
-    conditions = (body or {}).get("preconditions") or {}
-    faults: list[fields.FieldError] = []
-    dry_run = queries.dry_run_fault([*((body or {}).get("dryRun") or ()), *query.all("dryRun")], faults)
-    faults += _policy_faults(policy, orphan)
-    if faults:
+    """From the body; without one from the query. Of the two, the API server reads one alone."""
+    given = bodies.delete_options(call)
+    if given is None:
+        given = _queried(call.query)
+    policy, orphan, dry_run = given.get("propagationPolicy"), given.get("orphanDependents"), given.get("dryRun") or ()
+    if faults := [*queries.dry_run_faults(dry_run), *_policy_faults(policy, orphan)]:
         raise queries.options_refused("DeleteOptions", faults)
-    return Options(grace, policy or "", conditions.get("uid") or "", conditions.get("resourceVersion") or "", dry_run, orphan)
+    conditions = given.get("preconditions") or {}
+    uid, version = conditions.get("uid") or "", conditions.get("resourceVersion") or ""
+    return Options(given.get("gracePeriodSeconds"), policy or "", uid, version, bool(dry_run), orphan)
+
+
+def _queried(query: queries.Query) -> Object:
+    return {
+        "gracePeriodSeconds": query.number("gracePeriodSeconds"),
+        "propagationPolicy": query.text("propagationPolicy"),
+        "orphanDependents": query.flag("orphanDependents") if query.given("orphanDependents") else None,
+        "dryRun": query.all("dryRun"),
+    }
 
 
 def _policy_faults(policy: Any, orphan: Any) -> list[fields.FieldError]:
@@ -64,16 +60,16 @@ def _policy_faults(policy: Any, orphan: Any) -> list[fields.FieldError]:
     return []
 
 
-def is_last_word(obj: Object) -> bool:
-    """Deleted, nothing holds it any more: the write that made it so removes it."""
-    meta = obj["metadata"]
-    held = meta.get("finalizers") or (obj.get("kind") == "Namespace" and obj.get("spec", {}).get("finalizers"))
-    return bool(meta.get("deletionTimestamp")) and not held and not meta.get("deletionGracePeriodSeconds")
-
-
 async def delete(cluster: Cluster, call: Call) -> Answer:
     wanted = options(call)
     admission.check_mortal(call)
+    answer = await _deleted(cluster, call, wanted)
+    if cluster.strategy(call.served).orphans and not wanted.policy and wanted.orphan is None:
+        answer.warnings += (ORPHANED.format(call.served.plural),)
+    return answer
+
+
+async def _deleted(cluster: Cluster, call: Call, wanted: Options) -> Answer:
     for attempt in range(ATTEMPTS):
         record = cluster.existing(call.served, call.namespace, call.name)
         try:
@@ -86,11 +82,11 @@ async def delete(cluster: Cluster, call: Call) -> Answer:
 
 async def _delete(cluster: Cluster, call: Call, record: Record, wanted: Options) -> Answer:
     obj = decoded(record)
-    _check_preconditions(call, obj, wanted)
-    marked = _marked(cluster, call.served, obj, wanted)
+    check_preconditions(call, obj, wanted)
+    marked = marks.marked(obj, wanted, cluster.clock(), cluster.strategy(call.served).orphans)
     if marked is None:  # nothing to change: it waits already
         return Answer(200, versions.shown(record, call.served))
-    if is_last_word(marked) or not marked["metadata"].get("deletionTimestamp"):
+    if marks.is_last_word(marked) or not marked["metadata"].get("deletionTimestamp"):
         if call.served.store_name == PODS and not wanted.dry_run:  # those who watch pods hear that it ends before it has ended
             record = await cluster.store.put(record.key, marked, record.revision)
         return await _remove(cluster, call, record, wanted)
@@ -110,78 +106,16 @@ async def _remove(cluster: Cluster, call: Call, record: Record, wanted: Options)
     return Answer(200, encoded({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}))
 
 
-def _check_preconditions(call: Call, obj: Object, wanted: Options) -> None:
-    for name, asked, held in (
-        ("UID", wanted.uid, obj["metadata"]["uid"]),
-        ("ResourceVersion", wanted.version, obj["metadata"]["resourceVersion"]),
+def check_preconditions(call: Call, obj: Object, wanted: Options) -> None:
+    for name, asked, happened in (
+        ("UID", wanted.uid, "deleted and then recreated"),
+        ("ResourceVersion", wanted.version, "modified"),
     ):
+        held = obj["metadata"]["uid" if name == "UID" else "resourceVersion"]
         if asked and asked != held:
-            why = f"Precondition failed: {name} in precondition: {asked}, {name} in object meta: {held}"
-            raise refusals.conflict(call.subject, why)
-
-
-def _marked(cluster: Cluster, served: Served, obj: Object, wanted: Options) -> Object | None:
-    """The object with the marks of its deletion; None if it has them already."""
-    grace = _grace(served, obj, wanted)
-    finalizers = _finalizers(served, obj, wanted)
-    meta = dict(obj["metadata"])
-    held = finalizers or (served.kind == "Namespace" and obj.get("spec", {}).get("finalizers"))
-    if meta.get("deletionTimestamp"):
-        if grace >= meta.get("deletionGracePeriodSeconds", 0) and finalizers == meta.get("finalizers", []):
-            return None if held or grace else _with(obj, meta | {"deletionGracePeriodSeconds": 0})
-    elif not held and not grace and served.store_name != PODS:
-        return obj
-    return _with(obj, _dated(cluster, meta, grace, finalizers))
-
-
-def _dated(cluster: Cluster, meta: Object, grace: int, finalizers: list[str]) -> Object:
-    if not meta.get("deletionTimestamp") or grace < meta.get("deletionGracePeriodSeconds", 0):
-        if not meta.get("deletionTimestamp") and meta.get("generation"):
-            meta["generation"] += 1
-        ends = cluster.clock() + dt.timedelta(seconds=grace)
-        meta["deletionTimestamp"] = ends.strftime("%Y-%m-%dT%H:%M:%SZ")
-        meta["deletionGracePeriodSeconds"] = grace
-    meta.pop("finalizers", None)
-    return meta | ({"finalizers": finalizers} if finalizers else {})
-
-
-def _with(obj: Object, meta: Object) -> Object:
-    changed = obj | {"metadata": meta}
-    if obj["kind"] == "Namespace":
-        changed["status"] = obj.get("status", {}) | {"phase": "Terminating"}
-    if obj["kind"] == "CustomResourceDefinition":
-        changed["status"] = _terminating(obj.get("status", {}), str(meta["deletionTimestamp"]))
-    return changed
-
-
-def _terminating(status: Object, now: str) -> Object:
-    others = [each for each in status.get("conditions") or () if each["type"] != "Terminating"]
-    told = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
-    mark = {"type": "Terminating", "status": "True", "lastTransitionTime": now}
-    return status | {"conditions": [*others, mark | {"reason": "InstanceDeletionPending", "message": told}]}
-
-
-def _grace(served: Served, obj: Object, wanted: Options) -> int:
-    """Only pods have a grace: none before they are on a node, nor after they ended."""
-    if served.store_name != PODS:
-        return 0
-    grace = wanted.grace if wanted.grace is not None else obj["spec"].get("terminationGracePeriodSeconds", 30)
-    ended = obj.get("status", {}).get("phase") in ("Succeeded", "Failed")
-    if not obj["spec"].get("nodeName") or ended:
-        return 0
-    return max(int(grace), 1) if grace < 0 else int(grace)
-
-
-def _finalizers(served: Served, obj: Object, wanted: Options) -> list[str]:
-    held = [each for each in obj["metadata"].get("finalizers", ()) if each not in (ORPHAN, FOREGROUND)]
-    ours = [each for each in obj["metadata"].get("finalizers", ()) if each in (ORPHAN, FOREGROUND)]
-    if wanted.orphan is not None:
-        ours = [ORPHAN] if wanted.orphan else []
-    elif wanted.policy:
-        ours = {"Orphan": [ORPHAN], "Foreground": [FOREGROUND]}.get(wanted.policy, [])
-    if served.store_name == CRDS and CRD_CLEANUP not in held:
-        held.append(CRD_CLEANUP)
-    return held + ours
+            told = f"the {name} in the precondition ({asked}) does not match the {name} in record ({held})."
+            subject = refusals.Subject(call.served.kind, call.served.group, call.name)
+            raise refusals.conflict(subject, f"{told} The object might have been {happened}")
 
 
 async def delete_collection(cluster: Cluster, call: Call) -> Answer:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from traincrew.embedded import refusals
-from traincrew.embedded.access import attributes
-from traincrew.embedded.access.rbac import Policy
-from traincrew.embedded.api import bodies, changing, creating, deleting, listing, patching, podwrites, queries, reading, scaling
+from traincrew.embedded.api import creating, deleting, listing, patching, podwrites, reading, replacing, scaling
 from traincrew.embedded.api.calls import Answer, Call
 from traincrew.embedded.api.cluster import Cluster
 from traincrew.embedded.api.reviewing import Reviewing
@@ -16,17 +14,12 @@ from traincrew.embedded.store.faults import StoreUnavailable
 
 
 class Handler:
-    def __init__(self, cluster: Cluster, policy: Policy, reviewing: Reviewing) -> None:
+    def __init__(self, cluster: Cluster, reviewing: Reviewing) -> None:
         self.cluster = cluster
-        self._policy = policy
         self._reviewing = reviewing
 
     def authorize(self, call: Call) -> None:
-        if call.user.is_master:
-            return
-        allowed, reason = self._policy.allowed(call.user, call.asked)
-        if not allowed:
-            raise attributes.refusal(call.user, call.asked, reason)
+        self.cluster.authorize(call.user, call.asked)
 
     async def handle(self, call: Call) -> Answer:
         """Every verb but list and watch. Raises Refusal."""
@@ -65,7 +58,7 @@ class Handler:
                     return await podwrites.bind(self.cluster, self._as_pod(call))
                 return await creating.create(self.cluster, call)
             case "update":
-                return await self._update(call)
+                return await replacing.update(self.cluster, call)
             case "patch":
                 return await patching.patch(self.cluster, call)
             case "delete":
@@ -73,11 +66,6 @@ class Handler:
             case "deletecollection":
                 return await deleting.delete_collection(self.cluster, call)
         raise refusals.method_not_allowed(call.subject)
-
-    async def _update(self, call: Call) -> Answer:
-        options = queries.write_options(call.query, "UpdateOptions", call.agent)
-        obj, warnings = bodies.decoded(call, options.validation)
-        return await changing.update(self.cluster, call, obj, options, warnings)
 
     def _as_pod(self, call: Call) -> Call:
         pods = self.cluster.registry.find("", "v1", "pods")
@@ -103,7 +91,7 @@ class Handler:
     async def _plain(self, call: Call) -> Answer:
         if call.verb == "get":
             return await reading.get(self.cluster, call)
-        return await (self._update(call) if call.verb == "update" else patching.patch(self.cluster, call))
+        return await (replacing.update(self.cluster, call) if call.verb == "update" else patching.patch(self.cluster, call))
 
 
 def _check_served(call: Call) -> None:

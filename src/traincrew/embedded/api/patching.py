@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from traincrew.embedded import refusals
-from traincrew.embedded.api import bodies, changing, creating, queries
+from traincrew.embedded import fields, refusals
+from traincrew.embedded.api import changing, configurations, creating, patchbodies, queries
 from traincrew.embedded.api.calls import Answer, Call
 from traincrew.embedded.api.cluster import Cluster
+from traincrew.embedded.api.patchbodies import Made
 from traincrew.embedded.patches import apply, json, merge, strategic
 from traincrew.embedded.served import Object
 
@@ -13,56 +14,68 @@ JSON = "application/json-patch+json"
 MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 APPLY = "application/apply-patch+yaml"
-KNOWN = (JSON, MERGE, STRATEGIC, APPLY)
+OF_CUSTOM = (JSON, MERGE, APPLY)
 
 
 async def patch(cluster: Cluster, call: Call) -> Answer:
-    kind = call.content_type.partition(";")[0].strip().lower()
-    allowed = tuple(each for each in KNOWN if each != STRATEGIC or call.served.definition is None)
-    if kind not in allowed:
-        raise refusals.unsupported_media_type(
-            f"the body of the request was in an unknown format - accepted media types include: {', '.join(allowed)}"
-        )
-    options = queries.write_options(call.query, "PatchOptions", call.agent)
+    kind = _kind(call)
+    options = queries.write_options(call.query, "PatchOptions", call.agent, _faults(call, kind))
     if kind == APPLY:
         return await _apply(cluster, call, options)
-    if options.force is not None:
-        raise queries.options_refused("PatchOptions", [bodies.force_only_with_apply()])
-    content = bodies.patch_content(call)
-    return await changing.change(cluster, call, options, lambda before: _patched(call, kind, content, before, options))
+    return await changing.change(cluster, call, options, lambda before: _patched(call, kind, before, options.validation))
 
 
-async def _patched(call: Call, kind: str, content: object, before: Object, options: queries.WriteOptions) -> changing.Wanted:
-    held = before["metadata"]["resourceVersion"]
+def _kind(call: Call) -> str:
+    kind = call.content_type.partition(";")[0].strip().lower()
+    if kind in OF_CUSTOM or (kind == STRATEGIC and call.served.definition is None):
+        return kind
+    if call.served.definition is None:
+        raise refusals.routed(415, "UnsupportedMediaType", "415: Unsupported Media Type")
+    told = "the body of the request was in an unknown format - accepted media types include:"
+    raise refusals.unsupported_media_type(f"{told} {', '.join(OF_CUSTOM)}")
+
+
+def _faults(call: Call, kind: str) -> list[fields.FieldError]:
+    if kind == APPLY:
+        missing = not call.query.text("fieldManager")
+        return [fields.required("fieldManager", "is required for apply patch")] if missing else []
+    return [fields.forbidden("force", "may not be specified for non-apply patch")] if call.query.given("force") else []
+
+
+async def _patched(call: Call, kind: str, before: Object, validation: str) -> changing.Wanted:
+    after, warnings = patchbodies.checked(call, _made(call, kind, before, validation), validation)
+    changing.check_identity(call, after.get("metadata") or {})
+    return changing.Wanted(after, warnings)
+
+
+def _made(call: Call, kind: str, before: Object, validation: str) -> Made:
+    content, twice = patchbodies.read(call)
     if kind == JSON:
-        after = json.apply(before, content)
-    elif kind == MERGE:
-        after = merge.apply(before, content)
-    else:
-        after = strategic.apply(before, content, call.served.schema)
-    after, warnings = bodies.checked(call, after, options.validation)
-    meta = after.get("metadata") or {}
-    changing.check_still_itself(call, meta, before["metadata"])
-    version = str(meta.get("resourceVersion") or "")
-    return changing.Wanted(after, warnings, version if version != held else "")
+        lenient = validation == "Ignore"
+        after = json.apply(before, content, lenient=lenient)
+        return Made(after, [] if lenient else [*(f"json patch {each}" for each in twice), *json.unknown_fields(content or [])])
+    if kind == MERGE:
+        return Made(merge.apply(before, content), twice)
+    return Made(strategic.apply(before, content, call.served.schema), twice, content or {})
 
 
 async def _apply(cluster: Cluster, call: Call, options: queries.WriteOptions) -> Answer:
-    if not call.query.text("fieldManager"):
-        raise queries.options_refused("PatchOptions", [bodies.manager_required()])
-    applied, warnings = bodies.applied(call, options.validation)
+    applied = configurations.read(call)
 
-    def merged(live: Object | None) -> Object:
+    def merged(live: Object | None) -> changing.Wanted:
         written = changing.writing(cluster, call, options.manager)
-        return apply.apply(live, applied, call.served.schema, force=bool(options.force), **written)
+        after = apply.apply(live, applied.object, call.served.schema, force=bool(options.force), **written)
+        warnings = applied.warnings(options.validation)
+        changing.check_identity(call, after["metadata"])
+        return changing.Wanted(after, warnings, applied=True)
 
     if cluster.store.head(changing.key_of(call)) is None:
         if call.subresource:
             raise refusals.not_found(call.subject)
-        return await creating.store_new(cluster, call, merged(None), options, warnings)
+        wanted = merged(None)
+        return await creating.store_instead(cluster, call, wanted.object, options, wanted.warnings)
 
     async def transform(before: Object) -> changing.Wanted:
-        version = str(applied.get("metadata", {}).get("resourceVersion") or "")
-        return changing.Wanted(merged(before), warnings, version, applied=True)
+        return merged(before)
 
     return await changing.change(cluster, call, options, transform)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from traincrew.embedded.fields import FieldError, invalid, not_supported
+from traincrew.embedded.builtin import gosyntax
+from traincrew.embedded.fields import NOT_SUPPORTED, FieldError, invalid, not_supported, too_long
 from traincrew.embedded.refusals import Refusal, bad_request
 from traincrew.embedded.refusals import invalid as refuse_invalid
 
-VALIDATIONS = ("Ignore", "Warn", "Strict")
+VALIDATIONS = ("", "Ignore", "Strict", "Warn")
+LONGEST_MANAGER = 128
 
 
 class Query:
@@ -53,28 +55,33 @@ class WriteOptions(NamedTuple):
     force: bool | None
 
 
-def write_options(query: Query, kind: str, agent: str) -> WriteOptions:
-    """kind: CreateOptions, UpdateOptions or PatchOptions: who is named in the refusal."""
-    faults: list[FieldError] = []
-    validation = query.text("fieldValidation") or "Warn"
+def write_options(query: Query, kind: str, agent: str, faults: Sequence[FieldError] = ()) -> WriteOptions:
+    """kind: CreateOptions, UpdateOptions or PatchOptions: who is named in the refusal. faults: what is wrong already."""
+    manager, given = query.text("fieldManager"), query.all("dryRun")
+    validation = query.text("fieldValidation")
+    found = [*faults, *_manager_faults(manager), *dry_run_faults(given)]
     if validation not in VALIDATIONS:
-        faults.append(not_supported("fieldValidation", validation, sorted(VALIDATIONS)))
-    dry_run = dry_run_fault(query.all("dryRun"), faults)
-    manager = query.text("fieldManager")
-    if len(manager) > 128:
-        faults.append(invalid("fieldManager", manager, "must be less than or equal to 128 characters long"))
-    if faults:
-        raise options_refused(kind, faults)
+        found.append(not_supported("fieldValidation", validation, VALIDATIONS))
+    if found:
+        raise options_refused(kind, found)
     force = query.flag("force") if query.given("force") else None
-    return WriteOptions(dry_run, validation, manager or default_manager(agent), force)
+    return WriteOptions(bool(given), validation or "Warn", manager or default_manager(agent), force)
 
 
-def dry_run_fault(values: Sequence[str], faults: list[FieldError]) -> bool:
-    given = [value for value in values if value]
-    if any(value != "All" for value in given):
-        shown = list(given)
-        faults.append(not_supported("dryRun", shown, ["All"]))
-    return bool(given)
+def _manager_faults(manager: str) -> Iterator[FieldError]:
+    if len(manager.encode()) > LONGEST_MANAGER:
+        yield too_long("fieldManager", LONGEST_MANAGER)
+    if not manager.isprintable():
+        for place, char in enumerate(manager):
+            if not char.isprintable():
+                at = len(manager[:place].encode())
+                yield invalid("fieldManager", manager, f"invalid character U+{ord(char):04X} (at position {at})")
+
+
+def dry_run_faults(given: Sequence[str]) -> list[FieldError]:
+    if all(value == "All" for value in given):
+        return []
+    return [FieldError(NOT_SUPPORTED, "dryRun", f'Unsupported value: {gosyntax.strings(given)}: supported values: "All"')]
 
 
 def options_refused(kind: str, faults: list[FieldError]) -> Refusal:

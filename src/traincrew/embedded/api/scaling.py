@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from traincrew.embedded import fields, refusals
-from traincrew.embedded.api import bodies, changing, patching, queries, versions
+from traincrew.embedded.api import bodies, changing, patchbodies, patching, queries, versions
 from traincrew.embedded.api.calls import JSON, Answer, Call
 from traincrew.embedded.api.cluster import Cluster, decoded, encoded
 from traincrew.embedded.patches import json, merge
@@ -82,10 +82,10 @@ async def write(cluster: Cluster, call: Call) -> Answer:
     async def transform(before: Object) -> changing.Wanted:
         wanted = bodies.scale(call) if put else _patched(call, scale(before, call.served))
         replicas = _checked(call, wanted)
-        version = str(wanted.get("metadata", {}).get("resourceVersion") or "")
         _set(before, paths(call.served).spec, replicas)
-        built_on = version if put or version != before["metadata"]["resourceVersion"] else ""
-        return changing.Wanted(before, version=built_on, door="scale")
+        if version := (wanted.get("metadata") or {}).get("resourceVersion"):
+            before["metadata"]["resourceVersion"] = version
+        return changing.Wanted(before, door="scale")
 
     answer = await changing.change(cluster, whole, options, transform)
     shown = versions.titled(msgspec.json.decode(answer.body), call.served)
@@ -94,7 +94,7 @@ async def write(cluster: Cluster, call: Call) -> Answer:
 
 def _patched(call: Call, current: Object) -> Object:
     kind = call.content_type.partition(";")[0].strip().lower()
-    content = bodies.patch_content(call)
+    content = patchbodies.read(call).content
     patched: Object = json.apply(current, content) if kind == patching.JSON else merge.apply(current, content)
     return bodies.scale(call._replace(body=encoded(patched), content_type=JSON))
 

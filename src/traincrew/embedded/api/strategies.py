@@ -10,6 +10,15 @@ from traincrew.embedded.served import Object
 
 
 class Strategy(Protocol):
+    @property
+    def created_by_update(self) -> bool: ...
+
+    @property
+    def unconditional(self) -> bool: ...
+
+    @property
+    def orphans(self) -> bool: ...
+
     def default(self, obj: Object) -> None: ...
 
     def prepare_create(self, obj: Object, context: Context) -> None:

@@ -203,4 +203,6 @@ LEASE = Strategy(
     checked=_checked_lease,
     on_update=("meta", "spec"),
     standard_finalizers=False,
+    created_by_update=True,
+    unconditional=False,
 )

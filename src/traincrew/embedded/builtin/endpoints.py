@@ -122,7 +122,7 @@ def _creating_slice(obj: Object, _context: object) -> None:
     obj["metadata"]["generation"] = 1
 
 
-ENDPOINTS = Strategy(kind="Endpoints", defaults=_default, checked=_checked, on_update=("meta", "whole"))
+ENDPOINTS = Strategy(kind="Endpoints", created_by_update=True, defaults=_default, checked=_checked, on_update=("meta", "whole"))
 
 
 class SliceStrategy(Strategy):

@@ -82,6 +82,7 @@ def _check_events(obj: Object, errors: Errors) -> None:
 
 EVENT = Strategy(
     kind="Event",
+    created_by_update=True,
     naming=names.path_segment,
     checked=_check_core,
     create_metadata=False,
@@ -89,5 +90,10 @@ EVENT = Strategy(
     on_update=("spec",),
 )
 NEWER_EVENT = Strategy(
-    kind="Event", checked=_check_events, compared=_compared_newer, create_metadata=False, on_update=("meta", "compare")
+    kind="Event",
+    created_by_update=True,
+    checked=_check_events,
+    compared=_compared_newer,
+    create_metadata=False,
+    on_update=("meta", "compare"),
 )

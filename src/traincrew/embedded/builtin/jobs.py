@@ -237,6 +237,7 @@ class JobStrategy(Strategy):
 
 JOB = JobStrategy(
     kind="Job",
+    orphans=True,
     has_status=True,
     has_generation=True,
     defaults=default,

@@ -148,6 +148,7 @@ PRIORITY_CLASS = Strategy(
 )
 DISRUPTION_BUDGET = Strategy(
     kind="PodDisruptionBudget",
+    unconditional=False,
     naming=names.path_segment,
     standard_finalizers=False,
     has_status=True,
@@ -168,5 +169,10 @@ RESOURCE_QUOTA = Strategy(
     on_update=("meta", "spec", "compare"),
 )
 LIMIT_RANGE = Strategy(
-    kind="LimitRange", defaults=limits.default, creating=_creating_range, checked=limits.check, on_update=("whole",),
-)  # fmt: skip
+    kind="LimitRange",
+    created_by_update=True,
+    defaults=limits.default,
+    creating=_creating_range,
+    checked=limits.check,
+    on_update=("whole",),
+)

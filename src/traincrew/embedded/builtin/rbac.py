@@ -110,10 +110,11 @@ def _compared_binding(new: Object, old: Object, errors: Errors) -> None:
 _REFERENCE = (("APIGroup", "apiGroup"), ("Kind", "kind"), ("Name", "name"))
 
 ROLE = Strategy(
-    kind="Role", naming=names.path_segment, checked=_checked_role, on_update=("whole", "whole", "meta"),
+    kind="Role", created_by_update=True, naming=names.path_segment, checked=_checked_role, on_update=("whole", "whole", "meta"),
 )  # fmt: skip
 CLUSTER_ROLE = Strategy(
     kind="ClusterRole",
+    created_by_update=True,
     namespaced=False,
     naming=names.path_segment,
     checked=_checked_cluster_role,
@@ -121,6 +122,7 @@ CLUSTER_ROLE = Strategy(
 )
 ROLE_BINDING = Strategy(
     kind="RoleBinding",
+    created_by_update=True,
     naming=names.path_segment,
     defaults=_default_binding,
     checked=_checked_binding,
@@ -129,6 +131,7 @@ ROLE_BINDING = Strategy(
 )
 CLUSTER_ROLE_BINDING = Strategy(
     kind="ClusterRoleBinding",
+    created_by_update=True,
     namespaced=False,
     naming=names.path_segment,
     defaults=_default_binding,

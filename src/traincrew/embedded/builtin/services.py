@@ -250,6 +250,7 @@ class ServiceStrategy(Strategy):
 
 SERVICE = ServiceStrategy(
     kind="Service",
+    created_by_update=True,
     naming=names.dns_1035_label,
     has_status=True,
     defaults=_default,

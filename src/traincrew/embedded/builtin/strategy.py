@@ -62,6 +62,12 @@ class Strategy:
     standard_finalizers: bool = True
     warned: Callable[[Object], list[str]] = _no_warnings
     warned_update: bool = False
+    created_by_update: bool = False
+    """An update of what is not there makes it."""
+    unconditional: bool = True
+    """An update need not name the version that it builds on."""
+    orphans: bool = False
+    """What it owns outlives it, unless its deletion says otherwise."""
 
     def default(self, obj: Object) -> None:
         """In place: the written form of the Go types, and every default. Twice gives the same as once."""
@@ -81,7 +87,7 @@ class Strategy:
 
     def prepare_update(self, new: Object, old: Object, subresource: str = "", context: Context = NOWHERE) -> None:
         """In place, after `default`: what the writer may not touch is as it was. May raise Refusal, as an allocation does."""
-        _keep_metadata(new, old)
+        keep_metadata(new, old)
         if subresource == "status":
             self._keep_all_but_status(new, old)
             self.updating_status(new, old, context)
@@ -154,7 +160,7 @@ def _take(new: Object, old: Object, field: str) -> None:
         new.pop(field, None)
 
 
-def _keep_metadata(new: Object, old: Object) -> None:
+def keep_metadata(new: Object, old: Object) -> None:
     meta, before = new.setdefault("metadata", {}), old["metadata"]
     for field in ("creationTimestamp", "generation"):
         _take(meta, before, field)
@@ -214,4 +220,5 @@ def custom(namespaced: bool, has_status: bool) -> Strategy:
         on_update=(),
         on_status=(),
         standard_finalizers=False,
+        unconditional=False,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from traincrew.embedded import fields, refusals
@@ -16,12 +17,23 @@ Validation = Literal["Strict", "Warn", "Ignore", ""]
 _SCHEME = 'in scheme "pkg/runtime/scheme.go:100"'
 _INTERNAL = {"": "core", "events.k8s.io": "core", "rbac.authorization.k8s.io": "rbac"}
 """The package of a group's internal types, where it is not the first word of the group."""
+_UNDESCRIBED = {("List", "v1")}
+"""Kinds that a Kubernetes API server knows and that have no schema."""
 
 
 _TITLES = {"kind": "kind", "apiversion": "apiVersion"}
 
 
-class _Untitled(Exception):
+class Misread(Exception):
+    """Why a body is not what it should be; whoever asked for it says so in words of their own."""
+
+    def __init__(self, why: str, title: Title | None = None) -> None:
+        super().__init__(why)
+        self.title = title
+        """What it says that it is; None: it could not even be looked at."""
+
+
+class _Untitled(Misread):
     """A custom resource must say its kind."""
 
 
@@ -54,48 +66,55 @@ def decode(body: bytes, content_type: str, schema: Schema, expected: Expected, v
     fields are pruned, and nulls are dropped where the schema has no place for them.
     """
     try:
-        read = bodies.read(body, content_type)
-        found = _Title.of(read)
-    except (bodies.Unrecognized, RecursionError) as error:
-        raise _unrecognized(body, expected, str(error) or "exceeded max depth") from None
-    try:
-        if GO_FIELDS in schema:
-            obj, strict = _built_in(read, found.or_else(expected), schema, expected)
-        else:
-            obj, strict = _custom(read, found, schema, expected)
-    except (faults.Unreadable, nodes.TooLarge) as error:
-        raise _unhandled(found.or_else(expected), expected, str(error)) from None
-    except _Untitled:
-        told = f"Object 'Kind' is missing in '{body.decode('utf-8', 'replace')}'"
-        silent = validation == "Ignore"
-        refusal = _unhandled(found.or_else(expected), expected, told) if silent else _unrecognized(body, expected, told)
-        raise refusal from None
+        obj, strict, title = read(body, content_type, schema, expected)
+    except Misread as fault:
+        if fault.title is None or (isinstance(fault, _Untitled) and validation != "Ignore"):
+            raise _unrecognized(body, expected, str(fault)) from None
+        raise _unhandled(fault.title, expected, str(fault)) from None
     if not strict or validation == "Ignore":
         return Decoded(obj)
     if validation == "Strict":
-        raise _unhandled(found.or_else(expected), expected, "strict decoding error: " + ", ".join(map(_as_error, strict)))
+        raise _unhandled(title, expected, strict_words(strict))
     return Decoded(obj, tuple(strict))
 
 
-def _as_error(told: str) -> str:
-    return f"yaml: unmarshal errors:\n  {told}" if told.startswith("line ") else told
+def read(body: bytes, content_type: str, schema: Schema, expected: Expected) -> tuple[Object, list[str], Title]:
+    """The object, what strict reading holds against it, and what the body says that it is. Raises Misread; and Refusal where
+    the words are the same whoever asks."""
+    try:
+        found = bodies.read(body, content_type)
+        said = Title.of(found)
+    except (bodies.Unrecognized, RecursionError) as error:
+        raise Misread(str(error) or "exceeded max depth") from None
+    title = said.or_else(expected)
+    try:
+        return *(_built_in if GO_FIELDS in schema else _custom)(found, title, schema, expected), title
+    except (faults.Unreadable, nodes.TooLarge) as error:
+        raise Misread(str(error), title) from None
+
+
+def strict_words(strict: Sequence[str]) -> str:
+    lines = [each for each in strict if each.startswith("line ")]
+    others = [each for each in strict if not each.startswith("line ")]
+    of_yaml = ["yaml: unmarshal errors:\n  " + "\n  ".join(lines)] if lines else []
+    return "strict decoding error: " + ", ".join([*of_yaml, *others])
 
 
 @dataclasses.dataclass(frozen=True)
-class _Title:
+class Title:
     """What a body says that it is."""
 
     kind: str
     api_version: str
 
     @staticmethod
-    def of(read: bodies.Body) -> _Title:
+    def of(read: bodies.Body) -> Title:
         value = read.value
         if value.__class__ is dict:
             kind, version = value.get("kind"), value.get("apiVersion")
             plain = isinstance(kind, str) and isinstance(version, str) and not read.unsure and version.count("/") < 2
             if plain and not any(key.casefold() in _TITLES for key in value if key not in ("kind", "apiVersion")):
-                return _Title(str(kind), str(version))
+                return Title(str(kind), str(version))
         return _title(read.nodes)
 
     @property
@@ -106,11 +125,11 @@ class _Title:
     def version(self) -> str:
         return self.api_version.rpartition("/")[2]
 
-    def or_else(self, expected: Expected) -> _Title:
-        return _Title(self.kind or expected.kind, self.api_version or expected.api_version)
+    def or_else(self, expected: Expected) -> Title:
+        return Title(self.kind or expected.kind, self.api_version or expected.api_version)
 
 
-def _title(node: Any) -> _Title:
+def _title(node: Any) -> Title:
     """As a reader that ignores case finds it, with words for what it cannot read."""
     if node is not None and not isinstance(node, nodes.Pairs):
         form = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
@@ -129,17 +148,16 @@ def _title(node: Any) -> _Title:
         found[name] = inner
     if found["apiVersion"].count("/") > 1:
         raise bodies.Unrecognized(f"unexpected GroupVersion string: {found['apiVersion']}")
-    return _Title(found["kind"], found["apiVersion"])
+    return Title(found["kind"], found["apiVersion"])
 
 
-def _built_in(read: bodies.Body, title: _Title, schema: Schema, expected: Expected) -> tuple[Object, list[str]]:
+def _built_in(read: bodies.Body, title: Title, schema: Schema, expected: Expected) -> tuple[Object, list[str]]:
     other = (title.kind, title.api_version) != (expected.kind, expected.api_version)
     if other:
         try:
             schema = builtins.load().schema(title.group, title.version, title.kind)
         except KeyError:
-            told = f'no kind "{title.kind}" is registered for version "{title.api_version}" {_SCHEME}'
-            raise _unhandled(title, expected, told) from None
+            raise _unknown_kind(title, expected) from None
     obj, strict = _typed(read, schema)
     if other:
         raise _another_kind(title, expected)
@@ -161,11 +179,21 @@ def _typed(read: bodies.Body, schema: Schema) -> tuple[Object, list[str]]:
     return obj, [*read.told, *slow.strict]
 
 
-def _another_kind(title: _Title, expected: Expected) -> refusals.Refusal:
+def _unknown_kind(title: Title, expected: Expected) -> Exception:
+    if (title.kind, title.api_version) in _UNDESCRIBED:
+        return _another_kind(title, expected)
+    return Misread(unregistered(title), title)
+
+
+def unregistered(title: Title) -> str:
+    return f'no kind "{title.kind}" is registered for version "{title.api_version}" {_SCHEME}'
+
+
+def _another_kind(title: Title, expected: Expected) -> Exception:
     if title.kind == expected.kind and _package(title.group) == _package(expected.group):
         return _another_version(title.api_version, expected)
     names = f"({title.version}.{title.kind}) to ({_package(expected.group)}.{expected.kind})"
-    return _unhandled(title, expected, f"converting {names}: unknown conversion")
+    return Misread(f"converting {names}: unknown conversion", title)
 
 
 def _package(group: str) -> str:
@@ -177,10 +205,10 @@ def _another_version(given: str, expected: Expected) -> refusals.Refusal:
     return refusals.bad_request(told)
 
 
-def _custom(read: bodies.Body, title: _Title, schema: Schema, expected: Expected) -> tuple[Object, list[str]]:
+def _custom(read: bodies.Body, title: Title, schema: Schema, expected: Expected) -> tuple[Object, list[str]]:
     value = read.value if not read.unsure or read.told else nodes.plain(read.nodes)
     if not isinstance(value, dict) or not value.get("kind"):
-        raise _Untitled
+        raise _Untitled(f"Object 'Kind' is missing in '{read.raw.decode('utf-8', 'replace')}'", title)
     twice = [f'duplicate field "{path}"' for path in dict.fromkeys(nodes.duplicates(read.nodes))] if read.unsure else []
     strict = [*read.told, *twice[: faults.MOST_STRICT], *coercion.coerce(value, schema)]
     given = value.get("apiVersion", "")
@@ -193,7 +221,7 @@ def _custom(read: bodies.Body, title: _Title, schema: Schema, expected: Expected
     return value, strict
 
 
-def _unhandled(title: _Title, expected: Expected, why: str) -> refusals.Refusal:
+def _unhandled(title: Title, expected: Expected, why: str) -> refusals.Refusal:
     told = f'{title.kind} in version "{title.version}" cannot be handled as a {expected.kind}: {why}'
     return refusals.bad_request(told)
 

@@ -68,9 +68,9 @@ class Reading:
         if GO_FIELDS in schema and isinstance(node, Pairs):
             return self._struct(node, schema, place)
         if "additionalProperties" in schema and isinstance(node, Pairs):
-            return self._map(node, schema["additionalProperties"], _element(go), place)
+            return self._map(node, schema["additionalProperties"], element(go), place)
         if schema.get("type") == "array" and isinstance(node, list) and not isinstance(node, Pairs):
-            return self._list(node, schema["items"], _element(go), place)
+            return self._list(node, schema["items"], element(go), place)
         return self._scalar(node, schema, go, place)
 
     def _struct(self, node: Pairs, schema: Schema, place: _Place) -> dict[str, Any]:
@@ -185,7 +185,7 @@ def _open(schema: Schema) -> bool:
     return bool(schema.get("x-kubernetes-preserve-unknown-fields"))
 
 
-def _element(go: str) -> str:
+def element(go: str) -> str:
     """The Go type of what a list or a map holds."""
     for named, element in (("v1.ResourceList", "resource.Quantity"), ("v1.ValidationRules", "v1.ValidationRule")):
         if go == named:

@@ -1,0 +1,77 @@
+"""What a patch says, and what it has made of an object: it must still be one of its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from traincrew.embedded import fields, refusals
+from traincrew.embedded.api.calls import JSON, Call
+from traincrew.embedded.patches import golang
+from traincrew.embedded.schemas import bodies, decode, nodes, restoring
+from traincrew.embedded.served import Object
+
+
+class Patch(NamedTuple):
+    content: Any
+    """Of whatever shape: each type of patch knows its own."""
+    twice: tuple[str, ...] = ()
+    """The fields that it has more than once, in the words of strict reading."""
+
+
+def read(call: Call) -> Patch:
+    try:
+        found = bodies.read(call.body, JSON)
+        if not found.unsure:
+            return Patch(found.value)
+        twice = dict.fromkeys(nodes.duplicates(found.nodes))
+        return Patch(nodes.plain(found.nodes), tuple(f'duplicate field "{path}"' for path in twice))
+    except (bodies.Unrecognized, nodes.TooLarge) as fault:
+        told = str(fault).removeprefix(bodies.PARSE_ERROR)
+        strategic = "strategic" in call.content_type.lower()
+        raise refusals.bad_request(told if strategic else f"error decoding patch: {told}") from None
+
+
+class Made(NamedTuple):
+    """What has come out of a patch."""
+
+    object: Object
+    against: Sequence[str] = ()
+    """What strict reading holds against the patch itself."""
+    strategic: Any = None
+    """The patch, if it was a strategic one: its faults are told in other words."""
+
+
+def checked(call: Call, made: Made, validation: str) -> tuple[Object, tuple[str, ...]]:
+    try:
+        obj, strict = _read(call, msgspec.json.encode(made.object))
+    except decode.Misread as fault:
+        why = restoring.fault(made.object, call.served.schema) if made.strategic is not None else ""
+        raise _refused(made, why or str(fault)) from None
+    told = [*made.against, *(_in_order(call, made, strict) if strict else ())]
+    if not told or validation == "Ignore":
+        return obj, ()
+    if validation == "Strict":
+        raise _refused(made, decode.strict_words(told))
+    return obj, tuple(told)
+
+
+def _read(call: Call, text: bytes) -> tuple[Object, list[str]]:
+    served = call.served
+    return decode.read(text, JSON, served.schema, decode.Expected(served.kind, served.api_version))[:2]
+
+
+def _in_order(call: Call, made: Made, strict: list[str]) -> list[str]:
+    """Strategic patches have theirs sorted; of the others, the fields are, as in any map that Go writes as JSON."""
+    return sorted(strict) if made.strategic is not None else _read(call, _sorted(made.object))[1]
+
+
+def _sorted(obj: Object) -> bytes:
+    return msgspec.json.encode(obj, order="sorted")
+
+
+def _refused(made: Made, why: str) -> refusals.Refusal:
+    shown = _sorted(made.object).decode() if made.strategic is None else golang.plain(made.strategic)
+    return refusals.invalid("", "", "", [fields.invalid("patch", shown, why)])
