@@ -18,6 +18,7 @@ from traincrew.embedded.store.records import Record
 POLICIES = ("Background", "Foreground", "Orphan")
 SHOWN_WHEN_DELETED = {
     "pods", "services", "serviceaccounts", "persistentvolumes", "persistentvolumeclaims", "podtemplates", "resourcequotas",
+    "storageclasses.storage.k8s.io",
 }  # fmt: skip
 """Kinds whose deletion answers with the object; the others answer with a Status."""
 PODS = "pods"
