@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from traincrew.embedded.fields import FieldError
+from traincrew.embedded.schemas import gowords
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,6 +25,18 @@ class Subject:
 
 
 NOTHING = Subject()
+
+
+class Bare(Exception):
+    """A refusal without a Status: what answers does not know the API, only HTTP."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code, self.text = code, text
+
+
+def no_page() -> Bare:
+    return Bare(404, "404 page not found\n")
 
 
 class Refusal(Exception):
@@ -49,7 +62,7 @@ class Refusal(Exception):
         status: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": {"continue": self.continued} if self.continued else {},
             "status": "Failure",
             "message": self.message,
         }
@@ -67,11 +80,11 @@ class Refusal(Exception):
 
 
 def not_found(subject: Subject) -> Refusal:
-    return Refusal(404, "NotFound", f'{subject.resource} "{subject.name}" not found', subject)
+    return Refusal(404, "NotFound", f"{subject.resource} {gowords.quote(subject.name)} not found", subject)
 
 
 def no_such_path() -> Refusal:
-    return Refusal(404, "NotFound", "the server could not find the requested resource")
+    return routed(404, "NotFound", "the server could not find the requested resource")
 
 
 def routed(code: int, reason: str, message: str) -> Refusal:
@@ -122,8 +135,14 @@ def expired(message: str) -> Refusal:
     return Refusal(410, "Expired", message)
 
 
-def method_not_allowed(subject: Subject) -> Refusal:
-    return Refusal(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", subject)
+def method_not_allowed() -> Refusal:
+    return routed(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+
+
+def not_supported(subject: Subject, verb: str) -> Refusal:
+    """The same of a custom resource."""
+    message = f'{verb} is not supported on resources of kind "{subject.resource}"'
+    return Refusal(405, "MethodNotAllowed", message, Subject(subject.kind, subject.group))
 
 
 def unsupported_media_type(message: str) -> Refusal:

@@ -60,6 +60,8 @@ class Served:
     columns: tuple[Column, ...] = ()
     storage_version: str = ""
     """The version that objects are kept in; empty: this one."""
+    kept_as: Served | None = None
+    """The resource that its objects are kept as, where they are of another shape there: see builtin/conversions.py."""
     definition: Object | None = None
     """The CustomResourceDefinition that it comes from; None for what is built in."""
     selectable: tuple[str, ...] = ()
@@ -71,7 +73,9 @@ class Served:
 
     @property
     def store_name(self) -> str:
-        """The same for all its versions: `pods`, `pytorchjobs.kubeflow.org`. Also how messages name the resource."""
+        """The same for all its versions: `pods`, `pytorchjobs.kubeflow.org`."""
+        if self.kept_as is not None:
+            return self.kept_as.store_name
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     def subresource(self, name: str) -> Subresource | None:

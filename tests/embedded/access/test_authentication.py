@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import pathlib
 
 import pytest
@@ -15,6 +16,7 @@ from traincrew.embedded.access.tokens import Tokens
 from traincrew.embedded.access.users import User, administrator, service_account, split_service_account
 
 ADMIN_TOKEN = "the-admins"  # noqa: S105
+ADMINISTRATOR = administrator(f"TOKENSHA256={hashlib.sha256(ADMIN_TOKEN.encode()).hexdigest()}")
 
 
 @pytest.fixture
@@ -33,7 +35,7 @@ def sent(authorization: str) -> CIMultiDict[str]:
 
 @pytest.mark.parametrize("header", [f"Bearer {ADMIN_TOKEN}", f"bearer {ADMIN_TOKEN}", f"  BEARER {ADMIN_TOKEN} x"])
 def test_the_admins_token_makes_a_master(authenticator: Authenticator, header: str) -> None:
-    assert authenticator.user(sent(header)) == administrator()
+    assert authenticator.user(sent(header)) == ADMINISTRATOR
 
 
 def test_an_accounts_token_makes_the_account(authenticator: Authenticator, tokens: Tokens) -> None:
@@ -66,7 +68,7 @@ def test_a_client_certificate_comes_before_a_token(authenticator: Authenticator)
 def test_a_browser_sends_its_token_among_the_protocols_of_a_websocket(authenticator: Authenticator) -> None:
     encoded = base64.urlsafe_b64encode(ADMIN_TOKEN.encode()).decode().rstrip("=")
     headers = CIMultiDict({"Sec-WebSocket-Protocol": f"v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.{encoded}"})
-    assert authenticator.user(headers) == administrator()
+    assert authenticator.user(headers) == ADMINISTRATOR
     broken = CIMultiDict({"Sec-WebSocket-Protocol": "base64url.bearer.authorization.k8s.io.%%%"})
     assert authenticator.user(broken) is None
 
@@ -84,7 +86,7 @@ def test_a_token_review_tells_user_or_fault(authenticator: Authenticator, tokens
     assert not error
     assert authenticator.reviewed(token, ("x",))[2].startswith("[invalid bearer token, token audiences")
     assert authenticator.reviewed("nonsense", ()) == (None, (), "invalid bearer token")
-    assert authenticator.reviewed(ADMIN_TOKEN, ())[0] == administrator()
+    assert authenticator.reviewed(ADMIN_TOKEN, ())[0] == ADMINISTRATOR
 
 
 def test_credentials_are_made_once_and_kept_to_ourselves(tmp_path: pathlib.Path) -> None:

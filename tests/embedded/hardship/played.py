@@ -10,14 +10,13 @@ from collections.abc import AsyncIterator
 from typing import NamedTuple
 
 import msgspec
-import yarl
 from tests.embedded.hardship import documents
 from tests.embedded.hardship.asked import Asked
 
 from traincrew import onemachine, settings
 from traincrew.embedded import refusals
 from traincrew.embedded.access import users
-from traincrew.embedded.api import paths, server
+from traincrew.embedded.api import paths, routing, server
 from traincrew.embedded.api.calls import Call
 from traincrew.embedded.api.queries import Query
 from traincrew.embedded.api.watching import Event, Watch
@@ -71,16 +70,17 @@ async def populate(daemon: Daemon) -> None:
 async def play(daemon: Daemon, asked: Asked) -> Answered:
     """Raises whatever would be an answer of 500 over HTTP."""
     try:
-        url = yarl.URL(asked.target, encoded=True)
-        query = Query({key: url.query.getall(key) for key in url.query})
-        target = paths.parse(url.raw_path)
+        raw, _, parameters = asked.target.partition("?")
+        query, target = Query(paths.query(parameters)), paths.parse(paths.decoded(raw))
         served = daemon.registry.find(target.group, target.version, target.resource) if target else None
         if target is None or served is None or target.subresource in server.STREAMED:
             return NOTHING
-        verb = server._verb(asked.method, target, query)
+        verb = routing.verb(asked.method, target, query)
         sent = [asked.headers.get(name, "") for name in ("Content-Type", "Accept", "User-Agent")]
         where = (target.namespace if served.namespaced else "", target.name, target.subresource)
         return await _answered(daemon, Call(users.administrator(), verb, served, *where, query, asked.body, *sent))
+    except refusals.Bare:
+        return NOTHING
     except refusals.Refusal as refusal:
         return Answered(refusal.code, json.dumps(refusal.status()).encode())
 
@@ -89,7 +89,7 @@ async def _answered(daemon: Daemon, call: Call) -> Answered:
     if call.verb == "watch":
         return await _watched(daemon.handler.watch(call))
     if call.verb == "list":
-        return Answered(200, b"".join(await daemon.handler.pieces(call)))
+        return Answered(200, b"".join((await daemon.handler.pieces(call)).parts))
     answer = await daemon.handler.handle(call)
     return Answered(answer.code, answer.body)
 

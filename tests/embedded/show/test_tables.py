@@ -152,7 +152,8 @@ def test_columns_end_before_a_path_that_cannot_be_read() -> None:
 
 def test_lists_of_metadata_keep_nothing_else() -> None:
     kept = {"kind": "Pod", "apiVersion": "v1", "metadata": METADATA, "spec": {"secret": 1}}
-    listed = json.loads(msgspec.json.encode(partial.many([kept, json.dumps(kept).encode()], "v1", {"resourceVersion": "9"})))
+    made = partial.many(served("Pod"), [kept, json.dumps(kept).encode()], "v1", {"resourceVersion": "9"})
+    listed = json.loads(msgspec.json.encode(made))
     assert listed["metadata"] == {"resourceVersion": "9"}
     assert [item["metadata"] for item in listed["items"]] == [METADATA, METADATA]
     assert all(item.keys() == {"kind", "apiVersion", "metadata"} for item in listed["items"])

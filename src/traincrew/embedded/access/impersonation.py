@@ -30,7 +30,10 @@ class _Request(NamedTuple):
 
 
 def acting(user: User, headers: MultiMapping[str], policy: Policy, target: str) -> User:
-    """Whom the request acts for: the user itself, or whom its headers name. Raises a Refusal where that is not allowed."""
+    """Whom the request acts for: the user itself, or whom its headers name.
+
+    Raises a Refusal where that is not allowed, Bare where it is nonsense.
+    """
     if not any(name[:12].lower() == "impersonate-" for name in headers):
         return user
     requests = _requests(headers)
@@ -39,7 +42,7 @@ def acting(user: User, headers: MultiMapping[str], policy: Policy, target: str) 
     if requests[0].kind not in ("User", "ServiceAccount"):
         told = " ".join(each.words() for each in requests)
         why = f'Internal Server Error: "{target}": requested [{told}] without impersonating a user'
-        raise refusals.Refusal(500, "InternalError", why)
+        raise refusals.Bare(500, f"{why}\n")
     for each in requests:
         allowed, reason = policy.allowed(user, each.asked)
         if not allowed:

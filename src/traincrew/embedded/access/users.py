@@ -52,9 +52,9 @@ def anonymous() -> User:
     return User(ANONYMOUS, (UNAUTHENTICATED,))
 
 
-def administrator() -> User:
-    """Whoever holds the token of the kubeconfig, and the server itself."""
-    return User(ADMIN, (MASTERS, AUTHENTICATED))
+def administrator(credential: str = "") -> User:
+    """Whoever holds the token of the kubeconfig, which the credential tells from others."""
+    return User(ADMIN, (MASTERS, AUTHENTICATED), extra={CREDENTIAL_ID: (credential,)} if credential else {})
 
 
 def service_account_name(namespace: str, name: str) -> str:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from traincrew.embedded import refusals
-from traincrew.embedded.api import creating, deleting, listing, patching, podwrites, reading, replacing, scaling
+from traincrew.embedded.api import (
+    creating,
+    deleting,
+    listing,
+    patching,
+    podwrites,
+    reading,
+    rendering,
+    replacing,
+    scaling,
+)  # fmt: skip
 from traincrew.embedded.api.calls import Answer, Call
 from traincrew.embedded.api.cluster import Cluster
 from traincrew.embedded.api.reviewing import Reviewing
@@ -25,12 +33,13 @@ class Handler:
         """Every verb but list and watch. Raises Refusal."""
         self.authorize(call)
         _check_served(call)
+        form = rendering.form(call)
         try:
-            return await self._dispatch(call)
+            return rendering.rendered(self.cluster, call, form, await self._dispatch(call))
         except StoreUnavailable as fault:
             raise refusals.unavailable(str(fault)) from fault
 
-    async def pieces(self, call: Call) -> Iterator[bytes]:
+    async def pieces(self, call: Call) -> rendering.Pieces:
         self.authorize(call)
         _check_served(call)
         return await reading.list_pieces(self.cluster, call)
@@ -50,7 +59,7 @@ class Handler:
             return await self._subresource(call)
         match call.verb:
             case "get":
-                return await reading.get(self.cluster, call)
+                return reading.get(self.cluster, call)
             case "create":
                 if self._reviewing.takes(call):
                     return self._reviewing.review(call)
@@ -65,7 +74,7 @@ class Handler:
                 return await deleting.delete(self.cluster, call)
             case "deletecollection":
                 return await deleting.delete_collection(self.cluster, call)
-        raise refusals.method_not_allowed(call.subject)
+        raise refusals.method_not_allowed()
 
     def _as_pod(self, call: Call) -> Call:
         pods = self.cluster.registry.find("", "v1", "pods")
@@ -86,11 +95,11 @@ class Handler:
                 return self._reviewing.token(call)
             case (("ephemeralcontainers" | "resize" | "approval"), ("get" | "update" | "patch")):
                 return await self._plain(call)
-        raise refusals.method_not_allowed(call.subject)
+        raise refusals.method_not_allowed()
 
     async def _plain(self, call: Call) -> Answer:
         if call.verb == "get":
-            return await reading.get(self.cluster, call)
+            return reading.get(self.cluster, call)
         return await (replacing.update(self.cluster, call) if call.verb == "update" else patching.patch(self.cluster, call))
 
 
@@ -103,4 +112,4 @@ def _check_served(call: Call) -> None:
     else:
         verbs = call.served.verbs
     if call.verb not in verbs:
-        raise refusals.method_not_allowed(call.subject)
+        raise refusals.method_not_allowed()

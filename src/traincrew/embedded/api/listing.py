@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
 
-from traincrew.embedded import fields, refusals
-from traincrew.embedded.api import selection, versions
+from traincrew.embedded import refusals
+from traincrew.embedded.api import continuing, revisions, selection, versions
 from traincrew.embedded.api.calls import Call
 from traincrew.embedded.api.cluster import Cluster
-from traincrew.embedded.api.queries import Query
 from traincrew.embedded.store.faults import Expired
 from traincrew.embedded.store.records import Record
 
@@ -40,17 +37,11 @@ class Listed(NamedTuple):
         return found
 
 
-class _Token(msgspec.Struct):
-    """As the API server's own continue tokens are made."""
-
-    v: str = "meta.k8s.io/v1"
-    rv: int = 0
-    start: str = ""
-
-
 def listed(cluster: Cluster, call: Call) -> Listed:
     wanted = selection.selector(call.query, call.served)
-    limit = call.query.number("limit") or 0
+    revisions.check(call.query, watch=False)
+    # The newest of whatever age there is comes from a cache in Kubernetes, which knows no pages.
+    limit = 0 if call.query.text("resourceVersion") == "0" else call.query.number("limit") or 0
     start, revision, records = _source(cluster, call)
     if start:
         records = [each for each in records if _path(each) >= start]
@@ -65,8 +56,7 @@ def listed(cluster: Cluster, call: Call) -> Listed:
 
 
 def _cut(found: list[Record], revision: int, remaining: int | None) -> Listed:
-    token = msgspec.json.encode(_Token(rv=revision, start=_path(found[-1]) + "\0"))
-    return Listed(found, revision, base64.urlsafe_b64encode(token).decode().rstrip("="), remaining)
+    return Listed(found, revision, continuing.written(revision, _path(found[-1]) + "\0"), remaining)
 
 
 def _path(record: Record) -> str:
@@ -75,29 +65,31 @@ def _path(record: Record) -> str:
 
 def _source(cluster: Cluster, call: Call) -> tuple[str, int, list[Record]]:
     """Where to start, the revision that the list is of, and the records as of then."""
-    check_version(call.query, watch=False)
     store, resource = cluster.store, call.served.store_name
     text = call.query.text("resourceVersion")
     if token_text := call.query.text("continue"):
-        token = _token(token_text)
+        token = continuing.read(token_text)
+        if text not in revisions.NEWEST:
+            raise refusals.bad_request("specifying resource version is not allowed when using continue")
         if token.rv < 0:
             return token.start, store.revision, store.list(resource, call.namespace)
         return token.start, token.rv, _as_of(cluster, call, token.rv, token.start)
-    exact = call.query.text("resourceVersionMatch") == "Exact"
-    exact |= bool(call.query.number("limit")) and text not in ("", "0") and not call.query.text("resourceVersionMatch")
-    if text in ("", "0"):
+    if text in revisions.NEWEST:
         return "", store.revision, store.list(resource, call.namespace)
-    if (asked := int(text)) > store.revision:
-        raise too_new(asked, store.revision)
-    if exact:
+    asked = _asked(cluster, call, text)
+    match = call.query.text("resourceVersionMatch")
+    if match == "Exact" or (call.query.number("limit") and not match):
         return "", asked, _as_of(cluster, call, asked)
     return "", store.revision, store.list(resource, call.namespace)
 
 
-def too_new(asked: int, current: int) -> refusals.Refusal:
-    message = f"Too large resource version: {asked}, current: {current}"
-    cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
-    return refusals.Refusal(504, "Timeout", f"Timeout: {message}", causes=[cause], retry_after=1)
+def _asked(cluster: Cluster, call: Call, text: str) -> int:
+    try:
+        return revisions.reached(cluster.store, text)
+    except refusals.Refusal as refusal:
+        if refusal.code == 400 and call.query.text("resourceVersionMatch") == "Exact":
+            raise refusals.bad_request(f"invalid resource version: {refusal.message}") from None
+        raise
 
 
 def _as_of(cluster: Cluster, call: Call, revision: int, start: str = "") -> list[Record]:
@@ -106,75 +98,37 @@ def _as_of(cluster: Cluster, call: Call, revision: int, start: str = "") -> list
     except Expired:
         if not start:
             raise refusals.expired(f"The resourceVersion for the provided list is too old: {revision}") from None
-        token = msgspec.json.encode(_Token(rv=-1, start=start))
         refusal = refusals.expired(EXPIRED)
-        refusal.continued = base64.urlsafe_b64encode(token).decode().rstrip("=")
+        refusal.continued = continuing.written(-1, start)
         raise refusal from None
 
 
-def _token(text: str) -> _Token:
-    try:
-        raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        token = msgspec.json.decode(raw, type=_Token)
-    except (binascii.Error, ValueError, msgspec.DecodeError, UnicodeError) as fault:
-        raise refusals.bad_request(f"continue key is not valid: {fault}") from None
-    if token.v != "meta.k8s.io/v1" or not token.start or ".." in token.start.split("/"):
-        raise refusals.bad_request("continue key is not valid")
-    return token
-
-
-def check_version(query: Query, *, watch: bool) -> None:
-    """Raises what an API server says to nonsensical combinations of list or watch options."""
-    version, match = query.text("resourceVersion"), query.text("resourceVersionMatch")
-    faults = list(_version_faults(query, version, match, watch))
-    if faults:
-        raise refusals.invalid("ListOptions", "meta.k8s.io", "", faults)
-    if version and not version.isdecimal():
-        raise _not_a_version(version)
-
-
-def _not_a_version(version: str) -> refusals.Refusal:
-    detail = f'strconv.ParseUint: parsing "{version}": invalid syntax'
-    return refusals.invalid("ListOptions", "meta.k8s.io", "", [fields.invalid("resourceVersion", version, detail)])
-
-
-def _version_faults(query: Query, version: str, match: str, watch: bool) -> Iterator[fields.FieldError]:
-    initial = query.given("sendInitialEvents")
-    if watch:
-        if not initial and match:
-            yield fields.forbidden(
-                "resourceVersionMatch", "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-            )
-        if initial and match != "NotOlderThan":
-            yield fields.forbidden(
-                "resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-            )
-        return
-    if initial:
-        yield fields.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
-    if not match:
-        return
-    if query.text("continue"):
-        yield fields.forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided")
-    if not version:
-        yield fields.forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided")
-    if match not in ("Exact", "NotOlderThan"):
-        yield fields.not_supported("resourceVersionMatch", match, ["Exact", "NotOlderThan", ""])
-    if match == "Exact" and version == "0":
-        yield fields.forbidden("resourceVersionMatch", 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"')
-
-
-PIECE = 500
-"""Items that are joined at once: the event loop gets its turn in between."""
+PIECE = 2**18
+"""Bytes that are joined at once: the event loop gets its turn in between, and who does not read holds up no more than this."""
 
 
 def pieces(call: Call, found: Listed) -> Iterator[bytes]:
     """The JSON of the list, in parts."""
     served = call.served
     kind = served.list_kind or f"{served.kind}List"
-    head = {"kind": kind, "apiVersion": served.api_version, "metadata": found.metadata()}
+    metadata = found.metadata()
+    if served.definition is not None:
+        metadata.setdefault("continue", "")  # as lists without a type are written
+    head = {"kind": kind, "apiVersion": served.api_version, "metadata": metadata}
     yield msgspec.json.encode(head)[:-1] + b',"items":['
-    for at in range(0, len(found.records), PIECE):
-        part = b",".join([versions.untitled(each, served) for each in found.records[at : at + PIECE]])
-        yield part if at == 0 else b"," + part
+    comma = b""
+    for some in _portions(found.records):
+        yield comma + b",".join([versions.untitled(each, served) for each in some])
+        comma = b","
     yield b"]}"
+
+
+def _portions(records: list[Record]) -> Iterator[list[Record]]:
+    start = size = 0
+    for index, record in enumerate(records, 1):
+        size += len(record.value)
+        if size >= PIECE:
+            yield records[start:index]
+            start, size = index, 0
+    if start < len(records):
+        yield records[start:]

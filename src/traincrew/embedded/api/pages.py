@@ -9,7 +9,6 @@ import msgspec
 from aiohttp import web
 
 from traincrew.embedded import refusals
-from traincrew.embedded.api import paths
 from traincrew.embedded.api.registry import Registry
 from traincrew.embedded.schemas import builtins
 from traincrew.embedded.served import Object
@@ -27,12 +26,10 @@ class Pages:
         self._made: dict[tuple[str, str], tuple[bytes, str]] = {}
         self._generation = -1
 
-    def page(self, request: web.BaseRequest) -> web.Response:
-        path = request.path.rstrip("/") or "/"
-        if request.method not in ("GET", "HEAD"):
-            raise refusals.no_such_path()
+    def page(self, request: web.BaseRequest, path: str) -> web.Response:
         if path in HEALTH or path.startswith(tuple(f"{each}/" for each in HEALTH)):
             return web.Response(text="ok") if self._healthy() else web.Response(status=500, text="not ready")
+        path = path.removesuffix("/") or "/"
         form = self._form(path, request)
         if refreshed := self._elsewhere(path, request):
             return refreshed
@@ -43,10 +40,22 @@ class Pages:
         if key not in self._made:
             content = self._document(path, form)
             if content is None:
-                return _not_found()
+                raise self.missing(path)
             body = gnostic.encode(content) if form.media_type == gnostic.TOLD else msgspec.json.encode(content)
             self._made[key] = body, aggregated.etag(body)
+        if request.method != "GET" and self._routed(path):
+            raise refusals.method_not_allowed()
         return self._answer(request, key)
+
+    def missing(self, path: str) -> refusals.Refusal | refusals.Bare:
+        """What is said where there is nothing: a Status by the router of the built-in groups, else a bare page."""
+        if path.startswith("/openapi/v3/"):
+            return refusals.Bare(404, "")
+        return refusals.no_such_path() if self._routed(path) else refusals.no_page()
+
+    def _routed(self, path: str) -> bool:
+        parts = path.split("/")
+        return parts[1] in ("api", "version") or (parts[1] == "apis" and len(parts) > 2 and parts[2] in self._registry.groups)
 
     def _form(self, path: str, request: web.BaseRequest) -> accept.Form:
         if path in ("/api", "/apis"):
@@ -67,7 +76,8 @@ class Pages:
     def _answer(self, request: web.BaseRequest, key: tuple[str, str]) -> web.Response:
         body, etag = self._made[key]
         lasting = "public, immutable" if request.rel_url.query.get("hash") else "no-cache, private"
-        headers = {"Content-Type": key[1], "ETag": etag, "Vary": "Accept", "Cache-Control": lasting}
+        content_type = "text/plain; charset=utf-8" if key[0] == "/openapi/v3" else key[1]  # as Kubernetes has it
+        headers = {"Content-Type": content_type, "ETag": etag, "Vary": "Accept", "Cache-Control": lasting}
         if request.headers.get("If-None-Match") == etag:
             return web.Response(status=304, headers=headers)
         return web.Response(body=body, headers=headers)
@@ -87,7 +97,7 @@ class Pages:
             return v2.document(served, builtins.load().definitions)
         if path == "/":
             return {"paths": ["/api", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]}
-        return self._group_document(path.strip("/").split("/"))
+        return self._group_document(path[1:].split("/"))
 
     def _group_document(self, parts: list[str]) -> Object | None:
         served = tuple(self._registry)
@@ -103,13 +113,3 @@ class Pages:
             case ["openapi", "v3", "apis", group, version]:
                 return documents.document(served, group, version, builtins.load().definitions)
         return None
-
-    def missing(self, request: web.BaseRequest, target: paths.Target) -> web.Response:
-        """A resource that is not served: a Status where its group version is known, else a bare page."""
-        if any((each.group, each.version) == (target.group, target.version) for each in self._registry):
-            raise refusals.no_such_path()
-        return _not_found()
-
-
-def _not_found() -> web.Response:
-    return web.Response(status=404, text="404 page not found\n")

@@ -1,9 +1,14 @@
-"""URL paths of the Kubernetes API, taken apart."""
+"""URLs of the Kubernetes API, taken apart as Go's HTTP server does it."""
 
 from __future__ import annotations
 
+import re
 import urllib.parse
 from typing import NamedTuple
+
+from traincrew.embedded import refusals
+
+_BROKEN = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 class Target(NamedTuple):
@@ -21,9 +26,29 @@ class Target(NamedTuple):
     """The deprecated /watch/ prefix."""
 
 
+def decoded(path: str) -> str:
+    """Without percent-encoding, which may hide slashes: they count."""
+    if "%" not in path:
+        return path
+    if _BROKEN.search(path):
+        raise refusals.Bare(400, "400 Bad Request")
+    return urllib.parse.unquote(path)
+
+
+def query(text: str) -> dict[str, list[str]]:
+    """Parameters that cannot be read are passed over."""
+    found: dict[str, list[str]] = {}
+    for pair in text.split("&"):
+        if not pair or ";" in pair or ("%" in pair and _BROKEN.search(pair)):
+            continue
+        key, _, value = pair.partition("=")
+        found.setdefault(urllib.parse.unquote_plus(key), []).append(urllib.parse.unquote_plus(value))
+    return found
+
+
 def parse(path: str) -> Target | None:
-    """None for paths that name no resource (discovery, health, unknown ones). `path` is still percent-encoded."""
-    parts = [urllib.parse.unquote(part) for part in path.strip("/").split("/")]
+    """None for paths that name no resource (discovery, health, unknown ones). `path` is decoded."""
+    parts = path[1:].removesuffix("/").split("/")
     if parts[0] == "api" and len(parts) >= 3:
         return _resource("", parts[1], parts[2:])
     if parts[0] == "apis" and len(parts) >= 4:

@@ -20,6 +20,8 @@ class Registry:
         self._now = now
         self._known: dict[str, Object] = {}
         self._built_in = tuple(built_in)
+        self.groups = frozenset(each.group for each in self._built_in)
+        """The built-in ones."""
         self._by_place: dict[Place, Served] = {(each.group, each.version, each.plural): each for each in self._built_in}
         self._strategies: dict[Place, Strategy] = {}
         self._custom: dict[str, tuple[Served, ...]] = {}
@@ -35,7 +37,7 @@ class Registry:
 
     def preferred(self) -> Iterator[Served]:
         """Each resource once, in the version that it is stored in."""
-        return (each for each in self if each.storage_version in ("", each.version))
+        return (each for each in self if each.storage_version in ("", each.version) and each.kept_as is None)
 
     def versions(self, served: Served) -> list[Served]:
         """The same resource in all its served versions."""

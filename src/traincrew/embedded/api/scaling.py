@@ -12,7 +12,6 @@ from traincrew.embedded.api.calls import JSON, Answer, Call
 from traincrew.embedded.api.cluster import Cluster, decoded, encoded
 from traincrew.embedded.patches import json, merge
 from traincrew.embedded.served import Object, Served
-from traincrew.embedded.show import accept, tables
 
 BUILT_IN = {"spec": "spec.replicas", "status": "status.replicas"}
 
@@ -66,12 +65,7 @@ def _set(obj: Object, path: tuple[str, ...], value: int) -> None:
 
 def get(cluster: Cluster, call: Call) -> Answer:
     record = cluster.existing(call.served, call.namespace, call.name)
-    found = scale(decoded(record), call.served)
-    form = accept.choose(call.accept)
-    if not form.as_table:
-        return Answer(200, encoded(found))
-    include = call.query.text("includeObject") or "Metadata"
-    return Answer(200, encoded(tables.table(tables.scaled(call.served), [found], include=include, now=cluster.clock())))
+    return Answer(200, encoded(scale(decoded(record), call.served)))
 
 
 async def write(cluster: Cluster, call: Call) -> Answer:

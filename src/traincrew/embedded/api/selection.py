@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from traincrew.embedded.api import selectors
+from traincrew.embedded.api import field_selectors, label_selectors, selectors
 from traincrew.embedded.api.queries import Query
+from traincrew.embedded.refusals import bad_request
 from traincrew.embedded.served import Object, Served
 from traincrew.embedded.store.records import Facts, Record
 
@@ -31,6 +32,17 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "replicasets.apps": ("status.replicas",),
 }  # fmt: skip
 """Beyond metadata.name and metadata.namespace, as the Go types allow them."""
+
+RENAMED = {
+    "events.k8s.io": {
+        "reason": "reason",
+        "type": "type",
+        "reportingController": "reportingComponent",
+        **{name: name for name in NAMES},
+        **{path.replace("involvedObject", "regarding"): path for path in FIELDS["events"] if path.startswith("involved")},
+    }
+}
+"""Groups whose fields are called otherwise than where they are stored."""
 
 NO_FACTS = Facts({}, {})
 
@@ -58,17 +70,25 @@ def _text(resource: str, path: str, obj: Object) -> str:
     return "" if value is None else str(value)
 
 
-def supported(served: Served, path: str) -> bool:
-    return path in NAMES or path in FIELDS.get(served.store_name, ()) or path in served.selectable
+def _field(served: Served, name: str) -> str:
+    """The path that a name means in this version of the resource."""
+    own = FIELDS.get(served.store_name)
+    path = RENAMED[served.group].get(name, "") if served.group in RENAMED else name
+    if path in NAMES or path in (own or ()) or path in served.selectable:
+        return path
+    if own is None and served.definition is None:
+        raise bad_request(f'"{name}" is not a known field selector: only "metadata.name", "metadata.namespace"')
+    if served.kind == "Job":
+        raise bad_request(f'field label "{name}" not supported for Job')
+    raise bad_request(f"field label not supported: {name}")
 
 
 def selector(query: Query, served: Served) -> selectors.Selector:
     labels, fields = query.text("labelSelector"), query.text("fieldSelector")
     if not labels and not fields:
         return selectors.EVERYTHING
-    return selectors.Selector(
-        selectors.parse_labels(labels), selectors.parse_fields(fields, lambda path: supported(served, path))
-    )
+    parsed = field_selectors.parse(fields, lambda name: _field(served, name))
+    return selectors.Selector(label_selectors.parse(labels), parsed)
 
 
 def matches(wanted: selectors.Selector, record: Record) -> bool:

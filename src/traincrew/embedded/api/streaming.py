@@ -24,7 +24,7 @@ class Streaming:
         if call.subresource == "log":
             where = location.log(pod, query)
             if where is None:
-                return web.Response(status=200, content_type="text/plain")
+                return web.Response(status=204)
             return await relayed_logs.relay(request, self._target(pod, where), call.name)
         places = {"exec": location.exec, "attach": location.attach, "portforward": location.port_forward}
         return await tunnel.tunnel(request, self._target(pod, places[call.subresource](pod, query)))

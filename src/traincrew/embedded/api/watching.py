@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import random
 from collections.abc import AsyncGenerator, Callable, Iterable
 from typing import NamedTuple
@@ -10,15 +11,18 @@ from typing import NamedTuple
 import msgspec
 
 from traincrew.embedded import refusals
-from traincrew.embedded.api import listing, selection, selectors, versions
+from traincrew.embedded.api import revisions, selection, selectors
 from traincrew.embedded.api.calls import Call
 from traincrew.embedded.api.cluster import Cluster
-from traincrew.embedded.served import Served
-from traincrew.embedded.store.faults import Expired, Overrun, TooNew
+from traincrew.embedded.store.faults import Expired, Overrun
 from traincrew.embedded.store.feed import Feed
 from traincrew.embedded.store.records import Change, Record
+from traincrew.embedded.store.store import Store
 
 BOOKMARK_SECONDS = 60.0
+LAST_BOOKMARK = 2.0
+"""Seconds before the end of a watch."""
+BLUEPRINT = "kubernetes.io/initial-events-list-blueprint"
 SHORTEST_LIFE = 1800
 """Seconds; a watch that names no end gets one between this and its double, so that not all end at once."""
 
@@ -32,62 +36,66 @@ class Event(NamedTuple):
         return b'{"type":"%s","object":%s}\n' % (self.type.encode(), self.object)
 
 
-Show = Callable[[str, Record], bytes]
-"""How an object of an event of that type is shown: whole, as metadata, as a row of a table."""
+class Look(NamedTuple):
+    """How objects are shown: whole, as metadata, as rows of a table."""
+
+    kind: str
+    """Of what is shown; bookmarks are of it, too."""
+    api_version: str
+    show: Callable[[Record], bytes]
 
 
 class Watch:
     """Opened when it is made (an expired version is refused then), then iterated."""
 
-    def __init__(self, cluster: Cluster, call: Call, show: Show | None = None) -> None:
-        listing.check_version(call.query, watch=True)
-        self._call, self._served = call, call.served
-        self._wanted = selection.selector(call.query, call.served)
-        self._show = show or (lambda type, record: versions.shown(record, call.served))
+    def __init__(self, cluster: Cluster, call: Call, look: Look) -> None:
+        revisions.check(call.query, watch=True)
+        self._call, self._look = call, look
+        self._wanted = selection.selector(call.query, call.served).named(call.name)
         self._bookmarks = call.query.flag("allowWatchBookmarks")
-        self._initial, self._feed = self._open(cluster)
+        asked = call.query.number("timeoutSeconds")
+        self._life = float(asked) if asked else SHORTEST_LIFE * (1 + random.random())
+        self._after = 0
+        """Of a watch from a revision that is still to come: what comes before it is passed over."""
+        self._initial, self._feed = self._open(cluster.store)
 
-    def _open(self, cluster: Cluster) -> tuple[list[Record] | None, Feed]:
-        text, store = self._call.query.text("resourceVersion"), cluster.store
-        resource, namespace = self._served.store_name, self._call.namespace
-        whole = self._call.query.flag("sendInitialEvents") if self._call.query.given("sendInitialEvents") else text in ("", "0")
-        try:
-            if text not in ("", "0") and int(text) > store.revision:
-                raise TooNew(int(text), store.revision)
-            if not whole:
-                return None, store.watch(resource, namespace, int(text) if text not in ("", "0") else store.revision)
+    def _open(self, store: Store) -> tuple[list[Record] | None, Feed]:
+        text = self._call.query.text("resourceVersion")
+        resource, namespace = self._call.served.store_name, self._call.namespace
+        asked = store.revision if text in revisions.NEWEST else revisions.number(text)
+        if revisions.begins_whole(self._call.query):
+            if text not in revisions.NEWEST:
+                revisions.reached(store, text)
             records = [each for each in store.list(resource, namespace) if selection.matches(self._wanted, each)]
             return records, store.watch(resource, namespace, store.revision)
+        self._after = asked
+        try:
+            return None, store.watch(resource, namespace, min(asked, store.revision))
         except Expired as fault:
             raise refusals.expired(f"too old resource version: {text} ({fault.compacted})") from None
-        except TooNew:
-            raise listing.too_new(int(text), store.revision) from None
 
     def close(self) -> None:
         self._feed.close()
 
     async def events(self) -> AsyncGenerator[list[Event], None]:
         """Batches of what came together; ends with the watch's time."""
+        ends = asyncio.get_running_loop().time() + self._life
         try:
-            async with asyncio.timeout(self._life()):
-                async for batch in self._unending():
+            async with asyncio.timeout_at(ends):
+                async for batch in self._unending(ends):
                     yield batch
         except TimeoutError:
             pass
         finally:
             self.close()
 
-    def _life(self) -> float:
-        asked = self._call.query.number("timeoutSeconds")
-        return float(asked) if asked else SHORTEST_LIFE * (1 + random.random())
-
-    async def _unending(self) -> AsyncGenerator[list[Event], None]:
+    async def _unending(self, ends: float) -> AsyncGenerator[list[Event], None]:
         initial = self._initial_events()
         if initial:
             yield initial
         while True:
             try:
-                async with asyncio.timeout(BOOKMARK_SECONDS):
+                async with asyncio.timeout(self._until_bookmark(ends)):
                     changes = await self._feed.batch()
             except TimeoutError:
                 if self._bookmarks:
@@ -102,30 +110,39 @@ class Watch:
             if batch:
                 yield batch
 
+    @staticmethod
+    def _until_bookmark(ends: float) -> float:
+        """Once a minute, and shortly before the end, so that whoever watches next begins where this one ended."""
+        left = ends - asyncio.get_running_loop().time() - LAST_BOOKMARK
+        return left if 0 < left < BOOKMARK_SECONDS else BOOKMARK_SECONDS
+
     def _initial_events(self) -> list[Event]:
-        events = [Event("ADDED", self._show("ADDED", record)) for record in self._initial or ()]
-        if self._bookmarks and self._call.query.flag("sendInitialEvents"):
+        events = [Event("ADDED", self._look.show(record)) for record in self._initial or ()]
+        if self._bookmarks and self._initial is not None:
             events.append(self._bookmark(self._feed.position, end_of_initial=True))
         self._initial = None
         return events
 
     def _event(self, change: Change) -> Event | None:
         type = visible(change, self._wanted)
-        if not type:
+        if not type or change.revision <= self._after:
             return None
         if type == "DELETED" and change.type != "DELETED":
-            return Event(type, self._show(type, _last_seen(change)))
-        return Event(type, self._show(type, change.record))
+            return Event(type, self._look.show(_last_seen(change)))
+        return Event(type, self._look.show(change.record))
 
     def _bookmark(self, revision: int, end_of_initial: bool = False) -> Event:
         metadata: dict[str, object] = {"resourceVersion": str(revision), "creationTimestamp": None}
+        titled = {"kind": self._look.kind, "apiVersion": self._look.api_version}
         if end_of_initial:
-            metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
-        return Event("BOOKMARK", msgspec.json.encode(_empty(self._served) | {"metadata": metadata}))
+            metadata["annotations"] = {"k8s.io/initial-events-end": "true", BLUEPRINT: self._blueprint()}
+        return Event("BOOKMARK", msgspec.json.encode(titled | {"metadata": metadata}))
 
-
-def _empty(served: Served) -> dict[str, object]:
-    return {"kind": served.kind, "apiVersion": served.api_version}
+    def _blueprint(self) -> str:
+        """The list that the initial events stand for, without its items."""
+        kind = self._call.served.list_kind if self._look.kind == self._call.served.kind else f"{self._look.kind}List"
+        empty: dict[str, object] = {"kind": kind, "apiVersion": self._look.api_version, "metadata": {}, "items": None}
+        return base64.b64encode(msgspec.json.encode(empty) + b"\n").decode()
 
 
 def _error(refusal: refusals.Refusal) -> Event:

@@ -21,6 +21,12 @@ GO_UNION = "x-go-union"
 """On a schema that Go reads by code of its own: one of UNIONS; the struct that it may be is beside it, as `items`."""
 UNIONS = {"JSONSchemaPropsOrBool": "bool", "JSONSchemaPropsOrArray": "array", "JSONSchemaPropsOrStringArray": "strings"}
 
+KEPT_AS = {
+    ("events.k8s.io/v1", "events"): ("v1", "events"),
+    ("autoscaling/v1", "horizontalpodautoscalers"): ("autoscaling/v2", "horizontalpodautoscalers"),
+}
+"""The same objects in another shape."""
+
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 OBJECT_META = _META + "ObjectMeta"
@@ -107,11 +113,14 @@ class Builtins:
     @functools.cached_property
     def _served(self) -> tuple[Served, ...]:
         entries: list[dict[str, Any]] = msgspec.json.decode(_read("resources.json"))
-        return tuple(
+        made = [
             self._resource(entry, [each for each in entries if _belongs(each, entry)])
             for entry in entries
             if "/" not in entry["name"]
-        )
+        ]
+        found = {(each.api_version, each.plural): each for each in made}
+        kept = {place: found[other] for place, other in KEPT_AS.items()}
+        return tuple(dataclasses.replace(each, kept_as=kept.get((each.api_version, each.plural))) for each in made)
 
     def _resource(self, entry: dict[str, Any], parts: list[dict[str, Any]]) -> Served:
         group, version, kind = entry["group"], entry["version"], entry["kind"]

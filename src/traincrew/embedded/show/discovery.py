@@ -88,14 +88,13 @@ def _subresource(served: Served, part: Subresource) -> Object:
 
 
 _STORED = {
-    "events.k8s.io/v1/Event": "/v1/Event",
-    "autoscaling/v1/HorizontalPodAutoscaler": "autoscaling/v2/HorizontalPodAutoscaler",
     "apiextensions.k8s.io/v1/CustomResourceDefinition": "apiextensions.k8s.io/v1beta1/CustomResourceDefinition",
 }
 """Kinds that a kube-apiserver keeps as another one: the hash tells clients when that changes."""
 
 
 def _storage_hash(served: Served) -> str:
+    served = served.kept_as or served
     stored = f"{served.group}/{served.storage_version or served.version}/{served.kind}"
     stored = _STORED.get(stored, stored)
     return base64.b64encode(hashlib.sha256(stored.encode()).digest()[:8]).decode()

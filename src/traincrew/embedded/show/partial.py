@@ -23,12 +23,13 @@ def one(kept: Object | bytes, version: str = "v1") -> Object:
     return {"kind": "PartialObjectMetadata", "apiVersion": f"meta.k8s.io/{version}", "metadata": metadata}
 
 
-def many(objects: Sequence[Object | bytes], version: str, list_metadata: Object) -> Object:
+def many(served: Served, objects: Sequence[Object | bytes], version: str, list_metadata: Object) -> Object:
+    empty: list[Object] | None = [] if served.definition is None else None
     return {
         "kind": "PartialObjectMetadataList",
         "apiVersion": f"meta.k8s.io/{version}",
         "metadata": list_metadata,
-        "items": [one(kept, version) for kept in objects],
+        "items": [one(kept, version) for kept in objects] or empty,
     }
 
 

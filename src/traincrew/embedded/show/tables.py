@@ -28,6 +28,7 @@ def _created(kept: _Named, ages: Ages) -> list[Any]:
 
 
 _PLAIN = Printer(heads("Name", "Created At:date"), _Named, _created)
+_PLAIN_COLUMNS = list(_PLAIN.columns)
 _PRINTERS: dict[tuple[str, str], Printer] = {
     **pods.PRINTERS,
     **workloads.PRINTERS,
@@ -53,13 +54,14 @@ def table(
     Without the metadata of a list it is the table of one object, and has that one's resourceVersion.
     """
     columns, rows = _printed(served, Ages(now))
+    empty: list[Object] | None = None if columns is _PLAIN_COLUMNS else []
     shown = _shown(include, version)
     return {
         "kind": "Table",
         "apiVersion": f"meta.k8s.io/{version}",
         "metadata": _version_of(objects[0]) if list_metadata is None else list_metadata,
         "columnDefinitions": columns,
-        "rows": [{**rows(kept), "object": shown(kept)} for kept in objects],
+        "rows": [{**rows(kept), "object": shown(kept)} for kept in objects] or empty,
     }
 
 
@@ -75,7 +77,8 @@ def _printed(served: Served, ages: Ages) -> tuple[list[Object], _Rows]:
     if served.definition is not None:
         return custom.columns(served), _custom_rows(served, ages)
     printer = _PRINTERS.get((served.group, served.kind), _PLAIN)
-    return list(printer.columns), _builtin_rows(printer, ages)
+    columns = _PLAIN_COLUMNS if printer is _PLAIN else list(printer.columns)
+    return columns, _builtin_rows(printer, ages)
 
 
 def _shown(include: str, version: str) -> Callable[[Object | bytes], Any]:

@@ -1,0 +1,112 @@
+"""Bodies as they come and go over a connection."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+from aiohttp import web
+
+from traincrew.embedded import refusals
+from traincrew.embedded.api import rendering
+from traincrew.embedded.api.calls import Answer
+from traincrew.embedded.api.watching import Watch, lines
+
+LARGEST_BODY = 3 * 1024 * 1024
+STALLED = 60.0
+"""Seconds that a client may let the server wait, with its body or with what it does not read."""
+AT_ONCE = 2**18
+"""Bytes up to which a list is sent whole."""
+UNCACHED = {"Cache-Control": "no-cache, private"}
+
+
+async def read(request: web.BaseRequest) -> bytes:
+    """The body of a request."""
+    if (request.content_length or 0) > LARGEST_BODY:
+        raise _too_large()
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(STALLED):
+            async for part in request.content.iter_any():
+                size += len(part)
+                if size > LARGEST_BODY:
+                    raise _too_large()
+                parts.append(part)
+    except TimeoutError:
+        told = "Timeout: request did not complete within requested timeout - context deadline exceeded"
+        raise refusals.Refusal(504, "Timeout", told) from None
+    return b"".join(parts)
+
+
+def _too_large() -> refusals.Refusal:
+    return refusals.too_large(f"Request entity too large: limit is {LARGEST_BODY}")
+
+
+def whole(answer: Answer) -> web.Response:
+    response = web.Response(status=answer.code, body=answer.body, content_type=answer.content_type, headers=UNCACHED)
+    for warning in answer.warnings:
+        text = warning.replace("\\", "\\\\").replace('"', '\\"')
+        response.headers.add("Warning", f'299 - "{text}"')
+    return response
+
+
+async def sent(request: web.BaseRequest, pieces: rendering.Pieces) -> web.StreamResponse:
+    """Small bodies whole, large ones in parts."""
+    gathered, size = [], 0
+    for piece in pieces:
+        gathered.append(piece)
+        size += len(piece)
+        if size > AT_ONCE:
+            break
+    else:
+        return web.Response(body=b"".join(gathered), content_type=pieces.content_type, headers=UNCACHED)
+    response = await _opened(request, pieces.content_type)
+    await _write(request, response, b"".join(gathered))
+    for piece in pieces:
+        await _write(request, response, piece)
+        await asyncio.sleep(0)
+    await response.write_eof()
+    return response
+
+
+async def poured(request: web.BaseRequest, watch: Watch) -> web.StreamResponse:
+    """The events of a watch, until it ends."""
+    response = await _opened(request, "application/json")
+    async for batch in watch.events():
+        await _write(request, response, lines(batch))
+    await response.write_eof()
+    return response
+
+
+async def _opened(request: web.BaseRequest, content_type: str) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Type": content_type, **UNCACHED})
+    response.enable_chunked_encoding()
+    await response.prepare(request)
+    return response
+
+
+async def _write(request: web.BaseRequest, response: web.StreamResponse, part: bytes) -> None:
+    """Ends the connection of a client that does not read: it holds what it was to be sent."""
+    try:
+        async with asyncio.timeout(STALLED):
+            await response.write(part)
+    except TimeoutError:
+        if request.transport is not None:
+            request.transport.abort()
+        raise ConnectionResetError("the client does not read") from None
+
+
+def refused(request: web.BaseRequest, refusal: refusals.Refusal) -> web.Response:
+    headers = request.headers
+    wire = rendering.of_refusal(headers.get("Accept", ""), request.rel_url.query.get("pretty", ""), headers.get("User-Agent", ""))
+    body = wire.encode(msgspec.json.encode(refusal.status()))
+    response = web.Response(status=refusal.code, body=body, content_type=wire.content_type, headers=UNCACHED)
+    if refusal.retry_after:
+        response.headers["Retry-After"] = str(refusal.retry_after)
+    return response
+
+
+def bare(refusal: refusals.Bare) -> web.Response:
+    if not refusal.text:
+        return web.Response(status=refusal.code)
+    return web.Response(status=refusal.code, text=refusal.text)
