@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
+import os
 import uuid
 
 import msgspec
@@ -17,7 +19,7 @@ class Audit:
 
     def __init__(self, path: str) -> None:
         # Unbuffered in lines: what was answered has been written, as far as this process can see to it.
-        self._file = open(path, "ab", buffering=0) if path else None  # noqa: SIM115 - open for as long as the server is
+        self._file = open(path, "ab", buffering=0, opener=_private) if path else None  # noqa: SIM115 - until the end
 
     def tell(self, request: web.BaseRequest, call: Call | None, code: int, received: dt.datetime) -> None:
         if self._file is None:
@@ -25,17 +27,27 @@ class Audit:
         entry = {
             "kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "Metadata", "auditID": str(uuid.uuid4()),
             "stage": "ResponseStarted" if call and call.verb == "watch" else "ResponseComplete",
-            "requestURI": redaction.text(str(request.rel_url)),
+            "requestURI": redaction.text(_plain(str(request.rel_url))),
             "verb": call.verb if call else request.method.lower(),
             "user": {"username": call.user.name, "groups": list(call.user.groups)} if call else {},
             "sourceIPs": [request.remote or ""],
-            "userAgent": request.headers.get("User-Agent", ""),
+            "userAgent": _plain(request.headers.get("User-Agent", "")),
             "objectRef": _reference(call) if call else {},
             "responseStatus": {"metadata": {}, "code": code},
             "requestReceivedTimestamp": _written(received),
             "stageTimestamp": _written(dt.datetime.now(dt.UTC)),
         }  # fmt: skip
-        self._file.write(msgspec.json.encode(entry) + b"\n")
+        with contextlib.suppress(OSError):  # a full disk must not make a refusal of what was done
+            self._file.write(msgspec.json.encode(entry) + b"\n")
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _plain(text: str) -> str:
+    """Headers may hold bytes that are no text."""
+    return text.encode(errors="replace").decode()
 
 
 class _Meta(msgspec.Struct):
