@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from tools.kube import cluster
 from tools.kube.process import Process
+
 from traincrew.client import kubeconfig
 from traincrew.client.remote import RemoteClient
 from traincrew.embedded.controllers.running import Controllers

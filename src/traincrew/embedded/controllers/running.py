@@ -8,7 +8,11 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from traincrew.client import port
+from traincrew.embedded.controllers.claims.binder import Binder
+from traincrew.embedded.controllers.claims.protection import Protection
+from traincrew.embedded.controllers.claims.provisioner import Provisioner
 from traincrew.embedded.controllers.copies import Copies
+from traincrew.embedded.controllers.endpoints.controller import Endpoints
 from traincrew.embedded.controllers.jobs.controller import Jobs
 
 
@@ -25,7 +29,12 @@ class Controllers:
         self._copies = Copies(client("shared-informers"))
         makers: dict[str, Callable[[], Controller]] = {
             "job": lambda: Jobs(client("job-controller"), self._copies),
+            "endpoint": lambda: Endpoints(client("endpoint-controller"), self._copies),
+            "persistentvolume-binder": lambda: Binder(client("persistent-volume-binder"), self._copies),
+            "persistentvolume-protection": lambda: Protection(client("pv-protection-controller"), self._copies),
         }
+        if volumes is not None:
+            makers["provisioner"] = lambda: Provisioner(client("local-provisioner"), self._copies, volumes)
         self._controllers = [makers[name]() for name in names or makers]
 
     async def run(self) -> None:

@@ -1,0 +1,95 @@
+"""Which volume a claim gets."""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Iterable
+
+from traincrew.embedded.controllers.claims import kinds
+from traincrew.embedded.served import Object
+from traincrew.model import quantities
+
+
+def matches(selector: Object | None, labels: dict[str, str]) -> bool:
+    """A label selector as objects write it; None selects everything."""
+    if selector is None:
+        return True
+    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
+        return False
+    return all(_holds(each, labels) for each in selector.get("matchExpressions") or ())
+
+
+def _holds(requirement: Object, labels: dict[str, str]) -> bool:
+    key, values = requirement["key"], requirement.get("values") or ()
+    match requirement["operator"]:
+        case "In":
+            return labels.get(key) in values
+        case "NotIn":
+            return labels.get(key) not in values
+        case "Exists":
+            return key in labels
+    return key not in labels
+
+
+def best(claim: Object, volumes: Iterable[Object], delayed: bool) -> Object | None:
+    """One reserved for the claim, else the smallest that is large enough; of a delayed claim only a reserved one."""
+    fitting = [each for each in volumes if _could_hold(each, claim)]
+    for volume in fitting:
+        if kinds.reserved_for(volume, claim):
+            return volume
+    free = [each for each in fitting if not delayed and _is_free(each, claim)]
+    return min(free, key=_size, default=None)
+
+
+def _could_hold(volume: Object, claim: Object) -> bool:
+    if volume["spec"].get("claimRef") and not kinds.reserved_for(volume, claim):
+        return False
+    return (
+        "deletionTimestamp" not in volume["metadata"]
+        and _capacity(volume) >= requested(claim)
+        and _mode(volume) == _mode(claim)
+        and _modes(claim) <= _modes(volume)
+    )
+
+
+def _is_free(volume: Object, claim: Object) -> bool:
+    return (
+        kinds.phase(volume) == "Available"
+        and matches(claim["spec"].get("selector"), volume["metadata"].get("labels") or {})
+        and (kinds.class_of(volume) or "") == (kinds.class_of(claim) or "")
+    )
+
+
+def _size(volume: Object) -> tuple[int, decimal.Decimal, str]:
+    """Volumes that can do no more than they must come first."""
+    return len(_modes(volume)), _capacity(volume), volume["metadata"]["name"]
+
+
+def mismatch(volume: Object, claim: Object) -> str:
+    """Why a volume that the claim asks for by name cannot be had; empty: it can."""
+    name = volume["metadata"]["name"]
+    if "deletionTimestamp" in volume["metadata"]:
+        return f'the volume is marked for deletion "{name}"'
+    if _capacity(volume) < requested(claim):
+        return "requested PV is too small"
+    if (kinds.class_of(volume) or "") != (kinds.class_of(claim) or ""):
+        return "storageClassName does not match"
+    if _mode(volume) != _mode(claim):
+        return "incompatible volumeMode"
+    return "" if _modes(claim) <= _modes(volume) else "incompatible accessMode"
+
+
+def requested(claim: Object) -> decimal.Decimal:
+    return quantities.parse(((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage", 0))
+
+
+def _capacity(volume: Object) -> decimal.Decimal:
+    return quantities.parse((volume["spec"].get("capacity") or {}).get("storage", 0))
+
+
+def _mode(obj: Object) -> str:
+    return obj["spec"].get("volumeMode") or "Filesystem"
+
+
+def _modes(obj: Object) -> set[str]:
+    return set(obj["spec"].get("accessModes") or ())

@@ -1,0 +1,77 @@
+"""Claims that pods use, and volumes that claims use, are deleted only when they are no longer used."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from traincrew.client import port
+from traincrew.embedded.controllers.claims import kinds
+from traincrew.embedded.controllers.claims.kinds import CLAIMS, VOLUMES
+from traincrew.embedded.controllers.copies import Copies, Copy, Seen
+from traincrew.embedded.controllers.pods import Pod
+from traincrew.embedded.controllers.work import Key, Work
+from traincrew.embedded.served import Object
+
+CLAIM, VOLUME = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
+
+
+class Protection:
+    def __init__(self, client: port.Client, copies: Copies) -> None:
+        self._client = client
+        self._claims, self._volumes, self._pods = copies.of(CLAIMS), copies.of(VOLUMES), copies.pods
+        self._claim_work, self._volume_work = Work("pvc-protection", self._claim), Work("pv-protection", self._volume)
+        self._claims.listeners.append(lambda old, new: self._changed(self._claim_work, new))
+        self._volumes.listeners.append(lambda old, new: self._changed(self._volume_work, new))
+        self._pods.listeners.append(self._pod_changed)
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._claim_work.run())
+            group.create_task(self._volume_work.run())
+
+    def _changed(self, work: Work, new: Seen | None) -> None:
+        if new is not None:
+            work.add((new.metadata.namespace, new.metadata.name))
+
+    def _pod_changed(self, old: Pod | None, new: Pod | None) -> None:
+        if old is not None and (new is None or new.ended):
+            for name in old.claims:
+                self._claim_work.add((old.metadata.namespace, name))
+
+    async def _claim(self, key: Key) -> None:
+        seen = self._claims.get(*key)
+        if seen is not None:
+            used = any(uses(pod, seen.body) for pod in self._pods.within(key[0]))
+            await self._guard(self._claims, seen, guarded(seen.body, CLAIM, used))
+
+    async def _volume(self, key: Key) -> None:
+        seen = self._volumes.get(*key)
+        if seen is not None:
+            await self._guard(self._volumes, seen, guarded(seen.body, VOLUME, kinds.phase(seen.body) == "Bound"))
+
+    async def _guard(self, copy: Copy[Seen], seen: Seen, finalizers: list[str] | None) -> None:
+        if finalizers is None:
+            return
+        meta = seen.metadata
+        change = {"uid": meta.uid, "resourceVersion": meta.resource_version, "finalizers": finalizers or None}
+        body = msgspec.json.encode({"metadata": change})
+        answer = await self._client.patch(copy.resource, meta.namespace or None, meta.name, body)
+        if finalizers or meta.deletion_timestamp is None:
+            copy.learn(answer)
+
+
+def uses(pod: Pod, claim: Object) -> bool:
+    """One that has no node yet does not count: it would not be started with a claim that is going."""
+    return bool(pod.spec.node_name) and claim["metadata"]["name"] in pod.claims
+
+
+def guarded(obj: Object, finalizer: str, used: bool) -> list[str] | None:
+    """The finalizers that it is to have; None: those that it has."""
+    held = obj["metadata"].get("finalizers") or []
+    if "deletionTimestamp" not in obj["metadata"]:
+        return None if finalizer in held else [*held, finalizer]
+    if finalizer in held and not used:
+        return [each for each in held if each != finalizer]
+    return None

@@ -1,0 +1,152 @@
+"""Makes volumes for claims: directories of this machine, below one directory of the cluster's own."""
+
+from __future__ import annotations
+
+import asyncio
+import pathlib
+import shutil
+
+import msgspec
+
+from traincrew import errors
+from traincrew.client import port
+from traincrew.embedded.controllers.claims import kinds
+from traincrew.embedded.controllers.claims.kinds import CLAIMS, CLASSES, VOLUMES
+from traincrew.embedded.controllers.copies import Copies, Seen
+from traincrew.embedded.controllers.recorder import NORMAL, WARNING, Recorder
+from traincrew.embedded.controllers.work import Key, Work
+from traincrew.embedded.served import Object
+
+NAME = "traincrew.kubeflow.org/local"
+CLASS = "standard"
+OPEN = 0o777
+"""Pods run as whoever their images say."""
+
+
+class Provisioner:
+    def __init__(self, client: port.Client, copies: Copies, root: pathlib.Path) -> None:
+        self._client, self._root = client, root
+        self._claims, self._volumes, self._classes = copies.of(CLAIMS), copies.of(VOLUMES), copies.of(CLASSES)
+        self._recorder = Recorder(client, NAME)
+        self._claim_work, self._volume_work = Work("provisioning", self._provision), Work("reclaiming", self._reclaim)
+        self._claims.listeners.append(self._claim_changed)
+        self._volumes.listeners.append(self._volume_changed)
+
+    async def run(self) -> None:
+        await self._offer_class()
+        async with asyncio.TaskGroup() as group:
+            for part in (self._recorder, self._claim_work, self._volume_work):
+                group.create_task(part.run())
+
+    async def _offer_class(self) -> None:
+        """Where another class is the default already, ours is not needed."""
+        if kinds.default_class(seen.body for seen in self._classes) is not None:
+            return
+        try:
+            await self._client.create(CLASSES, None, msgspec.json.encode(storage_class()))
+        except errors.ApiError:
+            return  # somebody has one of that name: it is theirs to say what it does
+
+    def _claim_changed(self, old: Seen | None, new: Seen | None) -> None:
+        if new is not None:
+            self._claim_work.add((new.metadata.namespace, new.metadata.name))
+
+    def _volume_changed(self, old: Seen | None, new: Seen | None) -> None:
+        if new is not None:
+            self._volume_work.add(("", new.metadata.name))
+
+    async def _provision(self, key: Key) -> None:
+        seen = self._claims.get(*key)
+        if seen is None or not awaits(seen.body) or self._volumes.get("", volume_name(seen.body)) is not None:
+            return
+        claim = seen.body
+        found = self._classes.get("", kinds.class_of(claim) or "")
+        if found is None:
+            return
+        told = f'External provisioner is provisioning volume for claim "{key[0]}/{key[1]}"'
+        self._recorder.tell(CLAIMS, claim, NORMAL, "Provisioning", told)
+        volume = made(claim, found.body, self._root)
+        try:
+            await asyncio.to_thread(_open_directory, pathlib.Path(volume["spec"]["hostPath"]["path"]))
+        except OSError as error:
+            told = f'failed to provision volume with StorageClass "{found.metadata.name}": {error}'
+            self._recorder.tell(CLAIMS, claim, WARNING, "ProvisioningFailed", told)
+            raise
+        try:
+            self._volumes.learn(await self._client.create(VOLUMES, None, msgspec.json.encode(volume)))
+        except errors.AlreadyExists:
+            return
+        name = volume["metadata"]["name"]
+        self._recorder.tell(CLAIMS, claim, NORMAL, "ProvisioningSucceeded", f"Successfully provisioned volume {name}")
+
+    async def _reclaim(self, key: Key) -> None:
+        seen = self._volumes.get(*key)
+        if seen is None or not to_be_deleted(seen.body):
+            return
+        path = pathlib.Path(seen.body["spec"]["hostPath"]["path"])
+        if path.parent != self._root:
+            told = f"{path} is not below {self._root}, where this provisioner makes volumes"
+            self._recorder.tell(VOLUMES, seen.body, WARNING, "VolumeFailedDelete", told)
+            return
+        try:
+            await asyncio.to_thread(_remove_directory, path)
+        except OSError as error:
+            self._recorder.tell(VOLUMES, seen.body, WARNING, "VolumeFailedDelete", str(error))
+            raise
+        answer = await self._client.delete(VOLUMES, None, seen.metadata.name, uid=seen.metadata.uid)
+        self._volumes.learn_deleted(seen, answer)
+
+
+def storage_class() -> Object:
+    return {
+        "apiVersion": CLASSES.api_version, "kind": CLASSES.kind,
+        "metadata": {"name": CLASS, "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
+        "provisioner": NAME, "reclaimPolicy": "Delete", "volumeBindingMode": "Immediate",
+    }  # fmt: skip
+
+
+def awaits(claim: Object) -> bool:
+    """Whether the claim waits for a volume of ours."""
+    unbound = not claim["spec"].get("volumeName") and "deletionTimestamp" not in claim["metadata"]
+    return unbound and kinds.marks(claim).get(kinds.PROVISIONERS[1]) == NAME
+
+
+def volume_name(claim: Object) -> str:
+    return f"pvc-{claim['metadata']['uid']}"
+
+
+def made(claim: Object, found: Object, root: pathlib.PurePath) -> Object:
+    meta, spec, name = claim["metadata"], claim["spec"], volume_name(claim)
+    holder = {
+        "kind": CLAIMS.kind, "apiVersion": CLAIMS.api_version, "namespace": meta["namespace"], "name": meta["name"],
+        "uid": meta["uid"], "resourceVersion": meta["resourceVersion"],
+    }  # fmt: skip
+    return {
+        "apiVersion": "v1", "kind": VOLUMES.kind,
+        "metadata": {"name": name, "annotations": {kinds.PROVISIONED: NAME}},
+        "spec": {
+            "capacity": {"storage": spec["resources"]["requests"]["storage"]}, "accessModes": spec["accessModes"],
+            "persistentVolumeReclaimPolicy": found.get("reclaimPolicy", "Delete"),
+            "storageClassName": found["metadata"]["name"], "volumeMode": spec.get("volumeMode", "Filesystem"),
+            "hostPath": {"path": str(root / name), "type": "Directory"}, "claimRef": holder,
+        },
+    }  # fmt: skip
+
+
+def to_be_deleted(volume: Object) -> bool:
+    ours = kinds.marks(volume).get(kinds.PROVISIONED) == NAME and "hostPath" in volume["spec"]
+    policy = volume["spec"].get("persistentVolumeReclaimPolicy")
+    gone = "deletionTimestamp" in volume["metadata"]
+    return ours and policy == "Delete" and kinds.phase(volume) in ("Released", "Failed") and not gone
+
+
+def _open_directory(path: pathlib.Path) -> None:
+    path.mkdir(parents=True, exist_ok=True)
+    path.chmod(OPEN)
+
+
+def _remove_directory(path: pathlib.Path) -> None:
+    if path.is_symlink():
+        path.unlink()  # what it leads to is not ours
+    elif path.exists():
+        shutil.rmtree(path)

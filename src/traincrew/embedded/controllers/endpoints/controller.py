@@ -1,0 +1,136 @@
+"""Keeps Endpoints and EndpointSlices of Services as their pods are."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+import msgspec
+
+from traincrew import errors
+from traincrew.client import port
+from traincrew.embedded.controllers.copies import Copies, Seen
+from traincrew.embedded.controllers.endpoints import members, slices, subsets
+from traincrew.embedded.controllers.pods import Pod
+from traincrew.embedded.controllers.recorder import WARNING, Recorder
+from traincrew.embedded.controllers.work import Key, Work
+from traincrew.embedded.served import Object
+from traincrew.model.resources import SERVICES, Resource
+
+ENDPOINTS = Resource("", "v1", "endpoints", "Endpoints")
+SLICES = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
+NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
+ELECTION = "control-plane.alpha.kubernetes.io/leader"
+"""Endpoints with this annotation are somebody's lock, not a Service's."""
+
+
+class Endpoints:
+    def __init__(self, client: port.Client, copies: Copies) -> None:
+        self._client = client
+        self._services, self._pods, self._nodes = copies.of(SERVICES), copies.pods, copies.of(NODES)
+        self._endpoints, self._slices = copies.of(ENDPOINTS), copies.of(SLICES)
+        self._recorder = Recorder(client, "endpoint-controller")
+        self._work = Work("endpoints", self._look)
+        self._services.listeners.append(self._service_changed)
+        self._pods.listeners.append(self._pod_changed)
+        self._nodes.listeners.append(self._node_changed)
+        self._endpoints.listeners.append(self._endpoints_changed)
+        self._slices.listeners.append(self._slice_changed)
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._recorder.run())
+            group.create_task(self._work.run())
+
+    def _service_changed(self, old: Seen | None, new: Seen | None) -> None:
+        seen = new or old
+        if seen is not None:
+            self._work.add((seen.metadata.namespace, seen.metadata.name))
+
+    def _endpoints_changed(self, old: Seen | None, new: Seen | None) -> None:
+        """Also those of a Service that went while nobody looked."""
+        self._service_changed(old, new)
+
+    def _slice_changed(self, old: Seen | None, new: Seen | None) -> None:
+        seen = new or old
+        if seen is not None and seen.metadata.labels.get(slices.MANAGED) == slices.MANAGER:
+            self._work.add((seen.metadata.namespace, seen.metadata.labels.get(slices.SERVICE, "")))
+
+    def _node_changed(self, old: Seen | None, new: Seen | None) -> None:
+        if old is None or new is None or old.metadata.labels.get(slices.ZONE) != new.metadata.labels.get(slices.ZONE):
+            for service in self._services:
+                self._work.add((service.metadata.namespace, service.metadata.name))
+
+    def _pod_changed(self, old: Pod | None, new: Pod | None) -> None:
+        pod = new or old
+        if pod is None or (old is not None and new is not None and old is not new and _shown(old) == _shown(new)):
+            return
+        for service in self._services.within(pod.metadata.namespace):
+            for each in (old, new):
+                if each is not None and members.selects(service.body, each.metadata.labels):
+                    self._work.add((service.metadata.namespace, service.metadata.name))
+
+    async def _look(self, key: Key) -> None:
+        seen = self._services.get(*key)
+        if seen is None:
+            await self._without_service(key)
+        elif members.has_endpoints(seen.body):
+            pods = [pod for pod in self._pods.within(key[0]) if members.selects(seen.body, pod.metadata.labels)]
+            await self._set_endpoints(seen.body, pods, self._endpoints.get(*key))
+            await self._set_slices(seen.body, pods, [each.body for each in self._slices_of(key)])
+
+    def _slices_of(self, key: Key) -> Iterable[Seen]:
+        for seen in self._slices.within(key[0]):
+            labels = seen.metadata.labels
+            if labels.get(slices.SERVICE) == key[1] and labels.get(slices.MANAGED) == slices.MANAGER:
+                yield seen
+
+    async def _without_service(self, key: Key) -> None:
+        """Slices go with their owner, by whoever collects garbage; Endpoints have none."""
+        held = self._endpoints.get(*key)
+        if held is None or ELECTION in held.metadata.annotations or held.metadata.deletion_timestamp is not None:
+            return
+        answer = await self._client.delete(ENDPOINTS, *key, uid=held.metadata.uid)
+        self._endpoints.learn_deleted(held, answer)
+
+    async def _set_endpoints(self, service: Object, pods: list[Pod], held: Seen | None) -> None:
+        wanted = subsets.wanted(service, pods, held.body if held else None)
+        if wanted is None:
+            return
+        meta, body = service["metadata"], msgspec.json.encode(wanted)
+        place = f"{meta['namespace']}/{meta['name']}"
+        try:
+            if held is None:
+                answer = await self._client.create(ENDPOINTS, meta["namespace"], body)
+            else:
+                answer = await self._client.replace(ENDPOINTS, meta["namespace"], meta["name"], body)
+        except errors.Forbidden as error:
+            if any(cause.reason == "NamespaceTerminating" for cause in error.causes):
+                return
+            told = f"Failed to {'update endpoint' if held else 'create endpoint for service'} {place}: {error.message}"
+            self._recorder.tell(SERVICES, service, WARNING, f"FailedTo{'Update' if held else 'Create'}Endpoint", told)
+            raise
+        self._endpoints.learn(answer)
+
+    async def _set_slices(self, service: Object, pods: list[Pod], held: list[Object]) -> None:
+        zones = {node.metadata.name: node.metadata.labels.get(slices.ZONE, "") for node in self._nodes}
+        found, namespace = slices.changes(service, pods, held, zones), service["metadata"]["namespace"]
+        try:
+            for each in found.create:
+                self._slices.learn(await self._client.create(SLICES, namespace, msgspec.json.encode(each)))
+        except errors.Forbidden as error:
+            if not any(cause.reason == "NamespaceTerminating" for cause in error.causes):
+                raise
+        for each in found.update:
+            name = each["metadata"]["name"]
+            self._slices.learn(await self._client.replace(SLICES, namespace, name, msgspec.json.encode(each)))
+        for each in found.delete:
+            seen = self._slices.get(namespace, each["metadata"]["name"])
+            if seen is not None and seen.metadata.deletion_timestamp is None:
+                answer = await self._client.delete(SLICES, namespace, seen.metadata.name, uid=seen.metadata.uid)
+                self._slices.learn_deleted(seen, answer)
+
+
+def _shown(pod: Pod) -> tuple[object, ...]:
+    """What of a pod its Services' endpoints show."""
+    return (pod.metadata.uid, pod.metadata.labels, pod.addresses, pod.ready, pod.ended, pod.deleted, pod.spec.node_name)

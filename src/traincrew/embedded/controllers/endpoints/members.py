@@ -1,0 +1,93 @@
+"""Which pods a Service has, at which addresses and ports."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from traincrew.embedded.controllers.pods import Pod
+from traincrew.embedded.served import Object
+
+HEADLESS = "service.kubernetes.io/headless"
+CHANGED = "endpoints.kubernetes.io/last-change-trigger-time"
+EndpointPort = tuple[str, int, str, str | None]
+"""Name, number, protocol, application protocol."""
+
+
+def selects(service: Object, labels: Mapping[str, str]) -> bool:
+    selector = service["spec"].get("selector")
+    return bool(selector) and all(labels.get(key) == value for key, value in selector.items())
+
+
+def has_endpoints(service: Object) -> bool:
+    """Others get theirs from whoever made them."""
+    return service["spec"].get("selector") is not None and service["spec"].get("type") != "ExternalName"
+
+
+def included(pod: Pod, terminating: bool) -> bool:
+    return not pod.ended and bool(pod.addresses) and (terminating or not pod.deleted)
+
+
+def publishes_unready(service: Object) -> bool:
+    return bool(service["spec"].get("publishNotReadyAddresses"))
+
+
+def is_headless(service: Object) -> bool:
+    return service["spec"].get("clusterIP") in (None, "", "None")
+
+
+def families(service: Object) -> list[str]:
+    """IPv4, IPv6 or both, the first being the one that Endpoints have."""
+    return service["spec"].get("ipFamilies") or ["IPv4"]
+
+
+def addresses(pod: Pod, family: str) -> list[str]:
+    return [each for each in pod.addresses if (":" in each) == (family == "IPv6")]
+
+
+def ports(service: Object, pod: Pod) -> list[EndpointPort]:
+    """Those of its ports that the pod has; one given by name may be another number in each pod, or missing."""
+    found = []
+    for each in service["spec"].get("ports") or ():
+        protocol = each.get("protocol", "TCP")
+        if (number := _number(each.get("targetPort", each["port"]), protocol, pod)) is not None:
+            found.append((each.get("name", ""), number, protocol, each.get("appProtocol")))
+    return found
+
+
+def _number(target: int | str, protocol: str, pod: Pod) -> int | None:
+    if isinstance(target, int):
+        return target
+    named = (port for container in pod.spec.containers for port in container.ports)
+    return next((port.container_port for port in named if (port.name, port.protocol) == (target, protocol)), None)
+
+
+def port(found: EndpointPort, *, nameless: bool) -> dict[str, Any]:
+    """nameless: an empty name is left out."""
+    name, number, protocol, application = found
+    shown: dict[str, Any] = {} if nameless and not name else {"name": name}
+    shown |= {"port": number, "protocol": protocol}
+    return shown | ({"appProtocol": application} if application is not None else {})
+
+
+def target(pod: Pod) -> dict[str, str]:
+    meta = pod.metadata
+    return {"kind": "Pod", "namespace": meta.namespace, "name": meta.name, "uid": meta.uid}
+
+
+def hostname(service: Object, pod: Pod) -> str:
+    """By which the pod is found below the Service's name; empty: not at all."""
+    meta = service["metadata"]
+    matches = pod.spec.subdomain == meta["name"] and pod.metadata.namespace == meta["namespace"]
+    return pod.spec.hostname if matches else ""
+
+
+def changed(service: Object, pods: Iterable[Pod]) -> str:
+    """The last moment that its endpoints can have changed, as far as objects tell."""
+    moments = [dt.datetime.fromisoformat(service["metadata"]["creationTimestamp"])]
+    for pod in pods:
+        ready = pod.condition("Ready")
+        if ready is not None and ready.last_transition_time is not None:
+            moments.append(ready.last_transition_time)
+    return max(moments).astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,147 @@
+"""A Service's EndpointSlices: at most a hundred endpoints each, an endpoint stays in the slice that it is in."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from traincrew.embedded.controllers.endpoints import members
+from traincrew.embedded.controllers.endpoints.members import CHANGED, HEADLESS, EndpointPort
+from traincrew.embedded.controllers.pods import Pod
+from traincrew.embedded.served import Object
+
+MOST = 100
+SERVICE = "kubernetes.io/service-name"
+MANAGED, MANAGER = "endpointslice.kubernetes.io/managed-by", "endpointslice-controller.k8s.io"
+ZONE = "topology.kubernetes.io/zone"
+Ports = tuple[EndpointPort, ...]
+
+
+@dataclasses.dataclass
+class Changes:
+    create: list[Object] = dataclasses.field(default_factory=list)
+    update: list[Object] = dataclasses.field(default_factory=list)
+    delete: list[Object] = dataclasses.field(default_factory=list)
+
+
+def changes(service: Object, pods: Sequence[Pod], held: Sequence[Object], zones: Mapping[str, str]) -> Changes:
+    """held: the slices that we keep for it. zones: of every node, by its name; empty where it has none."""
+    found = Changes()
+    for family in members.families(service):
+        of_family = [each for each in held if each["addressType"] == family]
+        _change(service, _groups(service, pods, zones, family), of_family, family, found)
+    found.delete += [each for each in held if each["addressType"] not in members.families(service)]
+    moment = members.changed(service, pods)
+    for each in (*found.create, *found.update):
+        each["metadata"]["annotations"] = {**(each["metadata"].get("annotations") or {}), CHANGED: moment}
+    return found
+
+
+def _groups(service: Object, pods: Sequence[Pod], zones: Mapping[str, str], family: str) -> dict[Ports, dict[str, Object]]:
+    groups: dict[Ports, dict[str, Object]] = {}
+    for pod in sorted(pods, key=lambda each: each.metadata.name):
+        found = members.addresses(pod, family)
+        known = pod.spec.node_name in zones or members.publishes_unready(service)
+        if members.included(pod, True) and known:
+            group = groups.setdefault(tuple(sorted(members.ports(service, pod), key=repr)), {})
+            if found:
+                group[pod.metadata.uid] = _endpoint(service, pod, found, zones.get(pod.spec.node_name, ""))
+    return groups
+
+
+def _endpoint(service: Object, pod: Pod, addresses: list[str], zone: str) -> Object:
+    ready = members.publishes_unready(service) or (pod.ready and not pod.deleted)
+    shown: Object = {
+        "addresses": addresses,
+        "conditions": {"ready": ready, "serving": pod.ready, "terminating": pod.deleted},
+        "targetRef": members.target(pod),
+    }
+    optional = {"nodeName": pod.spec.node_name, "zone": zone, "hostname": members.hostname(service, pod)}
+    return shown | {key: value for key, value in optional.items() if value}
+
+
+def _change(service: Object, groups: dict[Ports, dict[str, Object]], held: Sequence[Object], family: str, found: Changes) -> None:
+    labels = _labels(service)
+    owned = [each for each in held if _owned(each, service)]
+    spare = [each for each in owned if _ports(each) not in groups]
+    create: list[Object] = []
+    kept = 0
+    for ports, endpoints in groups.items():
+        same = sorted((each for each in owned if _ports(each) == ports), key=lambda each: str(each["metadata"]["name"]))
+        contents, left = _kept(same, endpoints)
+        _fill(contents, left)
+        for slice_, content in zip(same, contents, strict=True):
+            if not content:
+                spare.append(slice_)
+                continue
+            kept += 1
+            if content != slice_.get("endpoints") or slice_["metadata"].get("labels") != labels:
+                found.update.append({**slice_, "metadata": {**slice_["metadata"], "labels": labels}, "endpoints": content})
+        create += [_made(service, labels, family, ports, left[i : i + MOST]) for i in range(0, len(left), MOST)]
+    if not kept and not create:
+        create = [_made(service, labels, family, (), [])]
+        spare = _without_placeholder(spare, create)
+    while spare and create:  # one that is there is changed sooner than another made
+        reused, fresh = spare.pop(0), create.pop()
+        found.update.append({**fresh, "metadata": {**reused["metadata"], "labels": labels}})
+    found.create += create if "deletionTimestamp" not in service["metadata"] else []
+    found.delete += spare + [each for each in held if not _owned(each, service)]
+
+
+def _without_placeholder(spare: list[Object], create: list[Object]) -> list[Object]:
+    """An empty slice stands for no endpoints; if it is there already, nothing is to be done."""
+    for each in spare:
+        same_labels = each["metadata"].get("labels") == create[0]["metadata"]["labels"]
+        if same_labels and not each.get("endpoints") and not each.get("ports"):
+            create.clear()
+            return [other for other in spare if other is not each]
+    return spare
+
+
+def _kept(slices: Sequence[Object], endpoints: dict[str, Object]) -> tuple[list[list[Object]], list[Object]]:
+    """What remains in each slice, as it is now, and what is in none."""
+    left, contents = dict(endpoints), []
+    for slice_ in slices:
+        uids = [(each.get("targetRef") or {}).get("uid", "") for each in slice_.get("endpoints") or ()]
+        contents.append([left.pop(uid) for uid in uids if uid in left])
+    return contents, list(left.values())
+
+
+def _fill(contents: list[list[Object]], left: list[Object]) -> None:
+    """The fullest first."""
+    for content in sorted(contents, key=len, reverse=True):
+        room = MOST - len(content)
+        content += left[:room]
+        del left[:room]
+
+
+def _made(service: Object, labels: dict[str, str], family: str, ports: Ports, endpoints: list[Object]) -> Object:
+    meta = service["metadata"]
+    owner = {
+        "apiVersion": "v1", "kind": "Service", "name": meta["name"], "uid": meta["uid"],
+        "controller": True, "blockOwnerDeletion": True,
+    }  # fmt: skip
+    named = {"generateName": f"{meta['name']}-", "namespace": meta["namespace"], "labels": labels, "ownerReferences": [owner]}
+    return {
+        "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": named, "addressType": family,
+        "endpoints": endpoints, "ports": [members.port(each, nameless=False) for each in ports],
+    }  # fmt: skip
+
+
+def _labels(service: Object) -> dict[str, str]:
+    meta = service["metadata"]
+    own = {key: value for key, value in (meta.get("labels") or {}).items() if key not in (SERVICE, MANAGED, HEADLESS)}
+    headless = {HEADLESS: ""} if members.is_headless(service) else {}
+    return {**own, **headless, SERVICE: meta["name"], MANAGED: MANAGER}
+
+
+def _ports(slice_: Object) -> Ports:
+    found = [
+        (each.get("name", ""), each.get("port"), each.get("protocol", "TCP"), each.get("appProtocol"))
+        for each in slice_.get("ports") or ()
+    ]
+    return tuple(sorted(found, key=repr))
+
+
+def _owned(slice_: Object, service: Object) -> bool:
+    return any(each["uid"] == service["metadata"]["uid"] for each in slice_["metadata"].get("ownerReferences") or ())

@@ -1,0 +1,91 @@
+"""A Service's Endpoints: addresses that have the same ports together, ready and not ready apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from traincrew.embedded.controllers.endpoints import members
+from traincrew.embedded.controllers.endpoints.members import CHANGED, HEADLESS, EndpointPort
+from traincrew.embedded.controllers.pods import Pod
+from traincrew.embedded.served import Object
+
+CAPACITY = 1000
+OVER_CAPACITY = "endpoints.kubernetes.io/over-capacity"
+
+
+def subsets(service: Object, pods: Sequence[Pod]) -> list[Object]:
+    ready: dict[EndpointPort | None, dict[str, bool]] = {}
+    shown: dict[str, Object] = {}
+    unready = members.publishes_unready(service)
+    for pod in sorted(pods, key=lambda each: (each.addresses[:1], each.metadata.uid)):
+        found = members.addresses(pod, members.families(service)[0])
+        if not members.included(pod, unready) or not found:
+            continue
+        shown[pod.metadata.uid] = _address(service, pod, found[0])
+        for port in _ports(service, pod):
+            ready.setdefault(port, {})[pod.metadata.uid] = unready or pod.ready
+    together: dict[tuple[tuple[str, bool], ...], list[EndpointPort]] = {}
+    for port, holders in ready.items():
+        together.setdefault(tuple(sorted(holders.items())), []).extend([port] if port is not None else [])
+    made = [_subset(holders, ports, shown) for holders, ports in together.items()]
+    return sorted(made, key=lambda each: repr((each.get("ports"), each.get("addresses"), each.get("notReadyAddresses"))))
+
+
+def _ports(service: Object, pod: Pod) -> Sequence[EndpointPort | None]:
+    if not service["spec"].get("ports"):
+        return [None] if members.is_headless(service) else []
+    return members.ports(service, pod)
+
+
+def _address(service: Object, pod: Pod, ip: str) -> Object:
+    shown: Object = {"ip": ip, "targetRef": members.target(pod)}
+    if pod.spec.node_name:
+        shown["nodeName"] = pod.spec.node_name
+    if name := members.hostname(service, pod):
+        shown["hostname"] = name
+    return shown
+
+
+def _subset(holders: Sequence[tuple[str, bool]], ports: Sequence[EndpointPort], shown: dict[str, Object]) -> Object:
+    by_address = sorted((shown[uid]["ip"], uid, ready) for uid, ready in holders)
+    lists: dict[str, list[Any]] = {
+        "addresses": [shown[uid] for _, uid, ready in by_address if ready],
+        "notReadyAddresses": [shown[uid] for _, uid, ready in by_address if not ready],
+        "ports": [members.port(each, nameless=True) for each in ports],
+    }
+    return {key: value for key, value in lists.items() if value}
+
+
+def wanted(service: Object, pods: Sequence[Pod], held: Object | None) -> Object | None:
+    """The Endpoints to write; None: those that are there are right."""
+    meta = service["metadata"]
+    labels = dict(meta.get("labels") or {})
+    labels.pop(HEADLESS, None)
+    if members.is_headless(service):
+        labels[HEADLESS] = ""
+    found, over = _cut(subsets(service, pods))
+    before = held["metadata"] if held else {}
+    annotations = dict(before.get("annotations") or {})
+    same = held is not None and (held.get("subsets") or []) == found and (before.get("labels") or {}) == labels
+    if same and (OVER_CAPACITY in annotations) == over:
+        return None
+    annotations[CHANGED] = members.changed(service, pods)
+    annotations.pop(OVER_CAPACITY, None)
+    if over:
+        annotations[OVER_CAPACITY] = "truncated"
+    renewed = {**before, "name": meta["name"], "namespace": meta["namespace"], "labels": labels, "annotations": annotations}
+    return {"apiVersion": "v1", "kind": "Endpoints", "metadata": renewed, "subsets": found}
+
+
+def _cut(found: list[Object]) -> tuple[list[Object], bool]:
+    """No more addresses than an Endpoints object may have, ready ones first."""
+    if sum(len(each.get(key, ())) for each in found for key in ("addresses", "notReadyAddresses")) <= CAPACITY:
+        return found, False
+    room, made = CAPACITY, [dict(each) for each in found]
+    for key in ("addresses", "notReadyAddresses"):
+        for each in made:
+            if key in each:
+                each[key] = each[key][:room]
+                room -= len(each[key])
+    return [{key: value for key, value in each.items() if value} for each in made], True
