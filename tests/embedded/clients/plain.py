@@ -18,7 +18,7 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", "CERTIFICATE"),
     (r"LS0t[A-Za-z0-9+/=]{40,}", "CERTIFICATE"),
     (r"\b\d+\.\d+\.\d+\.\d+\b", "ADDRESS"),
-    (r"(TargetPort:\s+|ADDRESS:)\d{5}\b", r"\1PORT"),
+    (r"(TargetPort:\s+|ADDRESS:)\d{4,5}\b", r"\1PORT"),
     (r"^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ ", r"\1 "),
     (r"(nodePort\"?: ?)\d+", r"\1PORT"),
     (r"(:)3[0-2]\d{3}(/(?:TCP|UDP))", r"\1PORT\2"),
@@ -44,9 +44,12 @@ def plain(text: str) -> str:
     return FAULTS.sub(lambda block: "".join(sorted(block[0].splitlines(keepends=True))), text)
 
 
+UNORDERED = ("describe configmap", "describe limitrange", "describe -f configmap", "describe namespace", "--list")
+
+
 def unordered(command: str) -> bool:
     """kubectl goes through a map there, in any order."""
-    return command.startswith(("describe configmap", "describe limitrange", "describe -f configmap")) or "--list" in command
+    return any(each in command for each in UNORDERED)
 
 
 def document(text: str) -> str:
@@ -68,4 +71,4 @@ def _sorted(value: Any) -> Any:
 
 def without_prose(lines: tuple[str, ...]) -> tuple[str, ...]:
     """What `explain` tells but for the descriptions: kind, fields and their types."""
-    return tuple(line for line in lines if not line.startswith("|     ") or "\t<" in line)
+    return tuple(line for line in lines if line != "|" and (not line.startswith("|     ") or "\t<" in line))

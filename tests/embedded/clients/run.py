@@ -14,7 +14,7 @@ import dataclasses
 import pathlib
 
 from tests.differential import sides
-from tests.embedded.clients import scripts, transcripts
+from tests.embedded.clients import models, scripts, transcripts
 from tests.embedded.clients.accepted import ACCEPTED, Accepted
 from tests.embedded.clients.player import VERSIONS, play_all
 from tests.embedded.clients.transcripts import Difference
@@ -64,7 +64,9 @@ def main() -> None:
     names, versions = asked.only or scripts.names(), asked.version or list(VERSIONS)
     with contextlib.ExitStack() as stack:
         if asked.record:
-            record(stack.enter_context(sides.real_kubeconfig()), names, versions)
+            real = stack.enter_context(sides.real_kubeconfig())
+            record(real, names, versions)
+            models.record(real)
         ours = stack.enter_context(sides.embedded_kubeconfig())
         print(compare(ours, names, versions).tell())
 

@@ -1,6 +1,6 @@
 """kubectl, a current one and an old one, prints of the embedded API server what it prints of a real one.
 
-What the real one says is recorded (`run.py --record`); tests/cluster/test_kubectl_agrees.py sees that it still says so.
+What the real one says is recorded (`run.py --record`); tests/cluster/test_clients_agree.py sees that it still says so.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ import pathlib
 from collections.abc import Iterator
 
 import pytest
+from tests.differential import sides
 from tests.embedded.clients import scripts
 from tests.embedded.clients.player import VERSIONS
 from tests.embedded.clients.run import compare
-from tools.kube import embedded
 
 
 @pytest.fixture(scope="module")
 def kubeconfig() -> Iterator[pathlib.Path]:
-    with embedded.start() as started:
-        yield started.kubeconfig
+    with sides.embedded_kubeconfig() as found:
+        yield found
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -1,4 +1,4 @@
-"""What is recorded of kubectl on a real API server is what that still prints: the embedded one is measured by it."""
+"""What is recorded of clients on a real API server is what that still answers: the embedded one is measured by it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.differential import sides
-from tests.embedded.clients import scripts
+from tests.embedded.clients import models, scripts
 from tests.embedded.clients.player import VERSIONS
 from tests.embedded.clients.run import compare
 from tools.kube import build
@@ -28,3 +28,9 @@ def test_a_real_api_server_says_what_is_recorded(real: pathlib.Path, version: st
     report = compare(real, scripts.names(), [version])
     print(report.tell())
     assert not report.differences, "\n".join(map(str, report.differences))
+
+
+def test_models_of_the_official_client_come_back_as_is_recorded(real: pathlib.Path) -> None:
+    models.place(real)
+    for kind in models.kinds():
+        assert models.Life(real, kind).live() == models.recorded(kind), kind

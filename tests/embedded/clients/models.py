@@ -1,0 +1,143 @@
+"""The official Python client's models through a life on an API server: made, read, listed, patched, replaced, deleted."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+from collections.abc import Callable
+from typing import Any
+
+import kubernetes.client
+import kubernetes.config
+import kubernetes.watch
+from tests.cluster.api import Api, eventually
+from tests.embedded.builtin import corpus
+from tests.embedded.clients.plain import plain
+
+Object = dict[str, Any]
+RECORDED = pathlib.Path(__file__).parent / "recorded" / "models"
+NAMESPACE = "models"
+MADE_UP = (
+    "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields",
+    "finalizers",
+)  # fmt: skip
+"""Of the metadata: what differs between any two servers, and what only some keep."""
+TEMPLATE: Object = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+MORE: dict[str, Object] = {
+    "PodTemplate": {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {}, "template": TEMPLATE},
+}
+NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+"""A taint that only a controller would take away again."""
+APIS = {
+    "v1": "CoreV1Api", "apps/v1": "AppsV1Api", "batch/v1": "BatchV1Api", "autoscaling/v2": "AutoscalingV2Api",
+    "policy/v1": "PolicyV1Api", "rbac.authorization.k8s.io/v1": "RbacAuthorizationV1Api", "storage.k8s.io/v1": "StorageV1Api",
+    "scheduling.k8s.io/v1": "SchedulingV1Api", "coordination.k8s.io/v1": "CoordinationV1Api",
+    "discovery.k8s.io/v1": "DiscoveryV1Api", "events.k8s.io/v1": "EventsV1Api",
+}  # fmt: skip
+
+
+class Life:
+    """Of one object, by the calls that the client has for its kind."""
+
+    def __init__(self, kubeconfig: pathlib.Path, kind: str) -> None:
+        self._body = json.loads(json.dumps(base(kind)).replace('"NAMESPACE"', f'"{NAMESPACE}"'))
+        self._client = kubernetes.config.new_client_from_config(str(kubeconfig))
+        self._api = getattr(kubernetes.client, APIS[self._body["apiVersion"]])(self._client)
+        self._namespaced = kind not in corpus.CLUSTER_SCOPED
+        self._word = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower()
+        self._body["metadata"]["name"] = self._name = f"{NAMESPACE}-{kind.lower()}"
+        self._body["metadata"]["labels"] = {"part": NAMESPACE}
+        if self._namespaced:
+            self._body["metadata"]["namespace"] = NAMESPACE
+
+    def live(self) -> Object:
+        """What came of each call, as the models hold it."""
+        model = self._model(self._body)
+        found = {"made": self._call("create", body=model)}
+        whole = self._call("read", name=self._name)
+        found["read"] = whole
+        listed = self._call("list", label_selector=f"part={NAMESPACE}")
+        found["listed"] = [each for each in listed.items if each.metadata.name == self._name]
+        patch = {"metadata": {"annotations": {"note": "patched"}}}
+        found["patched"] = self._call("patch", name=self._name, body=patch)
+        whole = self._call("read", name=self._name)
+        whole.metadata.labels["more"] = "yes"
+        found["replaced"] = self._call("replace", name=self._name, body=whole)
+        found["watched"] = self._watched(listed.metadata.resource_version)
+        found["deleted"] = self._call("delete", name=self._name)
+        return {key: self._plain(value) for key, value in found.items()}
+
+    def _watched(self, version: str) -> list[Object]:
+        """The changes since the list that are ours; a controller may have made others in between."""
+        watch, events = kubernetes.watch.Watch(), []
+        verb, place = self._verb("list"), self._place()
+        for event in watch.stream(verb, *place, resource_version=version, label_selector=f"part={NAMESPACE}", timeout_seconds=20):
+            seen = {"type": event["type"], "object": self._plain(event["object"])}
+            if seen not in events and event["object"].metadata.annotations:
+                events.append(seen)
+            if "more" in event["object"].metadata.labels:
+                watch.stop()
+        return events
+
+    def _model(self, body: Object) -> Any:
+        class Answer:
+            data = json.dumps(body)
+
+        version = self._body["apiVersion"].rpartition("/")[2].upper()
+        named = f"{version}{self._body['kind']}"
+        return self._client.deserialize(Answer, "CoreV1Event" if named == "V1Event" else named)
+
+    def _verb(self, verb: str) -> Callable[..., Any]:
+        middle = "_namespaced_" if self._namespaced else "_"
+        found: Callable[..., Any] = getattr(self._api, f"{verb}{middle}{self._word}")
+        return found
+
+    def _place(self) -> list[str]:
+        return [NAMESPACE] if self._namespaced else []
+
+    def _call(self, verb: str, name: str = "", **arguments: Any) -> Any:
+        named = [name] if name else []
+        return self._verb(verb)(*named, *self._place(), **arguments)
+
+    def _plain(self, value: Any) -> Any:
+        return _stripped(self._client.sanitize_for_serialization(value), self._body["kind"] == "ResourceQuota")
+
+
+def _stripped(value: Any, later: bool) -> Any:
+    """`later`: its status is a controller's, which takes its time."""
+    if isinstance(value, list):
+        return [_stripped(each, later) for each in value if each != NOT_READY]
+    if isinstance(value, str):
+        return plain(value)
+    if not isinstance(value, dict):
+        return value
+    left_out = (*MADE_UP, "status") if later else MADE_UP
+    return {key: _stripped(each, later) for key, each in value.items() if key not in left_out}
+
+
+def place(kubeconfig: pathlib.Path) -> None:
+    api = Api(kubeconfig)
+    if not api.find("namespaces", "", NAMESPACE):
+        api.call("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+    eventually(lambda: api.find("serviceaccounts", NAMESPACE, "default"))
+
+
+def base(kind: str) -> Object:
+    return MORE[kind] if kind in MORE else corpus.base(kind)
+
+
+def kinds() -> list[str]:
+    return sorted([*corpus.kinds(), *MORE])
+
+
+def recorded(kind: str) -> Object:
+    found: Object = json.loads((RECORDED / f"{kind}.json").read_text())
+    return found
+
+
+def record(kubeconfig: pathlib.Path) -> None:
+    place(kubeconfig)
+    RECORDED.mkdir(parents=True, exist_ok=True)
+    for kind in kinds():
+        (RECORDED / f"{kind}.json").write_text(json.dumps(Life(kubeconfig, kind).live(), indent=1, sort_keys=True) + "\n")
