@@ -69,7 +69,7 @@ async def lane(cluster: Process, numbers: Sequence[int], resources: Sequence[Ser
             continue
         if fault := verdicts.fault(answer.code, answer.body, answer.content_type) if request.method != "HEAD" else "":
             wrong.append(f"request {number}: {request}\n{fault}")
-        if answer.headers.get("connection") == "close":
+        if answer.headers.get("connection") == "close" or request.method == "BREW":
             await connection.close()
             connection = await Connection.to(cluster)
     await connection.close()

@@ -7,9 +7,13 @@ import pathlib
 import re
 import resource
 
+import yaml
+
 LISTED_FAULTS = (
     "resourceVersion should not be set on objects to be created",
     "Timeout: Too large resource version",
+    "strconv.ParseUint: parsing .*: invalid syntax",
+    "Timeout: request did not complete within requested timeout",
     "the spec replicas field .* does not exist",
     # Strategic merge patches and applied configurations that make no sense: the real server has no better code for them.
     "unknown patch type: ",
@@ -21,6 +25,12 @@ LISTED_FAULTS = (
     "failed to create typed live object",
     "unrecognized type",
     "map: .* does not contain declared merge key",
+    # DeleteOptions that cannot be read, and bindings to nothing: the real server says 500 where 400 would be meant.
+    "couldn't get version/kind; json parse error: ",
+    "no kind .* is registered for version ",
+    "cannot unmarshal .* into Go struct field DeleteOptions",
+    "converting .* to .*: unknown conversion",
+    r"^\[?target\.(name|kind): ",
 )
 """Answers with 500 and above that a real API server gives to the same requests."""
 _LISTED = re.compile("|".join(LISTED_FAULTS))
@@ -32,12 +42,12 @@ def fault(code: int, body: bytes, content_type: str = "application/json") -> str
         return f"{code} is no status code"
     if code < 400:
         return ""
-    if "json" not in content_type:
+    if "json" not in content_type and "yaml" not in content_type:
         return "" if code < 500 else f"{code} without a Status: {body[:300]!r}"
     try:
-        status = json.loads(body)
-    except ValueError:
-        return f"{code} with a body that is no JSON: {body[:300]!r}"
+        status = yaml.safe_load(body) if "yaml" in content_type else json.loads(body)
+    except (ValueError, yaml.YAMLError):
+        return f"{code} with a body that cannot be read: {body[:300]!r}"
     if status.get("kind") != "Status" or status.get("code") != code or status.get("status") != "Failure":
         return f"{code} without a Status of its own: {body[:300]!r}"
     if code >= 500 and not _LISTED.search(status.get("message", "")):

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from tests.embedded.hardship.asked import Asked
-from tests.embedded.hardship.clusters import Process
+
+
+class Reachable(Protocol):
+    @property
+    def address(self) -> tuple[str, int]: ...
+
+    @property
+    def token(self) -> str: ...
+
+    async def connection(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]: ...
 
 
 class Answer(NamedTuple):
@@ -24,11 +33,11 @@ class Closed(Exception):
 
 
 class Connection:
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, cluster: Process) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, cluster: Reachable) -> None:
         self._reader, self.writer, self._cluster = reader, writer, cluster
 
     @classmethod
-    async def to(cls, cluster: Process) -> Connection:
+    async def to(cls, cluster: Reachable) -> Connection:
         return cls(*await cluster.connection(), cluster)
 
     def send(self, request: Asked) -> None:
