@@ -20,7 +20,8 @@ from traincrew.model import resources
 from traincrew.model.resources import Resource
 
 SYSTEM_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
-DIGEST = "traincrew.kubeflow.org/digest"
+LEDGER = "traincrew-furniture"
+"""The ConfigMap in kube-system that tells what this, or another, release has brought: a digest of each document."""
 PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 
@@ -37,16 +38,18 @@ class Furniture:
 async def furnish(client: port.Client, wanted: Furniture) -> None:
     """In parallel as far as one thing does not need another: each write waits for the disk, together they wait once."""
     names = (*SYSTEM_NAMESPACES, *wanted.namespaces)
+    ledger = await Ledger.read(client)
     await asyncio.gather(
         *(ensure(client, resources.NAMESPACES, {"metadata": {"name": name}}) for name in names),
         *(ensure(client, _rbac(document["kind"]), document) for document in bootstrap.objects()),
-        *(up_to_date(client, resources.CRDS, document) for document in wanted.definitions),
+        *(ledger.up_to_date(resources.CRDS, document) for document in wanted.definitions),
     )
     await asyncio.gather(
         *(ensure(client, resources.PRIORITY_CLASSES, _priority(name)) for name in PRIORITIES),
-        *(up_to_date(client, _resource(document), document) for document in wanted.objects),
+        *(ledger.up_to_date(_resource(document), document) for document in wanted.objects),
         ensure(client, resources.SERVICES, _kubernetes_service()),
     )
+    await ledger.write()
 
 
 def _priority(name: str) -> Object:
@@ -73,19 +76,44 @@ async def ensure(client: port.Client, resource: Resource, document: Object) -> N
         await client.create(resource, meta.get("namespace"), msgspec.json.encode(titled))
 
 
-async def up_to_date(client: port.Client, resource: Resource, document: Object) -> None:
-    """Made, or replaced if another release of ours made it: a digest of the document says which."""
-    digest = hashlib.sha256(msgspec.json.encode(document, order="sorted")).hexdigest()[:16]
-    meta = document["metadata"]
-    marked = document | {"metadata": meta | {"annotations": (meta.get("annotations") or {}) | {DIGEST: digest}}}
-    try:
-        held = msgspec.json.decode(await client.get(resource, meta.get("namespace"), meta["name"]))
-    except errors.NotFound:
-        await ensure(client, resource, marked)
-        return
-    if (held["metadata"].get("annotations") or {}).get(DIGEST) != digest:
-        marked["metadata"]["resourceVersion"] = held["metadata"]["resourceVersion"]
-        await client.replace(resource, meta.get("namespace"), meta["name"], msgspec.json.encode(marked))
+class Ledger:
+    """Which documents of ours are there, and of which release."""
+
+    def __init__(self, client: port.Client, before: dict[str, str]) -> None:
+        self._client, self._before, self._now = client, before, dict[str, str]()
+
+    @staticmethod
+    async def read(client: port.Client) -> Ledger:
+        try:
+            held = msgspec.json.decode(await client.get(resources.CONFIG_MAPS, "kube-system", LEDGER))
+        except errors.NotFound:
+            return Ledger(client, {})
+        return Ledger(client, msgspec.json.decode(held["data"]["digests"], type=dict[str, str]))
+
+    async def up_to_date(self, resource: Resource, document: Object) -> None:
+        """Made, or replaced if another release of ours made it."""
+        meta, client = document["metadata"], self._client
+        place = f"{resource.plural}/{meta.get('namespace', '')}/{meta['name']}"
+        self._now[place] = hashlib.sha256(msgspec.json.encode(document, order="sorted")).hexdigest()[:16]
+        try:
+            held = msgspec.json.decode(await client.get(resource, meta.get("namespace"), meta["name"]))
+        except errors.NotFound:
+            await ensure(client, resource, document)
+            return
+        if self._before.get(place) != self._now[place]:
+            newer = document | {"metadata": meta | {"resourceVersion": held["metadata"]["resourceVersion"]}}
+            await client.replace(resource, meta.get("namespace"), meta["name"], msgspec.json.encode(newer))
+
+    async def write(self) -> None:
+        if self._now == self._before:
+            return
+        data = {"digests": msgspec.json.encode(self._now, order="sorted").decode()}
+        document = {"metadata": {"name": LEDGER, "namespace": "kube-system"}, "data": data}
+        if not self._before:
+            await ensure(self._client, resources.CONFIG_MAPS, document)
+        else:
+            body = msgspec.json.encode({"data": data})
+            await self._client.patch(resources.CONFIG_MAPS, "kube-system", LEDGER, body)
 
 
 _PLURALS = {"ServiceAccount": resources.SERVICE_ACCOUNTS, "Namespace": resources.NAMESPACES}

@@ -55,6 +55,7 @@ class Refusal(Exception):
         self.causes, self.retry_after = tuple(causes), retry_after
         self.continued = ""
         """Where an expired list may be taken up again, at the price of consistency."""
+        self.warnings: tuple[str, ...] = ()
         self.routed = False
         """Said by the router, before anybody knew what the request is about: its details are there, but empty."""
 
@@ -154,7 +155,7 @@ def too_large(message: str) -> Refusal:
 
 
 def internal(message: str) -> Refusal:
-    return Refusal(500, "InternalError", f"Internal error occurred: {message}")
+    return Refusal(500, "InternalError", f"Internal error occurred: {message}", causes=[{"message": message}])
 
 
 def unavailable(message: str, retry_after: int = 1) -> Refusal:

@@ -60,6 +60,12 @@ class Served:
     columns: tuple[Column, ...] = ()
     storage_version: str = ""
     """The version that objects are kept in; empty: this one."""
+    stored_schema: Schema = dataclasses.field(default_factory=dict)
+    """Of a custom resource: the schema of the version that objects are kept in."""
+    since: int = 0
+    """Of a custom resource: the revision of its definition. Objects that are older may not be what it says."""
+    deprecation: str = ""
+    """What to warn those of who use it."""
     kept_as: Served | None = None
     """The resource that its objects are kept as, where they are of another shape there: see builtin/conversions.py."""
     definition: Object | None = None

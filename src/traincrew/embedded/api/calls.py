@@ -34,6 +34,11 @@ class Call(NamedTuple):
         return Attributes(self.verb, self.served.group, self.served.plural, self.subresource, self.namespace, self.name)
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """That go with every answer."""
+        return (self.served.deprecation,) if self.served.deprecation else ()
+
+    @property
     def subject(self) -> Subject:
         return Subject(self.served.plural, self.served.group, self.name)
 

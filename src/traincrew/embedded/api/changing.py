@@ -8,7 +8,7 @@ from typing import NamedTuple
 from traincrew.embedded import fields, refusals
 from traincrew.embedded.api import admission, marks, queries, versions
 from traincrew.embedded.api.calls import Answer, Call
-from traincrew.embedded.api.cluster import Cluster, decoded, encoded
+from traincrew.embedded.api.cluster import Cluster, encoded
 from traincrew.embedded.patches import managers
 from traincrew.embedded.patches.owners import Writing
 from traincrew.embedded.schemas import gowords
@@ -40,8 +40,8 @@ async def change(cluster: Cluster, call: Call, options: queries.WriteOptions, tr
     """Tries again when somebody else was faster; a writer that names the version it built on is refused then."""
     for _ in range(ATTEMPTS):
         record = cluster.existing(call.served, call.namespace, call.name)
-        before = versions.titled(decoded(record), call.served)
-        wanted = await transform(versions.titled(decoded(record), call.served))
+        before = versions.read(record, call.served)
+        wanted = await transform(versions.read(record, call.served))
         _check_version(cluster, call, wanted.object["metadata"].get("resourceVersion") or "", record.revision)
         try:
             return await _put(cluster, call, _Write(record, before, wanted, options))
@@ -83,9 +83,9 @@ async def _put(cluster: Cluster, call: Call, write: _Write) -> Answer:
         return await _gone(cluster, call, write, after)
     if after == before:
         return Answer(200, versions.shown(write.record, served), tuple(warned))
+    stored = versions.kept(after, served)
     if write.options.dry_run:
-        return Answer(200, encoded(after), tuple(warned))
-    stored = after | {"apiVersion": versions.stored_api_version(served)}
+        return Answer(200, encoded(versions.back(stored, served)), tuple(warned))
     record = await cluster.store.put(write.record.key, stored, write.record.revision)
     return Answer(200, versions.shown(record, served), tuple(warned))
 
@@ -132,7 +132,7 @@ def _check(cluster: Cluster, call: Call, after: Object, before: Object) -> list[
     strategy.prepare_update(after, before, call.subresource, admission.context(cluster, call, before))
     warned = admission.admit_change(cluster, call, after, before)
     if faults := strategy.validate_update(after, before, call.subresource):
-        raise refusals.invalid(served.kind, served.group, call.name, faults)
+        raise refusals.invalid(served.kind, (served.kept_as or served).group, call.name, faults)
     return warned + strategy.warnings(after, before)
 
 

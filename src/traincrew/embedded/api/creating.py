@@ -67,23 +67,27 @@ def _taken(call: Call, name: str, holder: Record | None) -> refusals.Refusal:
 async def _put(cluster: Cluster, call: Call, obj: Object, options: queries.WriteOptions, warnings: tuple[str, ...]) -> Answer:
     served, strategy = call.served, cluster.strategy(call.served)
     strategy.default(obj)
+    if call.verb != "patch" and _is_owned(obj["metadata"]):  # an apply has settled that already
+        managers.updated(None, obj, served.schema, **changing.writing(cluster, call, options.manager))
     key = Key(served.store_name, call.namespace, str(obj["metadata"]["name"]))
     strategy.prepare_create(obj, admission.context(cluster, call, obj))
     if faults := strategy.validate(obj):
-        raise refusals.invalid(served.kind, served.group, key.name, faults)
+        raise refusals.invalid(served.kind, (served.kept_as or served).group, key.name, faults)
     warned = [*warnings, *admission.admit_new(cluster, call, obj)]
     warned += strategy.warnings(obj)
-    if APPLIED_BY_KUBECTL in (obj["metadata"].get("annotations") or {}) and "managedFields" not in obj["metadata"]:
-        # Owners are kept from the first apply on; this is one, and kubectl may go on with server-side applies.
-        managers.updated(None, obj, served.schema, **changing.writing(cluster, call, options.manager))
-    stored = versions.titled(obj, served) | {"apiVersion": versions.stored_api_version(served)}
+    stored = versions.kept(obj, served)
     if options.dry_run:
         if (holder := cluster.store.head(key)) is not None:
             raise Stale(holder)
-        return Answer(201, encoded(versions.titled(stored, served)), tuple(warned))
+        return Answer(201, encoded(versions.back(stored, served)), tuple(warned))
     record = await cluster.store.put(key, stored, 0)
     await admission.after_create(cluster, call, record)
     return Answer(201, versions.shown(record, served), tuple(warned))
+
+
+def _is_owned(meta: Object) -> bool:
+    """Owners are kept from the first apply on; kubectl's own is one, and it may go on with server-side applies."""
+    return "managedFields" in meta or APPLIED_BY_KUBECTL in (meta.get("annotations") or ())
 
 
 def _born(cluster: Cluster, call: Call, obj: Object) -> Object:

@@ -48,4 +48,7 @@ class DefinitionStrategy:
         return [] if subresource == "status" else definition_checks.validate_update(new, old)
 
     def warnings(self, obj: Object, old: Object | None = None) -> list[str]:
-        return []
+        conditions = (obj.get("status") or {}).get("conditions") or ()
+        return [
+            f"rules that are not enforced: {each['message']}" for each in conditions if each["type"] == definitions.UNENFORCED
+        ]

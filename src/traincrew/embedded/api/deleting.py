@@ -92,7 +92,7 @@ async def _delete(cluster: Cluster, call: Call, record: Record, wanted: Options)
             record = await cluster.store.put(record.key, marked, record.revision)
         return await _remove(cluster, call, record, wanted)
     if wanted.dry_run:
-        return Answer(200, encoded(versions.titled(marked, call.served)))
+        return Answer(200, encoded(versions.back(marked, call.served)))
     changed = await cluster.store.put(record.key, marked, record.revision)
     return Answer(200, versions.shown(changed, call.served))
 

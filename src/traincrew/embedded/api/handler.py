@@ -35,9 +35,11 @@ class Handler:
         _check_served(call)
         form = rendering.form(call)
         try:
-            return rendering.rendered(self.cluster, call, form, await self._dispatch(call))
+            answer = rendering.rendered(self.cluster, call, form, await self._dispatch(call))
         except StoreUnavailable as fault:
             raise refusals.unavailable(str(fault)) from fault
+        answer.warnings = (*call.warnings, *answer.warnings)
+        return answer
 
     async def pieces(self, call: Call) -> rendering.Pieces:
         self.authorize(call)

@@ -8,7 +8,7 @@ from traincrew.embedded import builtin
 from traincrew.embedded.api import defining
 from traincrew.embedded.api.custom import CustomStrategy
 from traincrew.embedded.api.strategies import Strategy
-from traincrew.embedded.schemas import definitions
+from traincrew.embedded.schemas import definitions, structures
 from traincrew.embedded.served import Object, Served
 
 Place = tuple[str, str, str]
@@ -19,6 +19,8 @@ class Registry:
     def __init__(self, built_in: Iterable[Served], now: Callable[[], str]) -> None:
         self._now = now
         self._known: dict[str, Object] = {}
+        self._since: dict[str, int] = {}
+        """The revision in which a definition became what it is."""
         self._built_in = tuple(built_in)
         self.groups = frozenset(each.group for each in self._built_in)
         """The built-in ones."""
@@ -73,15 +75,19 @@ class Registry:
 
     def define(self, crd: Object) -> None:
         """The resources of this CRD as it is now; one that was not accepted serves nothing."""
-        self._drop(crd["metadata"]["name"])
-        self._known[crd["metadata"]["name"]] = crd
+        name = crd["metadata"]["name"]
+        before = self._known.get(name)
+        if before is None or before["spec"] != crd["spec"]:
+            self._since[name] = definitions.revision(crd)
+        self._drop(name)
+        self._known[name] = crd
         established = any(
             each.get("type") == "Established" and each.get("status") == "True"
             for each in crd.get("status", {}).get("conditions") or ()
         )
         if established:
-            made = definitions.served(crd)
-            self._custom[crd["metadata"]["name"]] = made
+            made = definitions.served(crd, self._since[name])
+            self._custom[name] = made
             self._by_place |= {(each.group, each.version, each.plural): each for each in made}
         self._changed()
 
@@ -92,6 +98,8 @@ class Registry:
     def _drop(self, name: str) -> None:
         self._known.pop(name, None)
         for each in self._custom.pop(name, ()):
+            structures.forget(each.schema)
+            structures.forget(each.stored_schema)
             place = (each.group, each.version, each.plural)
             self._by_place.pop(place, None)
             self._strategies.pop(place, None)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Sequence
 
 import msgspec
 from aiohttp import web
+from multidict import CIMultiDict
 
 from traincrew.embedded import refusals
 from traincrew.embedded.api import rendering
@@ -17,6 +20,7 @@ STALLED = 60.0
 """Seconds that a client may let the server wait, with its body or with what it does not read."""
 AT_ONCE = 2**18
 """Bytes up to which a list is sent whole."""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 UNCACHED = {"Cache-Control": "no-cache, private"}
 
 
@@ -43,14 +47,19 @@ def _too_large() -> refusals.Refusal:
 
 
 def whole(answer: Answer) -> web.Response:
-    response = web.Response(status=answer.code, body=answer.body, content_type=answer.content_type, headers=UNCACHED)
-    for warning in answer.warnings:
-        text = warning.replace("\\", "\\\\").replace('"', '\\"')
-        response.headers.add("Warning", f'299 - "{text}"')
-    return response
+    headers = _headers(answer.warnings) if answer.warnings else UNCACHED
+    return web.Response(status=answer.code, body=answer.body, content_type=answer.content_type, headers=headers)
 
 
-async def sent(request: web.BaseRequest, pieces: rendering.Pieces) -> web.StreamResponse:
+def _headers(warnings: Sequence[str]) -> CIMultiDict[str]:
+    headers = CIMultiDict(UNCACHED)
+    for warning in warnings:
+        text = _CONTROL.sub(" ", warning).replace("\\", "\\\\").replace('"', '\\"')
+        headers.add("Warning", f'299 - "{text}"')
+    return headers
+
+
+async def sent(request: web.BaseRequest, pieces: rendering.Pieces, warnings: Sequence[str]) -> web.StreamResponse:
     """Small bodies whole, large ones in parts."""
     gathered, size = [], 0
     for piece in pieces:
@@ -59,8 +68,8 @@ async def sent(request: web.BaseRequest, pieces: rendering.Pieces) -> web.Stream
         if size > AT_ONCE:
             break
     else:
-        return web.Response(body=b"".join(gathered), content_type=pieces.content_type, headers=UNCACHED)
-    response = await _opened(request, pieces.content_type)
+        return web.Response(body=b"".join(gathered), content_type=pieces.content_type, headers=_headers(warnings))
+    response = await _opened(request, pieces.content_type, warnings)
     await _write(request, response, b"".join(gathered))
     for piece in pieces:
         await _write(request, response, piece)
@@ -69,17 +78,18 @@ async def sent(request: web.BaseRequest, pieces: rendering.Pieces) -> web.Stream
     return response
 
 
-async def poured(request: web.BaseRequest, watch: Watch) -> web.StreamResponse:
+async def poured(request: web.BaseRequest, watch: Watch, warnings: Sequence[str]) -> web.StreamResponse:
     """The events of a watch, until it ends."""
-    response = await _opened(request, "application/json")
+    response = await _opened(request, "application/json", warnings)
     async for batch in watch.events():
         await _write(request, response, lines(batch))
     await response.write_eof()
     return response
 
 
-async def _opened(request: web.BaseRequest, content_type: str) -> web.StreamResponse:
-    response = web.StreamResponse(headers={"Content-Type": content_type, **UNCACHED})
+async def _opened(request: web.BaseRequest, content_type: str, warnings: Sequence[str]) -> web.StreamResponse:
+    response = web.StreamResponse(headers=_headers(warnings))
+    response.content_type = content_type
     response.enable_chunked_encoding()
     await response.prepare(request)
     return response
@@ -100,7 +110,7 @@ def refused(request: web.BaseRequest, refusal: refusals.Refusal) -> web.Response
     headers = request.headers
     wire = rendering.of_refusal(headers.get("Accept", ""), request.rel_url.query.get("pretty", ""), headers.get("User-Agent", ""))
     body = wire.encode(msgspec.json.encode(refusal.status()))
-    response = web.Response(status=refusal.code, body=body, content_type=wire.content_type, headers=UNCACHED)
+    response = web.Response(status=refusal.code, body=body, content_type=wire.content_type, headers=_headers(refusal.warnings))
     if refusal.retry_after:
         response.headers["Retry-After"] = str(refusal.retry_after)
     return response

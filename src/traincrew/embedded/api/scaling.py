@@ -8,9 +8,10 @@ import msgspec
 
 from traincrew.embedded import fields, refusals
 from traincrew.embedded.api import bodies, changing, patchbodies, patching, queries, versions
-from traincrew.embedded.api.calls import JSON, Answer, Call
-from traincrew.embedded.api.cluster import Cluster, decoded, encoded
+from traincrew.embedded.api.calls import Answer, Call
+from traincrew.embedded.api.cluster import Cluster, encoded
 from traincrew.embedded.patches import json, merge
+from traincrew.embedded.schemas import builtins, decode
 from traincrew.embedded.served import Object, Served
 
 BUILT_IN = {"spec": "spec.replicas", "status": "status.replicas"}
@@ -36,7 +37,7 @@ def scale(obj: Object, served: Served) -> Object:
     kept = {key: meta[key] for key in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp") if key in meta}
     replicas = _value(obj, where.spec)
     if replicas is None and served.definition is not None:
-        raise refusals.internal(f"the spec replicas field {'.'.join(('', *where.spec))!r} does not exist")
+        raise refusals.internal(f'the spec replicas field ".{".".join(where.spec)}" does not exist')
     status: Object = {"replicas": _value(obj, where.status) or 0}
     if selector := _selector(obj, served, where):
         status["selector"] = selector
@@ -65,7 +66,7 @@ def _set(obj: Object, path: tuple[str, ...], value: int) -> None:
 
 def get(cluster: Cluster, call: Call) -> Answer:
     record = cluster.existing(call.served, call.namespace, call.name)
-    return Answer(200, encoded(scale(decoded(record), call.served)))
+    return Answer(200, encoded(scale(versions.read(record, call.served), call.served)))
 
 
 async def write(cluster: Cluster, call: Call) -> Answer:
@@ -74,7 +75,7 @@ async def write(cluster: Cluster, call: Call) -> Answer:
     whole = call._replace(subresource="")
 
     async def transform(before: Object) -> changing.Wanted:
-        wanted = bodies.scale(call) if put else _patched(call, scale(before, call.served))
+        wanted = bodies.scale(call) if put else _patched(call, scale(before, call.served), options.validation)
         replicas = _checked(call, wanted)
         _set(before, paths(call.served).spec, replicas)
         if version := (wanted.get("metadata") or {}).get("resourceVersion"):
@@ -86,20 +87,18 @@ async def write(cluster: Cluster, call: Call) -> Answer:
     return Answer(answer.code, encoded(scale(shown, call.served)), answer.warnings)
 
 
-def _patched(call: Call, current: Object) -> Object:
+def _patched(call: Call, current: Object, validation: str) -> Object:
     kind = call.content_type.partition(";")[0].strip().lower()
-    content = patchbodies.read(call).content
-    patched: Object = json.apply(current, content) if kind == patching.JSON else merge.apply(current, content)
-    return bodies.scale(call._replace(body=encoded(patched), content_type=JSON))
+    content, twice = patchbodies.read(call)
+    after: Object = json.apply(current, content) if kind == patching.JSON else merge.apply(current, content)
+    form = patchbodies.Form(builtins.load().schema("autoscaling", "v1", "Scale"), decode.Expected("Scale", "autoscaling/v1"))
+    return patchbodies.checked(patchbodies.Made(after, twice), form, validation)[0]
 
 
 def _checked(call: Call, wanted: Object) -> int:
-    replicas = (wanted.get("spec") or {}).get("replicas", 0)
-    faults = []
-    if not isinstance(replicas, int) or isinstance(replicas, bool):
-        raise refusals.bad_request('Scale in version "v1" cannot be handled as a Scale: spec.replicas must be an integer')
-    if replicas < 0:
-        faults.append(fields.invalid("spec.replicas", replicas, "must be greater than or equal to 0"))
-    if faults:
-        raise refusals.invalid("Scale", "autoscaling", call.name, faults)
+    """Custom resources have rules of their own about their numbers."""
+    replicas = int((wanted.get("spec") or {}).get("replicas") or 0)
+    if replicas < 0 and call.served.definition is None:
+        fault = fields.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
+        raise refusals.invalid("Scale", "autoscaling", call.name, [fault])
     return replicas

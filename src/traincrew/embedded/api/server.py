@@ -68,7 +68,7 @@ class ApiServer:
             return responses.refused(request, refusal)
         except refusals.Bare as refusal:
             return responses.bare(refusal)
-        except (ConnectionResetError, asyncio.CancelledError):
+        except (ConnectionError, asyncio.CancelledError):
             raise
         except Exception:
             log.exception("request failed", extra={"method": request.method, "path": request.path})
@@ -108,6 +108,7 @@ class ApiServer:
                 call = call._replace(body=await responses.read(request))
             response = await self._handled(request, call)
         except refusals.Refusal as refusal:
+            refusal.warnings = call.warnings
             self._audit.tell(request, call, refusal.code, received)
             raise
         self._audit.tell(request, call, response.status, received)
@@ -115,7 +116,7 @@ class ApiServer:
 
     async def _handled(self, request: web.BaseRequest, call: Call) -> web.StreamResponse:
         if call.verb == "list":
-            return await responses.sent(request, await self._handler.pieces(call))
+            return await responses.sent(request, await self._handler.pieces(call), call.warnings)
         return responses.whole(await self._handler.handle(call))
 
     async def _watched(self, request: web.BaseRequest, call: Call, received: dt.datetime) -> web.StreamResponse:
@@ -125,7 +126,7 @@ class ApiServer:
         if task is not None:
             self._watches.add(task)
         try:
-            return await responses.poured(request, watch)
+            return await responses.poured(request, watch, call.warnings)
         except asyncio.CancelledError:
             # The server is going down; the client lists again elsewhere.
             return web.Response()

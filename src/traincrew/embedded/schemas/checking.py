@@ -12,6 +12,8 @@ from traincrew.embedded.schemas import gowords
 from traincrew.embedded.schemas.structures import NOTHING, Structure
 
 _KINDS = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
+ROOT = "<nil>"
+"""The field of a fault of the whole."""
 _NATIVE = {int: "int64", float: "float64"}
 
 
@@ -65,7 +67,7 @@ def _wrong_type(path: str, expected: str, found: str) -> FieldError:
 
 
 def _field(path: str) -> str:
-    return path.removeprefix(".") or "<nil>"
+    return path.removeprefix(".") or ROOT
 
 
 def _check_type(value: Any, node: Structure, path: str, errors: list[FieldError]) -> int:
@@ -161,7 +163,8 @@ def _check_object(value: dict[str, Any], node: Structure, path: str, errors: lis
     if least is not None and len(value) < least:
         errors.append(_invalid(path, len(value), f"should have at least {least} properties"))
     if most is not None and len(value) > most:
-        errors.append(fields.too_many(_field(path), len(value), most))
+        told = f"Too many: {len(value)}: must have at most {most} items"
+        errors.append(FieldError(fields.TOO_MANY, _field(path), told))
     was = old if old.__class__ is dict else {}
     prefix = f"{path}." if path else ""
     properties, extra = node.properties, node.extra

@@ -97,7 +97,7 @@ def _prune_below(value: Any, node: Structure, path: str, pruned: list[str]) -> N
 
 
 def _drop_nulls(value: Any, node: Structure | None) -> None:
-    """Nulls in lists stay, and so do those that a default is to replace."""
+    """Nulls in lists stay, and so do those that a default is to replace. Whole numbers are written as such."""
     if node is None:
         return
     if value.__class__ is dict:
@@ -109,6 +109,8 @@ def _drop_nulls(value: Any, node: Structure | None) -> None:
                     dropped.append(key)
             elif inner.__class__ is dict or inner.__class__ is list:
                 _drop_nulls(inner, node.child(key))
+            elif inner.__class__ is float and inner.is_integer():
+                value[key] = int(inner)  # as Go writes it
         for key in dropped:
             del value[key]
     elif value.__class__ is list and node.items is not None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from traincrew.embedded import fields
 from traincrew.embedded.fields import FieldError
-from traincrew.embedded.schemas import cel, checking, embedding, listing, scaling, structures
+from traincrew.embedded.schemas import cel, checking, coercion, embedding, listing, scaling, structures
 from traincrew.embedded.schemas.structures import NOTHING, Structure
 from traincrew.embedded.served import Object, Schema, Served
 
@@ -20,6 +20,12 @@ _UNCHECKED = FieldError(
     'Invalid value: "null": some validation rules were not checked because the object was invalid; '
     "correct the existing errors to complete validation",
 )
+
+
+def settle(obj: Object, schema: Schema) -> None:
+    """Makes a stored object what the schema says, in place."""
+    coercion.coerce(obj, schema)
+    default(obj, schema)
 
 
 def default(obj: Object, schema: Schema) -> None:
@@ -73,11 +79,17 @@ def validate_status(new: Object, old: Object, served: Served, before: Sequence[F
     errors = list(before)
     part = node.properties.get("status")
     if part is not None and "status" in new:
-        errors += checking.check(new["status"], part, "status", old.get("status", NOTHING))
+        errors += map(_in_status, checking.check(new["status"], part, "", old.get("status", NOTHING)))
     errors += scaling.check_status(new, served)
     if node.has_lists and not listing.check(old, node):
         errors += listing.check(new, node)
     return _with_rules(errors, new, node, old)
+
+
+def _in_status(error: FieldError) -> FieldError:
+    """The words name the place within the status, the field the place within the object."""
+    path = "status" if error.path == checking.ROOT else f"status.{error.path}"
+    return FieldError(error.reason, path, error.message)
 
 
 def _with_rules(errors: list[FieldError], obj: Object, node: Structure, old: Any) -> list[FieldError]:
@@ -91,4 +103,6 @@ def _with_rules(errors: list[FieldError], obj: Object, node: Structure, old: Any
 def unenforced(schema: Schema) -> list[str]:
     """The validation rules that are not enforced, each with the reason."""
     node = structures.of(schema)
-    return list(cel.uncompiled(node)) if node.has_rules else []
+    told = list(cel.uncompiled(node)) if node.has_rules else []
+    structures.forget(schema)  # it is asked of definitions as they are written; what is served is another copy
+    return told

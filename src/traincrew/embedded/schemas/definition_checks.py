@@ -114,8 +114,7 @@ def _is_shared(versions: list[Object], part: str) -> bool:
 def _about_versions(versions: list[Object], shared: set[str], told: str) -> FieldError:
     """An API server prints its own memory here."""
     shown = ", ".join(_printed(version, shared) for version in versions)
-    listed = f"[]{_VERSION}{{{shown}}}" if versions else f"[]{_VERSION}(nil)"
-    return FieldError(fields.INVALID, "spec.versions", f"Invalid value: {listed}: {told}")
+    return FieldError(fields.INVALID, "spec.versions", f"Invalid value: []{_VERSION}{{{shown}}}: {told}")
 
 
 _VERSION = "apiextensions.CustomResourceDefinitionVersion"

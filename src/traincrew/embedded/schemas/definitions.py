@@ -8,6 +8,7 @@ from typing import Any
 from traincrew.embedded.schemas import custom
 from traincrew.embedded.schemas.structures import PRESERVE
 from traincrew.embedded.served import Column, Object, Served, Subresource
+from traincrew.embedded.show.precedence import version_key
 
 AGE = Column(
     name="Age",
@@ -20,6 +21,7 @@ AGE = Column(
 )
 """The column of a definition that names none."""
 
+ANYTHING = {"type": "object", PRESERVE: True}
 _WRITTEN = ("get", "patch", "update")
 
 
@@ -32,6 +34,9 @@ def default(crd: Object) -> None:
         names["singular"] = kind.lower()
     if not names.get("listKind") and kind:
         names["listKind"] = f"{kind}List"
+    for version in spec.get("versions") or ():
+        if not version.get("deprecated"):
+            version.pop("deprecated", None)
     conversion = spec.setdefault("conversion", {"strategy": "None"})
     service = ((conversion.get("webhook") or {}).get("clientConfig") or {}).get("service")
     if service is not None:
@@ -49,24 +54,34 @@ def stored_versions(crd: Object, before: Iterable[str] = ()) -> list[str]:
     return [*found, storage] if storage and storage not in found else found
 
 
-def served(crd: Object) -> tuple[Served, ...]:
-    """The resource in each of its served versions, under the names that were accepted (or asked for, before that)."""
+def revision(crd: Object) -> int:
+    return int(crd["metadata"].get("resourceVersion") or 0)
+
+
+def served(crd: Object, since: int = 0) -> tuple[Served, ...]:
+    """The resource in each of its served versions, under the names that were accepted (or asked for, before that).
+
+    since: the revision from which on its objects are known to be what it says.
+    """
     spec = crd["spec"]
     names = {**spec["names"], **(crd.get("status", {}).get("acceptedNames") or {})}
-    return tuple(_served(crd, names, version) for version in spec["versions"] if version.get("served"))
+    return tuple(_served(crd, names, version, since) for version in spec["versions"] if version.get("served"))
 
 
-def _served(crd: Object, names: Object, version: Object) -> Served:
+def _served(crd: Object, names: Object, version: Object, since: int) -> Served:
     spec = crd["spec"]
-    schema = (version.get("schema") or {}).get("openAPIV3Schema") or {"type": "object", PRESERVE: True}
     storage = storage_version(crd)
+    schemas = {each["name"]: (each.get("schema") or {}).get("openAPIV3Schema") or ANYTHING for each in spec["versions"]}
     return Served(
         group=spec["group"],
         version=version["name"],
         plural=names["plural"],
         kind=names["kind"],
         namespaced=spec["scope"] == "Namespaced",
-        schema=schema,
+        schema=schemas[version["name"]],
+        stored_schema=schemas[storage],
+        since=since,
+        deprecation=_deprecation(crd, version) if version.get("deprecated") else "",
         singular=names.get("singular") or names["kind"].lower(),
         list_kind=names.get("listKind") or f"{names['kind']}List",
         short_names=tuple(names.get("shortNames") or ()),
@@ -77,6 +92,18 @@ def _served(crd: Object, names: Object, version: Object) -> Served:
         definition=crd,
         selectable=tuple(each["jsonPath"].removeprefix(".") for each in version.get("selectableFields") or ()),
     )
+
+
+def _deprecation(crd: Object, version: Object) -> str:
+    if told := version.get("deprecationWarning"):
+        return str(told)
+    group, kind = crd["spec"]["group"], crd["spec"]["names"]["kind"]
+    others = [each["name"] for each in crd["spec"]["versions"] if each.get("served") and not each.get("deprecated")]
+    better = max(others, key=version_key, default="")
+    told = f"{group}/{version['name']} {kind} is deprecated"
+    if not better or version_key(better) < version_key(version["name"]):
+        return told
+    return f"{told}; use {group}/{better} {kind}"
 
 
 def _subresources(kind: str, given: Object) -> Iterable[Subresource]:
