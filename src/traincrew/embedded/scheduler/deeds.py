@@ -6,8 +6,8 @@ import asyncio
 import contextlib
 import datetime as dt
 import logging
-from collections.abc import Awaitable, Iterable
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -26,6 +26,8 @@ BINDINGS = Resource("", "v1", "bindings", "Binding")
 IN_FLIGHT = 32
 SCHEDULED, UNSCHEDULABLE, FAILED = "PodScheduled", "Unschedulable", "SchedulerError"
 
+T = TypeVar("T")
+
 
 class Deeds:
     def __init__(self, client: port.Client, copies: Copies, recorder: Recorder) -> None:
@@ -34,14 +36,14 @@ class Deeds:
         self._told: dict[str, str] = {}
         """What was last said of a PodGroup that waits, by its uid."""
 
-    async def all(self, deeds: Iterable[Awaitable[None]]) -> None:
+    async def all(self, deed: Callable[[T], Awaitable[None]], subjects: Iterable[T]) -> None:
         """One that fails is no reason to leave out the others: the next look finds what is left."""
-        await asyncio.gather(*(self._one(each) for each in deeds))
+        await asyncio.gather(*(self._one(deed, each) for each in subjects))
 
-    async def _one(self, deed: Awaitable[None]) -> None:
+    async def _one(self, deed: Callable[[T], Awaitable[None]], subject: T) -> None:
         async with self._slots:
             try:
-                await deed
+                await deed(subject)
             except (errors.NotFound, errors.Conflict):
                 pass  # the watch tells what it is now
             except errors.ApiError as error:
@@ -51,6 +53,8 @@ class Deeds:
         """Whether it may be on that node now; if not, the pod says why."""
         pod, meta = binding.pod, binding.pod.metadata
         body = {
+            "kind": "Binding",
+            "apiVersion": "v1",
             "metadata": {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid},
             "target": {"kind": "Node", "name": binding.node},
         }

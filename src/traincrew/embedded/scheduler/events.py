@@ -36,6 +36,8 @@ class Recorder:
     def tell(self, about: Reference, by: str, told: Told, related: Reference | None = None) -> None:
         """by: the name of the scheduler that the pod asks for."""
         body = {
+            "kind": "Event",
+            "apiVersion": "v1",
             "metadata": {"name": f"{about.meta.name}.{self._moment():x}", "namespace": about.meta.namespace},
             "involvedObject": about.written(),
             "type": told.type,

@@ -89,10 +89,10 @@ class Scheduler:
             self._binding.add(task)
             task.add_done_callback(self._binding.discard)
         deeds = self._deeds
-        await deeds.all(deeds.change(each) for each in placement.groups)
-        await deeds.all(deeds.select(each) for each in placement.selections)
-        await deeds.all(deeds.preempt(each) for each in placement.preemptions)
-        await deeds.all(deeds.refuse(each) for each in placement.refusals)
+        await deeds.all(deeds.change, placement.groups)
+        await deeds.all(deeds.select, placement.selections)
+        await deeds.all(deeds.preempt, placement.preemptions)
+        await deeds.all(deeds.refuse, placement.refusals)
 
     async def _bind(self, binding: Binding) -> None:
         uid = binding.pod.uid

@@ -24,7 +24,7 @@ class Policy:
     """Resources of which pods may ask for more than there is."""
     patience: dt.timedelta = dt.timedelta(seconds=30)
     """How long a gang waits before nobody behind it may have what it lacks."""
-    preemptions: int = 64
+    preemptions: int = 32
     """How many are thought through at one stroke; it takes long with many pods about."""
     advises: bool = False
     """Whether refusals name the options of `traincrew up` that would help."""

@@ -110,22 +110,39 @@ def _on_node(pod: Pod, room: Room, world: World, lower: list[Bundle]) -> tuple[P
 
 
 def _least(fits: Fits, world: World, lower: list[Bundle]) -> Plan | None:
-    """All of them leave; then, the most important first, each comes back that does not take the room."""
-    for each in lower:
-        _take(world, each.pods)
-    victims: list[Bundle] = []
-    nodes = fits()
-    if nodes is not None:
+    """The least important leave until there is room; then, the most important first, each comes back that does not take it.
+
+    More and more leave at a time: mostly a few are enough of a thousand, and the rest need not be touched.
+    """
+    left, gone = len(lower), 0
+    while left and (gone == 0 or fits() is None):
+        before, left = left, max(left - max(gone, 1), 0)
+        gone = len(lower) - left
+        for each in lower[left:before]:
+            _take(world, each.pods)
+    if fits() is None:
         for each in lower:
             _put(world, each.pods)
-            if (found := fits()) is None:
-                _take(world, each.pods)
-                victims.append(each)
-            else:
-                nodes = found
-    for each in lower if nodes is None else victims:
+        return None
+    victims = _not_spared(fits, world, lower[left:])
+    nodes = fits()
+    for each in victims:
         _put(world, each.pods)
     return None if nodes is None else Plan([pod for each in victims for pod in each.pods], nodes)
+
+
+def _not_spared(fits: Fits, world: World, lower: list[Bundle]) -> list[Bundle]:
+    """Whole stretches come back at once where they can: there may be a thousand, and most of them do."""
+    for each in lower:
+        _put(world, each.pods)
+    if fits() is not None:
+        return []
+    for each in lower:
+        _take(world, each.pods)
+    if len(lower) == 1:
+        return lower
+    half = len(lower) // 2
+    return _not_spared(fits, world, lower[:half]) + _not_spared(fits, world, lower[half:])
 
 
 def _cost(plan: Plan) -> tuple[int, int, int, float]:

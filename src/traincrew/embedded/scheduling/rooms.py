@@ -8,6 +8,8 @@ from traincrew.embedded.scheduling import amounts, nodematch
 from traincrew.embedded.scheduling.objects import Node
 from traincrew.embedded.scheduling.pods import HostPort, Pod
 
+NOMINAL = {"cpu": 100, "memory": 200 * 2**20}
+"""What a pod that asks for nothing is taken to use: else all of them would go to one node."""
 ANY = "0.0.0.0"  # noqa: S104 - how the API writes all addresses
 
 
@@ -19,10 +21,13 @@ class Room:
         self.most_pods = self.capacity.get("pods", 0)
         self.taints = nodematch.taints(node)
         self.pods: dict[str, Pod] = {}
+        self.load = dict.fromkeys(NOMINAL, 0)
         self._ports: dict[HostPort, int] = {}
 
     def add(self, pod: Pod) -> None:
         self.pods[pod.uid] = pod
+        for name, nominal in NOMINAL.items():
+            self.load[name] += pod.wanted.get(name) or nominal
         free = self.free
         for name, value in pod.wanted.items():
             free[name] = free.get(name, 0) - value
@@ -31,6 +36,8 @@ class Room:
 
     def remove(self, pod: Pod) -> None:
         del self.pods[pod.uid]
+        for name, nominal in NOMINAL.items():
+            self.load[name] -= pod.wanted.get(name) or nominal
         for name, value in pod.wanted.items():
             self.free[name] += value
         for port in pod.ports:

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 
 from traincrew.embedded.scheduling import neighbours, nodematch
 from traincrew.embedded.scheduling.pods import Pod
-from traincrew.embedded.scheduling.rooms import Room
+from traincrew.embedded.scheduling.rooms import NOMINAL, Room
 from traincrew.embedded.scheduling.world import World
 
 TAINTS, WISHES, COMPANY, IDLE = 3, 2, 2, 1
-_NOMINAL = {"cpu": 100, "memory": 200 * 2**20}
-"""What a pod that asks for nothing is taken to use: else all of them would go to one node."""
 
 
 def best(pod: Pod, rooms: Sequence[Room], world: World) -> Room:
@@ -48,11 +46,8 @@ def _wishes(pod: Pod, room: Room) -> int:
 def _idle(pod: Pod, room: Room) -> float:
     """The share that would be left, of cpu and memory."""
     shares = []
-    for name, nominal in _NOMINAL.items():
-        capacity = room.capacity.get(name, 0)
-        if capacity:
-            used = sum(each.wanted.get(name, 0) or nominal for each in room.pods.values()) if len(room.pods) < 500 else 0
-            used = used or capacity - room.free.get(name, 0)
-            left = capacity - used - (pod.wanted.get(name, 0) or nominal)
+    for name, nominal in NOMINAL.items():
+        if capacity := room.capacity.get(name, 0):
+            left = capacity - room.load[name] - (pod.wanted.get(name) or nominal)
             shares.append(100 * max(left, 0) / capacity)
     return sum(shares) / len(shares) if shares else 0.0
