@@ -28,7 +28,7 @@ LISTED_FAULTS = (
     # DeleteOptions that cannot be read, and bindings to nothing: the real server says 500 where 400 would be meant.
     "couldn't get version/kind; json parse error: ",
     "no kind .* is registered for version ",
-    "cannot unmarshal .* into Go struct field DeleteOptions",
+    "cannot unmarshal .* into Go struct field (DeleteOptions|Preconditions)",
     "converting .* to .*: unknown conversion",
     r"^\[?target\.(name|kind): ",
 )

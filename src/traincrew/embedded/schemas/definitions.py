@@ -44,7 +44,7 @@ def default(crd: Object) -> None:
 
 
 def storage_version(crd: Object) -> str:
-    return next((each["name"] for each in crd["spec"].get("versions") or () if each.get("storage")), "")
+    return next((each.get("name", "") for each in crd["spec"].get("versions") or () if each.get("storage")), "")
 
 
 def stored_versions(crd: Object, before: Iterable[str] = ()) -> list[str]:
