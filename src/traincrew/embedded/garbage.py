@@ -22,12 +22,13 @@ ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 RETRY = 1.0
 
 
-class _Owner(msgspec.Struct, rename="camel", frozen=True):
+class _Owner(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     uid: str
     name: str = ""
     kind: str = ""
     api_version: str = ""
-    block_owner_deletion: bool = False
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
 
 
 class _Meta(msgspec.Struct, rename="camel"):
@@ -254,7 +255,7 @@ class Garbage:
 
 
 def _blocks(node: Node, owner: str) -> bool:
-    return any(each.uid == owner and each.block_owner_deletion for each in node.owners)
+    return any(each.uid == owner and bool(each.block_owner_deletion) for each in node.owners)
 
 
 def _group(api_version: str) -> str:

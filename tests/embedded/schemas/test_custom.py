@@ -90,7 +90,7 @@ def test_only_the_status_is_looked_at_when_the_status_changes() -> None:
     old = widgets.widget(name="a")
     new = copy.deepcopy(old) | {"status": {"phase": 5}}
     told = [fault.tell() for fault in custom.validate_status(new, old, SERVED)]
-    assert told == ['status.phase: Invalid value: "integer": status.phase in body must be of type string: "integer"', UNCHECKED]
+    assert told == ['status.phase: Invalid value: "integer": phase in body must be of type string: "integer"', UNCHECKED]
 
 
 @pytest.mark.parametrize(

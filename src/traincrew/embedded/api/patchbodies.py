@@ -11,7 +11,7 @@ from traincrew.embedded import fields, refusals
 from traincrew.embedded.api.calls import JSON, Call
 from traincrew.embedded.patches import golang
 from traincrew.embedded.schemas import bodies, decode, nodes, restoring
-from traincrew.embedded.served import Object
+from traincrew.embedded.served import Object, Schema, Served
 
 
 class Patch(NamedTuple):
@@ -44,13 +44,28 @@ class Made(NamedTuple):
     """The patch, if it was a strategic one: its faults are told in other words."""
 
 
-def checked(call: Call, made: Made, validation: str) -> tuple[Object, tuple[str, ...]]:
+class Form(NamedTuple):
+    """What it must be."""
+
+    schema: Schema
+    expected: decode.Expected
+
+    def read(self, text: bytes) -> tuple[Object, list[str]]:
+        """The object, and what strict reading holds against it."""
+        return decode.read(text, JSON, self.schema, self.expected)[:2]
+
+
+def form(served: Served) -> Form:
+    return Form(served.schema, decode.Expected(served.kind, served.api_version))
+
+
+def checked(made: Made, form: Form, validation: str) -> tuple[Object, tuple[str, ...]]:
     try:
-        obj, strict = _read(call, msgspec.json.encode(made.object))
+        obj, strict = form.read(msgspec.json.encode(made.object))
     except decode.Misread as fault:
-        why = restoring.fault(made.object, call.served.schema) if made.strategic is not None else ""
+        why = restoring.fault(made.object, form.schema) if made.strategic is not None else ""
         raise _refused(made, why or str(fault)) from None
-    told = [*made.against, *(_in_order(call, made, strict) if strict else ())]
+    told = [*made.against, *(_in_order(made, form, strict) if strict else ())]
     if not told or validation == "Ignore":
         return obj, ()
     if validation == "Strict":
@@ -58,14 +73,9 @@ def checked(call: Call, made: Made, validation: str) -> tuple[Object, tuple[str,
     return obj, tuple(told)
 
 
-def _read(call: Call, text: bytes) -> tuple[Object, list[str]]:
-    served = call.served
-    return decode.read(text, JSON, served.schema, decode.Expected(served.kind, served.api_version))[:2]
-
-
-def _in_order(call: Call, made: Made, strict: list[str]) -> list[str]:
+def _in_order(made: Made, form: Form, strict: list[str]) -> list[str]:
     """Strategic patches have theirs sorted; of the others, the fields are, as in any map that Go writes as JSON."""
-    return sorted(strict) if made.strategic is not None else _read(call, _sorted(made.object))[1]
+    return sorted(strict) if made.strategic is not None else form.read(_sorted(made.object))[1]
 
 
 def _sorted(obj: Object) -> bytes:

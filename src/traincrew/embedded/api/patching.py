@@ -43,7 +43,7 @@ def _faults(call: Call, kind: str) -> list[fields.FieldError]:
 
 
 async def _patched(call: Call, kind: str, before: Object, validation: str) -> changing.Wanted:
-    after, warnings = patchbodies.checked(call, _made(call, kind, before, validation), validation)
+    after, warnings = patchbodies.checked(_made(call, kind, before, validation), patchbodies.form(call.served), validation)
     changing.check_identity(call, after.get("metadata") or {})
     return changing.Wanted(after, warnings)
 

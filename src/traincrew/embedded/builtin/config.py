@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-import binascii
-import json
 
 from traincrew.embedded import fields
 from traincrew.embedded.builtin import names
 from traincrew.embedded.builtin.metadata import IMMUTABLE
 from traincrew.embedded.builtin.strategy import Errors, Strategy
+from traincrew.embedded.schemas import faults as schema_faults
+from traincrew.embedded.schemas import nodes, syntax
 from traincrew.embedded.served import Object
 
 _MOST_BYTES = 1024 * 1024
@@ -94,13 +94,20 @@ def _check_docker(data: dict[str, str], key: str, errors: Errors) -> None:
     if key not in data:
         errors.append(fields.required(f"data[{key}]"))
         return
-    try:
-        right = isinstance(json.loads(base64.b64decode(data[key])), dict)
-        fault = "" if right else "json: cannot unmarshal into Go value of type map[string]interface {}"
-    except (ValueError, binascii.Error):
-        fault = "unexpected end of JSON input"
-    if fault:
+    if fault := _json_fault(base64.b64decode(data[key])):
         errors.append(fields.invalid(f"data[{key}]", "<secret contents redacted>", fault))
+
+
+def _json_fault(text: bytes) -> str:
+    """Why a text is no object of JSON."""
+    try:
+        syntax.check(text)
+    except syntax.NotJson as error:
+        return str(error)
+    found = nodes.parse(text.decode("utf-8", "replace"))
+    if found is None or isinstance(found, nodes.Pairs):
+        return ""
+    return f"json: cannot unmarshal {schema_faults.described(found)} into Go value of type map[string]interface {{}}"
 
 
 def _compared_secret(new: Object, old: Object, errors: Errors) -> None:

@@ -24,6 +24,17 @@ def texts(values: Mapping[str, str] | None) -> str:
     return f"map[string]string{{{', '.join(f'{quoted(key)}:{quoted(values[key])}' for key in sorted(values))}}}"
 
 
+def selector(value: Mapping[str, Any]) -> str:
+    """A label selector."""
+    wanted = ", ".join(
+        f"v1.LabelSelectorRequirement{{Key:{quoted(each.get('key') or '')}, Operator:{quoted(each.get('operator') or '')}, "
+        f"Values:{strings(each.get('values'))}}}"
+        for each in value.get("matchExpressions") or ()
+    )
+    expressions = f"[]v1.LabelSelectorRequirement{{{wanted}}}" if wanted else "[]v1.LabelSelectorRequirement(nil)"
+    return f"v1.LabelSelector{{MatchLabels:{texts(value.get('matchLabels'))}, MatchExpressions:{expressions}}}"
+
+
 def invalid(path: str, shown: str, detail: str) -> FieldError:
     """With a value that is already in Go's syntax."""
     return FieldError(fields.INVALID, path, f"Invalid value: {shown}: {detail}")

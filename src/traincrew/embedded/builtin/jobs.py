@@ -84,7 +84,7 @@ def _check_generated(obj: Object, errors: Errors) -> None:
         elif labels[label] != wanted[label]:
             errors.append(gosyntax.invalid(at, gosyntax.texts(labels), f"must be '{wanted[label]}'"))
     if selectors.is_well_formed(selector) and not selectors.matches(selector, wanted):
-        errors.append(fields.invalid("spec.selector", selector, "`selector` not auto-generated"))
+        errors.append(gosyntax.invalid("spec.selector", gosyntax.selector(selector), "`selector` not auto-generated"))
 
 
 def _check_spec(spec: Object, errors: Errors) -> None:

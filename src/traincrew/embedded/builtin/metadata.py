@@ -63,7 +63,8 @@ def check_kind_update(new: Object, old: Object) -> list[FieldError]:
 def _changed(field: str, value: Any) -> FieldError:
     path = f"metadata.{field}"
     if field.endswith("Timestamp"):
-        return gosyntax.invalid(path, value or "null", IMMUTABLE)
+        shown = f"{value[:10]} {value[11:19]} +0000 UTC" if value else "null"
+        return gosyntax.invalid(path, shown, IMMUTABLE)
     if field == "deletionGracePeriodSeconds":
         return fields.invalid(path, value, IMMUTABLE)
     return fields.invalid(path, value or "", IMMUTABLE)

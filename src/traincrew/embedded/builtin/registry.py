@@ -11,6 +11,7 @@ from traincrew.embedded.builtin import (
     endpoints,
     events,
     jobs,
+    podtemplates,
     policies,
     rbac,
     services,
@@ -22,6 +23,7 @@ from traincrew.embedded.builtin.strategy import NEUTRAL, Strategy
 
 _STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "Pod"): strategies.POD,
+    ("", "PodTemplate"): podtemplates.POD_TEMPLATE,
     ("", "Service"): services.SERVICE,
     ("", "ConfigMap"): config.CONFIG_MAP,
     ("", "Secret"): config.SECRET,
