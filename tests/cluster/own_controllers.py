@@ -25,8 +25,14 @@ def running(kube: cluster.Cluster, *names: str) -> Iterator[Process]:
     """Only those controllers; they end with the block."""
     with tempfile.TemporaryDirectory() as directory:
         place = pathlib.Path(directory)
-        command = [sys.executable, "-m", "tests.cluster.own_controllers", kube.kubeconfig, place / "volumes", *names]
-        process = Process("controllers", command, place, {"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"})
+        command: list[str | pathlib.Path] = [
+            sys.executable,
+            "-m",
+            "tests.cluster.own_controllers",
+            kube.kubeconfig,
+            place / "volumes",
+        ]
+        process = Process("controllers", [*command, *names], place, {"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"})
         try:
             yield process
         finally:
@@ -38,7 +44,7 @@ def running(kube: cluster.Cluster, *names: str) -> Iterator[Process]:
 
 async def _serve(path: str, volumes: str, names: list[str]) -> None:
     async with RemoteClient(kubeconfig.load(path), component="controllers") as client:
-        await Controllers(lambda _: client, pathlib.Path(volumes), names).run()
+        await Controllers(lambda _: client, pathlib.Path(volumes), names, period=1.0).run()
 
 
 if __name__ == "__main__":

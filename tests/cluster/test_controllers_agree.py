@@ -1,4 +1,4 @@
-"""Our controllers and those of kube-controller-manager, in the same scenes on the same API server: everything visible is the same."""
+"""Our controllers and those of kube-controller-manager, in the same scenes on the same API server."""
 
 from __future__ import annotations
 
@@ -11,20 +11,23 @@ from typing import Any
 
 import pytest
 from tests.cluster import own_controllers
-from tests.cluster.api import Api
-from tests.cluster.scenes import claims, jobs, services
+from tests.cluster.api import Api, eventually
+from tests.cluster.scenes import autoscalers, claims, jobs, services
 from tests.cluster.scenes.stage import Stage
 from tools.kube import cluster
 
 Scene = Callable[[Stage], Any]
+PARTS = (jobs, services, claims, autoscalers)
 SCENES: dict[str, Scene] = {
-    f"{part.__name__.rpartition('.')[2]}: {scene.__name__}": scene for part in (jobs, services, claims) for scene in part.SCENES
+    f"{part.__name__.rpartition('.')[2]}: {scene.__name__}": scene for part in PARTS for scene in part.SCENES
 }
+MEASURED: dict[str, Scene] = {f"autoscalers: {scene.__name__}": scene for scene in autoscalers.MEASURED}
+"""Played where there is something in the place of a metrics server."""
 REAL = (
     "job", "ttl-after-finished", "endpoint", "endpointslice", "persistentvolume-binder", "pvc-protection", "pv-protection",
-    "garbagecollector",
+    "garbagecollector", "horizontalpodautoscaling",
 )  # fmt: skip
-OWN = ("job", "endpoint", "persistentvolume-binder", "persistentvolume-protection")
+OWN = ("job", "endpoint", "persistentvolume-binder", "persistentvolume-protection", "horizontalpodautoscaling")
 AT_ONCE = 8
 
 
@@ -36,7 +39,10 @@ def kube() -> Iterator[cluster.Cluster]:
 
 @contextlib.contextmanager
 def real(kube: cluster.Cluster, *names: str) -> Iterator[None]:
-    flags = ("--pvclaimbinder-sync-period=1s", "--concurrent-job-syncs=10")
+    flags = (
+        "--pvclaimbinder-sync-period=1s", "--concurrent-job-syncs=10", "--horizontal-pod-autoscaler-sync-period=1s",
+        "--kube-api-content-type=application/json",
+    )  # fmt: skip
     kube.start_controller_manager(f"--controllers={','.join(names)}", *flags)
     try:
         yield
@@ -55,8 +61,22 @@ def outcomes(kube: cluster.Cluster) -> dict[str, dict[str, Any]]:
 
 
 def _play(kube: cluster.Cluster) -> dict[str, Any]:
+    play = functools.partial(_scene, kube)
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        return dict(zip(SCENES, pool.map(functools.partial(_scene, kube), SCENES.values()), strict=True))
+        found = dict(zip(SCENES, pool.map(play, SCENES.values()), strict=True))
+        with _metrics(Api(kube.kubeconfig)):
+            return found | dict(zip(MEASURED, pool.map(play, MEASURED.values()), strict=True))
+
+
+@contextlib.contextmanager
+def _metrics(api: Api) -> Iterator[None]:
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    api.call("POST", path, autoscalers.METRICS)
+    eventually(lambda: api.call("GET", "/apis/metrics.k8s.io/v1beta1/pods"))
+    yield
+    name = autoscalers.METRICS["metadata"]["name"]
+    api.call("DELETE", f"{path}/{name}")
+    eventually(lambda: name not in {each["metadata"]["name"] for each in api.call("GET", path)["items"]})
 
 
 def _scene(kube: cluster.Cluster, scene: Scene) -> Any:
@@ -68,7 +88,7 @@ def _scene(kube: cluster.Cluster, scene: Scene) -> Any:
         return f"{type(error).__name__}: {error} ({error.__cause__!r})"
 
 
-@pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.parametrize("scene", [*SCENES, *MEASURED])
 def test_our_controllers_leave_behind_what_the_real_ones_do(outcomes: dict[str, dict[str, Any]], scene: str) -> None:
     assert outcomes["ours"][scene] == outcomes["theirs"][scene]
     assert not isinstance(outcomes["theirs"][scene], str), outcomes["theirs"][scene]

@@ -28,6 +28,10 @@ def phase(stage: Stage, plural: str, name: str) -> str:
     return found
 
 
+def available(stage: Stage, name: str) -> None:
+    stage.becomes(lambda: phase(stage, "persistentvolumes", f"{stage.namespace}-{name}") == "Available")
+
+
 def volumes(stage: Stage) -> list[Object]:
     return [each for each in stage.all("persistentvolumes") if each["metadata"]["name"].startswith(stage.namespace)]
 
@@ -45,7 +49,7 @@ def gets_the_smallest_that_fits(stage: Stage) -> Object:
     for name, size in (("small", "500Mi"), ("large", "5Gi"), ("right", "2Gi")):
         stage.create("persistentvolumes", volume(stage, name, size))
     for name in ("small", "large", "right"):
-        stage.becomes(lambda name=name: phase(stage, "persistentvolumes", f"{stage.namespace}-{name}") == "Available")
+        available(stage, name)
     stage.create("persistentvolumeclaims", claim(storageClassName=stage.namespace))
     stage.becomes(lambda: phase(stage, "persistentvolumeclaims", "c") == "Bound")
     return seen(stage)
@@ -86,7 +90,7 @@ def asks_for_anothers(stage: Stage) -> Object:
 def selects_by_label(stage: Stage) -> Object:
     for name in ("one", "two"):
         stage.create("persistentvolumes", volume(stage, name))
-        stage.becomes(lambda name=name: phase(stage, "persistentvolumes", f"{stage.namespace}-{name}") == "Available")
+        available(stage, name)
     chosen = {"matchExpressions": [{"key": "is", "operator": "In", "values": ["two"]}]}
     stage.create("persistentvolumeclaims", claim(storageClassName=stage.namespace, selector=chosen))
     stage.becomes(lambda: phase(stage, "persistentvolumeclaims", "c") == "Bound")
@@ -98,7 +102,7 @@ def has_one_reserved(stage: Stage) -> Object:
     stage.create("persistentvolumes", volume(stage, "v", "9Gi", claimRef=reserved))
     stage.create("persistentvolumes", volume(stage, "w"))
     for name in ("v", "w"):
-        stage.becomes(lambda name=name: phase(stage, "persistentvolumes", f"{stage.namespace}-{name}") == "Available")
+        available(stage, name)
     stage.create("persistentvolumeclaims", claim(storageClassName=stage.namespace))
     stage.becomes(lambda: phase(stage, "persistentvolumeclaims", "c") == "Bound")
     return seen(stage)

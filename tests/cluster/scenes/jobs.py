@@ -112,9 +112,10 @@ def exceeds_its_deadline(stage: Stage) -> Object:
 
 def waits_for_pods_that_are_going(stage: Stage) -> Object:
     """A pod on a node takes its time: until it is gone the Job has not failed, though it is known that it will."""
-    stage.create("jobs", job(activeDeadlineSeconds=1))
+    stage.create("jobs", job())
     names = stage.pods(1)
     stage.kubelet.run(*names)
+    stage.patch("jobs", "j", {"spec": {"activeDeadlineSeconds": 1}})
     ended(stage, "FailureTarget")
     stage.becomes(lambda: status(stage).get("failed") == 1)
     going = stage.plain(status(stage))
@@ -159,7 +160,7 @@ def ignores_disruptions(stage: Stage) -> Object:
 def replaces_a_deleted_pod(stage: Stage) -> Object:
     stage.create("jobs", job())
     stage.delete("pods", stage.pods(1)[0])
-    stage.becomes(lambda: status(stage).get("failed") == 1 and not status(stage).get("uncountedTerminatedPods"))
+    stage.becomes(lambda: status(stage).get("failed") == 1 and not status(stage)["terminating"])
     waiting = stage.plain(status(stage))
     eventually(lambda: stage.pods(1), 30)
     return {"waiting": waiting, "events": stage.events("Job")}
@@ -208,7 +209,7 @@ def is_made_smaller(stage: Stage) -> Object:
     stage.kubelet.run(stage.pods(3)[0])
     stage.patch("jobs", "j", {"spec": {"parallelism": 1}})
     stage.pods(1)
-    stage.becomes(lambda: status(stage)["active"] == 1 and status(stage)["ready"] == 1)
+    stage.becomes(lambda: status(stage)["active"] == 1 and not status(stage)["terminating"])
     stage.event("SuccessfulDelete")
     return seen(stage)
 

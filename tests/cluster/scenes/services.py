@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
-from tests.cluster.api import Object
+from tests.cluster.api import Object, Refused
 from tests.cluster.scenes.stage import Stage
 
 NODE = "scenes-node"
@@ -13,7 +14,7 @@ NODE = "scenes-node"
 def node(stage: Stage) -> None:
     """Slices show only pods of nodes that are there."""
     labels = {"topology.kubernetes.io/zone": "here"}
-    if stage.gone("nodes", NODE):
+    with contextlib.suppress(Refused):  # another scene has made it
         stage.create("nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE, "labels": labels}})
 
 
@@ -54,9 +55,16 @@ def seen(stage: Stage) -> Object:
     slices = stage.all("endpointslices")
     for each in slices:
         each["metadata"].pop("name")
+        each["metadata"].pop("annotations", None)  # when somebody first saw the change
         each["endpoints"] = sorted(each.get("endpoints") or (), key=lambda one: str(one["addresses"]))
         each["ports"] = sorted(each.get("ports") or (), key=str)
-    return {"endpoints": stage.plain(stage.all("endpoints")), "slices": sorted(stage.plain(slices), key=str)}
+    endpoints = stage.plain(stage.all("endpoints"))
+    for each in endpoints:
+        each["metadata"].pop("annotations", None)
+        for subset in each.get("subsets", ()):
+            subset["ports"] = sorted(subset.get("ports") or (), key=str)
+        each["subsets"] = sorted(each.get("subsets") or (), key=str)
+    return {"endpoints": endpoints, "slices": sorted(stage.plain(slices), key=str)}
 
 
 def has_nobody(stage: Stage) -> Object:
@@ -75,7 +83,8 @@ def has_ready_and_unready_pods(stage: Stage) -> Object:
     first = seen(stage)
     stage.kubelet.run("two")
     become(stage, "10.1.0.1 True", "10.1.0.2 True")
-    stage.kubelet.succeed("one")
+    over = {"phase": "Succeeded", "conditions": [{"type": "Ready", "status": "False", "reason": "PodCompleted"}]}
+    stage.patch("pods", "one", {"status": over}, "status")
     become(stage, "10.1.0.2 True")
     return {"first": first, "last": seen(stage)}
 

@@ -56,15 +56,15 @@ class Stage:
             return refused.code == 404
         return False
 
-    def pods(self, count: int, *, alive: bool = True) -> list[str]:
+    def pods(self, count: int) -> list[str]:
         """The names of so many pods, waited for, by index and age."""
 
-        def there() -> list[str] | None:
-            found = [each for each in self.all("pods") if not alive or "deletionTimestamp" not in each["metadata"]]
+        def there() -> tuple[list[str]] | None:
+            found = [each for each in self.all("pods") if "deletionTimestamp" not in each["metadata"]]
             found = [each for each in found if each["status"].get("phase") not in ("Succeeded", "Failed")]
-            return [each["metadata"]["name"] for each in found] if len(found) == count else None
+            return ([each["metadata"]["name"] for each in found],) if len(found) == count else None
 
-        names: list[str] = eventually(there, because=f"there are not {count} pods")
+        names: list[str] = eventually(there, because=f"there are not {count} pods")[0]
         return names
 
     def becomes(self, claim: Callable[[], Any]) -> Any:

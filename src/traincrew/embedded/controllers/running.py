@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from traincrew.client import port
+from traincrew.embedded.controllers.autoscaling.controller import PERIOD, Autoscalers
 from traincrew.embedded.controllers.claims.binder import Binder
 from traincrew.embedded.controllers.claims.protection import Protection
 from traincrew.embedded.controllers.claims.provisioner import Provisioner
@@ -21,15 +22,21 @@ class Controller(Protocol):
 
 
 class Controllers:
-    """client: one that speaks as the controller of that name. volumes: where volumes are made for claims."""
+    """client: one that speaks as the controller of that name. volumes: where volumes are made for claims.
+    names: of those to run; none: all. period: seconds between two looks at an autoscaler."""
 
     def __init__(
-        self, client: Callable[[str], port.Client], volumes: pathlib.Path | None = None, names: Iterable[str] = ()
+        self,
+        client: Callable[[str], port.Client],
+        volumes: pathlib.Path | None = None,
+        names: Iterable[str] = (),
+        period: float = PERIOD,
     ) -> None:
         self._copies = Copies(client("shared-informers"))
         makers: dict[str, Callable[[], Controller]] = {
             "job": lambda: Jobs(client("job-controller"), self._copies),
             "endpoint": lambda: Endpoints(client("endpoint-controller"), self._copies),
+            "horizontalpodautoscaling": lambda: Autoscalers(client("horizontal-pod-autoscaler"), self._copies, period),
             "persistentvolume-binder": lambda: Binder(client("persistent-volume-binder"), self._copies),
             "persistentvolume-protection": lambda: Protection(client("pv-protection-controller"), self._copies),
         }

@@ -86,7 +86,7 @@ class Binder:
         if fate.event is not None and self._told.get(seen.metadata.uid) != fate.event:
             self._told[seen.metadata.uid] = fate.event
             self._recorder.tell(CLAIMS, claim, *fate.event)
-        await self._set_status(self._claims, claim, {"phase": fate.phase})
+        await self._set_status(self._claims, claim, {"phase": fate.phase, "accessModes": None, "capacity": None})
 
     def _world(self, key: Key) -> decisions.World:
         consumers = [pod for pod in self._pods.within(key[0]) if key[1] in pod.claims and not pod.ended]

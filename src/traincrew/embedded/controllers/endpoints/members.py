@@ -83,11 +83,10 @@ def hostname(service: Object, pod: Pod) -> str:
     return pod.spec.hostname if matches else ""
 
 
-def changed(service: Object, pods: Iterable[Pod]) -> str:
-    """The last moment that its endpoints can have changed, as far as objects tell."""
-    moments = [dt.datetime.fromisoformat(service["metadata"]["creationTimestamp"])]
-    for pod in pods:
-        ready = pod.condition("Ready")
-        if ready is not None and ready.last_transition_time is not None:
-            moments.append(ready.last_transition_time)
-    return max(moments).astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def changed(service: Object, pods: Iterable[Pod], new: bool) -> dict[str, str]:
+    """The annotation that tells since when its endpoints are to be so, as far as objects tell."""
+    if new:
+        return {CHANGED: service["metadata"]["creationTimestamp"]}
+    ready = [found.last_transition_time for pod in pods if (found := pod.condition("Ready")) is not None]
+    moment = max((each for each in ready if each is not None), default=None)
+    return {CHANGED: moment.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")} if moment else {}

@@ -31,9 +31,9 @@ def changes(service: Object, pods: Sequence[Pod], held: Sequence[Object], zones:
         of_family = [each for each in held if each["addressType"] == family]
         _change(service, _groups(service, pods, zones, family), of_family, family, found)
     found.delete += [each for each in held if each["addressType"] not in members.families(service)]
-    moment = members.changed(service, pods)
     for each in (*found.create, *found.update):
-        each["metadata"]["annotations"] = {**(each["metadata"].get("annotations") or {}), CHANGED: moment}
+        kept = {key: value for key, value in (each["metadata"].get("annotations") or {}).items() if key != CHANGED}
+        each["metadata"]["annotations"] = kept | members.changed(service, pods, not held)
     return found
 
 

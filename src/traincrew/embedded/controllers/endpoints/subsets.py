@@ -70,8 +70,8 @@ def wanted(service: Object, pods: Sequence[Pod], held: Object | None) -> Object 
     same = held is not None and (held.get("subsets") or []) == found and (before.get("labels") or {}) == labels
     if same and (OVER_CAPACITY in annotations) == over:
         return None
-    annotations[CHANGED] = members.changed(service, pods)
-    annotations.pop(OVER_CAPACITY, None)
+    annotations = {key: value for key, value in annotations.items() if key not in (CHANGED, OVER_CAPACITY)}
+    annotations |= members.changed(service, pods, held is None)
     if over:
         annotations[OVER_CAPACITY] = "truncated"
     renewed = {**before, "name": meta["name"], "namespace": meta["namespace"], "labels": labels, "annotations": annotations}

@@ -1,0 +1,137 @@
+"""Scales what autoscalers name, by what their pods use."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from traincrew import errors
+from traincrew.client import port
+from traincrew.embedded.controllers import pods
+from traincrew.embedded.controllers.autoscaling import behaviour, decisions, usage
+from traincrew.embedded.controllers.copies import Copies, Seen
+from traincrew.embedded.controllers.recorder import Recorder
+from traincrew.embedded.controllers.work import Key, Work
+from traincrew.embedded.served import Object
+from traincrew.model.resources import AUTOSCALERS, CRDS, PODS, Resource
+
+POD_METRICS = Resource("metrics.k8s.io", "v1beta1", "pods", "PodMetrics")
+PERIOD = 15.0
+"""Seconds between two looks at the same autoscaler."""
+
+
+class Autoscalers:
+    def __init__(self, client: port.Client, copies: Copies, period: float = PERIOD) -> None:
+        self._client, self._period = client, period
+        self._autoscalers = copies.of(AUTOSCALERS)
+        self._recorder = Recorder(client, "horizontal-pod-autoscaler")
+        self._work = Work("autoscaling", self._look)
+        self._histories: dict[str, behaviour.History] = {}
+        """By UID. Who starts anew begins with the number of replicas that there are."""
+        self._plurals: dict[tuple[str, str], Resource] = {}
+        self._autoscalers.listeners.append(self._changed)
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._recorder.run())
+            group.create_task(self._work.run())
+
+    def _changed(self, old: Seen | None, new: Seen | None) -> None:
+        if old is not None and (new is None or new.metadata.uid != old.metadata.uid):
+            self._histories.pop(old.metadata.uid, None)
+        if new is not None and (old is None or old.body["spec"] != new.body["spec"]):
+            self._work.add((new.metadata.namespace, new.metadata.name))
+
+    async def _look(self, key: Key) -> float | None:
+        seen = self._autoscalers.get(*key)
+        if seen is None or seen.metadata.deletion_timestamp is not None:
+            return None
+        told = decisions.report(seen.body, dt.datetime.now(dt.UTC))
+        try:
+            await self._scale(seen, told)
+        finally:
+            for event in told.events:
+                self._recorder.tell(AUTOSCALERS, seen.body, *event)
+        if told.status != seen.body.get("status"):
+            titled = {"apiVersion": AUTOSCALERS.api_version, "kind": AUTOSCALERS.kind} | seen.body | {"status": told.status}
+            body = msgspec.json.encode(titled)
+            self._autoscalers.learn(await self._client.replace(AUTOSCALERS, *key, body, "status"))
+        return self._period
+
+    async def _scale(self, seen: Seen, told: decisions.Report) -> None:
+        reference, namespace = seen.body["spec"]["scaleTargetRef"], seen.metadata.namespace
+        try:
+            resource, scale = await self._find(reference, namespace)
+        except errors.ApiError as error:
+            decisions.unreachable(told, error.message)
+            return
+        target = await self._target(namespace, scale)
+        history = self._histories.get(seen.metadata.uid, behaviour.History())
+        outcome = decisions.decide(seen.body, target, told, history)
+        self._histories[seen.metadata.uid] = outcome.history
+        if outcome.replicas is None:
+            return
+        body = msgspec.json.encode({**scale, "spec": {**scale["spec"], "replicas": outcome.replicas}})
+        try:
+            await self._client.replace(resource, namespace, reference["name"], body, "scale")
+        except errors.ApiError as error:
+            decisions.not_scaled(told, outcome, error.message)
+            return
+        by = outcome.replicas - int(scale["spec"].get("replicas", 0))
+        self._histories[seen.metadata.uid] = outcome.history.changed(by, told.now)
+        decisions.scaled(told, outcome)
+
+    async def _find(self, reference: Object, namespace: str) -> tuple[Resource, Object]:
+        group, _, version = reference.get("apiVersion", "v1").rpartition("/")
+        kind = reference["kind"]
+        known = self._plurals.get((group, kind)) or Resource(group, version, f"{kind.lower()}s", kind)
+        try:
+            return known, await self._read(known, namespace, reference["name"])
+        except errors.NotFound:
+            other = await self._defined(group, kind)
+            if other is None or other == known:
+                raise
+        self._plurals[group, kind] = other
+        return other, await self._read(other, namespace, reference["name"])
+
+    async def _read(self, resource: Resource, namespace: str, name: str) -> Object:
+        found: Object = msgspec.json.decode(await self._client.get(resource, namespace, name, "scale"))
+        return found
+
+    async def _defined(self, group: str, kind: str) -> Resource | None:
+        """As its definition names it, where the plural is not the usual one."""
+        async for page in self._client.pages(CRDS, None):
+            for item in page.items:
+                spec = msgspec.json.decode(item)["spec"]
+                if (spec["group"], spec["names"]["kind"]) == (group, kind):
+                    version = next(each["name"] for each in spec["versions"] if each["served"])
+                    return Resource(group, version, spec["names"]["plural"], kind)
+        return None
+
+    async def _target(self, namespace: str, scale: Object) -> decisions.Target:
+        selector = (scale.get("status") or {}).get("selector", "")
+        if not selector:
+            return decisions.Target(scale, (), list)
+        found = [pods.decode(item) async for page in self._client.pages(PODS, namespace, labels=selector) for item in page.items]
+        return decisions.Target(scale, found, await self._metrics(namespace, selector))
+
+    async def _metrics(self, namespace: str, selector: str) -> Callable[[], Sequence[Object]]:
+        items: list[Object] = []
+        failure = ""
+        try:
+            async for page in self._client.pages(POD_METRICS, namespace, labels=selector):
+                items += [msgspec.json.decode(item) for item in page.items]
+        except errors.NotFound:
+            failure = "the server could not find the requested resource (get pods.metrics.k8s.io)"
+        except errors.ApiError as error:
+            failure = error.message
+
+        def told() -> Sequence[Object]:
+            if failure:
+                raise usage.Unknown(f"unable to fetch metrics from resource metrics API: {failure}")
+            return items
+
+        return told

@@ -1,0 +1,227 @@
+"""What an autoscaler does about its target, and what it says of itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections.abc import Callable, Sequence
+
+from traincrew.embedded.controllers import times
+from traincrew.embedded.controllers.autoscaling import behaviour, usage
+from traincrew.embedded.controllers.pods import Pod
+from traincrew.embedded.served import Object
+
+NORMAL, WARNING = "Normal", "Warning"
+Event = tuple[str, str, str]
+
+
+@dataclasses.dataclass
+class Report:
+    """The status in the making, and the events."""
+
+    status: Object
+    now: dt.datetime
+    events: list[Event] = dataclasses.field(default_factory=list)
+
+    def set(self, type: str, value: bool, reason: str, message: str) -> None:
+        held = [dict(each) for each in self.status.get("conditions") or ()]
+        found = next((each for each in held if each["type"] == type), None)
+        if found is None:
+            found = {"type": type}
+            held.append(found)
+        status = "True" if value else "False"
+        if found.get("status") != status:
+            found["lastTransitionTime"] = times.render(self.now)
+        found |= {"status": status, "reason": reason, "message": message}
+        self.status["conditions"] = held
+
+    def warn(self, reason: str, message: str) -> None:
+        self.events.append((WARNING, reason, message))
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    scale: Object
+    pods: Sequence[Pod]
+    metrics: Callable[[], Sequence[Object]]
+    """PodMetrics of the pods; raises Unknown."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    replicas: int | None = None
+    """To scale to; None: it stays."""
+    reason: str = ""
+    recommended: int | None = None
+    history: behaviour.History = behaviour.History()
+
+
+def report(autoscaler: Object, now: dt.datetime) -> Report:
+    return Report(dict(autoscaler.get("status") or {}), now)
+
+
+def unreachable(told: Report, message: str) -> None:
+    told.warn("FailedGetScale", message)
+    told.set(
+        "AbleToScale", False, "FailedGetScale", f"the HPA controller was unable to get the target's current scale: {message}"
+    )
+
+
+def decide(autoscaler: Object, target: Target, told: Report, history: behaviour.History) -> Outcome:
+    """Fills the report, but for the outcome of scaling itself."""
+    spec, current = autoscaler["spec"], int(target.scale["spec"].get("replicas", 0))
+    told.set("AbleToScale", True, "SucceededGetScale", "the HPA controller was able to get the target's current scale")
+    told.status |= {"currentReplicas": current}
+    if not history.recommendations:
+        history = history.recommended(current, told.now)
+    least, most = int(spec.get("minReplicas", 1)), int(spec["maxReplicas"])
+    if current == 0 and least != 0:
+        told.set("ScalingActive", False, "ScalingDisabled", "scaling is disabled since the replica count of the target is zero")
+        return _stays(told, current, history)
+    if current > most:
+        return Outcome(most, "Current number of replicas above Spec.MaxReplicas", history=history)
+    if current < least:
+        return Outcome(least, "Current number of replicas below Spec.MinReplicas", history=history)
+    return _by_metrics(autoscaler, target, told, history)
+
+
+def _stays(told: Report, current: int, history: behaviour.History) -> Outcome:
+    told.status["desiredReplicas"] = current
+    return Outcome(history=history)
+
+
+def _by_metrics(autoscaler: Object, target: Target, told: Report, history: behaviour.History) -> Outcome:
+    spec, current = autoscaler["spec"], int(target.scale["spec"].get("replicas", 0))
+    found = _recommended(autoscaler, target, told)
+    if found is None:
+        told.status.setdefault("desiredReplicas", 0)
+        return Outcome(history=history)
+    wanted, metric = found
+    ask = behaviour.Ask(current, wanted, int(spec.get("minReplicas", 1)), int(spec["maxReplicas"]))
+    limited = behaviour.limit(ask, spec.get("behavior"), history, told.now)
+    told.set("AbleToScale", True, *limited.able)
+    told.set("ScalingLimited", limited.limited, *limited.limit)
+    history = history.recommended(wanted, told.now)
+    if limited.replicas == current:
+        return _stays(told, current, history)
+    reason = f"{metric} above target" if wanted > current else "All metrics below target" if wanted < current else ""
+    return Outcome(limited.replicas, reason, wanted, history)
+
+
+def _recommended(autoscaler: Object, target: Target, told: Report) -> tuple[int, str] | None:
+    """The highest of what the metrics ask for, and which one that is; None: it cannot be told."""
+    metrics = autoscaler["spec"].get("metrics") or []
+    if not (target.scale.get("status") or {}).get("selector"):
+        told.warn("SelectorRequired", "selector is required")
+        told.set("ScalingActive", False, "InvalidSelector", "the HPA target's scale is missing a selector")
+        told.warn("FailedComputeMetricsReplicas", "selector is required")
+        told.status.pop("currentMetrics", None)
+        return None
+    proposals: list[tuple[int, str]] = []
+    shown: list[Object] = []
+    failures: list[tuple[str, str, str]] = []
+    for metric in metrics:
+        try:
+            replicas, name, status = _proposal(metric, target, told.now)
+        except _Failed as failed:
+            failures.append((failed.reason, failed.message, failed.prefix))
+            told.warn(failed.reason, failed.message)
+            shown.append({"type": ""})
+        else:
+            proposals.append((replicas, name))
+            shown.append(status)
+    told.status["currentMetrics"] = shown
+    best = max(proposals, key=lambda each: each[0], default=(0, ""))
+    if failures and (len(failures) == len(metrics) or best[0] < target.scale["spec"].get("replicas", 0)):
+        _tell_failure(told, failures, len(metrics))
+        return None
+    told.set(
+        "ScalingActive", True, "ValidMetricFound",
+        f"the HPA was able to successfully calculate a replica count from {best[1]}",
+    )  # fmt: skip
+    return best
+
+
+def _tell_failure(told: Report, failures: Sequence[tuple[str, str, str]], count: int) -> None:
+    reason, message, prefix = failures[0]
+    told.set("ScalingActive", False, reason, f"the HPA was unable to compute the replica count: {message}")
+    first = f"invalid metrics ({len(failures)} invalid out of {count}), first error is: {prefix}: {message}"
+    told.warn("FailedComputeMetricsReplicas", first)
+
+
+class _Failed(Exception):
+    def __init__(self, reason: str, message: str, prefix: str) -> None:
+        super().__init__(message)
+        self.reason, self.message, self.prefix = reason, message, prefix
+
+
+_NO_CUSTOM = "unable to fetch metrics from custom metrics API: no custom metrics API (custom.metrics.k8s.io) registered"
+
+
+def _proposal(metric: Object, target: Target, now: dt.datetime) -> tuple[int, str, Object]:
+    match metric["type"]:
+        case "Resource":
+            source = metric["resource"]
+            return _resource(metric["type"], source, target, now)
+        case "ContainerResource":
+            source = metric["containerResource"]
+            return _resource(metric["type"], source, target, now)
+        case "Pods" | "Object" as kind:
+            name = metric[kind.lower()]["metric"]["name"]
+            message = f"unable to get metric {name}: {_NO_CUSTOM}"
+            raise _Failed(f"FailedGet{kind}Metric", message, f"failed to get {kind.lower()} metric value")
+    name = metric["external"]["metric"]["name"]
+    missing = f"the server could not find the requested resource (get {name}.external.metrics.k8s.io)"
+    message = f"unable to get external metric {name}: unable to fetch metrics from external metrics API: {missing}"
+    raise _Failed("FailedGetExternalMetric", message, f"failed to get {name} external metric value")
+
+
+def _resource(kind: str, source: Object, target: Target, now: dt.datetime) -> tuple[int, str, Object]:
+    name, container, wanted = source["name"], source.get("container", ""), source["target"]
+    by_value = wanted.get("averageValue") is not None
+    try:
+        measured = _measured(source, target)
+        if by_value:
+            found = usage.by_value(measured, usage.milli(wanted["averageValue"]), now)
+        else:
+            found = usage.by_utilization(measured, wanted["averageUtilization"], now)
+    except usage.Unknown as unknown:
+        prefix = (
+            f"failed to get {container} container metric value" if container else f"failed to get {name} resource metric value"
+        )
+        message = f"failed to get {name} {'usage' if by_value else 'utilization'}: {unknown}"
+        raise _Failed(f"FailedGet{kind}Metric", message, prefix) from None
+    word = "container resource" if container else "resource"
+    told = f"{name} resource" if by_value else f"{name} {word} utilization (percentage of request)"
+    current: Object = {"averageValue": usage.render(found.value)}
+    if found.utilization is not None:
+        current["averageUtilization"] = found.utilization
+    status = {"name": name, "current": current, **({"container": container} if container else {})}
+    return found.replicas, told, {"type": kind, kind[0].lower() + kind[1:]: status}
+
+
+def _measured(source: Object, target: Target) -> usage.Measured:
+    name, container = source["name"], source.get("container", "")
+    try:
+        items = target.metrics()
+    except usage.Unknown as unknown:
+        raise usage.Unknown(f"unable to get metrics for resource {name}: {unknown}") from None
+    if not items:
+        raise usage.Unknown(f"unable to get metrics for resource {name}: no metrics returned from resource metrics API")
+    current = int(target.scale["spec"].get("replicas", 0))
+    return usage.Measured(target.pods, usage.read(items, name, container), name, current, container)
+
+
+def scaled(told: Report, outcome: Outcome) -> None:
+    told.set(
+        "AbleToScale", True, "SucceededRescale",
+        f"the HPA controller was able to update the target scale to {outcome.replicas}",
+    )  # fmt: skip
+    told.events.append((NORMAL, "SuccessfulRescale", f"New size: {outcome.replicas}; reason: {outcome.reason}"))
+    told.status |= {"desiredReplicas": outcome.replicas, "lastScaleTime": times.render(told.now)}
+
+
+def not_scaled(told: Report, outcome: Outcome, message: str) -> None:
+    told.warn("FailedRescale", f"New size: {outcome.replicas}; reason: {outcome.reason}; error: {message}")
+    told.set("AbleToScale", False, "FailedUpdateScale", f"the HPA controller was unable to update the target scale: {message}")
+    told.status.setdefault("desiredReplicas", 0)
