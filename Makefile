@@ -18,7 +18,7 @@ ON_EMBEDDED := KUBE=embedded TRAINCREW_WITHOUT_BUILDS=1
 REAL_ONLY := --ignore-glob='tests/cluster/*_agree*.py' --ignore=tests/cluster/test_kubelet_streams.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-chaos test-embedded test-cluster test-frameworks frameworks test-all check contract golden generate schemas bench kube lock clean
+.PHONY: help setup demo test test-chaos test-embedded test-differential test-cluster test-frameworks frameworks test-all check contract golden generate schemas bench kube lock clean
 
 help: ## this list
 	@grep -hE '^[a-z -]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{n = split($$1, names, " "); for (i = 1; i <= n; i++) printf "  make %-16s %s\n", names[i], $$2}'
@@ -50,7 +50,10 @@ test-embedded: kube ## the operator's whole suite on the embedded API server, ov
 	KUBE=embedded TRAINCREW_OPERATOR=inside $(PYTEST) tests/cluster -q -n 2 --dist loadfile $(CHAOS:%=--ignore=%) $(REAL_ONLY) \
 	  --ignore=tests/cluster/test_operator_process.py
 
-test-all: test test-cluster test-chaos test-embedded ## all of them
+test-differential: kube ## the embedded API server and a real one answer the same to the same requests (docs/compatibility.md has the differences)
+	$(PYTEST) tests/differential -q
+
+test-all: test test-cluster test-chaos test-embedded test-differential ## all of them
 
 demo test-frameworks frameworks: ## not yet: they come with the cluster on one machine
 	@echo "make $@ comes with the embedded cluster, which is not part of traincrew yet"; exit 2

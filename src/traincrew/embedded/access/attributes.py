@@ -54,8 +54,13 @@ def of_request(method: str, path: str, watch: bool = False, field_selector: str 
         return found
     if verb == "delete":
         return dataclasses.replace(found, verb="deletecollection")
+    return dataclasses.replace(found, verb="watch" if watch else "list", name=selected(field_selector))
+
+
+def selected(field_selector: str) -> str:
+    """The one object that a list or watch is about, if its selector says so."""
     named = _NAME_TERM.search(field_selector)
-    return dataclasses.replace(found, verb="watch" if watch else "list", name=named.group(1) if named else "")
+    return named.group(1) if named else ""
 
 
 def _resource(verb: str, group: str, rest: list[str]) -> Attributes:
@@ -72,7 +77,7 @@ def refusal(user: User, asked: Attributes, reason: str = "") -> refusals.Refusal
     """403 in the API server's words."""
     told = _sanitized(_words(user, asked)) + (f": {reason}" if reason else "")
     if asked.path:
-        return refusals.Refusal(403, "Forbidden", f"forbidden: {told}")
+        return refusals.routed(403, "Forbidden", f"forbidden: {told}")
     return refusals.forbidden(refusals.Subject(asked.resource, asked.group, asked.name), told)
 
 

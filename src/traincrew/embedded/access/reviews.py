@@ -90,7 +90,13 @@ def _decided(review: Object, user: User, policy: Policy) -> Object:
 
 def _answered(review: Object, status: Object) -> Object:
     metadata = {"creationTimestamp": None} | (review.get("metadata") or {})
-    return _titled(review, metadata) | {"spec": review["spec"], "status": status}
+    spec = {key: _unempty(value) for key, value in review["spec"].items()}
+    return _titled(review, metadata) | {"spec": spec, "status": status}
+
+
+def _unempty(value: Any) -> Any:
+    """Texts that are empty are not written."""
+    return {key: inner for key, inner in value.items() if inner != ""} if isinstance(value, dict) else value
 
 
 def _titled(review: Object, metadata: Object) -> Object:

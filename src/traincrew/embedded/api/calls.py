@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import NamedTuple
 
-from traincrew.embedded.access.attributes import Attributes
+from traincrew.embedded.access.attributes import Attributes, selected
 from traincrew.embedded.access.users import User
 from traincrew.embedded.api.queries import EMPTY, Query
 from traincrew.embedded.refusals import Subject
@@ -30,8 +30,12 @@ class Call(NamedTuple):
 
     @property
     def asked(self) -> Attributes:
-        """As rules see it."""
-        return Attributes(self.verb, self.served.group, self.served.plural, self.subresource, self.namespace, self.name)
+        """As rules see it: a namespace lies in itself, and a selector may name the one object that is meant."""
+        served, name = self.served, self.name
+        namespace = name if served.plural == "namespaces" and not served.group else self.namespace
+        if self.verb in ("list", "watch") and not name:
+            name = selected(self.query.text("fieldSelector"))
+        return Attributes(self.verb, served.group, served.plural, self.subresource, namespace, name)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -41,7 +41,8 @@ def listed(cluster: Cluster, call: Call) -> Listed:
     wanted = selection.selector(call.query, call.served)
     revisions.check(call.query, watch=False)
     # The newest of whatever age there is comes from a cache in Kubernetes, which knows no pages.
-    limit = 0 if call.query.text("resourceVersion") == "0" else call.query.number("limit") or 0
+    cached = call.query.text("resourceVersion") == "0" and not call.query.text("continue")
+    limit = 0 if cached else call.query.number("limit") or 0
     start, revision, records = _source(cluster, call)
     if start:
         records = [each for each in records if _path(each) >= start]

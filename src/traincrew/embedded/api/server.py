@@ -12,6 +12,7 @@ from aiohttp import web
 
 from traincrew import errors
 from traincrew.embedded import connections, refusals
+from traincrew.embedded.access import attributes
 from traincrew.embedded.api import paths, responses, routing
 from traincrew.embedded.api.auditing import Audit
 from traincrew.embedded.api.calls import Call
@@ -83,9 +84,11 @@ class ApiServer:
             self._gate.authorize_path(user, request)
             return self._pages.page(request, path)
         served = self._handler.cluster.registry.find(target.group, target.version, target.resource)
-        if served is None:
-            raise self._pages.missing(path)
         query = Query(paths.query(asked) if asked else {})
+        if served is None:
+            wanted = attributes.of_request(request.method, path, query.flag("watch"), query.text("fieldSelector"))
+            self._handler.cluster.authorize(user, wanted)
+            raise self._pages.missing(path)
         call = Call(
             user, routing.verb(request.method, target, query), served, target.namespace, target.name, target.subresource, query,
             b"", request.headers.get("Content-Type", ""), request.headers.get("Accept", ""),
