@@ -28,6 +28,7 @@ from traincrew.embedded.api.registry import Registry
 from traincrew.embedded.api.reviewing import Reviewing
 from traincrew.embedded.api.server import ApiServer
 from traincrew.embedded.api.streaming import Streaming
+from traincrew.embedded.controllers.running import Controllers
 from traincrew.embedded.furnishing import Furniture, furnish
 from traincrew.embedded.garbage import Garbage
 from traincrew.embedded.namespaces import Emptying
@@ -172,7 +173,8 @@ def _controllers(daemon: Daemon) -> Iterator[None]:
     daemon.registry.on_change.append(garbage.resources_changed)
     emptying = Emptying(daemon.own_client("namespace-controller"), daemon.emptied)
     quotas = Quotas(daemon.own_client("quota-controller"), daemon.emptied)
-    tasks = [asyncio.create_task(each.run()) for each in (garbage, emptying, quotas)]
+    others = Controllers(daemon.own_client, daemon.options.data.resolve() / "volumes")
+    tasks = [asyncio.create_task(each.run()) for each in (garbage, emptying, quotas, others)]
     try:
         yield
     finally:
