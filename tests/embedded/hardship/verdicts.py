@@ -21,6 +21,7 @@ LISTED_FAULTS = (
     "unable to find api field in struct ",
     "list element types are not identical",
     "merging lists cannot yet be specified in the patch",
+    "cannot merge lists without merge key",
     "failed to create typed patch object",
     "failed to create typed live object",
     "unrecognized type",
@@ -28,6 +29,8 @@ LISTED_FAULTS = (
     # DeleteOptions that cannot be read, and bindings to nothing: the real server says 500 where 400 would be meant.
     "couldn't get version/kind; json parse error: ",
     "no kind .* is registered for version ",
+    "^yaml: ",
+    "cannot unmarshal number .* into Go value of type float64",
     "cannot unmarshal .* into Go struct field (DeleteOptions|Preconditions)",
     "converting .* to .*: unknown conversion",
     r"^\[?target\.(name|kind): ",

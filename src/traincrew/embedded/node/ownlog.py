@@ -32,8 +32,7 @@ class OwnLog:
         await self.find(namespace, pod, container, "")
         if options.previous:
             raise NotStarted(f'previous terminated container "{container}" in pod "{pod}" not found')
-        lines = await asyncio.to_thread(self._chosen, options)
-        position = self._path.stat().st_size
+        lines, position = await asyncio.to_thread(self._chosen, options)
         yield b"".join(_shown(line, options.timestamps) for line in lines)
         while options.follow:
             await asyncio.sleep(POLL)
@@ -45,14 +44,17 @@ class OwnLog:
                 position += len(fresh)
                 yield b"".join(_shown(line, options.timestamps) for line in fresh.splitlines(keepends=True))
 
-    def _chosen(self, options: LogOptions) -> list[bytes]:
-        lines = self._path.read_bytes().splitlines(keepends=True)
+    def _chosen(self, options: LogOptions) -> tuple[list[bytes], int]:
+        """The whole lines that were asked for, and where the next one begins."""
+        content = self._path.read_bytes()
+        end = content.rfind(b"\n") + 1
+        lines = content[:end].splitlines(keepends=True)
         since = options.since(dt.datetime.now(dt.UTC))
         if since is not None:
             lines = lines[_first_after(lines, since) :]
         if options.tail_lines is not None:
             lines = lines[-options.tail_lines :] if options.tail_lines else []
-        return lines
+        return lines, end
 
     async def exec(self, namespace: str, pod: str, container: str, command: list[str], io: ExecOptions) -> Session:
         raise ExecFailed("this pod stands for the operator inside the traincrew process: there is no container to enter")
