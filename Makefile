@@ -14,9 +14,6 @@ CHAOS := $(addprefix tests/cluster/,test_killed_at_every_call.py test_faults.py 
 # Tests of the operator that `make test` runs on the embedded API server; kubectl is used where it is there already.
 SAMPLE := $(addprefix tests/cluster/,test_first_job.py test_pytorch.py test_tensorflow.py test_mpi.py test_mpi_v2beta1.py test_restarts.py test_status.py)
 ON_EMBEDDED := KUBE=embedded TRAINCREW_WITHOUT_BUILDS=1
-# These hold the embedded API server's parts against the real one.
-REAL_ONLY := --ignore-glob='tests/cluster/*_agree*.py' --ignore=tests/cluster/test_kubelet_streams.py
-
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-chaos test-embedded test-differential test-cluster test-frameworks frameworks test-all check contract golden generate schemas bench kube lock clean
 
@@ -46,8 +43,8 @@ test-chaos: kube ## the operator killed at every call, a failing network and API
 	$(PYTEST) $(CHAOS) -q --durations=10
 
 test-embedded: kube ## the operator's whole suite on the embedded API server, over HTTPS and from within its process
-	KUBE=embedded $(PYTEST) tests/cluster -q -n 2 --dist loadfile $(CHAOS:%=--ignore=%) $(REAL_ONLY)
-	KUBE=embedded TRAINCREW_OPERATOR=inside $(PYTEST) tests/cluster -q -n 2 --dist loadfile $(CHAOS:%=--ignore=%) $(REAL_ONLY) \
+	KUBE=embedded $(PYTEST) tests/cluster -q -n 2 --dist loadfile $(CHAOS:%=--ignore=%)
+	KUBE=embedded TRAINCREW_OPERATOR=inside $(PYTEST) tests/cluster -q -n 2 --dist loadfile $(CHAOS:%=--ignore=%) \
 	  --ignore=tests/cluster/test_operator_process.py
 
 test-differential: kube ## the embedded API server and a real one answer the same to the same requests (docs/compatibility.md has the differences)

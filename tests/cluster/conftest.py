@@ -17,6 +17,8 @@ from tests.cluster.submitted import Submit, Submitted
 from tools.kube import cluster
 
 ROOT = pathlib.Path(__file__).parents[2]
+MEASURE = "1.32"
+"""The Kubernetes that the embedded API server is measured by."""
 INSIDE = os.environ.get("TRAINCREW_OPERATOR") == "inside"
 """The operator of the whole run is the one in the embedded API server's process."""
 
@@ -46,6 +48,20 @@ def namespace(core_api: kubernetes.client.CoreV1Api) -> Iterator[str]:
     core_api.create_namespace(kubernetes.client.V1Namespace(metadata=metadata))
     yield name
     core_api.delete_namespace(name)
+
+
+COMPARING = ("_agree", "test_builtins", "test_patches_of_kubectl", "test_kubelet_streams", "test_access_kubectl")
+"""Parts of the names of files that hold the embedded API server's parts against a real one."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """They are made after one version of Kubernetes, and compare with that one only."""
+    if os.environ.get("KUBE", MEASURE) == MEASURE:
+        return
+    reason = pytest.mark.skip(reason=f"compares with kube-apiserver {MEASURE}")
+    for item in items:
+        if any(part in item.path.name for part in COMPARING):
+            item.add_marker(reason)
 
 
 @pytest.hookimpl(wrapper=True)
