@@ -11,6 +11,9 @@ export PYTHONDONTWRITEBYTECODE := 1
 # These kill servers and operators by the hundred and want the machine for themselves.
 CHAOS := $(addprefix tests/cluster/,test_killed_at_every_call.py test_faults.py test_restarts_after_a_crash.py test_two_operators.py)
 
+# These hold the embedded API server's parts, and our reading of kubectl, against the real thing.
+AGREEMENT := $(filter-out %test_admission_agrees.py,$(wildcard tests/cluster/*_agree*.py)) $(addprefix tests/cluster/test_,builtins.py patches_of_kubectl.py kubelet_streams.py access_kubectl.py)
+
 # Tests of the operator that `make test` runs on the embedded API server; kubectl is used where it is there already.
 SAMPLE := $(addprefix tests/cluster/,test_first_job.py test_pytorch.py test_tensorflow.py test_mpi.py test_mpi_v2beta1.py test_restarts.py test_status.py)
 ON_EMBEDDED := KUBE=embedded TRAINCREW_WITHOUT_BUILDS=1
@@ -37,20 +40,23 @@ kube: $(READY) ## kube-apiserver, etcd, kubectl and controllers: from KUBEBUILDE
 	$(BIN)/python tools/kube/build.py
 
 test-cluster: kube ## the operator on a real kube-apiserver (KUBECONFIG, else one started for the tests)
-	$(PYTEST) tests/cluster -q --durations=10 $(PARALLEL) $(CHAOS:%=--ignore=%)
+	$(PYTEST) tests/cluster -q --durations=10 $(PARALLEL) $(addprefix --ignore=,$(CHAOS) $(AGREEMENT))
 
 test-chaos: kube ## the operator killed at every call, a failing network and API server, two operators at once (5 minutes)
 	$(PYTEST) $(CHAOS) -q --durations=10
 
 test-embedded: kube ## the operator's whole suite on the embedded API server, over HTTPS and from within its process
-	KUBE=embedded $(PYTEST) tests/cluster -q -n 2 --dist loadfile $(CHAOS:%=--ignore=%)
-	KUBE=embedded TRAINCREW_OPERATOR=inside $(PYTEST) tests/cluster -q -n 2 --dist loadfile $(CHAOS:%=--ignore=%) \
+	KUBE=embedded $(PYTEST) tests/cluster -q -n 2 --dist loadfile $(addprefix --ignore=,$(CHAOS) $(AGREEMENT))
+	KUBE=embedded TRAINCREW_OPERATOR=inside $(PYTEST) tests/cluster -q -n 2 --dist loadfile $(addprefix --ignore=,$(CHAOS) $(AGREEMENT)) \
 	  --ignore=tests/cluster/test_operator_process.py
+
+test-agreement: kube ## each part of the embedded API server against a real one; kubectls of several versions (builds two more)
+	$(PYTEST) $(AGREEMENT) -q --durations=10 $(PARALLEL)
 
 test-differential: kube ## the embedded API server and a real one answer the same to the same requests (docs/compatibility.md has the differences)
 	$(PYTEST) tests/differential -q
 
-test-all: test test-cluster test-chaos test-embedded test-differential ## all of them
+test-all: test test-cluster test-chaos test-embedded test-agreement test-differential ## all of them
 
 demo test-frameworks frameworks: ## not yet: they come with the cluster on one machine
 	@echo "make $@ comes with the embedded cluster, which is not part of traincrew yet"; exit 2
