@@ -58,8 +58,8 @@ test-differential: kube ## the embedded API server and a real one answer the sam
 
 test-all: test test-cluster test-chaos test-embedded test-agreement test-differential ## all of them
 
-demo test-frameworks frameworks: ## not yet: they come with the cluster on one machine
-	@echo "make $@ comes with the embedded cluster, which is not part of traincrew yet"; exit 2
+demo test-frameworks frameworks: ## not yet: they come with the node agent of the one-machine cluster
+	@echo "make $@ comes with the node agent, which runs pods on one machine and is not part of traincrew yet"; exit 2
 
 check: $(READY) ## ruff, mypy --strict, import-linter, generated files current
 	$(BIN)/ruff check .
