@@ -33,7 +33,7 @@ $(READY): requirements/dev.txt pyproject.toml
 setup: $(READY) ## .venv with the traincrew command
 
 test: $(READY) ## everything that needs no long build: unit tests, the planner's laws, golden files, the embedded cluster
-	$(PYTEST) tests --ignore=tests/cluster --ignore=tests/differential -q
+	TRAINCREW_WITHOUT_BUILDS=1 $(PYTEST) tests --ignore=tests/cluster --ignore=tests/differential -q --durations=10
 	$(ON_EMBEDDED) TRAINCREW_OPERATOR=inside $(PYTEST) $(SAMPLE) -q -n 2 --dist loadfile
 
 kube: $(READY) ## kube-apiserver, etcd, kubectl and controllers: from KUBEBUILDER_ASSETS, the cache, or built once
@@ -51,7 +51,7 @@ test-embedded: kube ## the operator's whole suite on the embedded API server, ov
 	  --ignore=tests/cluster/test_operator_process.py
 
 test-agreement: kube ## each part of the embedded API server against a real one; kubectls of several versions (builds two more)
-	$(PYTEST) $(AGREEMENT) -q --durations=10 $(PARALLEL)
+	$(PYTEST) $(AGREEMENT) tests/embedded/clients -q --durations=10 $(PARALLEL)
 
 test-differential: kube ## the embedded API server and a real one answer the same to the same requests (docs/compatibility.md has the differences)
 	$(PYTEST) tests/differential -q

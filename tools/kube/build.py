@@ -79,10 +79,11 @@ def folder(version: str | None = None) -> Path:
     return cache() / "kube" / f"{kubernetes_version(version)}-{digest.hexdigest()[:8]}"
 
 
-def is_there(name: str) -> bool:
+def is_there(name: str, version: str | None = None) -> bool:
     """Whether `program` would find it at once."""
     assets = os.environ.get("KUBEBUILDER_ASSETS")
-    return bool(assets and (Path(assets) / name).exists()) or (folder() / name).exists()
+    given = bool(assets) and version in (None, kube()) and (Path(str(assets)) / name).exists()
+    return given or (folder(version) / name).exists()
 
 
 def program(name: str, version: str | None = None) -> Path:
