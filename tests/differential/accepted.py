@@ -113,18 +113,6 @@ ACCEPTED = (
         path="body",
     ),
     Accepted(
-        "Nothing here would take the finalizers off again that protect claims and volumes while pods use them: they are not set.",
-        path=r"body\.metadata\.(finalizers|deletionTimestamp|deletionGracePeriodSeconds)",
-        request=".*/persistentvolume(claim)?s.*",
-        ours=r"\(absent\)",
-    ),
-    Accepted(
-        "A new node is not tainted as one that is not ready: nothing here would take the taint away when it is.",
-        path=r"body\.spec\.taints",
-        real=r'\[\{"effect": "NoSchedule", "key": "node.kubernetes.io/not-ready"\}\]',
-        ours=r"\(absent\)",
-    ),
-    Accepted(
         "What has changed in a spec that may not is told field by field, where a real API server prints a comparison of two of "
         "Go's structures.",
         path=r"body\.(message|details\.causes\[\d+\]\.message)",

@@ -18,7 +18,8 @@ import yaml
 from tests.differential.target import Request, Target, start
 from tools.kube import cluster, control_plane
 
-CRDS = pathlib.Path(__file__).parents[2] / "manifests" / "crds"
+ROOT = pathlib.Path(__file__).parents[2]
+CRDS = ROOT / "manifests" / "crds"
 READY = 30.0  # seconds; test machines are seldom idle
 CONTROLLERS = (
     "garbage-collector-controller", "namespace-controller", "serviceaccount-controller",
@@ -67,8 +68,8 @@ def embedded_kubeconfig() -> Iterator[pathlib.Path]:
 def _embedded(directory: pathlib.Path) -> Iterator[pathlib.Path]:
     log = directory / "up.log"
     data = directory / "data"
-    command = [sys.executable, "-m", "traincrew.cli.main", "up", "--data", str(data), "--listen", "127.0.0.1:0", "--no-operator"]
-    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
+    command = [sys.executable, "-m", "tests.differential.serving", str(data)]
+    with log.open("wb") as output, subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=output) as process:
         try:
             _await(process, data / "kubeconfig", log)
             yield data / "kubeconfig"
@@ -83,7 +84,7 @@ def _await(process: subprocess.Popen[bytes], kubeconfig: pathlib.Path, log: path
         if kubeconfig.exists() and _answers(kubeconfig):
             return
         time.sleep(0.05)
-    raise NotReady(f"`traincrew up` is not ready:\n{log.read_text()[-3000:]}")
+    raise NotReady(f"it is not ready:\n{log.read_text()[-3000:]}")
 
 
 def _answers(kubeconfig: pathlib.Path) -> bool:

@@ -46,8 +46,6 @@ log = logging.getLogger(__name__)
 CLUSTER_ROLES = Resource("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", namespaced=False)
 CRDS = "customresourcedefinitions.apiextensions.k8s.io"
 ROLES = ("roles", "rolebindings", "clusterroles", "clusterrolebindings")
-UNCONVERTED = ("autoscaling/v1", "events.k8s.io/v1")
-"""Second versions of what is served already; converting between them is not done here."""
 UNCOLLECTED = ("events", "leases.coordination.k8s.io")
 """Nobody owns these, and there are many: the garbage collector does not look at them."""
 
@@ -62,6 +60,8 @@ class Options:
     version: str
     audit_log: str = ""
     controllers: bool = True
+    only: tuple[str, ...] = ()
+    """Of the controllers of jobs, services, volumes and autoscalers those to run; none: all."""
 
 
 class Daemon:
@@ -70,7 +70,7 @@ class Daemon:
     def __init__(self, options: Options) -> None:
         self.options = options
         private_files.directory(options.data)
-        self.registry = Registry((each for each in builtins.load().resources() if each.api_version not in UNCONVERTED), now)
+        self.registry = Registry(builtins.load().resources(), now)
         self.store = Store.open(options.data / "cluster.db", self._describe)
         self.policy = Policy()
         self.tokens = Tokens(credentials.signing_key(options.data), self._lookup)
@@ -173,7 +173,7 @@ def _controllers(daemon: Daemon) -> Iterator[None]:
     daemon.registry.on_change.append(garbage.resources_changed)
     emptying = Emptying(daemon.own_client("namespace-controller"), daemon.emptied)
     quotas = Quotas(daemon.own_client("quota-controller"), daemon.emptied)
-    others = Controllers(daemon.own_client, daemon.options.data.resolve() / "volumes")
+    others = Controllers(daemon.own_client, daemon.options.data.resolve() / "volumes", daemon.options.only)
     tasks = [asyncio.create_task(each.run()) for each in (garbage, emptying, quotas, others)]
     try:
         yield

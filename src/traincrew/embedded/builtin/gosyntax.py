@@ -24,8 +24,10 @@ def texts(values: Mapping[str, str] | None) -> str:
     return f"map[string]string{{{', '.join(f'{quoted(key)}:{quoted(values[key])}' for key in sorted(values))}}}"
 
 
-def selector(value: Mapping[str, Any]) -> str:
+def selector(value: Mapping[str, Any] | None) -> str:
     """A label selector."""
+    if value is None:
+        return '"null"'
     wanted = ", ".join(
         f"v1.LabelSelectorRequirement{{Key:{quoted(each.get('key') or '')}, Operator:{quoted(each.get('operator') or '')}, "
         f"Values:{strings(each.get('values'))}}}"

@@ -176,7 +176,7 @@ def _compared(new: Object, old: Object, errors: Errors) -> None:
     _check_spec(spec, errors)
     _compare_completions(spec, before, errors)
     if spec.get("selector") != before.get("selector"):
-        errors.append(fields.invalid("spec.selector", spec.get("selector"), IMMUTABLE))
+        errors.append(gosyntax.invalid("spec.selector", gosyntax.selector(spec.get("selector")), IMMUTABLE))
     if not _same_template(new, old):
         errors.append(fields.invalid("spec.template", spec["template"], IMMUTABLE))
     for field in _UNCHANGED:

@@ -224,7 +224,7 @@ def _checked_stateful_set(obj: Object, errors: Errors) -> None:
 
 def _same_selector(new: Object, old: Object, errors: Errors) -> None:
     if new["spec"].get("selector") != old["spec"].get("selector"):
-        errors.append(fields.invalid("spec.selector", new["spec"].get("selector"), IMMUTABLE))
+        errors.append(gosyntax.invalid("spec.selector", gosyntax.selector(new["spec"].get("selector")), IMMUTABLE))
 
 
 _STATEFUL_CHANGES = (

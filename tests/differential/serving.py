@@ -1,0 +1,32 @@
+"""The embedded API server with the controllers that the real side has, too, and no others: what those make of jobs and claims
+in the middle of a scenario would be chance.
+
+    python -m tests.differential.serving DIRECTORY
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pathlib
+import signal
+import sys
+
+from traincrew import __version__, logs, onemachine, settings
+from traincrew.embedded import daemon
+
+CONTROLLERS = ("persistentvolume-protection",)
+"""Beside those for garbage, namespaces and quotas."""
+
+
+async def serve(data: pathlib.Path) -> None:
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    furniture = onemachine.furniture(settings.Cluster())
+    options = daemon.Options(data, "127.0.0.1", 0, furniture, data / "log", __version__, only=CONTROLLERS)
+    async with daemon.running(options):
+        await stop.wait()
+
+
+if __name__ == "__main__":
+    logs.configure("text", "info")
+    asyncio.run(serve(pathlib.Path(sys.argv[1])))
