@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from traincrew.embedded.scheduling import groups
@@ -28,6 +28,11 @@ class Policy:
     """How many are thought through at one stroke; it takes long with many pods about."""
     advises: bool = False
     """Whether refusals name the options of `traincrew up` that would help."""
+
+
+def on_one_machine(overcommitted: Iterable[str] = ("cpu",)) -> Policy:
+    """That of `traincrew up`: training is rarely held up by cores that are shared, but memory that is not there kills it."""
+    return Policy(overcommitted=frozenset(overcommitted), advises=True)
 
 
 @dataclasses.dataclass(frozen=True)
