@@ -34,6 +34,8 @@ from traincrew.embedded.garbage import Garbage
 from traincrew.embedded.namespaces import Emptying
 from traincrew.embedded.node.ownlog import OwnLog
 from traincrew.embedded.quotas import Quotas
+from traincrew.embedded.scheduler import Scheduler
+from traincrew.embedded.scheduling.outcome import Policy as Placing
 from traincrew.embedded.schemas import builtins
 from traincrew.embedded.served import Object
 from traincrew.embedded.store.records import Change, Facts
@@ -60,6 +62,8 @@ class Options:
     version: str
     audit_log: str = ""
     controllers: bool = True
+    placement: Placing | None = None
+    """How pods are given nodes; None: not at all, some other scheduler does it."""
     only: tuple[str, ...] = ()
     """Of the controllers of jobs, services, volumes and autoscalers those to run; none: all."""
 
@@ -175,6 +179,9 @@ def _controllers(daemon: Daemon) -> Iterator[None]:
     quotas = Quotas(daemon.own_client("quota-controller"), daemon.emptied)
     others = Controllers(daemon.own_client, daemon.options.data.resolve() / "volumes", daemon.options.only)
     tasks = [asyncio.create_task(each.run()) for each in (garbage, emptying, quotas, others)]
+    if daemon.options.placement is not None:
+        scheduler = Scheduler(daemon.own_client("kube-scheduler"), daemon.options.placement)
+        tasks.append(asyncio.create_task(scheduler.run()))
     try:
         yield
     finally:
