@@ -103,8 +103,9 @@ def is_suspended_and_resumed(stage: Stage) -> Object:
 
 
 def exceeds_its_deadline(stage: Stage) -> Object:
-    stage.create("jobs", job(activeDeadlineSeconds=1))
+    stage.create("jobs", job())
     stage.kubelet.run(*stage.pods(1), bind=False)
+    stage.patch("jobs", "j", {"spec": {"activeDeadlineSeconds": 1}})
     ended(stage, "Failed")
     stage.event("DeadlineExceeded")
     return seen(stage)

@@ -1,0 +1,111 @@
+"""An API server's part in the life of a Job, as far as pods and finalizers go; who carries out a step may stop anywhere."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from typing import Any
+
+import msgspec
+
+from traincrew.embedded.controllers.jobs import backoff, plan
+from traincrew.embedded.controllers.pods import TRACKING, Pod, PodMeta
+
+Object = dict[str, Any]
+START = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
+
+
+def job(**spec: Any) -> Object:
+    template = {"metadata": {"labels": {"job-name": "j"}}, "spec": {"restartPolicy": "Never", "containers": [{"name": "c"}]}}
+    whole = {"parallelism": 1, "completions": 1, "backoffLimit": 6, "template": template, **spec}
+    return {"metadata": {"name": "j", "namespace": "n", "uid": "job"}, "spec": whole}
+
+
+@dataclasses.dataclass
+class Play:
+    job: Object
+    pods: dict[str, Pod] = dataclasses.field(default_factory=dict)
+    now: dt.datetime = START
+    record: backoff.Record = backoff.Record()
+    made: int = 0
+    events: list[tuple[str, str, str]] = dataclasses.field(default_factory=list)
+    ended: dict[str, str] = dataclasses.field(default_factory=dict)
+    """The phase in which each pod ended, also of those that are gone."""
+
+    @property
+    def status(self) -> Object:
+        found: Object = self.job.get("status") or {}
+        return found
+
+    def step(self) -> plan.Step:
+        return plan.plan(self.job, tuple(self.pods.values()), self.record, self.now)
+
+    def carry_out(self, step: plan.Step, at_most: int = 10**9) -> None:
+        """at_most: so many requests, then whoever does it is killed."""
+        left = at_most
+        for pod in step.delete:
+            if step.uncounted and (left := left - 1) >= 0:
+                self._release(pod.metadata.uid)
+            if (left := left - 1) >= 0:
+                self._delete(pod.metadata.uid)
+        for body in step.make:
+            if (left := left - 1) >= 0:
+                self._make(body)
+        if step.status is not None and (left := left - 1) >= 0:
+            self.job = {**self.job, "status": step.status}
+        if left >= 0:
+            self.record = step.record
+            self.events += step.events
+        for pod in step.release:
+            if (left := left - 1) >= 0:
+                self._release(pod.metadata.uid)
+
+    def settle(self) -> None:
+        for _ in range(100):
+            step = self.step()
+            if step.idle:
+                return
+            self.carry_out(step)
+        raise AssertionError("it never comes to rest")
+
+    def _make(self, body: Object) -> None:
+        self.made += 1
+        meta = {**body["metadata"], "name": f"p{self.made}", "uid": f"u{self.made}", "creationTimestamp": self.now.isoformat()}
+        pod = msgspec.convert({**body, "metadata": meta, "status": {"phase": "Pending"}}, Pod)
+        self.pods[pod.metadata.uid] = pod
+
+    def _delete(self, uid: str) -> None:
+        if uid in self.pods:
+            pod = self.pods[uid]
+            self._put(pod, msgspec.structs.replace(pod.metadata, deletion_timestamp=self.now))
+
+    def _release(self, uid: str) -> None:
+        if uid in self.pods:
+            pod = self.pods[uid]
+            self._put(pod, msgspec.structs.replace(pod.metadata, finalizers=[]))
+
+    def _put(self, pod: Pod, meta: PodMeta) -> None:
+        if meta.deletion_timestamp is not None and not meta.finalizers:
+            del self.pods[meta.uid]
+        else:
+            self.pods[meta.uid] = msgspec.structs.replace(pod, metadata=meta)
+
+    def end(self, uid: str, phase: str) -> None:
+        pod = self.pods[uid]
+        state = {"terminated": {"exitCode": int(phase == "Failed"), "finishedAt": self.now.isoformat()}}
+        status = {"phase": phase, "containerStatuses": [{"name": "c", "state": state}]}
+        self.pods[uid] = msgspec.structs.replace(pod, status=msgspec.convert(status, type(pod.status)))
+        self.ended[uid] = phase
+
+    def delete(self, uid: str) -> None:
+        """Somebody else does."""
+        tracked = TRACKING in self.pods[uid].metadata.finalizers
+        self._delete(uid)
+        if tracked:
+            self.ended.setdefault(uid, "Failed")
+
+    def active(self) -> list[str]:
+        return [uid for uid, pod in self.pods.items() if pod.active]
+
+    def conditions(self) -> list[str]:
+        return [each["type"] for each in self.status.get("conditions", ()) if each["status"] == "True"]

@@ -1,0 +1,131 @@
+"""How many replicas an autoscaler wants, and how many it may have."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import hypothesis
+import msgspec
+import pytest
+from hypothesis import strategies as st
+
+from traincrew.embedded.controllers.autoscaling import behaviour, usage
+from traincrew.embedded.controllers.autoscaling.behaviour import Ask, History
+from traincrew.embedded.controllers.pods import Pod
+
+NOW = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
+
+
+def pod(number: int, phase: str = "Running", ready: str = "True") -> Pod:
+    container = {"name": "c", "resources": {"requests": {"cpu": "100m"}}}
+    status = {"phase": phase, "startTime": "2029-12-31T00:00:00Z", "conditions": [{"type": "Ready", "status": ready}]}
+    return msgspec.convert({"metadata": {"name": f"p{number}"}, "spec": {"containers": [container]}, "status": status}, Pod)
+
+
+def measured(values: list[int | None], current: int | None = None) -> usage.Measured:
+    """Thousandths of a core each; None: not measured."""
+    pods = [pod(number) for number in range(len(values))]
+    metrics = {
+        f"p{number}": usage.Metric(value, NOW, dt.timedelta(seconds=15))
+        for number, value in enumerate(values)
+        if value is not None
+    }
+    return usage.Measured(pods, metrics, "cpu", len(values) if current is None else current)
+
+
+@pytest.mark.parametrize(
+    ("values", "replicas"),
+    [([50, 50], 2), ([54, 54], 2), ([56, 56], 3), ([100, 100], 4), ([10, 10], 1), ([0, 0], 0), ([100, 0, 0], 2)],
+)
+def test_replicas_bring_the_average_to_its_target_within_a_tenth(values: list[int | None], replicas: int) -> None:
+    assert usage.by_utilization(measured(values), 50, NOW).replicas == replicas
+    assert usage.by_value(measured(values), 50, NOW).replicas == replicas
+
+
+@hypothesis.given(st.lists(st.one_of(st.none(), st.integers(0, 500)), min_size=1, max_size=8), st.integers(1, 200))
+def test_pods_that_are_not_measured_never_make_the_change_larger(values: list[int | None], target: int) -> None:
+    known: list[int | None] = [value for value in values if value is not None]
+    if not known:
+        with pytest.raises(usage.Unknown, match="did not receive metrics"):
+            usage.by_utilization(measured(values), target, NOW)
+        return
+    ratio = sum(value or 0 for value in known) * 100 // (100 * len(known)) / target
+    found = usage.by_utilization(measured(values), target, NOW).replicas
+    current = len(values)
+    if ratio > 1:
+        assert found >= current or found == usage.by_utilization(measured(known), target, NOW).replicas
+    elif ratio < 1:
+        assert found <= current
+
+
+def test_a_pod_without_a_request_cannot_be_measured_by_it() -> None:
+    bare = usage.Measured(
+        [
+            msgspec.convert(
+                {"metadata": {"name": "p0"}, "spec": {"containers": [{"name": "c"}]}, "status": {"phase": "Running"}}, Pod
+            )
+        ],
+        measured([5]).metrics,
+        "memory",
+        1,
+    )
+    with pytest.raises(usage.Unknown, match="missing request for memory in container c of Pod p0"):
+        usage.by_utilization(bare, 50, NOW)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0"), (500, "500m"), (1000, "1"), (2_000_000, "2k"), (83_886_080_000, "83886080")]
+)
+def test_quantities_are_written_as_kubernetes_does(value: int, text: str) -> None:
+    assert usage.render(value) == text
+
+
+ASKS = st.builds(
+    lambda current, wanted, least, more: Ask(current, wanted, least, least + more),
+    st.integers(1, 50), st.integers(0, 100), st.integers(1, 20), st.integers(0, 60),
+)  # fmt: skip
+HISTORIES = st.lists(st.tuples(st.integers(1, 900), st.integers(0, 50)), max_size=6).map(
+    lambda found: History(tuple(behaviour.At(NOW - dt.timedelta(seconds=ago), replicas) for ago, replicas in found))
+)
+
+
+@hypothesis.given(ask=ASKS, history=HISTORIES, behaves=st.booleans())
+def test_the_number_is_within_its_bounds_and_never_beyond_what_is_wanted(ask: Ask, history: History, behaves: bool) -> None:
+    ask = ask._replace(current=min(max(ask.current, ask.least), ask.most))
+    found = behaviour.limit(ask, {} if behaves else None, history, NOW)
+    assert ask.least <= found.replicas <= ask.most
+    recent = [each.replicas for each in history.recommendations]
+    assert found.replicas <= max(ask.wanted, ask.current, ask.least, *recent, 0)
+    assert found.limited == (found.limit[0] != "DesiredWithinRange")
+
+
+def test_it_shrinks_only_to_the_highest_of_the_last_five_minutes() -> None:
+    history = History().recommended(8, NOW - dt.timedelta(seconds=301)).recommended(5, NOW - dt.timedelta(seconds=299))
+    found = behaviour.limit(Ask(9, 2, 1, 10), None, history, NOW)
+    assert (found.replicas, found.able[0]) == (5, "ScaleDownStabilized")
+
+
+def test_it_at_most_doubles() -> None:
+    assert behaviour.limit(Ask(5, 40, 1, 50), None, History(), NOW).replicas == 10
+    assert behaviour.limit(Ask(1, 40, 1, 50), None, History(), NOW).replicas == 4
+
+
+def rules(choice: str, *policies: tuple[str, int, int]) -> dict[str, Any]:
+    listed = [{"type": kind, "value": value, "periodSeconds": period} for kind, value, period in policies]
+    return {"selectPolicy": choice, "policies": listed, "stabilizationWindowSeconds": 0}
+
+
+@pytest.mark.parametrize(("choice", "up", "down"), [("Max", 20, 5), ("Min", 12, 8), ("Disabled", 10, 10)])
+def test_policies_say_how_fast(choice: str, up: int, down: int) -> None:
+    rule = rules(choice, ("Pods", 2, 60), ("Percent", 100, 60))
+    assert behaviour.limit(Ask(10, 99, 1, 99), {"scaleUp": rule}, History(), NOW).replicas == up
+    rule = rules(choice, ("Pods", 2, 60), ("Percent", 50, 60))
+    assert behaviour.limit(Ask(10, 1, 1, 99), {"scaleDown": rule}, History(), NOW).replicas == down
+
+
+def test_what_was_changed_within_the_period_counts() -> None:
+    history = History().changed(3, NOW - dt.timedelta(seconds=30))
+    rule = {"scaleUp": rules("Max", ("Pods", 4, 60))}
+    assert behaviour.limit(Ask(10, 99, 1, 99), rule, history, NOW).replicas == 11
+    assert behaviour.limit(Ask(10, 99, 1, 99), rule, history, NOW + dt.timedelta(seconds=60)).replicas == 14

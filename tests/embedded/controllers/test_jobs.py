@@ -1,0 +1,111 @@
+"""What the Job controller's decisions are made of."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import hypothesis
+import msgspec
+import pytest
+from hypothesis import strategies as st
+from tests.embedded.controllers.played import START, Object, Play, job
+
+from traincrew.embedded.controllers.jobs import backoff, indexes, plan, policies, verdicts
+from traincrew.embedded.controllers.jobs.controller import recalled
+from traincrew.embedded.controllers.pods import Pod
+
+
+@hypothesis.given(st.frozensets(st.integers(0, 50)))
+def test_indexes_that_are_written_are_read_again(found: frozenset[int]) -> None:
+    assert indexes.parse(indexes.render(found), 51) == found
+
+
+@pytest.mark.parametrize(("found", "text"), [((0, 1), "0,1"), ((0, 1, 2), "0-2"), ((1, 3, 4, 5, 9), "1,3-5,9"), ((), "")])
+def test_indexes_are_written_as_the_real_controller_writes_them(found: tuple[int, ...], text: str) -> None:
+    assert indexes.render(found) == text
+
+
+def test_indexes_beyond_the_completions_are_forgotten() -> None:
+    assert indexes.parse("0-9", 3) == {0, 1, 2}
+
+
+def test_a_pod_of_an_indexed_job_knows_its_index() -> None:
+    found = Play(job(completionMode="Indexed", completions=2, parallelism=2))
+    [first, second] = found.step().make
+    assert first["metadata"]["generateName"] == "j-0-"
+    assert second["metadata"]["labels"][indexes.INDEX] == second["metadata"]["annotations"][indexes.INDEX] == "1"
+    assert second["spec"]["hostname"] == "j-1"
+    [variable] = second["spec"]["containers"][0]["env"]
+    assert variable["name"] == "JOB_COMPLETION_INDEX"
+
+
+def test_making_a_pod_does_not_change_the_job() -> None:
+    given = job(completionMode="Indexed", completions=2, parallelism=2)
+    before = msgspec.json.encode(given)
+    Play(given).settle()
+    assert msgspec.json.encode({**given, "status": None}) == msgspec.json.encode({**msgspec.json.decode(before), "status": None})
+
+
+def test_somebody_elses_job_is_left_alone() -> None:
+    assert Play(job(managedBy="example.com/other")).step() == plan.Step()
+
+
+def pod(phase: str = "Failed", code: int = 1) -> Pod:
+    status = {"phase": phase, "containerStatuses": [{"name": "c", "state": {"terminated": {"exitCode": code}}}]}
+    return msgspec.convert({"metadata": {"name": "p", "namespace": "n"}, "status": status}, Pod)
+
+
+def rules(*found: Object) -> Object:
+    return {"podFailurePolicy": {"rules": list(found)}}
+
+
+def test_the_first_rule_that_matches_decides() -> None:
+    ignored = {"action": "Ignore", "onExitCodes": {"operator": "In", "values": [1, 2]}}
+    fails = {"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [0]}}
+    assert not policies.ruling(rules(ignored, fails), pod()).counts
+    found = policies.ruling(rules(ignored, fails), pod(code=3))
+    assert found.message == "Container c for pod n/p failed with exit code 3 matching FailJob rule at index 1"
+
+
+def test_a_rule_of_another_container_does_not_match() -> None:
+    rule = {"action": "Ignore", "onExitCodes": {"containerName": "other", "operator": "In", "values": [1]}}
+    assert policies.ruling(rules(rule), pod()) == policies.Ruling()
+
+
+def test_a_success_forgives_the_failures_before_it() -> None:
+    found = Play(job(completions=3, parallelism=2, backoffLimit=9))
+    found.settle()
+    first, second = found.active()
+    found.end(first, "Failed")
+    found.settle()
+    found.now += dt.timedelta(seconds=1)
+    found.end(second, "Succeeded")
+    found.settle()
+    assert found.record == backoff.Record()
+    assert len(found.active()) == 2
+
+
+def test_a_new_controller_waits_as_long_as_the_one_before_would_have() -> None:
+    found = Play(job(backoffLimit=9))
+    for _ in range(3):
+        found.now += dt.timedelta(minutes=11)
+        found.settle()
+        found.end(found.active()[0], "Failed")
+        found.settle()
+    assert recalled(found.job, tuple(found.pods.values())) == found.record == backoff.Record(3, found.now)
+
+
+def test_a_job_that_is_over_is_deleted_when_its_time_has_come() -> None:
+    found = Play(job(ttlSecondsAfterFinished=60))
+    found.settle()
+    found.end(found.active()[0], "Succeeded")
+    assert verdicts.until_expiry(found.job, found.now) is None
+    found.settle()
+    assert verdicts.until_expiry(found.job, START + dt.timedelta(seconds=20)) == 40
+
+
+def test_a_deadline_says_when_to_look_again() -> None:
+    found = Play(job(activeDeadlineSeconds=30))
+    found.settle()
+    found.now += dt.timedelta(seconds=10)
+    assert found.step().again == 20
