@@ -1,0 +1,146 @@
+"""Our controllers in our own cluster."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from tests.embedded.controllers.clusters import SPACE, Cluster, Object, cluster, controlled, eventually
+
+from traincrew.embedded.controllers.claims.kinds import CLAIMS, CLASSES, VOLUMES
+from traincrew.embedded.controllers.endpoints.controller import ENDPOINTS, SLICES
+from traincrew.model.resources import AUTOSCALERS, BATCH_JOBS, PODS, SERVICES, Resource
+
+PYTORCH = Resource("kubeflow.org", "v1", "pytorchjobs", "PyTorchJob")
+
+
+@pytest.fixture
+async def found(tmp_path: pathlib.Path) -> AsyncIterator[Cluster]:
+    async with cluster(tmp_path / "data") as started:
+        yield started
+
+
+def job(**spec: Any) -> Object:
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
+    return {"metadata": {"name": "j"}, "spec": {"template": template, **spec}}
+
+
+async def active(found: Cluster, count: int) -> list[str]:
+    async def names() -> list[str]:
+        pods = [each for each in await found.all(PODS) if each["metadata"].get("generateName", "").startswith("j-")]
+        return [each["metadata"]["name"] for each in pods if each["status"]["phase"] == "Pending"]
+
+    return await eventually(names, lambda names: len(names) == count)
+
+
+async def ended(found: Cluster, word: str) -> Object:
+    async def read() -> Object:
+        status: Object = (await found.get(BATCH_JOBS, "j")).get("status", {})
+        return status
+
+    return await eventually(read, lambda status: word in {each["type"] for each in status.get("conditions", ())})
+
+
+async def test_a_job_runs_to_its_end(found: Cluster) -> None:
+    async with controlled(found):
+        await found.make(BATCH_JOBS, job(completions=3, parallelism=2))
+        for name in await active(found, 2):
+            await found.end(name, "Succeeded")
+        [last] = await active(found, 1)
+        await found.end(last, "Succeeded")
+        status = await ended(found, "Complete")
+        assert (status["succeeded"], [each["type"] for each in status["conditions"]]) == (3, ["SuccessCriteriaMet", "Complete"])
+        await eventually(lambda: found.told("j"), lambda told: told == {"SuccessfulCreate", "Completed"})
+
+
+async def test_controllers_that_start_anew_count_what_ended_meanwhile_once(found: Cluster) -> None:
+    async with controlled(found):
+        await found.make(BATCH_JOBS, job(completions=4, parallelism=4, backoffLimit=0))
+        names = await active(found, 4)
+        await found.end(names[0], "Succeeded")
+        await eventually(lambda: found.get(BATCH_JOBS, "j"), lambda seen: seen.get("status", {}).get("succeeded") == 1)
+    for name in names[1:]:
+        await found.end(name, "Succeeded")
+    async with controlled(found):
+        status = await ended(found, "Complete")
+    assert status["succeeded"] == 4
+    assert "failed" not in status
+
+
+async def test_a_job_that_is_deleted_while_nobody_looks_does_not_hold_its_pods(found: Cluster) -> None:
+    async with controlled(found):
+        await found.make(BATCH_JOBS, job())
+        await active(found, 1)
+    await found.client.delete(BATCH_JOBS, SPACE, "j", propagation="Background")
+    async with controlled(found):
+        await eventually(lambda: found.all(PODS), lambda pods: not pods)
+
+
+async def test_a_claim_without_a_class_gets_a_directory_which_goes_with_it(found: Cluster) -> None:
+    async with controlled(found):
+        await eventually(lambda: found.all(CLASSES))
+        spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        await found.make(CLAIMS, {"metadata": {"name": "c"}, "spec": spec})
+        claim = await eventually(lambda: found.get(CLAIMS, "c"), lambda seen: seen["status"]["phase"] == "Bound")
+        volume = await found.get(VOLUMES, claim["spec"]["volumeName"])
+        directory = pathlib.Path(volume["spec"]["hostPath"]["path"])
+        assert directory.parent == found.volumes
+        (directory / "checkpoint").write_text("x")
+        await eventually(lambda: found.told("c"), lambda told: "ProvisioningSucceeded" in told)
+        await found.client.delete(CLAIMS, SPACE, "c")
+        await eventually(lambda: found.gone(VOLUMES, volume["metadata"]["name"]))
+        assert directory.name not in os.listdir(found.volumes)
+
+
+async def test_a_claim_made_while_nobody_looks_is_bound_later(found: Cluster) -> None:
+    spec = {"accessModes": ["ReadWriteMany"], "storageClassName": "standard", "resources": {"requests": {"storage": "10Gi"}}}
+    await found.make(CLAIMS, {"metadata": {"name": "c"}, "spec": {**spec, "volumeName": "v"}})
+    held = {"accessModes": ["ReadWriteMany"], "storageClassName": "standard", "capacity": {"storage": "10Gi"}}
+    await found.make(VOLUMES, {"metadata": {"name": "v"}, "spec": {**held, "hostPath": {"path": "/nowhere"}}})
+    async with controlled(found):
+        await eventually(lambda: found.get(CLAIMS, "c"), lambda seen: seen["status"]["phase"] == "Bound")
+        await eventually(lambda: found.get(VOLUMES, "v"), lambda seen: seen["status"]["phase"] == "Bound")
+
+
+async def test_a_services_endpoints_follow_its_pods_and_go_with_it(found: Cluster) -> None:
+    async def addresses() -> list[str]:
+        subsets = [each for item in await found.all(ENDPOINTS) for each in item.get("subsets") or ()]
+        return [address["ip"] for each in subsets for address in each.get("addresses", ())]
+
+    async with controlled(found):
+        await found.make(SERVICES, {"metadata": {"name": "s"}, "spec": {"selector": {"a": "x"}, "ports": [{"port": 1}]}})
+        spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n"}
+        await found.make(PODS, {"metadata": {"name": "p", "labels": {"a": "x"}}, "spec": spec})
+        ready = {"phase": "Running", "podIP": "10.1.1.1", "conditions": [{"type": "Ready", "status": "True"}]}
+        await found.patch(PODS, "p", {"status": ready}, "status")
+        await eventually(addresses, lambda ips: ips == ["10.1.1.1"])
+        await found.end("p", "Failed")
+        await eventually(addresses, lambda ips: ips == [])
+        await found.client.delete(SERVICES, SPACE, "s")
+        await eventually(lambda: found.all(ENDPOINTS), lambda left: not left)
+        await eventually(lambda: found.all(SLICES), lambda left: not left)
+
+
+async def test_endpoints_of_a_service_that_went_while_nobody_looked_go_too(found: Cluster) -> None:
+    async with controlled(found):
+        await found.make(SERVICES, {"metadata": {"name": "s"}, "spec": {"selector": {"a": "x"}, "ports": [{"port": 1}]}})
+        await eventually(lambda: found.all(ENDPOINTS))
+    await found.client.delete(SERVICES, SPACE, "s")
+    async with controlled(found):
+        await eventually(lambda: found.all(ENDPOINTS), lambda left: not left)
+
+
+async def test_an_autoscaler_acts_on_a_training_job(found: Cluster) -> None:
+    replica = {"replicas": 1, "template": {"spec": {"containers": [{"name": "pytorch", "image": "i"}]}}}
+    spec = {"elasticPolicy": {"minReplicas": 1, "maxReplicas": 4}, "pytorchReplicaSpecs": {"Worker": replica}}
+    await found.make(PYTORCH, {"metadata": {"name": "t"}, "spec": spec})
+    reference = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "t"}
+    bounds = {"scaleTargetRef": reference, "minReplicas": 3, "maxReplicas": 4}
+    async with controlled(found):
+        await found.make(AUTOSCALERS, {"metadata": {"name": "h"}, "spec": bounds})
+        await eventually(lambda: found.told("h"), lambda told: "SuccessfulRescale" in told)
+    job = await found.get(PYTORCH, "t")
+    assert job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 3
