@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pathlib
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.embedded.scheduling.clusters import NODES, SPACE, Cluster, cluster, eventually, scheduling
+from tests.embedded.scheduling.clusters import NODES, SPACE, Cluster, cluster, eventually, options, scheduling
 
-from traincrew.embedded.scheduling.outcome import Policy
+from traincrew.embedded import daemon
+from traincrew.embedded.scheduling.outcome import Policy, on_one_machine
 from traincrew.model import resources
 from traincrew.model.resources import Resource
 
@@ -202,3 +204,11 @@ async def test_over_commitment_is_a_setting(there: Cluster) -> None:
         await there.bound("a")
         await there.pod("b", wants={"memory": "64Gi"})
         assert "`traincrew up --overcommit memory`" in (await there.condition("b"))["message"]
+
+
+async def test_a_cluster_that_is_given_a_policy_places_its_pods(tmp_path: pathlib.Path) -> None:
+    chosen = dataclasses.replace(options(tmp_path), placement=on_one_machine())
+    async with daemon.running(chosen) as started:
+        there = Cluster(started.daemon.own_client("test"), started.daemon)
+        await there.pod("p", wants={"cpu": "1000"})
+        assert await there.bound("p") == {"p": "traincrew"}

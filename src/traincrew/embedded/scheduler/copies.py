@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import logging
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from traincrew.client import port
-from traincrew.client.informer import Informer, Scope
+from traincrew.client.informer import Informer, OnUndecodable, Scope
 from traincrew.client.store import Store
 from traincrew.embedded.scheduling import objects, pods
 from traincrew.embedded.scheduling.gangs import PLUGINS, VOLCANO, GangKey
@@ -18,6 +19,8 @@ from traincrew.embedded.scheduling.outcome import Surroundings
 from traincrew.embedded.scheduling.volumes import Shelf
 from traincrew.model import meta, resources
 from traincrew.model.resources import Resource
+
+log = logging.getLogger(__name__)
 
 NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
@@ -49,7 +52,7 @@ class Copies:
                 self._changed()
 
         kept = Store(decode, on_change)
-        self._informers.append(Informer(self._reader, Scope(resource), kept))
+        self._informers.append(Informer(self._reader, Scope(resource), kept, _strange(resource)))
         return kept
 
     async def run(self) -> None:
@@ -80,7 +83,7 @@ class Copies:
 
     def _follow(self, system: str, resource: Resource) -> None:
         kept = Store(_decoder(objects.Group), lambda old, new: self._changed())
-        informer = Informer(self._reader, Scope(resource), kept)
+        informer = Informer(self._reader, Scope(resource), kept, _strange(resource))
         self._groups[system] = _Followed(kept, informer, asyncio.get_running_loop().create_task(informer.run()))
 
     def _unfollow(self, system: str) -> None:
@@ -112,6 +115,15 @@ class _Followed(NamedTuple):
     store: Store[objects.Group]
     informer: Informer[objects.Group]
     task: asyncio.Task[None]
+
+
+def _strange(resource: Resource) -> OnUndecodable:
+    """An object that makes no sense is left out; the log says which."""
+
+    def tell(raw: bytes, error: Exception) -> None:
+        log.warning("an object was left out", extra={"resource": resource.plural, "error": str(error)})
+
+    return tell
 
 
 def _decoder(kind: type[T]) -> Callable[[bytes], T]:

@@ -36,6 +36,10 @@ class Deeds:
         self._told: dict[str, str] = {}
         """What was last said of a PodGroup that waits, by its uid."""
 
+    def remember(self, groups: set[str]) -> None:
+        """Forgets what was said of PodGroups that are no more."""
+        self._told = {uid: told for uid, told in self._told.items() if uid in groups}
+
     async def all(self, deed: Callable[[T], Awaitable[None]], subjects: Iterable[T]) -> None:
         """One that fails is no reason to leave out the others: the next look finds what is left."""
         await asyncio.gather(*(self._one(deed, each) for each in subjects))

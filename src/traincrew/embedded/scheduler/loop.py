@@ -53,7 +53,13 @@ class Scheduler:
         while True:
             self._changed.clear()
             started = clock()
-            placement = self._look()
+            try:
+                placement = self._look()
+            except Exception:
+                # Whatever it was about, the next change may mend it; pods that run must not be left without a scheduler.
+                log.exception("placement failed")
+                await self._wait(some_wait=True)
+                continue
             took = clock() - started
             await self._carry_out(placement)
             await asyncio.sleep(took * SHARE)
@@ -89,6 +95,7 @@ class Scheduler:
             self._binding.add(task)
             task.add_done_callback(self._binding.discard)
         deeds = self._deeds
+        deeds.remember({each.group.metadata.uid for each in placement.groups})
         await deeds.all(deeds.change, placement.groups)
         await deeds.all(deeds.select, placement.selections)
         await deeds.all(deeds.preempt, placement.preemptions)
