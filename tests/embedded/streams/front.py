@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import pathlib
@@ -37,7 +38,8 @@ class Front:
         self.pods: dict[tuple[str, str], dict[str, Any]] = {}
         self.url = ""
         self.app = web.Application(middlewares=[_refusals])
-        self.app.on_shutdown.append(tunnel.hang_up)
+        self.app.on_shutdown.append(self._hang_up)
+        self._open: set[asyncio.Task[object]] = set()
         for path, document in DISCOVERY.items():
             self.app.router.add_get(path, _canned(document))
         self.app.router.add_get("/api/v1/namespaces/{namespace}/pods/{name}", self._get)
@@ -74,7 +76,19 @@ class Front:
 
     async def _tunnel(self, request: web.Request) -> web.StreamResponse:
         ask = SUBRESOURCES[request.match_info["sub"]]
-        return await tunnel.tunnel(request, self._target(ask(self._pod(request), list(request.query.items()))))
+        target = self._target(ask(self._pod(request), list(request.query.items())))
+        task = asyncio.current_task()
+        assert task is not None
+        self._open.add(task)
+        try:
+            return await tunnel.tunnel(request, target)
+        finally:
+            self._open.discard(task)
+
+    async def _hang_up(self, app: web.Application) -> None:
+        """What is still open would keep the server from ending."""
+        for task in list(self._open):
+            task.cancel()
 
     def _pod(self, request: web.Request) -> dict[str, Any]:
         return self.pods[request.match_info["namespace"], request.match_info["name"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import ipaddress
 from collections.abc import Iterable
 
@@ -35,6 +36,7 @@ def check(of: Doors, host: str | None, origin: str | None) -> None:
         raise refusals.Refusal(403, "Forbidden", f"forbidden: requests from pages of {_shown(origin)} are not served")
 
 
+@functools.lru_cache(maxsize=64)
 def host_name(host: str) -> str:
     """A Host header without its port, addresses in one spelling."""
     if host.startswith("["):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import random
 import uuid
 from collections.abc import Callable
 from typing import NamedTuple
@@ -34,7 +35,7 @@ def now() -> str:
 
 
 def written(moment: dt.datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.isoformat(timespec="seconds")[:19] + "Z"
 
 
 class Identity(NamedTuple):
@@ -64,7 +65,8 @@ class Cluster:
 
     @staticmethod
     def new_uid() -> str:
-        return str(uuid.uuid4())
+        # Not uuid4: that asks the system for random bytes, and lets go of the interpreter's lock to do so.
+        return str(uuid.UUID(int=random.getrandbits(128), version=4))
 
     def strategy(self, served: Served) -> strategies.Strategy:
         return self.registry.strategy(served)

@@ -28,6 +28,11 @@ async def read(request: web.BaseRequest) -> bytes:
     """The body of a request."""
     if (request.content_length or 0) > LARGEST_BODY:
         raise _too_large()
+    if request.content.is_eof():  # as a rule it has come with the head
+        whole = request.content.read_nowait()
+        if len(whole) > LARGEST_BODY:
+            raise _too_large()
+        return whole
     parts, size = [], 0
     try:
         async with asyncio.timeout(STALLED):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -51,23 +52,36 @@ def describe(resource: str, obj: Object, selectable: Callable[[str], tuple[str, 
     """What selectors ask about, kept beside the stored bytes."""
     labels = obj["metadata"].get("labels")
     paths = FIELDS.get(resource) or selectable(resource)
-    fields = {path: text for path in paths if (text := _text(resource, path, obj))}
+    fields = {path: text for path, read in _readers(resource, paths) if (text := read(obj))}
     return Facts(labels or NO_FACTS.labels, fields or NO_FACTS.fields) if labels or fields else NO_FACTS
 
 
-def _text(resource: str, path: str, obj: Object) -> str:
-    if (resource, path) == ("events", "source"):
-        return str(obj.get("source", {}).get("component") or obj.get("reportingComponent", ""))
-    if (resource, path) == ("events", "reportingComponent"):
-        return str(obj.get("reportingComponent", ""))
-    if (resource, path) == ("jobs.batch", "status.successful"):
-        return str(obj.get("status", {}).get("succeeded", 0))
-    value: Any = obj
-    for part in path.split("."):
-        value = value.get(part) if isinstance(value, dict) else None
-    if path in ("spec.hostNetwork", "spec.unschedulable"):
-        return "true" if value else "false"
-    return "" if value is None else str(value)
+Reader = Callable[[Object], str]
+
+_PARTICULAR: dict[tuple[str, str], Reader] = {
+    ("events", "source"): lambda obj: str(obj.get("source", {}).get("component") or obj.get("reportingComponent", "")),
+    ("events", "reportingComponent"): lambda obj: str(obj.get("reportingComponent", "")),
+    ("jobs.batch", "status.successful"): lambda obj: str(obj.get("status", {}).get("succeeded", 0)),
+}
+
+
+@functools.lru_cache(maxsize=256)
+def _readers(resource: str, paths: tuple[str, ...]) -> tuple[tuple[str, Reader], ...]:
+    return tuple((path, _PARTICULAR.get((resource, path)) or _reader(path)) for path in paths)
+
+
+def _reader(path: str) -> Reader:
+    parts, flag = path.split("."), path in ("spec.hostNetwork", "spec.unschedulable")
+
+    def read(obj: Object) -> str:
+        value: Any = obj
+        for part in parts:
+            value = value.get(part) if isinstance(value, dict) else None
+        if flag:
+            return "true" if value else "false"
+        return "" if value is None else str(value)
+
+    return read
 
 
 def _field(served: Served, name: str) -> str:

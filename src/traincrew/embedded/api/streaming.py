@@ -16,7 +16,7 @@ class Streaming:
     def __init__(self, cluster: Cluster, context: ssl.SSLContext) -> None:
         self._cluster, self._context = cluster, context
 
-    async def __call__(self, request: web.Request, call: Call) -> web.StreamResponse:
+    async def __call__(self, request: web.BaseRequest, call: Call) -> web.StreamResponse:
         pod = self._cluster.object("pods", call.namespace, call.name)
         if pod is None:
             raise refusals.not_found(call.subject)

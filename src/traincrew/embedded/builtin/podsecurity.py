@@ -23,8 +23,13 @@ class Policy:
     audit: str = "privileged:latest"
 
 
+UNASKED = Policy()
+
+
 def policy(labels: Mapping[str, str]) -> Policy:
     """A level that is not known is enforced as the strictest, but neither warned about nor audited."""
+    if not any(label.startswith(PREFIX) for label in labels):
+        return UNASKED
     enforced = labels.get(f"{PREFIX}enforce", "privileged")
     found = {"enforce": _leveled(labels, "enforce", enforced if enforced in LEVELS else "restricted")}
     for mode in ("warn", "audit"):

@@ -39,7 +39,7 @@ class Shelf:
 
     def list(self, namespace: str) -> list[Record]:
         order = self._order
-        if namespace:
+        if namespace and order:
             # '0' follows '/': the two ends of a namespace's paths.
             first = bisect_left(order, (namespace + "/", ""), key=place)
             order = order[first : bisect_left(order, (namespace + "0", ""), first, key=place)]

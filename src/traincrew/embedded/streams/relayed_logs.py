@@ -28,7 +28,7 @@ _REASONS = {
 }
 
 
-async def relay(request: web.Request, target: Target, pod: str) -> web.StreamResponse:
+async def relay(request: web.BaseRequest, target: Target, pod: str) -> web.StreamResponse:
     """Raises a Refusal as long as nothing has been answered."""
     scheme = "https" if target.ssl else "http"
     url = f"{scheme}://{target.authority}{target.resource}"
@@ -50,7 +50,7 @@ def _url(url: str) -> URL:
     return URL(url, encoded=True)
 
 
-async def _pass_on(request: web.Request, source: aiohttp.ClientResponse) -> web.StreamResponse:
+async def _pass_on(request: web.BaseRequest, source: aiohttp.ClientResponse) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Content-Type": "text/plain"})
     await response.prepare(request)
     copying = asyncio.create_task(_copy(source, response))

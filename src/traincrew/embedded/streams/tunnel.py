@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import dataclasses
 import ssl
-import weakref
 from collections.abc import Mapping
 
 from aiohttp import web
@@ -19,8 +18,6 @@ from traincrew.embedded.streams.hangup import hung_up
 _PIECE = 256 * 1024
 _HANDED_ON = ("Upgrade", "X-Stream-Protocol-Version", "User-Agent", "Origin")
 """Headers of the client that are the kubelet's business, beside Sec-WebSocket-*; who the client is, is not."""
-
-_open: weakref.WeakKeyDictionary[web.Application, set[asyncio.Task[object]]] = weakref.WeakKeyDictionary()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,26 +43,10 @@ class Target:
         return self.path + (f"?{self.query}" if self.query else "")
 
 
-async def tunnel(request: web.Request, target: Target) -> web.StreamResponse:
+async def tunnel(request: web.BaseRequest, target: Target) -> web.StreamResponse:
     """Exec, attach and port-forward. Raises a Refusal as long as nothing has been answered."""
     if not takeover.upgrades(request):
         raise refusals.bad_request("Upgrade request required")
-    task = asyncio.current_task()
-    assert task is not None
-    _open.setdefault(request.app, set()).add(task)
-    try:
-        return await _tunnel(request, target)
-    finally:
-        _open[request.app].discard(task)
-
-
-async def hang_up(app: web.Application) -> None:
-    """For app.on_shutdown: what is still open would keep the server from ending."""
-    for task in list(_open.get(app, ())):
-        task.cancel()
-
-
-async def _tunnel(request: web.Request, target: Target) -> web.StreamResponse:
     reader, writer = await dialing.dial(target.host, target.port, target.ssl)
     try:
         writer.write(_asked(request, target))
@@ -86,7 +67,7 @@ def _content_type(answer: dialing.Answer) -> dict[str, str]:
     return {"Content-Type": answer.headers.get("content-type", "text/plain; charset=utf-8")}
 
 
-def _asked(request: web.Request, target: Target) -> bytes:
+def _asked(request: web.BaseRequest, target: Target) -> bytes:
     headers = {"Host": target.authority, "Connection": "Upgrade"}
     lines = [f"{request.method} {target.resource} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     for name, value in request.headers.items():
