@@ -50,6 +50,9 @@ class Copy(Generic[T]):
     def within(self, namespace: str) -> Iterable[T]:
         return tuple(self._by_namespace.get(namespace, {}).values())
 
+    def count(self, namespace: str) -> int:
+        return len(self._by_namespace.get(namespace, ()))
+
     def owned_by(self, uid: str) -> tuple[T, ...]:
         return self._store.owned_by(uid)
 

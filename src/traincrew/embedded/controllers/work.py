@@ -14,6 +14,8 @@ Key = tuple[str, str]
 """Namespace and name."""
 
 FIRST_DELAY, LONGEST_DELAY = 0.05, 60.0
+FEW = 20
+LONGEST_GATHERING = 0.5
 LONGEST_SLEEP = 60.0
 """A machine that slept has timers that did not run: nobody waits longer than this without looking at the clock again."""
 
@@ -36,6 +38,13 @@ class Work:
         elif key not in self._queued:
             self._queued.add(key)
             self._ready.put_nowait(key)
+
+    def add_of_many(self, key: Key, others: int) -> None:
+        """After a change to one of many that the key stands for: the more there are, the more changes are taken together."""
+        if others < FEW:
+            self.add(key)
+        else:
+            self.add_after(key, min(others / 1000, LONGEST_GATHERING))
 
     def add_after(self, key: Key, seconds: float) -> None:
         """The earlier of two moments for the same key holds."""

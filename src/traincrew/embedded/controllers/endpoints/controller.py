@@ -63,12 +63,14 @@ class Endpoints:
 
     def _pod_changed(self, old: Pod | None, new: Pod | None) -> None:
         pod = new or old
-        if pod is None or (old is not None and new is not None and old is not new and _shown(old) == _shown(new)):
+        if pod is None or not any(each is not None and each.addresses for each in (old, new)):
             return
+        if old is not None and new is not None and old is not new and _shown(old) == _shown(new):
+            return
+        neighbours = self._pods.count(pod.metadata.namespace)
         for service in self._services.within(pod.metadata.namespace):
-            for each in (old, new):
-                if each is not None and members.selects(service.body, each.metadata.labels):
-                    self._work.add((service.metadata.namespace, service.metadata.name))
+            if any(each is not None and members.selects(service.body, each.metadata.labels) for each in (old, new)):
+                self._work.add_of_many((service.metadata.namespace, service.metadata.name), neighbours)
 
     async def _look(self, key: Key) -> None:
         seen = self._services.get(*key)

@@ -55,7 +55,7 @@ class Jobs:
             if pod is None or owner is None:
                 continue
             if self._job(pod, owner) is not None:
-                self._work.add((pod.metadata.namespace, owner.name))
+                self._work.add_of_many((pod.metadata.namespace, owner.name), len(self._pods.owned_by(owner.uid)))
             elif pod is new and pod.tracked:
                 self._orphans.add((pod.metadata.namespace, pod.metadata.name))
 
