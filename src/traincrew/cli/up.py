@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import pathlib
 import resource
 import socket
 import subprocess
@@ -18,6 +19,8 @@ import click
 from traincrew import errors, logs, place, settings
 
 START_LIMIT = 60.0
+LARGEST_LOG = 16 * 1024 * 1024
+"""Bytes at which the log is set aside by the next start."""
 
 
 @click.command()
@@ -114,6 +117,7 @@ def _runs_already(where: place.Place) -> bool:
 def _log_to(where: place.Place, form: str, level: str) -> None:
     """To standard error, and to the file that `kubectl logs` of the operator's pod shows."""
     logs.configure("json" if form == "json" else "text", level)
+    _set_aside(where.log)
     logging.raiseExceptions = False  # on a full disk a line is lost; telling so on standard error helps nobody
     handler = logging.StreamHandler(open(where.log, "a", buffering=1, opener=_private))  # noqa: SIM115 - until the end
     handler.setFormatter(logs.JsonLines() if form == "json" else logs.TextLines())
@@ -121,6 +125,13 @@ def _log_to(where: place.Place, form: str, level: str) -> None:
     if os.environ.get(BACKGROUND):
         root.handlers.clear()
     root.addHandler(handler)
+
+
+def _set_aside(log: pathlib.Path) -> None:
+    """A log that has grown large is kept once more, beside the new one."""
+    with contextlib.suppress(OSError):
+        if log.stat().st_size > LARGEST_LOG:
+            log.replace(log.with_name(f"{log.name}.1"))
 
 
 def _tell(where: place.Place, url: str) -> None:
