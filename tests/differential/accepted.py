@@ -142,4 +142,10 @@ ACCEPTED = (
         path=r"header\.warning",
         ours=r"\(absent\)",
     ),
+    Accepted(
+        "A new node is not tainted as one that is not ready: nothing here would take the taint away when it is.",
+        path=r"body\.spec\.taints",
+        real=r'\[\{"effect": "NoSchedule", "key": "node.kubernetes.io/not-ready"\}\]',
+        ours=r"\(absent\)",
+    ),
 )

@@ -59,7 +59,8 @@ def context(real: Object) -> builtin.Context:
     return builtin.Context(
         uid=uid,
         now=_now(real.get("status") or {}),
-        has_controllers=True,
+        guards_storage=True,
+        readies_nodes=True,
         allocate_ip=lambda: spec.get("clusterIP", "10.96.0.99"),
         allocate_port=lambda: next(ports, 0) or next(health, 0) or next(free),
         priority_class=lambda name: (

@@ -53,6 +53,7 @@ def context(cluster: Cluster, call: Call, obj: Object) -> Context:
         port_in_use=addresses.port_taken,
         priority_class=lambda name: _priority_class(cluster, name),
         service_account=(lambda name: cluster.object("serviceaccounts", call.namespace, name)) if cluster.accounts else None,
+        guards_storage=cluster.accounts,
         limit_ranges=[decoded(each) for each in cluster.store.list("limitranges", call.namespace)] if call.namespace else (),
     )
 

@@ -108,15 +108,21 @@ async def _remove(cluster: Cluster, call: Call, record: Record, wanted: Options)
 
 
 def check_preconditions(call: Call, obj: Object, wanted: Options) -> None:
-    for name, asked, happened in (
-        ("UID", wanted.uid, "deleted and then recreated"),
-        ("ResourceVersion", wanted.version, "modified"),
-    ):
-        held = obj["metadata"]["uid" if name == "UID" else "resourceVersion"]
-        if asked and asked != held:
-            told = f"the {name} in the precondition ({asked}) does not match the {name} in record ({held})."
-            subject = refusals.Subject(call.served.kind, call.served.group, call.name)
-            raise refusals.conflict(subject, f"{told} The object might have been {happened}")
+    meta = obj["metadata"]
+    if wanted.uid and wanted.uid != meta["uid"]:
+        raise _unmet(call, obj, ("UID", wanted.uid, meta["uid"]), "deleted and then recreated")
+    if wanted.version and wanted.version != meta["resourceVersion"]:
+        raise _unmet(call, obj, ("ResourceVersion", wanted.version, meta["resourceVersion"]), "modified")
+
+
+def _unmet(call: Call, obj: Object, condition: tuple[str, str, str], happened: str) -> refusals.Refusal:
+    name, asked, held = condition
+    if marks.ends_apart(obj):
+        told = f"Precondition failed: {name} in precondition: {asked}, {name} in object meta: {held}"
+        return refusals.conflict(call.subject, told)
+    told = f"the {name} in the precondition ({asked}) does not match the {name} in record ({held})."
+    subject = refusals.Subject(call.served.kind, call.served.group, call.name)
+    return refusals.conflict(subject, f"{told} The object might have been {happened}")
 
 
 async def delete_collection(cluster: Cluster, call: Call) -> Answer:

@@ -41,15 +41,20 @@ def marked(obj: Object, wanted: Options, now: dt.datetime, orphans: bool) -> Obj
     elif not held and not grace and _title(obj) != POD:
         return obj
     if not meta.get("deletionTimestamp") or grace < meta.get("deletionGracePeriodSeconds", 0):
-        _date(_title(obj), meta, now, grace)
+        _date(obj, meta, now, grace)
     meta.pop("finalizers", None)
     return _with(obj, meta | ({"finalizers": finalizers} if finalizers else {}))
 
 
-def _date(title: tuple[str, str], meta: Object, now: dt.datetime, grace: int) -> None:
+def ends_apart(obj: Object) -> bool:
+    """Namespaces and definitions are ended in a way of their own: without grace, and without a generation of their end."""
+    return _title(obj) in (NAMESPACE, DEFINITION)
+
+
+def _date(obj: Object, meta: Object, now: dt.datetime, grace: int) -> None:
     first = not meta.get("deletionTimestamp")
     meta["deletionTimestamp"] = (now + dt.timedelta(seconds=grace)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    if title in (NAMESPACE, DEFINITION):  # they know no grace, and no generation of their end
+    if ends_apart(obj):
         return
     meta["deletionGracePeriodSeconds"] = grace
     if first and meta.get("generation"):

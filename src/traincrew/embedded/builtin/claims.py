@@ -30,7 +30,7 @@ def _creating(obj: Object, context: Context) -> None:
 
 def protect(obj: Object, finalizer: str, context: Context) -> None:
     finalizers = obj["metadata"].get("finalizers") or []
-    if context.has_controllers and finalizer not in finalizers:
+    if context.guards_storage and finalizer not in finalizers:
         obj["metadata"]["finalizers"] = [*finalizers, finalizer]
 
 

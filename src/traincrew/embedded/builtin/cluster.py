@@ -78,7 +78,7 @@ def _default_node(obj: Object) -> None:
 
 def _creating_node(obj: Object, context: Context) -> None:
     taints = obj["spec"].get("taints") or []
-    if context.has_controllers and _NOT_READY not in taints:
+    if context.readies_nodes and _NOT_READY not in taints:
         obj["spec"]["taints"] = [*taints, dict(_NOT_READY)]
     obj["spec"].pop("configSource", None)
     obj["status"].pop("config", None)

@@ -40,9 +40,10 @@ class Context:
     service_account: Callable[[str], Object | None] | None = None
     """By name, in the object's namespace. None where service accounts are not admitted to pods."""
     runtime_class: Callable[[str], Object | None] = _nobody
-    has_controllers: bool = False
-    """Whether somebody takes away again what the API server puts on storage that is in use (finalizers) and on new nodes (the
-    taint of one that is not ready)."""
+    guards_storage: bool = False
+    """Whether somebody takes away again the finalizers of claims and volumes that are no longer used."""
+    readies_nodes: bool = False
+    """Whether somebody takes away again the taint of a new node that has become ready."""
     limit_ranges: Sequence[Object] = ()
     """Those of the object's namespace."""
 
