@@ -25,7 +25,6 @@ class Accepted:
 IN_GO = "The fields that may not change are told, but not as Go prints its structures."
 NOT_SERVED = "This resource is not served."
 FIRST_APPLY = "Ownership of fields is kept from an object's first apply on: before, there are no managed fields."
-PROTECTION = "Nothing uses a volume behind the API server's back: there are no finalizers that protect it."
 
 ACCEPTED = (
     Accepted(NOT_SERVED, "access", "certificate approve"),
@@ -39,6 +38,5 @@ ACCEPTED = (
     Accepted(IN_GO, "workloads", "set env pod/solo", "core.PodSpec"),
     Accepted(FIRST_APPLY, "editing", "get configmap settings -o yaml", "managedFields"),
     Accepted(FIRST_APPLY, "serverside", "apply --server-side -f - <<END", "before-first-apply"),
-    Accepted(PROTECTION, "describing", "describe pvc? ", "protection"),
     Accepted("No controller would ever take the taint of a new node away.", "nodes", "(get|describe) node", "not-ready"),
 )
