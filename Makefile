@@ -33,7 +33,7 @@ $(READY): requirements/dev.txt pyproject.toml
 setup: $(READY) ## .venv with the traincrew command
 
 test: $(READY) ## everything that needs no long build: unit tests, the planner's laws, golden files, the embedded cluster
-	TRAINCREW_WITHOUT_BUILDS=1 $(PYTEST) tests --ignore=tests/cluster --ignore=tests/differential -q --durations=10
+	$(PYTEST) tests --ignore=tests/cluster --ignore=tests/differential --ignore=tests/embedded/clients -q --durations=10
 	$(ON_EMBEDDED) TRAINCREW_OPERATOR=inside $(PYTEST) $(SAMPLE) -q -n 2 --dist loadfile
 
 kube: $(READY) ## kube-apiserver, etcd, kubectl and controllers: from KUBEBUILDER_ASSETS, the cache, or built once
