@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import statistics
 import subprocess
@@ -79,4 +80,4 @@ def _up(home: pathlib.Path) -> float:
 
 def _traincrew(verb: str, flag: str, home: pathlib.Path) -> None:
     command: list[Any] = [sys.executable, "-m", sides.ENTRY, verb, *([flag] if flag else []), "--data", home]
-    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run(command, check=True, capture_output=True, env=os.environ | sides.COMPILED)

@@ -18,6 +18,8 @@ from tools.kube import cluster, control_plane
 from tools.kube.process import Process
 
 START_LIMIT = 60.0
+COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
+"""As an installed package is, whatever is set for work on the sources."""
 ENTRY = "traincrew.cli.main"
 API_ONLY = ("--no-operator", "--no-controllers")
 
@@ -76,7 +78,7 @@ def started(home: pathlib.Path, flags: Sequence[str], module: str = ENTRY) -> Pr
     """Returns when it is ready."""
     note = home / "data" / "running.json"
     note.unlink(missing_ok=True)
-    process = Process("traincrew", [sys.executable, "-m", module, "up", "--data", home / "data", *flags], home, {})
+    process = Process("traincrew", [sys.executable, "-m", module, "up", "--data", home / "data", *flags], home, COMPILED)
     deadline = time.monotonic() + START_LIMIT
     while not note.exists():
         if not process.alive() or time.monotonic() > deadline:
