@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 CHAOS := $(addprefix tests/cluster/,test_killed_at_every_call.py test_faults.py test_restarts_after_a_crash.py test_two_operators.py)
 
 # These hold the embedded API server's parts, and our reading of kubectl, against the real thing.
-AGREEMENT := $(filter-out %test_admission_agrees.py,$(wildcard tests/cluster/*_agree*.py)) $(addprefix tests/cluster/test_,builtins.py patches_of_kubectl.py kubelet_streams.py access_kubectl.py)
+AGREEMENT := $(filter-out %test_admission_agrees.py,$(wildcard tests/cluster/*_agree*.py)) $(addprefix tests/cluster/test_,builtins.py patches_of_kubectl.py kubelet_streams.py access_kubectl.py gang_scheduled.py)
 
 # Tests of the operator that `make test` runs on the embedded API server; kubectl is used where it is there already.
 SAMPLE := $(addprefix tests/cluster/,test_first_job.py test_pytorch.py test_tensorflow.py test_mpi.py test_mpi_v2beta1.py test_restarts.py test_status.py)
