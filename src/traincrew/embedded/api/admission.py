@@ -61,7 +61,8 @@ def context(cluster: Cluster, call: Call, obj: Object) -> Context:
 def _priority_class(cluster: Cluster, name: str) -> Object | None:
     if name:
         return cluster.object("priorityclasses.scheduling.k8s.io", "", name)
-    found = [decoded(each) for each in cluster.store.list("priorityclasses.scheduling.k8s.io")]
+    classes = cluster.store.list("priorityclasses.scheduling.k8s.io")
+    found = [decoded(each) for each in classes if b'"globalDefault":true' in each.value]  # every pod asks
     return max((each for each in found if each.get("globalDefault")), key=lambda each: int(each["value"]), default=None)
 
 
