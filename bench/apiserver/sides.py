@@ -18,8 +18,9 @@ from tools.kube import cluster, control_plane
 from tools.kube.process import Process
 
 START_LIMIT = 60.0
-COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
-"""As an installed package is, whatever is set for work on the sources."""
+ROOT = pathlib.Path(__file__).parents[2]
+COMPILED = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPATH": os.fspath(ROOT)}
+"""Compiled as an installed package is, whatever is set for work on the sources; and the bench itself is found."""
 ENTRY = "traincrew.cli.main"
 API_ONLY = ("--no-operator", "--no-controllers")
 
@@ -97,4 +98,10 @@ def asked(side: Side, task: str, *arguments: object) -> dict[str, float]:
     if done.returncode:
         raise RuntimeError(done.stderr[-2000:])
     found: dict[str, float] = json.loads(done.stdout)
-    return {**found, "server_cpu": side.cpu() - spent}
+    found["server_cpu"] = side.cpu() - spent
+    print(
+        f"    {task} {' '.join(map(str, arguments))}:",
+        ", ".join(f"{key} {value:.4g}" for key, value in found.items()),
+        flush=True,
+    )
+    return found
