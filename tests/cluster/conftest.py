@@ -50,7 +50,14 @@ def namespace(core_api: kubernetes.client.CoreV1Api) -> Iterator[str]:
     core_api.delete_namespace(name)
 
 
-COMPARING = ("_agree", "test_builtins", "test_patches_of_kubectl", "test_kubelet_streams", "test_access_kubectl", "test_gang_scheduled")
+COMPARING = (
+    "_agree",
+    "test_builtins",
+    "test_patches_of_kubectl",
+    "test_kubelet_streams",
+    "test_access_kubectl",
+    "test_gang_scheduled",
+)
 """Parts of the names of files that hold the embedded API server's parts against a real one."""
 
 

@@ -17,7 +17,7 @@ VERBS = {
     "env": "the line that points kubectl at it",
     "operator": "run the operator on a Kubernetes cluster",
     "validate": "check manifests before they are submitted",
-    "manifests": "print what a cluster needs: CRDs, rights, the installation",
+    "manifests": "print what a cluster needs: CRDs and rights",
 }
 
 

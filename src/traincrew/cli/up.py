@@ -7,6 +7,7 @@ import logging
 import os
 import pathlib
 import resource
+import shlex
 import socket
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import click
 from traincrew import errors, logs, place, settings
 
 START_LIMIT = 60.0
+NOT_YET = "  pods are made but not run: the node agent is not part of this version"
 LARGEST_LOG = 16 * 1024 * 1024
 """Bytes at which the log is set aside by the next start."""
 
@@ -141,7 +143,8 @@ def _tell(where: place.Place, url: str) -> None:
             os.dup2(file.fileno(), 2)
         return
     click.echo(f"the cluster is ready at {url}")
-    click.echo(f"  export KUBECONFIG={where.kubeconfig}")
+    click.echo(f"  export KUBECONFIG={shlex.quote(str(where.kubeconfig))}")
+    click.echo(NOT_YET)
     click.echo("  Ctrl-C stops it; what it holds is kept")
 
 
@@ -166,7 +169,8 @@ def _in_the_background(where: place.Place) -> None:
             raise errors.NotRunning(f"the cluster is not ready after {START_LIMIT:.0f} s; see {where.log}")
         time.sleep(0.02)
     click.echo(f"the cluster is ready at {found['server']} (process {found['pid']}); `traincrew down` stops it")
-    click.echo(f"  export KUBECONFIG={where.kubeconfig}")
+    click.echo(f"  export KUBECONFIG={shlex.quote(str(where.kubeconfig))}")
+    click.echo(NOT_YET)
 
 
 def _private(path: str, flags: int) -> int:

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 import msgspec
 
 from traincrew import errors
-from traincrew.embedded import operatorpod
+from traincrew.embedded import collector, operatorpod
 from traincrew.embedded.access import certificates, credentials, kubeconfig, origins, private_files, users
 from traincrew.embedded.access.authentication import Authenticator
 from traincrew.embedded.access.rbac import Policy
@@ -166,6 +166,7 @@ async def running(options: Options) -> AsyncIterator[Running]:
             url = await stack.enter_async_context(_serving(daemon))
             path = options.data / "kubeconfig"
             kubeconfig.write(path, url, daemon.pki.authority, daemon.admin_token)
+            stack.enter_context(collector.calm())
             yield Running(daemon, url, path)
     finally:
         await daemon.store.close()
@@ -205,7 +206,9 @@ async def _serving(daemon: Daemon) -> AsyncIterator[str]:
     server = ApiServer(daemon.handler, gate, pages, streaming, Audit(daemon.options.audit_log))
     port = await server.start(daemon.options.host, daemon.options.port, daemon.pki.server_context())
     gate.doors = origins.doors(daemon.pki.names, port)
-    host = f"[{daemon.options.host}]" if ":" in daemon.options.host else daemon.options.host
+    # Every interface is no address to call: who is on this machine takes the loopback.
+    named = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(daemon.options.host, daemon.options.host)  # noqa: S104
+    host = f"[{named}]" if ":" in named else named
     pages.address = f"{host}:{port}"
     try:
         yield f"https://{host}:{port}"
