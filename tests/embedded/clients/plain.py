@@ -20,6 +20,7 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"\b\d+\.\d+\.\d+\.\d+\b", "ADDRESS"),
     (r"(TargetPort:\s+|ADDRESS:)\d{4,5}\b", r"\1PORT"),
     (r"^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ ", r"\1 "),
+    (r"\(0xc[0-9a-f]+\)", "(POINTER)"),
     (r"(nodePort\"?: ?)\d+", r"\1PORT"),
     (r"(:)3[0-2]\d{3}(/(?:TCP|UDP))", r"\1PORT\2"),
     (r"\b3[0-2]\d{3}/(TCP|UDP)", r"PORT/\1"),
@@ -44,11 +45,18 @@ def plain(text: str) -> str:
     return FAULTS.sub(lambda block: "".join(sorted(block[0].splitlines(keepends=True))), text)
 
 
-UNORDERED = ("describe configmap", "describe limitrange", "describe -f configmap", "describe namespace", "--list")
+UNORDERED = (
+    "describe configmap",
+    "describe limitrange",
+    "describe -f configmap",
+    "describe namespace",
+    "--list",
+    "get componentstatuses",
+)
 
 
 def unordered(command: str) -> bool:
-    """kubectl goes through a map there, in any order."""
+    """kubectl or the API server goes through a map there, in any order."""
     return any(each in command for each in UNORDERED)
 
 
