@@ -20,7 +20,7 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"\b\d+\.\d+\.\d+\.\d+\b", "ADDRESS"),
     (r"(TargetPort:\s+|ADDRESS:)\d{4,5}\b", r"\1PORT"),
     (r"^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ ", r"\1 "),
-    (r"\(0xc[0-9a-f]+\)", "(POINTER)"),
+    (r"\(0x[0-9a-f]{6,}\)", "(POINTER)"),
     (r"(nodePort\"?: ?)\d+", r"\1PORT"),
     (r"(:)3[0-2]\d{3}(/(?:TCP|UDP))", r"\1PORT\2"),
     (r"\b3[0-2]\d{3}/(TCP|UDP)", r"PORT/\1"),
