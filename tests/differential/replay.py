@@ -24,7 +24,11 @@ IN_BACKGROUND = {"orphan", "foregroundDeletion"}  # finalizers that the garbage 
 PROTOBUF = "application/vnd.kubernetes.protobuf,"
 LONGEST = 120.0  # seconds that a watch may be without events
 DOCUMENT = re.compile(r"/api|/apis|/version/?|/openapi/.*|/api/v1|/apis/[^/]+(/v[^/]+)?")
-VERSIONS = (re.compile(r"(?<=[?&]resourceVersion=)\d+"), re.compile(r'(?<="resourceVersion":")\d+(?=")'))
+VERSIONS = (
+    re.compile(r"(?<=[?&]resourceVersion=)\d+"),
+    re.compile(r'(?<="resourceVersion":")\d+(?=")'),
+    re.compile(r'(?<="path":"/metadata/resourceVersion","value":")\d+(?=")'),
+)
 
 
 class Translation:
