@@ -47,9 +47,9 @@ class ApiServer:
             self._serve, access_log=None, logger=connections.logger(), keepalive_timeout=IDLE,
             max_line_size=LONGEST_LINE, max_field_size=LONGEST_LINE,
         )  # fmt: skip
-        self._runner = web.ServerRunner(server)
+        self._runner = web.ServerRunner(server, shutdown_timeout=1.0)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, host, port, ssl_context=context, shutdown_timeout=1.0, backlog=1024)
+        site = web.TCPSite(self._runner, host, port, ssl_context=context, backlog=1024)
         try:
             await site.start()
         except OSError as error:
