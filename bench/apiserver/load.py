@@ -109,6 +109,13 @@ async def _paged(wire: Wire, path: str) -> int:
             return size
 
 
+async def count(where: Address) -> dict[str, float]:
+    """How many pods there are in all."""
+    async with Wire(where) as wire:
+        answer = await wire.ask("GET", "/api/v1/pods?limit=1")
+        return {"pods": json.loads(answer.body)["metadata"].get("remainingItemCount", 0) + 1}
+
+
 class Counter:
     """Counts the events of a watch: lines of JSON, which has no line ends within."""
 
@@ -165,7 +172,7 @@ async def latency(where: Address, place: str, count: int, per_second: int) -> di
 
 
 TASKS: dict[str, Callable[..., Awaitable[dict[str, float]]]] = {
-    "creates": creates, "patches": patches, "gets": gets, "lists": lists, "fanout": fanout, "latency": latency,
+    "creates": creates, "patches": patches, "gets": gets, "lists": lists, "fanout": fanout, "latency": latency, "count": count,
 }  # fmt: skip
 
 

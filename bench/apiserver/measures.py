@@ -36,18 +36,18 @@ def compared(parent: pathlib.Path, pods: int, writes: int) -> dict[str, Pair]:
         found["fanout"] = each(both, "fanout", "fan", WATCHERS, writes // 3)
         found["latency"] = each(both, "latency", "latency", writes // 15, 50)
         found |= crowded(both, pods)
+        for name, side in both.items():
+            held = sides.asked(side, "count")["pods"]
+            grown = found["memory"][name]["memory"] - found["empty"][name]["memory"]
+            found["memory"][name]["each"] = grown * 1024 / held
     return found
 
 
 def crowded(both: dict[str, Side], pods: int) -> dict[str, Pair]:
     """With so many pods in one namespace: memory and lists."""
-    before = {name: side.memory() for name, side in both.items()}
-    each(both, "creates", "crowd", 64, pods)
+    found: dict[str, Pair] = {"crowd": each(both, "creates", "crowd", 64, pods)}
     time.sleep(2.0)  # what a garbage collector gives back at once is given back
-    memory = {name: side.memory() for name, side in both.items()}
-    found: dict[str, Pair] = {
-        "memory": {name: {"memory": memory[name], "each": (memory[name] - before[name]) * 1024 / pods} for name in both}
-    }
+    found["memory"] = {name: {"memory": side.memory()} for name, side in both.items()}
     for form in LISTS:
         found[f"list {form}"] = each(both, "lists", "crowd", form, 5)
     return found
