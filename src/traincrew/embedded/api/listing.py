@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -45,7 +46,9 @@ def listed(cluster: Cluster, call: Call) -> Listed:
     limit = 0 if cached else call.query.number("limit") or 0
     start, revision, records = _source(cluster, call)
     if start:
-        records = [each for each in records if _path(each) >= start]
+        records = records[bisect_left(records, start, key=_path) :]
+    if not (wanted or limit):
+        return Listed(records, revision)
     found: list[Record] = []
     for index, each in enumerate(records):
         if wanted and not selection.matches(wanted, each):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 
 import msgspec
@@ -18,6 +19,9 @@ from traincrew.model.resources import Resource
 
 CONTENT = {"merge": patching.MERGE, "json": patching.JSON, "strategic": patching.STRATEGIC}
 PAGE = 500
+AT_ONCE = 16
+"""Requests of one client in the works, as a client over HTTP has its connections. Without the wait for a network, hundreds that
+are sent together would all be worked on before anybody else has a turn."""
 
 
 class LocalClient:
@@ -25,6 +29,7 @@ class LocalClient:
 
     def __init__(self, handler: Handler, user: User, agent: str = "traincrew") -> None:
         self._handler, self._user, self._agent = handler, user, agent
+        self._turns = asyncio.Semaphore(AT_ONCE)
 
     def _call(self, verb: str, resource: Resource, namespace: str | None, name: str = "", subresource: str = "") -> Call:
         served = self._handler.cluster.registry.find(resource.group, resource.version, resource.plural)
@@ -35,7 +40,8 @@ class LocalClient:
 
     async def _ask(self, call: Call) -> bytes:
         try:
-            return (await self._handler.handle(call)).body
+            async with self._turns:
+                return (await self._handler.handle(call)).body
         except refusals.Refusal as refusal:
             raise _told(refusal) from None
 
