@@ -1,0 +1,130 @@
+"""What a pod's processes are to be. Understood by daemon and shim alike: plain values, nothing beyond the standard library."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import Any
+
+PROTOCOL = 1
+"""The version that daemon and shim speak; told by the shim in its first answer and in shim.json."""
+
+
+class Isolation(enum.StrEnum):
+    ROOT = "root"
+    USER = "user"
+    NONE = "none"
+
+
+@dataclasses.dataclass(frozen=True)
+class Mount:
+    path: str
+    source: str = ""
+    read_only: bool = False
+    kind: str = "bind"
+    """bind or tmpfs."""
+    size: int = 0
+    """Bytes of a tmpfs; 0: no limit."""
+    optional: bool = False
+    """Where mounts cannot be had, leave this one out rather than fail."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    cpu_shares: int = 0
+    cpu_quota: float = 0.0
+    """Cores; 0: no limit."""
+    memory: int = 0
+    pids: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Container:
+    name: str
+    attempt: int
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    log: str
+    """The directory of <attempt>.log."""
+    cwd: str = "/"
+    user: int | None = None
+    group: int | None = None
+    groups: tuple[int, ...] = ()
+    add_capabilities: tuple[str, ...] = ()
+    drop_capabilities: tuple[str, ...] = ()
+    privileged: bool = False
+    read_only_root: bool = False
+    no_new_privileges: bool = False
+    mounts: tuple[Mount, ...] = ()
+    limits: Limits = Limits()
+    log_bytes: int = 10 << 20
+    """A log file that has grown to this size is put aside; 0: never."""
+    log_files: int = 5
+    """How many files are kept, the one being written included."""
+    message_path: str = "/dev/termination-log"
+    stdin: bool = False
+    stdin_once: bool = False
+    tty: bool = False
+    devices: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Pod:
+    uid: str
+    namespace: str
+    name: str
+    hostname: str
+    directory: str
+    domain: str = ""
+    host_network: bool = False
+    host_pid: bool = False
+    host_ipc: bool = False
+    share_processes: bool = False
+    shm_bytes: int = 0
+    sysctls: dict[str, str] = dataclasses.field(default_factory=dict)
+    cgroup: str = ""
+    """A name below the cluster's own group; "": no groups."""
+    masked: tuple[str, ...] = ()
+    """Directories of the host that the pod must not see."""
+    limits: Limits = Limits()
+
+
+@dataclasses.dataclass(frozen=True)
+class Exit:
+    """How a container ended. The code is the one that a kubelet shows: 128 + n after signal n."""
+
+    code: int
+    started: str
+    finished: str
+    signal: int = 0
+    oom: bool = False
+    message: str = ""
+
+
+def plain(value: Pod | Container | Exit) -> dict[str, Any]:
+    return dataclasses.asdict(value)
+
+
+def pod(values: dict[str, Any]) -> Pod:
+    known = _known(Pod, values)
+    known["masked"] = tuple(known.get("masked", ()))
+    known["limits"] = Limits(**_known(Limits, known.get("limits", {})))
+    return Pod(**known)
+
+
+def container(values: dict[str, Any]) -> Container:
+    known = _known(Container, values)
+    for name in ("argv", "groups", "add_capabilities", "drop_capabilities", "devices"):
+        known[name] = tuple(known.get(name, ()))
+    known["mounts"] = tuple(Mount(**_known(Mount, mount)) for mount in known.get("mounts", ()))
+    known["limits"] = Limits(**_known(Limits, known.get("limits", {})))
+    return Container(**known)
+
+
+def exit_record(values: dict[str, Any]) -> Exit:
+    return Exit(**_known(Exit, values))
+
+
+def _known(kind: type[Any], values: dict[str, Any]) -> dict[str, Any]:
+    """A shim of an earlier release ignores what it does not know."""
+    return {name: value for name, value in values.items() if name in kind.__dataclass_fields__}
