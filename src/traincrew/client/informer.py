@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -35,6 +35,7 @@ class Scope(NamedTuple):
     resource: Resource
     namespace: str | None = None
     labels: str = ""
+    fields: str = ""
 
 
 class _Bare(msgspec.Struct):
@@ -112,7 +113,7 @@ class Informer(Generic[T]):
     async def _list(self) -> str:
         scope, version = self.scope, ""
         taking = listing.Listing(self.store, scope.namespace)
-        async with contextlib.aclosing(self._reader.pages(scope.resource, scope.namespace, labels=scope.labels)) as pages:
+        async with contextlib.aclosing(self._pages()) as pages:
             async for page in pages:
                 if not version:
                     version = page.resource_version
@@ -125,11 +126,16 @@ class Informer(Generic[T]):
         taking.end(version)
         return version
 
+    def _pages(self) -> AsyncGenerator[port.Page, None]:
+        scope = self.scope
+        return self._reader.pages(scope.resource, scope.namespace, labels=scope.labels, fields=scope.fields)
+
     async def _watch(self) -> None:
         scope = self.scope
-        async with contextlib.aclosing(
-            self._reader.watch(scope.resource, scope.namespace, labels=scope.labels, resource_version=self._version)
-        ) as changes:
+        watch = self._reader.watch(
+            scope.resource, scope.namespace, labels=scope.labels, fields=scope.fields, resource_version=self._version
+        )
+        async with contextlib.aclosing(watch) as changes:
             async for change in changes:
                 self._heard()
                 self._apply(change)
@@ -173,8 +179,7 @@ class Informer(Generic[T]):
         One page is read to find out, for the watch would not tell: asked for changes after a version that is yet to
         come, a server stays silent until it comes.
         """
-        scope = self.scope
-        async with contextlib.aclosing(self._reader.pages(scope.resource, scope.namespace, labels=scope.labels)) as pages:
+        async with contextlib.aclosing(self._pages()) as pages:
             page = await anext(pages)
         self._in_doubt = False
         return 0 < meta.version_number(page.resource_version) < self._highest

@@ -40,7 +40,7 @@ class Reader(Protocol):
         ...
 
     def watch(
-        self, resource: Resource, namespace: str | None, *, labels: str = "", resource_version: str
+        self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = "", resource_version: str
     ) -> AsyncGenerator[Change, None]:
         """Changes after resource_version until the server ends the watch; raises Expired on 410.
 
@@ -70,9 +70,18 @@ class Writer(Protocol):
     ) -> bytes: ...
 
     async def delete(
-        self, resource: Resource, namespace: str | None, name: str, *, uid: str = "", version: str = "", propagation: str = ""
+        self,
+        resource: Resource,
+        namespace: str | None,
+        name: str,
+        *,
+        uid: str = "",
+        version: str = "",
+        propagation: str = "",
+        grace: int | None = None,
     ) -> bytes:
         """uid: delete only that very object, version: only as it was seen (else Conflict).
+        grace: seconds that a pod gets to end; 0 is the word of its node that it has ended.
 
         Returns the object as it then is, or a Status.
 

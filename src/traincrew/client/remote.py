@@ -14,7 +14,7 @@ import msgspec
 import yarl
 
 from traincrew import errors
-from traincrew.client import connection, port, retries, statuses, streams, transport
+from traincrew.client import connection, deletion, port, retries, statuses, streams, transport
 from traincrew.model.resources import Resource
 
 OnRequest = Callable[[str, str, int, float], None]
@@ -99,7 +99,7 @@ class RemoteClient:
             query["continue"] = page.metadata.continue_
 
     async def watch(
-        self, resource: Resource, namespace: str | None, *, labels: str = "", resource_version: str
+        self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = "", resource_version: str
     ) -> AsyncGenerator[port.Change, None]:
         seconds = self._rng.randint(*self._limits.watch_seconds)
         query = {
@@ -108,6 +108,7 @@ class RemoteClient:
             "resourceVersion": resource_version,
             "timeoutSeconds": str(seconds),
             "labelSelector": labels,
+            "fieldSelector": fields,
         }
         request = transport.Request("GET", self._url(resource, namespace, query=_query(query)))
         started, code, lines = asyncio.get_running_loop().time(), 0, streams.Lines()
@@ -148,16 +149,18 @@ class RemoteClient:
         return await self._ask(_Ask("patch", resource, transport.Request("PATCH", url, body, PATCHES[type])))
 
     async def delete(
-        self, resource: Resource, namespace: str | None, name: str, *, uid: str = "", version: str = "", propagation: str = ""
+        self,
+        resource: Resource,
+        namespace: str | None,
+        name: str,
+        *,
+        uid: str = "",
+        version: str = "",
+        propagation: str = "",
+        grace: int | None = None,
     ) -> bytes:
-        options: dict[str, object] = {"kind": "DeleteOptions", "apiVersion": "v1"}
-        conditions = {key: value for key, value in (("uid", uid), ("resourceVersion", version)) if value}
-        if conditions:
-            options["preconditions"] = conditions
-        if propagation:
-            options["propagationPolicy"] = propagation
         url = self._url(resource, namespace, name)
-        request = transport.Request("DELETE", url, msgspec.json.encode(options))
+        request = transport.Request("DELETE", url, deletion.options(uid, version, propagation, grace))
         return await self._ask(_Ask("delete", resource, request))
 
     async def _ask(self, ask: _Ask) -> bytes:

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 import msgspec
 
 from traincrew import errors
-from traincrew.client import port, statuses, streams
+from traincrew.client import deletion, port, statuses, streams
 from traincrew.embedded import refusals
 from traincrew.embedded.access.users import User
 from traincrew.embedded.api import patching, versions
@@ -64,9 +64,10 @@ class LocalClient:
             query["continue"] = [found.continued]
 
     async def watch(
-        self, resource: Resource, namespace: str | None, *, labels: str = "", resource_version: str
+        self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = "", resource_version: str
     ) -> AsyncGenerator[port.Change, None]:
-        query = Query({"labelSelector": [labels], "resourceVersion": [resource_version], "allowWatchBookmarks": ["true"]})
+        chosen = {"labelSelector": [labels], "fieldSelector": [fields]}
+        query = Query({**chosen, "resourceVersion": [resource_version], "allowWatchBookmarks": ["true"]})
         call = self._call("watch", resource, namespace)._replace(query=query)
         try:
             watch = self._handler.watch(call)
@@ -101,15 +102,18 @@ class LocalClient:
         return await self._ask(call._replace(body=body, content_type=CONTENT[type]))
 
     async def delete(
-        self, resource: Resource, namespace: str | None, name: str, *, uid: str = "", version: str = "", propagation: str = ""
+        self,
+        resource: Resource,
+        namespace: str | None,
+        name: str,
+        *,
+        uid: str = "",
+        version: str = "",
+        propagation: str = "",
+        grace: int | None = None,
     ) -> bytes:
-        options: dict[str, object] = {"kind": "DeleteOptions", "apiVersion": "v1"}
-        if conditions := {key: value for key, value in (("uid", uid), ("resourceVersion", version)) if value}:
-            options["preconditions"] = conditions
-        if propagation:
-            options["propagationPolicy"] = propagation
         call = self._call("delete", resource, namespace, name)
-        return await self._ask(call._replace(body=msgspec.json.encode(options), content_type=JSON))
+        return await self._ask(call._replace(body=deletion.options(uid, version, propagation, grace), content_type=JSON))
 
 
 def _told(refusal: refusals.Refusal) -> errors.ApiError:
