@@ -1,0 +1,53 @@
+"""One line of a container's log on the disk: `2026-11-16T06:13:35.123456789Z stdout F text`. Pure."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import NamedTuple
+
+EARLIEST = b""
+
+
+class Line(NamedTuple):
+    stamp: bytes
+    """RFC 3339 with nine digits: as text, too, earlier ones are smaller."""
+    stream: bytes
+    whole: bool
+    """False: the rest of the line follows in the next one of the same stream."""
+    text: bytes
+    """Without the end of line that a whole line has."""
+
+
+def parse(raw: bytes) -> Line | None:
+    """None for what is no such line: torn by a crash, or written by somebody else."""
+    parts = raw.rstrip(b"\n").split(b" ", 3)
+    if len(parts) < 3 or parts[1] not in (b"stdout", b"stderr") or not parts[0].endswith(b"Z"):
+        return None
+    tag = parts[2].split(b":", 1)[0]
+    return Line(parts[0], parts[1], tag == b"F", parts[3] if len(parts) > 3 else b"")
+
+
+def stamp_of(moment: dt.datetime) -> bytes:
+    """A moment as stamps are written, to be compared with them."""
+    utc = moment.astimezone(dt.UTC)
+    return f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond:06}000Z".encode()
+
+
+class Shown:
+    """Lines as `kubectl logs` prints them: the parts of one line put together, with its time before it if that is wanted."""
+
+    def __init__(self, *, timestamps: bool = False, since: bytes = EARLIEST, stream: str = "All") -> None:
+        self._timestamps, self._since = timestamps, since
+        self._stream = {"Stdout": b"stdout", "Stderr": b"stderr"}.get(stream)
+        self._at_start = True
+
+    def feed(self, raw: list[bytes]) -> bytes:
+        return b"".join(self._one(line) for each in raw if (line := parse(each)) is not None and self._wanted(line))
+
+    def _wanted(self, line: Line) -> bool:
+        return line.stamp >= self._since and self._stream in (None, line.stream)
+
+    def _one(self, line: Line) -> bytes:
+        before = line.stamp + b" " if self._timestamps and self._at_start else b""
+        self._at_start = line.whole
+        return before + line.text + (b"\n" if line.whole else b"")
