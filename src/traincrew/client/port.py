@@ -54,6 +54,10 @@ class Writer(Protocol):
         """strict: unknown and duplicate fields are refused (fieldValidation=Strict), not dropped."""
         ...
 
+    async def post(self, resource: Resource, namespace: str | None, name: str, subresource: str, body: bytes) -> bytes:
+        """Creates what lives below an object, such as a service account's token."""
+        ...
+
     async def replace(
         self, resource: Resource, namespace: str | None, name: str, body: bytes, subresource: str = ""
     ) -> bytes: ...

@@ -131,6 +131,10 @@ class RemoteClient:
         url = self._url(resource, namespace, query=STRICT if strict else "")
         return await self._ask(_Ask("create", resource, transport.Request("POST", url, body)))
 
+    async def post(self, resource: Resource, namespace: str | None, name: str, subresource: str, body: bytes) -> bytes:
+        url = self._url(resource, namespace, name, subresource)
+        return await self._ask(_Ask("create", resource, transport.Request("POST", url, body)))
+
     async def replace(self, resource: Resource, namespace: str | None, name: str, body: bytes, subresource: str = "") -> bytes:
         url = self._url(resource, namespace, name, subresource)
         return await self._ask(_Ask("update", resource, transport.Request("PUT", url, body)))

@@ -84,6 +84,10 @@ class LocalClient:
         call = self._call("create", resource, namespace)._replace(body=body, content_type=JSON)
         return await self._ask(call._replace(query=Query({"fieldValidation": ["Strict"]})) if strict else call)
 
+    async def post(self, resource: Resource, namespace: str | None, name: str, subresource: str, body: bytes) -> bytes:
+        call = self._call("create", resource, namespace, name, subresource)
+        return await self._ask(call._replace(body=body, content_type=JSON))
+
     async def replace(self, resource: Resource, namespace: str | None, name: str, body: bytes, subresource: str = "") -> bytes:
         call = self._call("update", resource, namespace, name, subresource)
         return await self._ask(call._replace(body=body, content_type=JSON))
