@@ -1,0 +1,191 @@
+"""System calls that Python does not offer (or not in 3.11). Every refusal is an OSError that names what was asked."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+CLONE_NEWTIME = 0x80
+CLONE_NEWNS = 0x20000
+CLONE_NEWCGROUP = 0x2000000
+CLONE_NEWUTS = 0x4000000
+CLONE_NEWIPC = 0x8000000
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
+
+MS_RDONLY = 1
+MS_NOSUID = 2
+MS_NODEV = 4
+MS_NOEXEC = 8
+MS_REMOUNT = 0x20
+MS_NOSYMFOLLOW = 0x100
+MS_NOATIME = 0x400
+MS_NODIRATIME = 0x800
+MS_BIND = 0x1000
+MS_MOVE = 0x2000
+MS_REC = 0x4000
+MS_PRIVATE = 0x40000
+MS_SLAVE = 0x80000
+MS_SHARED = 0x100000
+MS_RELATIME = 0x200000
+MS_STRICTATIME = 0x1000000
+
+MNT_DETACH = 2
+UMOUNT_NOFOLLOW = 8
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
+_PR_SET_KEEPCAPS = 8
+_PR_CAPBSET_READ = 23
+_PR_CAPBSET_DROP = 24
+_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NO_NEW_PRIVS = 38
+_PR_CAP_AMBIENT = 47
+_PR_CAP_AMBIENT_CLEAR_ALL = 4
+
+# System calls since 5.1 have one number on every architecture.
+_SYS_CLOSE_RANGE = 436
+_SYS_PIDFD_GETFD = 438
+
+_CAPABILITY_VERSION_3 = 0x20080522
+
+
+class _CapabilityHeader(ctypes.Structure):
+    _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
+
+
+class _CapabilityWord(ctypes.Structure):
+    _fields_ = (("effective", ctypes.c_uint32), ("permitted", ctypes.c_uint32), ("inheritable", ctypes.c_uint32))
+
+
+def unshare(flags: int) -> None:
+    _check(_libc.unshare(ctypes.c_int(flags)), "unshare")
+
+
+def setns(descriptor: int, kind: int = 0) -> None:
+    _check(_libc.setns(ctypes.c_int(descriptor), ctypes.c_int(kind)), "setns")
+
+
+def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str = "") -> None:
+    result = _libc.mount(
+        os.fsencode(source or "none"),
+        os.fsencode(target),
+        kind.encode() or None,
+        ctypes.c_ulong(flags),
+        os.fsencode(options) or None,
+    )
+    _check(result, f"mount {kind or source} at {target}")
+
+
+def umount(target: str, flags: int = 0) -> None:
+    _check(_libc.umount2(os.fsencode(target), ctypes.c_int(flags)), f"unmount {target}")
+
+
+def pivot_root(new_root: str, put_old: str) -> None:
+    _check(_libc.pivot_root(os.fsencode(new_root), os.fsencode(put_old)), "pivot_root")
+
+
+def sethostname(name: str) -> None:
+    encoded = name.encode()
+    _check(_libc.sethostname(encoded, ctypes.c_size_t(len(encoded))), f"sethostname {name}")
+
+
+def setdomainname(name: str) -> None:
+    encoded = name.encode()
+    _check(_libc.setdomainname(encoded, ctypes.c_size_t(len(encoded))), f"setdomainname {name}")
+
+
+def die_with_parent(signal_number: int) -> None:
+    """The signal comes when the *thread* that forked ends; who cares checks getppid afterwards: it may be gone already."""
+    _prctl(_PR_SET_PDEATHSIG, signal_number)
+
+
+def adopt_orphans() -> None:
+    """Descendants whose parents end become children of this process."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def set_dumpable(dumpable: bool) -> None:
+    _prctl(_PR_SET_DUMPABLE, int(dumpable))
+
+
+def keep_capabilities(keep: bool) -> None:
+    """Whether permitted capabilities outlast a change from root to another user."""
+    _prctl(_PR_SET_KEEPCAPS, int(keep))
+
+
+def no_new_privileges() -> None:
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+
+
+def bounding_has(capability: int) -> bool:
+    """Raises EINVAL for a number that this kernel does not know."""
+    return _prctl(_PR_CAPBSET_READ, capability) == 1
+
+
+def drop_from_bounding(capability: int) -> None:
+    _prctl(_PR_CAPBSET_DROP, capability)
+
+
+def clear_ambient() -> None:
+    _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
+
+
+def capset(effective: int, permitted: int, inheritable: int) -> None:
+    words = (_CapabilityWord * 2)()
+    for index, shift in enumerate((0, 32)):
+        words[index].effective = effective >> shift & 0xFFFFFFFF
+        words[index].permitted = permitted >> shift & 0xFFFFFFFF
+        words[index].inheritable = inheritable >> shift & 0xFFFFFFFF
+    header = _CapabilityHeader(_CAPABILITY_VERSION_3, 0)
+    _check(_libc.capset(ctypes.byref(header), ctypes.byref(words)), "capset")
+
+
+def capget() -> tuple[int, int, int]:
+    """Effective, permitted and inheritable set of this thread."""
+    words = (_CapabilityWord * 2)()
+    header = _CapabilityHeader(_CAPABILITY_VERSION_3, 0)
+    _check(_libc.capget(ctypes.byref(header), ctypes.byref(words)), "capget")
+    low, high = words
+    return (
+        low.effective | high.effective << 32,
+        low.permitted | high.permitted << 32,
+        low.inheritable | high.inheritable << 32,
+    )
+
+
+def close_range(first: int, last: int = 0xFFFFFFFF) -> None:
+    """Closes every descriptor from first to last; on kernels before 5.9 one by one."""
+    try:
+        _syscall(_SYS_CLOSE_RANGE, first, last, 0)
+    except OSError:
+        open_now = [int(name) for name in os.listdir("/proc/self/fd")]
+        for descriptor in (number for number in open_now if first <= number <= last):
+            os.closerange(descriptor, descriptor + 1)
+
+
+def pidfd_getfd(pidfd: int, descriptor: int) -> int:
+    """A duplicate of another process's descriptor."""
+    return _syscall(_SYS_PIDFD_GETFD, pidfd, descriptor, 0)
+
+
+def _prctl(option: int, argument: int) -> int:
+    zero = ctypes.c_ulong(0)
+    result = int(_libc.prctl(ctypes.c_int(option), ctypes.c_ulong(argument), zero, zero, zero))
+    _check(result, f"prctl {option}")
+    return result
+
+
+def _syscall(number: int, *arguments: int) -> int:
+    result = int(_libc.syscall(ctypes.c_long(number), *(ctypes.c_long(argument) for argument in arguments)))
+    _check(result, f"system call {number}")
+    return result
+
+
+def _check(result: int, what: str) -> None:
+    if result == -1:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
