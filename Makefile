@@ -58,8 +58,14 @@ test-differential: kube ## the embedded API server and a real one answer the sam
 
 test-all: test test-cluster test-chaos test-embedded test-agreement test-differential ## all of them
 
-demo test-frameworks frameworks: ## not yet: they come with the node agent of the one-machine cluster
+demo test-frameworks: ## not yet: they come with the node agent of the one-machine cluster
 	@echo "make $@ comes with the node agent, which runs pods on one machine and is not part of traincrew yet"; exit 2
+
+frameworks: $(READY) ## the environments that stand in for images, built once into the cache (10 minutes, 9 GB)
+	@$(BIN)/python -m tools.frameworks.build
+
+framework-%: $(READY)
+	@$(BIN)/python -m tools.frameworks.build $*
 
 check: $(READY) ## ruff, mypy --strict, import-linter, generated files current
 	$(BIN)/ruff check .
@@ -92,6 +98,7 @@ lock: $(READY) ## requirements/*.txt from requirements/*.in
 	@$(BIN)/python -m pip install --quiet uv
 	@for name in runtime dev; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header requirements/$$name.in -o requirements/$$name.txt; done
+	@$(BIN)/python -m tools.frameworks.locks
 
 clean: ## remove .venv and caches of this tree
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
