@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import faulthandler
+import os
 import signal
 from collections.abc import Callable
 
@@ -17,6 +19,8 @@ from traincrew.operator.metrics import Metrics
 from traincrew.operator.run import Clients, Operator
 from traincrew.place import Place
 
+LONGEST_END = 30.0
+"""Seconds from being told to stop until the process ends, whatever hangs: all that was acknowledged is on the disk already."""
 OPERATOR = settings.Operator(metrics_address="0", health_address="0")
 
 
@@ -29,7 +33,7 @@ async def serve(options: settings.Cluster, place: Place, ready: Callable[[str], 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for each in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(each, stop.set)
+        loop.add_signal_handler(each, _end, stop, place)
     chosen = daemon.Options(
         data=place.data,
         host=options.listen,
@@ -47,6 +51,14 @@ async def serve(options: settings.Cluster, place: Place, ready: Callable[[str], 
             await _with_operator(cluster.daemon, options, stop)
         finally:
             place.withdraw()
+
+
+def _end(stop: asyncio.Event, place: Place) -> None:
+    if not stop.is_set():
+        stop.set()
+        # Not a timer of the loop, for the loop may be what hangs; and what does is told in the log.
+        log = os.open(place.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        faulthandler.dump_traceback_later(LONGEST_END, exit=True, file=log)
 
 
 async def _with_operator(cluster: daemon.Daemon, options: settings.Cluster, stop: asyncio.Event) -> None:

@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 import logging
 import pathlib
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable
 
 import msgspec
 
@@ -48,6 +48,8 @@ log = logging.getLogger(__name__)
 CLUSTER_ROLES = Resource("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", namespaced=False)
 CRDS = "customresourcedefinitions.apiextensions.k8s.io"
 ROLES = ("roles", "rolebindings", "clusterroles", "clusterrolebindings")
+LAST_HANDS = 5.0
+"""Seconds that controllers get to end."""
 UNCOLLECTED = ("events", "leases.coordination.k8s.io")
 """Nobody owns these, and there are many: the garbage collector does not look at them."""
 
@@ -160,7 +162,7 @@ async def running(options: Options) -> AsyncIterator[Running]:
         await furnish(daemon.own_client("bootstrap"), options.furniture)
         async with contextlib.AsyncExitStack() as stack:
             if options.controllers:
-                stack.enter_context(_controllers(daemon))
+                await stack.enter_async_context(_controllers(daemon))
             port = await stack.enter_async_context(_kubelet(daemon))
             await operatorpod.show(daemon.own_client("node"), port, options.version)
             url = await stack.enter_async_context(_serving(daemon))
@@ -172,8 +174,8 @@ async def running(options: Options) -> AsyncIterator[Running]:
         await daemon.store.close()
 
 
-@contextlib.contextmanager
-def _controllers(daemon: Daemon) -> Iterator[None]:
+@contextlib.asynccontextmanager
+async def _controllers(daemon: Daemon) -> AsyncIterator[None]:
     garbage = Garbage(daemon.own_client("garbage-collector"), daemon.watchable)
     daemon.registry.on_change.append(garbage.resources_changed)
     emptying = Emptying(daemon.own_client("namespace-controller"), daemon.emptied)
@@ -183,11 +185,20 @@ def _controllers(daemon: Daemon) -> Iterator[None]:
     if daemon.options.placement is not None:
         scheduler = Scheduler(daemon.own_client("kube-scheduler"), daemon.options.placement)
         tasks.append(asyncio.create_task(scheduler.run()))
+    for task in tasks:
+        task.add_done_callback(_lament)
     try:
         yield
     finally:
         for task in tasks:
             task.cancel()
+        # Waited for: none of them may ask a store that is closed.
+        await asyncio.wait(tasks, timeout=LAST_HANDS)
+
+
+def _lament(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (fault := task.exception()) is not None:
+        log.error("a controller has ended", exc_info=fault)
 
 
 @contextlib.asynccontextmanager

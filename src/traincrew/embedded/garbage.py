@@ -102,6 +102,7 @@ class Garbage:
                 while True:
                     async for change in self._client.watch(resource, None, resource_version=version):
                         version = self._saw(resource, change)
+                    await asyncio.sleep(0)  # a watch that ends as soon as it begins must not keep everybody else from theirs
             except errors.ApiError as error:
                 if not isinstance(error, errors.Expired):
                     log.warning("watch interrupted", extra={"resource": resource.plural, "error": str(error)})

@@ -43,6 +43,7 @@ class Emptying:
                         version = msgspec.json.decode(change.object)["metadata"]["resourceVersion"]
                         if change.type not in ("BOOKMARK", "DELETED"):
                             self._look(change.object, empty)
+                    await asyncio.sleep(0)  # a watch that ends as soon as it begins must not keep everybody else from theirs
             except errors.ApiError as error:
                 if not isinstance(error, errors.Expired):
                     log.warning("watch interrupted", extra={"resource": resource.plural, "error": str(error)})

@@ -8,7 +8,7 @@ import pytest
 from tests.embedded.store.conftest import Open
 from tests.embedded.store.sample import body, pod, told
 
-from traincrew.embedded.store.faults import Expired, Overrun, TooNew
+from traincrew.embedded.store.faults import Expired, Overrun, StoreUnavailable, TooNew
 from traincrew.embedded.store.feed import Feed
 from traincrew.embedded.store.records import Key, Limits
 from traincrew.embedded.store.store import Store
@@ -173,3 +173,14 @@ async def test_listeners_hear_of_a_change_when_it_is_visible_and_before_its_writ
     await writing
     await store.put(Key("nodes", "", "n"), body(Key("nodes", "", "n")))
     assert heard == [("ADDED", False, True)]
+
+
+async def test_a_closed_store_takes_no_watch_that_would_end_at_once(opened: Open) -> None:
+    store = opened()
+    await store.put(pod("a"), body(pod("a"), "1"))
+    feed = store.watch("pods", "", store.revision)
+    await store.close()
+    with pytest.raises(StopAsyncIteration):
+        await anext(feed)
+    with pytest.raises(StoreUnavailable):
+        store.watch("pods", "", store.revision)

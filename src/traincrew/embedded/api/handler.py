@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 from traincrew.embedded import refusals
 from traincrew.embedded.api import (
     creating,
@@ -34,27 +37,28 @@ class Handler:
         self.authorize(call)
         _check_served(call)
         form = rendering.form(call)
-        try:
+        with _told():
             answer = rendering.rendered(self.cluster, call, form, await self._dispatch(call))
-        except StoreUnavailable as fault:
-            raise refusals.unavailable(str(fault)) from fault
         answer.warnings = (*call.warnings, *answer.warnings)
         return answer
 
     async def pieces(self, call: Call) -> rendering.Pieces:
         self.authorize(call)
         _check_served(call)
-        return await reading.list_pieces(self.cluster, call)
+        with _told():
+            return await reading.list_pieces(self.cluster, call)
 
     def listed(self, call: Call) -> listing.Listed:
         self.authorize(call)
         _check_served(call)
-        return listing.listed(self.cluster, call)
+        with _told():
+            return listing.listed(self.cluster, call)
 
     def watch(self, call: Call) -> Watch:
         self.authorize(call)
         _check_served(call)
-        return reading.watch(self.cluster, call)
+        with _told():
+            return reading.watch(self.cluster, call)
 
     async def _dispatch(self, call: Call) -> Answer:
         if call.subresource and call.subresource not in ("status", "finalize"):
@@ -103,6 +107,15 @@ class Handler:
         if call.verb == "get":
             return reading.get(self.cluster, call)
         return await (replacing.update(self.cluster, call) if call.verb == "update" else patching.patch(self.cluster, call))
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """Faults of the store, as an answer."""
+    try:
+        yield
+    except StoreUnavailable as fault:
+        raise refusals.unavailable(str(fault)) from fault
 
 
 def _check_served(call: Call) -> None:

@@ -102,7 +102,9 @@ class Store:
         return sorted(self._shelves.resources())
 
     def watch(self, resource: str, namespace: str, after: int) -> Feed:
-        """Raises Expired, TooNew."""
+        """Raises Expired, TooNew; StoreUnavailable once closed, for a feed that ends at once would be asked for again at once."""
+        if self.closed:
+            raise StoreUnavailable("the store is closed")
         self._check_kept(after)
         return Feed(self, resource, namespace, after)
 
