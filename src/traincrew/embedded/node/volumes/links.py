@@ -1,0 +1,46 @@
+"""The variables that tell a container where services are. PURE."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+Object = dict[str, Any]
+
+
+def service_variables(services: Iterable[Object], namespace: str, links: bool) -> dict[str, str]:
+    """Of the API server always, of the namespace's own services if links are wanted."""
+    seen: dict[str, Object] = {}
+    for service in services:
+        meta, spec = service["metadata"], service.get("spec") or {}
+        if spec.get("clusterIP", "None") in ("", "None"):
+            continue
+        if (meta["namespace"], meta["name"]) == ("default", "kubernetes"):
+            seen.setdefault(meta["name"], spec)
+        elif meta["namespace"] == namespace and links:
+            seen[meta["name"]] = spec
+    return {name: value for service, spec in sorted(seen.items()) for name, value in _variables(service, spec)}
+
+
+def _variables(service: str, spec: Object) -> Iterator[tuple[str, str]]:
+    name, address, ports = _name(service), str(spec["clusterIP"]), spec.get("ports") or []
+    if not ports:
+        return
+    yield f"{name}_SERVICE_HOST", address
+    yield f"{name}_SERVICE_PORT", str(ports[0]["port"])
+    for port in ports:
+        if port.get("name"):
+            yield f"{name}_SERVICE_PORT_{_name(port['name'])}", str(port["port"])
+    for index, port in enumerate(ports):
+        number, protocol = port["port"], port.get("protocol") or "TCP"
+        shown = f"[{address}]" if ":" in address else address
+        url = f"{protocol.lower()}://{shown}:{number}"
+        if not index:
+            yield f"{name}_PORT", url
+        prefix = f"{name}_PORT_{number}_{protocol.upper()}"
+        yield from ((prefix, url), (f"{prefix}_PROTO", protocol.lower()), (f"{prefix}_PORT", str(number)))
+        yield f"{prefix}_ADDR", address
+
+
+def _name(text: str) -> str:
+    return text.replace("-", "_").upper()

@@ -1,0 +1,71 @@
+"""Which of a pod's volumes a container sees, and where."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import posixpath
+from collections.abc import Mapping
+from typing import Any
+
+from traincrew.embedded.node.sandbox import spec
+from traincrew.embedded.node.volumes import subpath
+from traincrew.embedded.node.volumes.expansion import expand_all
+from traincrew.embedded.node.volumes.faults import ConfigError, Unfit
+from traincrew.embedded.node.volumes.place import Mounted
+
+Object = dict[str, Any]
+
+
+def mounts_of(container: Object, mounted: Mounted, variables: Mapping[str, str] | None = None) -> tuple[spec.Mount, ...]:
+    """Raises ConfigError. The variables are for subPathExpr."""
+    if devices := container.get("volumeDevices"):
+        told = f'cannot find volume "{devices[0]["name"]}" to pass into container "{container["name"]}"'
+        raise ConfigError(f"{told}: this node has no block volumes")
+    found: list[spec.Mount] = []
+    for each in container.get("volumeMounts") or ():
+        found += _mounts(each, container["name"], mounted, variables or {})
+    return tuple(found)
+
+
+def _mounts(wanted: Object, container: str, mounted: Mounted, variables: Mapping[str, str]) -> list[spec.Mount]:
+    name = wanted["name"]
+    volume = mounted.volumes.get(name)
+    if volume is None:
+        raise ConfigError(f'cannot find volume "{name}" to mount into container "{container}"')
+    inner = _inner(wanted, variables)
+    source = volume.path
+    if inner:
+        try:
+            source = subpath.prepared(volume.path, inner)
+        except (Unfit, OSError):
+            # What lies around on the machine is not for the pod's user to learn.
+            told = f'failed to prepare subPath for volumeMount "{name}" of container "{container}"'
+            raise ConfigError(told, "CreateContainerConfigError") from None
+    path = posixpath.normpath(posixpath.join("/", wanted["mountPath"]))
+    mount = spec.Mount(path, os.path.realpath(source), bool(wanted.get("readOnly")) or volume.read_only)
+    return [mount, *_hidden(mount, mounted)]
+
+
+def _inner(wanted: Object, variables: Mapping[str, str]) -> str:
+    inner = str(wanted.get("subPath") or "")
+    if wanted.get("subPathExpr"):
+        inner, lacking = expand_all(wanted["subPathExpr"], variables)
+        if lacking:
+            raise ConfigError(f"missing value for {', '.join(lacking)}")
+    if inner.startswith("/"):
+        raise ConfigError(f"error SubPath `{inner}` must not be an absolute path")
+    if ".." in inner.split("/"):
+        raise ConfigError(f"unable to provision SubPath `{inner}`: must not contain '..'")
+    return inner
+
+
+def _hidden(mount: spec.Mount, mounted: Mounted) -> list[spec.Mount]:
+    """A volume that holds the cluster's directory shows it empty."""
+    if not mounted.masked:
+        return []
+    data = pathlib.Path(os.path.realpath(mounted.masked))
+    if not data.is_relative_to(mount.source):
+        return []
+    inside = posixpath.join(mount.path, data.relative_to(mount.source).as_posix())
+    return [spec.Mount(posixpath.normpath(inside), kind="tmpfs", size=4096, read_only=True, optional=True)]

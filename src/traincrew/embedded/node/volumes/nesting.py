@@ -1,0 +1,22 @@
+"""Mounts within mounts. PURE."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import Any
+
+Object = dict[str, Any]
+
+
+def points(volume: str, pod: Object) -> list[str]:
+    """The directories that must be in a volume because some container mounts another one there."""
+    found = set()
+    spec = pod["spec"]
+    for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
+        mounts = container.get("volumeMounts") or ()
+        paths = [posixpath.normpath(each["mountPath"]) for each in mounts]
+        for each, path in zip(mounts, paths, strict=True):
+            if each["name"] == volume and not each.get("subPath") and not each.get("subPathExpr"):
+                below = path.rstrip("/") + "/"
+                found |= {other[len(below) :] for other in paths if other.startswith(below)}
+    return sorted(found)

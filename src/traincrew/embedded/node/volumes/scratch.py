@@ -1,0 +1,89 @@
+"""emptyDir: a directory that lives as long as its pod, on the disk or in memory.
+
+In memory means: as root a file system of its own, with the size that was asked for; else a directory where the machine keeps
+its shared memory, whose size is watched (`exceeded`), not enforced.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from typing import Any
+
+from traincrew.embedded.builtin import quantities
+from traincrew.embedded.node.sandbox import kernel
+from traincrew.embedded.node.sandbox.spec import Isolation
+from traincrew.embedded.node.volumes.faults import Unfit
+from traincrew.embedded.node.volumes.place import Place
+
+Object = dict[str, Any]
+
+SHARED_MEMORY = pathlib.Path("/dev/shm")  # noqa: S108 - the file system itself, and only a directory that nobody else may enter
+
+
+def made(name: str, source: Object, place: Place) -> str:
+    medium = source.get("medium") or ""
+    if medium not in ("", "Memory"):
+        raise Unfit(f"medium {medium}: this node has no storage of that kind: use Memory, or leave it out")
+    if not medium:
+        return str(_open_to_all(place.volumes / name))
+    if place.isolation is Isolation.ROOT and os.geteuid() == 0:
+        return str(_file_system(place.volumes / name, source.get("sizeLimit")))
+    return str(_open_to_all(_own(shared(place)) / name))
+
+
+def _open_to_all(path: pathlib.Path) -> pathlib.Path:
+    """The pod's directory above is closed to others."""
+    path.mkdir(parents=True, exist_ok=True)
+    if path.stat().st_uid == os.geteuid() and path.stat().st_mode & 0o777 != 0o777:
+        path.chmod(path.stat().st_mode | 0o777)
+    return path
+
+
+def _file_system(path: pathlib.Path, limit: str | None) -> pathlib.Path:
+    path.mkdir(parents=True, exist_ok=True)
+    if not os.path.ismount(path):
+        size = f",size={quantities.whole(limit)}" if limit and quantities.nanos(limit) else ""
+        kernel.mount("tmpfs", str(path), "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, f"mode=0777{size}")
+    return path
+
+
+def shared(place: Place) -> pathlib.Path:
+    """A pod's directory in memory; unlike its own it goes with a reboot."""
+    return SHARED_MEMORY / f"traincrew-{os.geteuid()}" / place.directory.name
+
+
+def _own(path: pathlib.Path) -> pathlib.Path:
+    if not os.path.ismount(SHARED_MEMORY):
+        raise Unfit(f"medium Memory: {SHARED_MEMORY} is no file system in memory on this machine")
+    for each in (path.parent, path):
+        each.mkdir(mode=0o700, exist_ok=True)
+        found = os.lstat(each)
+        if found.st_uid != os.geteuid() or each.is_symlink():
+            raise Unfit(f"medium Memory: {each} belongs to somebody else")
+        os.chmod(each, 0o700, follow_symlinks=True)
+    return path
+
+
+def exceeded(pod: Object, place: Place) -> str:
+    """Which volume has outgrown its limit, in the words of an eviction; else nothing. Walks the volumes: not for every second."""
+    for volume in pod["spec"].get("volumes") or ():
+        source = volume.get("emptyDir")
+        limit = (source or {}).get("sizeLimit")
+        if source is None or not limit or not quantities.nanos(limit):
+            continue
+        used = sum(_used(root / volume["name"]) for root in (place.volumes, shared(place)))
+        if used > quantities.whole(limit):
+            return f'Usage of EmptyDir volume "{volume["name"]}" exceeds the limit "{limit}". '
+    return ""
+
+
+def _used(path: pathlib.Path) -> int:
+    total = 0
+    for directory, _, files in os.walk(path):
+        for name in files:
+            try:
+                total += os.lstat(os.path.join(directory, name)).st_blocks * 512
+            except FileNotFoundError:
+                continue
+    return total
