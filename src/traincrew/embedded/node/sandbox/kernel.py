@@ -33,6 +33,11 @@ MS_SHARED = 0x100000
 MS_RELATIME = 0x200000
 MS_STRICTATIME = 0x1000000
 
+MOUNT_ATTR_RDONLY = 1
+MOUNT_ATTR_NOSUID = 2
+MOUNT_ATTR_NODEV = 4
+MOUNT_ATTR_NOEXEC = 8
+
 MNT_DETACH = 2
 UMOUNT_NOFOLLOW = 8
 
@@ -49,6 +54,9 @@ _PR_CAP_AMBIENT_CLEAR_ALL = 4
 # System calls since 5.1 have one number on every architecture.
 _SYS_CLOSE_RANGE = 436
 _SYS_PIDFD_GETFD = 438
+_SYS_MOUNT_SETATTR = 442
+_AT_FDCWD = -100
+_AT_RECURSIVE = 0x8000
 
 _CAPABILITY_VERSION_3 = 0x20080522
 
@@ -78,6 +86,20 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str
         os.fsencode(options) or None,
     )
     _check(result, f"mount {kind or source} at {target}")
+
+
+def restrict_mount(target: str, attributes: int) -> None:
+    """Adds MOUNT_ATTR flags to the mount at target and to all below it, keeping those that it has. ENOSYS before Linux 5.12."""
+    words = (ctypes.c_uint64 * 4)(attributes, 0, 0, 0)
+    result = _libc.syscall(
+        ctypes.c_long(_SYS_MOUNT_SETATTR),
+        ctypes.c_long(_AT_FDCWD),
+        os.fsencode(target),
+        ctypes.c_long(_AT_RECURSIVE),
+        ctypes.byref(words),
+        ctypes.c_size_t(ctypes.sizeof(words)),
+    )
+    _check(result, f"mount_setattr {target}")
 
 
 def umount(target: str, flags: int = 0) -> None:

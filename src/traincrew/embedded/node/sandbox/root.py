@@ -1,0 +1,103 @@
+"""A container's root: the host read-only below, a private layer above, the pod's volumes where it wants them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from traincrew.embedded.node.sandbox import hostmounts, kernel, kernelfs, remove
+from traincrew.embedded.node.sandbox.binds import Binds, MountRefused, order
+from traincrew.embedded.node.sandbox.hostmounts import HostMount
+from traincrew.embedded.node.sandbox.hostroot import HostRoot, within
+from traincrew.embedded.node.sandbox.layers import Layer
+from traincrew.embedded.node.sandbox.mounting import bind, place, remount_read_only
+from traincrew.embedded.node.sandbox.rooted import Rooted
+from traincrew.embedded.node.sandbox.spec import Container, Isolation, Pod
+
+_OWN = {"/run": 0o755, "/tmp": 0o1777, "/var/tmp": 0o1777}  # noqa: S108 -- paths of the container's own
+
+
+class RootRefused(OSError):
+    """The root cannot be built; in words for the pod's events."""
+
+
+def build(pod: Pod, container: Container, isolation: Isolation, groups: tuple[int, ...] = ()) -> None:
+    """Called by the container's init in a mount namespace of its own: makes the root and goes into it; the host's is gone then.
+
+    groups: open cgroup.procs files of the container, whose directories it sees below /sys/fs/cgroup.
+    Works at levels ROOT and USER. Raises RootRefused; the caller exits then, and its mounts go with its namespace.
+    """
+    umask = os.umask(0o022)
+    try:
+        top = _build(pod, container, isolation, kernelfs.groups_behind(groups))
+        _enter(top)
+    except (MountRefused, OSError) as refusal:
+        raise RootRefused(str(refusal)) from refusal
+    finally:
+        os.umask(umask)
+
+
+def layer_directory(pod: Pod, container: Container) -> str:
+    return f"{pod.directory}/layers/{container.name}/{container.attempt}"
+
+
+def _build(pod: Pod, container: Container, isolation: Isolation, hierarchies: dict[str, str]) -> str:
+    kernel.mount("", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
+    mounts = hostmounts.visible(hostmounts.read())
+    asked = order(pod, container)
+    layer = _layer(pod, container, isolation, mounts)
+    top = layer.plain("root", 0o755)
+    # The shim's mounts below the pod's directory are not the host's.
+    of_host = tuple(mount for mount in mounts if mount.path == "/" or not within(mount.path, pod.directory))
+    masked = tuple(os.path.realpath(path) for path in pod.masked)
+    HostRoot(layer, of_host, masked).lay(top, isolation, seeds=tuple(mount.path for mount in asked))
+    with contextlib.closing(Rooted(top)) as root:
+        binds = Binds(root, pod, container)
+        _furnish(root, layer, pod, container)
+        binds.hide()
+        kernelfs.mount_sys(root, container, hierarchies)
+        if not container.privileged:
+            kernelfs.mask(root)
+        for mount in asked:
+            binds.mount(mount)
+        binds.seal()
+        if container.read_only_root:
+            _make_read_only(root, of_host)
+    return top
+
+
+def _layer(pod: Pod, container: Container, isolation: Isolation, mounts: tuple[HostMount, ...]) -> Layer:
+    directory = layer_directory(pod, container)
+    if os.path.lexists(directory):
+        # Of a start that did not come to its end: an overlay does not take up a layer that was left in the middle.
+        remove.tree(directory)
+    under = [mount for mount in mounts if within(os.path.realpath(pod.directory), mount.path)]
+    return Layer(directory, under[-1].kind, isolation, container.privileged)
+
+
+def _furnish(root: Rooted, layer: Layer, pod: Pod, container: Container) -> None:
+    attributes = 0 if container.privileged else kernel.MOUNT_ATTR_NODEV
+    for path, mode in _OWN.items():
+        with contextlib.suppress(FileExistsError):
+            os.close(root.open(path, make="directory"))
+        bind(root, layer.plain(f"own{path}", mode), path, attributes)
+    os.close(root.open("/run/lock", make="directory"))
+    for path in ("/proc", "/sys", "/dev"):
+        os.close(root.open(path, make="directory"))
+    kernelfs.mount_proc(root, pod, container)
+    kernelfs.mount_dev(root, pod, container)
+
+
+def _make_read_only(root: Rooted, mounts: tuple[HostMount, ...]) -> None:
+    """The layers alone, not what is mounted in them: volumes and /dev stay as they are."""
+    for path in ("/", *_OWN, *(mount.path for mount in mounts)):
+        with contextlib.suppress(OSError), place(root, path) as target:
+            remount_read_only(target)
+
+
+def _enter(top: str) -> None:
+    os.chdir(top)
+    kernel.pivot_root(".", ".")
+    # The host's root now lies over the new one; taking it away uncovers it, and nothing leads back.
+    kernel.umount(".", kernel.MNT_DETACH)
+    os.chdir("/")
