@@ -8,6 +8,7 @@
     │   ├── SettingsError         a flag, variable or settings file with a value that cannot be
     │   ├── KubeconfigError       no cluster can be reached with what was given
     │   ├── NotRunning            there is no cluster on this machine, or it did not come up
+    │   ├── NoJob                 the cluster has no job of that name
     │   └── StoreError            a data file that cannot be opened: in use, damaged, of a newer version, not writable
     └── ApiError                  an answer of a Kubernetes API server (or its absence)
         ├── TemporaryError        the same request may succeed later: retry with back-off
@@ -52,6 +53,10 @@ class KubeconfigError(UserError):
 
 
 class NotRunning(UserError):
+    pass
+
+
+class NoJob(UserError):
     pass
 
 

@@ -10,6 +10,16 @@ import click
 from traincrew import __version__, errors
 
 VERBS = {
+    "run": "run a job here, with its logs, to its end",
+    "ls": "list the jobs",
+    "logs": "the logs of a job's replicas, also of those that are gone",
+    "why": "what a job waits for or has failed of, and what to do",
+    "describe": "everything about a job",
+    "scale": "change the number of a job's workers",
+    "suspend": "end a job's pods and keep the job",
+    "resume": "start a suspended job again",
+    "delete": "delete jobs with everything that belongs to them",
+    "exec": "run a command in a replica",
     "up": "start the cluster of this machine",
     "down": "stop it; what it holds is kept",
     "status": "tell whether it runs, and what is in it",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import re
 import types
 import urllib.parse
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import NamedTuple, Self
 
+import aiohttp
 import msgspec
 import yarl
 
@@ -126,6 +128,26 @@ class RemoteClient:
         finally:
             if not code:
                 self._tell("watch", resource, 0, started)
+
+    async def stream(
+        self, resource: Resource, namespace: str, name: str, subresource: str, query: Mapping[str, str]
+    ) -> AsyncGenerator[bytes, None]:
+        """A body as it comes, for as long as the server likes: a log. The first piece is empty: the server has agreed."""
+        request = transport.Request("GET", self._url(resource, namespace, name, subresource, _query(dict(query))))
+        async with self._transport.stream(request, None) as response:
+            if response.status >= 300:
+                raise statuses.error(response.status, await response.read(), response.headers.get("Retry-After"))
+            yield b""
+            async for chunk in response.content.iter_any():
+                yield chunk
+
+    def websocket(
+        self, path: tuple[Resource, str, str, str], query: Sequence[tuple[str, str]], protocols: tuple[str, ...]
+    ) -> contextlib.AbstractAsyncContextManager[aiohttp.ClientWebSocketResponse]:
+        """path: resource, namespace, name and subresource."""
+        resource, namespace, name, subresource = path
+        url = self._url(resource, namespace, name, subresource, "?" + urllib.parse.urlencode(query))
+        return self._transport.websocket(url, protocols)
 
     async def create(self, resource: Resource, namespace: str | None, body: bytes, *, strict: bool = False) -> bytes:
         url = self._url(resource, namespace, query=STRICT if strict else "")

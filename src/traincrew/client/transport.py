@@ -18,7 +18,7 @@ import yarl
 
 import traincrew
 from traincrew import errors
-from traincrew.client import connection, credentials, faults, retries, tls
+from traincrew.client import connection, credentials, faults, retries, statuses, tls
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ class Transport:
         return answer
 
     @contextlib.asynccontextmanager
-    async def stream(self, request: Request, silence: float) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def stream(self, request: Request, silence: float | None) -> AsyncIterator[aiohttp.ClientResponse]:
         """An answer whose body is still to come; silence: seconds without a byte after which it is given up."""
         started = asyncio.get_running_loop().time()
         used = await self._current(started)
@@ -106,6 +106,35 @@ class Transport:
                 yield response
         except faults.FAULTS as fault:
             raise self._unreachable(fault) from fault
+
+    @contextlib.asynccontextmanager
+    async def websocket(self, url: yarl.URL, protocols: tuple[str, ...]) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
+        """A conversation; what the server answers instead of one is raised as the error that it is."""
+        started = asyncio.get_running_loop().time()
+        used = await self._current(started)
+        try:
+            async with contextlib.AsyncExitStack() as stack:
+                try:
+                    socket = await stack.enter_async_context(self._upgrade(url, protocols, used))
+                except aiohttp.WSServerHandshakeError as refusal:
+                    if refusal.status != 401 or not await self._refused(used, started):
+                        raise await self._refusal(url, used, refusal) from refusal
+                    socket = await stack.enter_async_context(self._upgrade(url, protocols, await self._current(started)))
+                yield socket
+        except faults.FAULTS as fault:
+            raise self._unreachable(fault) from fault
+
+    def _upgrade(self, url: yarl.URL, protocols: tuple[str, ...], used: _Prepared) -> Any:
+        assert self._session is not None, "the client must be entered (async with) before use"
+        headers = multidict.CIMultiDict(used.headers[JSON])
+        headers.popall("Content-Type")
+        return self._session.ws_connect(url, protocols=protocols, headers=headers, max_msg_size=0, **used.options)
+
+    async def _refusal(self, url: yarl.URL, used: _Prepared, refusal: aiohttp.WSServerHandshakeError) -> errors.ApiError:
+        """Asked once more without an upgrade: the library keeps the body of a refusal to itself."""
+        answer = await self._send(Request("GET", url), used)
+        same = answer.code == refusal.status or answer.code in (403, 404)
+        return statuses.error(refusal.status, answer.body if same else b"")
 
     def _begin(self, request: Request, used: _Prepared, **more: Any) -> Any:
         assert self._session is not None, "the client must be entered (async with) before use"

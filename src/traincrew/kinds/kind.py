@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from traincrew import settings
+from traincrew.kinds import sketches
 from traincrew.kinds.phrases import PLAIN, Phrases
 from traincrew.model import jobs, naming, objects
 from traincrew.model.meta import Struct, Time
@@ -172,6 +173,8 @@ class JobKind:
     strict_cases: bool = False
     """Replica types must be written in their canonical case."""
     options: tuple[Option, ...] = ()
+    sketch: Callable[[sketches.Wish], sketches.Sketch] = sketches.workers_only
+    """The job that `traincrew run` makes of a command."""
     # The CRD
     columns: tuple[str, ...] = ("State", "Age")
     scalable: bool = False

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from traincrew.kinds import autoscaling
+from traincrew.kinds import autoscaling, sketches
 from traincrew.kinds.kind import Desired, JobKind, Manifest, Replica, Role, port_number, var
 from traincrew.kinds.phrases import PLAIN, QUALIFIED
 from traincrew.model import jobs, naming, resources
@@ -49,6 +49,11 @@ def extras(job: jobs.Job, observed: Observed) -> list[Desired]:
     return autoscaling.autoscalers(KIND.kind, job, job.spec.elastic_policy, observed)
 
 
+def sketch(wish: sketches.Wish) -> sketches.Sketch:
+    spec = {} if wish.elastic is None else {"elasticPolicy": {"minReplicas": wish.elastic[0], "maxReplicas": wish.elastic[1]}}
+    return sketches.Sketch((sketches.Part("Worker", wish.workers, wish.command),), spec)
+
+
 INT32 = {"type": "integer", "format": "int32"}
 
 KIND = JobKind(
@@ -66,6 +71,7 @@ KIND = JobKind(
     makes=(resources.AUTOSCALERS,),
     phrases=lambda job: PLAIN if "Master" in job.roles else QUALIFIED,
     ttl_event="SuccessfulDeletePod",
+    sketch=sketch,
     scalable=True,
     schema={
         "elasticPolicy": {

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from traincrew.kinds import autoscaling, rules
+from traincrew.kinds import autoscaling, rules, sketches
 from traincrew.kinds.kind import (
     Desired,
     Fault,
@@ -200,6 +200,24 @@ def _advice(path: str, message: str) -> Fault:
     return Fault(path=path, message=message, server=False)
 
 
+def sketch(wish: sketches.Wish) -> sketches.Sketch:
+    if wish.elastic is None:
+        processes = max(wish.gpus, 1) if wish.command[0].endswith("torchrun") else 1
+        made = sketches.led_by("Master", wish)
+        return sketches.Sketch(made.parts, {"nprocPerNode": str(processes)})
+    command = wish.command
+    if sketches.is_python(command) and command[1:3] != ("-m", "torch.distributed.run"):
+        command = (command[0], "-m", "torch.distributed.run", *command[1:])
+    low, high = wish.elastic
+    policy = {"minReplicas": low, "maxReplicas": high, "rdzvBackend": "c10d", "maxRestarts": 10}
+    return sketches.Sketch(
+        (sketches.Part("Worker", wish.workers, command),),
+        {"nprocPerNode": str(max(wish.gpus, 1)), "elasticPolicy": policy},
+        # Workers that join would else be given the addresses of the round before.
+        {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"},
+    )
+
+
 INT32 = {"type": "integer", "format": "int32"}
 STRING = {"type": "string"}
 
@@ -222,6 +240,7 @@ KIND = JobKind(
     advise=advise,
     phrases=lambda job: PLAIN if "Master" in job.roles else QUALIFIED,
     ttl_event="SuccessfulDeletePod",
+    sketch=sketch,
     scalable=True,
     options=(
         Option(INIT_IMAGE, "alpine:3.10", "image of the container in which workers wait for the master's name"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from traincrew.kinds import rules
+from traincrew.kinds import rules, sketches
 from traincrew.kinds.kind import Fault, JobKind, Manifest, Pods, Replica, Role, Rule, port_number, var
 from traincrew.kinds.phrases import Phrases
 from traincrew.model import jobs, naming
@@ -96,6 +96,12 @@ def advise(job: jobs.Job) -> list[Fault]:
     return [Fault(path="spec.successPolicy", message=message, server=False)]
 
 
+def sketch(wish: sketches.Wish) -> sketches.Sketch:
+    return sketches.Sketch(
+        (sketches.Part("Worker", wish.workers, wish.command),), {"enableDynamicWorker": True} if wish.elastic else {}
+    )
+
+
 PHRASES = Phrases(
     running="{kind} {namespace}/{name} is running.",
     succeeded="{kind} {namespace}/{name} successfully completed.",
@@ -120,6 +126,7 @@ KIND = JobKind(
     validate=validate,
     advise=advise,
     open_roles=True,
+    sketch=sketch,
     schema={"successPolicy": {"type": "string"}, "enableDynamicWorker": {"type": "boolean"}},
     rules=(
         Rule(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from traincrew.kinds import rules
+from traincrew.kinds import rules, sketches
 from traincrew.kinds.kind import Fault, JobKind, Manifest, Replica, Role, Rule, port_number, var
 from traincrew.model import jobs, naming
 
@@ -56,6 +56,7 @@ KIND = JobKind(
     env=env,
     validate=validate,
     running_before_end=True,
+    sketch=lambda wish: sketches.led_by("Master", wish),
     rules=(
         Rule(
             at="replicas",

@@ -1,0 +1,64 @@
+"""Deleting a job, and waiting until it and its pods are gone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import NamedTuple
+
+from traincrew import errors
+from traincrew.cli import gathering
+from traincrew.cli.telling import view
+from traincrew.client import port
+from traincrew.kinds.kind import JobKind
+from traincrew.model.resources import Resource
+
+LOOK = 0.2
+
+
+class Gone(NamedTuple):
+    kind: JobKind
+    namespace: str
+    name: str
+    uid: str
+    finished: bool = False
+
+    @property
+    def reference(self) -> str:
+        return f"{self.kind.singular}/{self.name}"
+
+
+def gone(kind: JobKind, raw: bytes) -> Gone:
+    job = view.view(kind, raw).job
+    return Gone(kind, job.namespace, job.name, job.metadata.uid, job.status.finished)
+
+
+async def delete(client: port.Client, job: Gone) -> None:
+    """In the background: whoever wants to see the pods go waits for that. A job that is gone already is fine."""
+    with contextlib.suppress(errors.NotFound, errors.Conflict):
+        await client.delete(job.kind.resource, job.namespace, job.name, uid=job.uid, propagation="Background")
+
+
+async def until_gone(client: port.Client, job: Gone) -> None:
+    """Looked at again and again rather than watched: it is short, and a look also survives a restart of the API server."""
+    while True:
+        left = await _is_there(client, job.kind.resource, job) or await _pods(client, job)
+        if not left:
+            return
+        await asyncio.sleep(LOOK)
+
+
+async def _is_there(client: port.Client, resource: Resource, job: Gone) -> bool:
+    try:
+        raw = await client.get(resource, job.namespace, job.name)
+    except errors.NotFound:
+        return False
+    return view.view(job.kind, raw).job.metadata.uid == job.uid
+
+
+async def _pods(client: port.Client, job: Gone) -> bool:
+    try:
+        found = await gathering.pods(client, job.namespace, view.selector(job.name))
+    except errors.NotFound:
+        return False
+    return any(view.belongs(pod, job.kind, job.name) for pod in found)

@@ -1,0 +1,82 @@
+"""Reads a job and what belongs to it from the API server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterable
+
+from traincrew import errors
+from traincrew.cli import jobnames, reach
+from traincrew.cli.telling import events, explanation, view
+from traincrew.client import podlogs, port
+from traincrew.client.remote import RemoteClient
+from traincrew.model import objects, resources
+
+ASKED_ABOUT = 10
+"""Pods whose events are read; what is wrong with more of them is rarely something else."""
+LAST_LINES = 20
+
+
+@contextlib.asynccontextmanager
+async def connected(where: reach.Reach) -> AsyncIterator[tuple[RemoteClient, reach.Target]]:
+    target = reach.target(where)
+    async with RemoteClient(target.connection, component="cli") as client:
+        yield client, target
+
+
+async def pods(reader: port.Reader, namespace: str | None, labels: str) -> list[objects.Pod]:
+    return [view.pod(raw) async for page in reader.pages(resources.PODS, namespace, labels=labels) for raw in page.items]
+
+
+async def job(reader: port.Reader, namespace: str, name: str) -> tuple[view.View, jobnames.Found]:
+    found = await jobnames.find(reader, namespace, name)
+    bare = view.view(found.kind, found.raw)
+    mine = await pods(reader, namespace, view.selector(bare.job.name))
+    return view.view(found.kind, found.raw, mine), found
+
+
+async def evidence(client: RemoteClient, seen: view.View) -> explanation.Evidence:
+    told, log = await asyncio.gather(_events(client, seen), _log(client, seen))
+    return explanation.Evidence(tuple(told), log)
+
+
+async def _events(client: RemoteClient, seen: view.View) -> list[events.Event]:
+    # What does not run is asked about first.
+    chosen = sorted(seen.pods, key=lambda pod: pod.active)[:ASKED_ABOUT]
+    asked = [seen.job.metadata, *(pod.metadata for pod in chosen)]
+    found = await asyncio.gather(*(_about(client, each.namespace, each.name, each.uid) for each in asked))
+    return [event for each in found for event in each]
+
+
+async def _about(client: RemoteClient, namespace: str, name: str, uid: str) -> list[events.Event]:
+    chosen = f"involvedObject.name={name},involvedObject.uid={uid}"
+    try:
+        raw = [item async for page in client.pages(resources.EVENTS, namespace, fields=chosen) for item in page.items]
+    except (errors.Forbidden, errors.NotFound):
+        return []  # the rest of the story can be told without
+    return [events.event(each) for each in raw]
+
+
+async def _log(client: RemoteClient, seen: view.View) -> str:
+    """The last lines of what failed, unless the job's status has them."""
+    failure = seen.failure
+    if failure is None or failure.message or not failure.pod:
+        return ""
+    for previous in (True, False):
+        place = podlogs.Place(seen.job.namespace, failure.pod, failure.container)
+        with contextlib.suppress(errors.ApiError):
+            wanted = podlogs.Wanted(previous=previous, tail=LAST_LINES)
+            found = [line async for bunch in podlogs.lines(client, place, wanted) for line in bunch]
+            return "\n".join(line.text.decode(errors="replace") for line in found)
+    return ""
+
+
+async def every_job(reader: port.Reader, namespace: str | None) -> tuple[list[view.View], list[bytes]]:
+    listed = await jobnames.names(reader, namespace)
+    return [view.view(kind, raw) for kind, raw in listed], [raw for _, raw in listed]
+
+
+def in_order(views: Iterable[view.View]) -> list[view.View]:
+    """The newest last, as in a terminal the last is what one sees."""
+    return sorted(views, key=lambda each: (each.job.metadata.creation_timestamp is None, each.job.metadata.creation_timestamp))

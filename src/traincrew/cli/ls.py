@@ -1,0 +1,42 @@
+"""`traincrew ls`: the jobs there are."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import click
+
+from traincrew.cli import reach
+
+
+@click.command()
+@click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Of every namespace.")
+@click.option("-o", "form", type=click.Choice(["text", "wide", "json", "yaml"]), default="text", show_default=True)
+@reach.options
+def ls(everywhere: bool, form: str, reach: reach.Reach) -> None:
+    """List the jobs of every kind, with their state and what keeps them from running.
+
+    \b
+    traincrew ls
+    traincrew ls -A -o wide
+    traincrew ls -o json
+    """
+    asyncio.run(_ls(everywhere, form, reach))
+
+
+async def _ls(everywhere: bool, form: str, where: reach.Reach) -> None:
+    import datetime as dt
+
+    from traincrew.cli import gathering, printing
+    from traincrew.cli.telling import tables
+
+    async with gathering.connected(where) as (client, target):
+        views, raw = await gathering.every_job(client, None if everywhere else target.namespace)
+    if form in ("json", "yaml"):
+        printing.show(printing.listed([json.loads(each) for each in raw]), form)
+    elif not views:
+        click.echo("no jobs" if everywhere else f"no jobs in namespace {target.namespace}; -A looks everywhere", err=True)
+    else:
+        chosen = gathering.in_order(views)
+        click.echo(tables.jobs(chosen, dt.datetime.now(dt.UTC), namespaces=everywhere, wide=form == "wide"))

@@ -1,0 +1,25 @@
+"""-o json and -o yaml: objects as the API has them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+
+def show(value: Any, form: str) -> None:
+    click.echo(rendered(value, form), nl=False)
+
+
+def rendered(value: Any, form: str) -> str:
+    if form == "json":
+        return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    import yaml
+
+    text: str = yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=130)
+    return text
+
+
+def listed(objects: list[Any]) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": objects}

@@ -1,0 +1,102 @@
+"""Which cluster a verb speaks to: --kubeconfig, else $KUBECONFIG, else the one of this machine, else ~/.kube/config."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from traincrew import errors, place
+
+if TYPE_CHECKING:  # the HTTP library is loaded by whoever calls `target`, not by --help
+    from traincrew.client.connection import Connection
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclasses.dataclass(frozen=True)
+class Reach:
+    """What the command line says about it."""
+
+    kubeconfig: str = ""
+    context: str = ""
+    namespace: str = ""
+    data: str = ""
+
+    @property
+    def place(self) -> place.Place:
+        return place.Place(place.data_directory(self.data))
+
+    def names_a_cluster(self) -> bool:
+        """Whether somebody has said which one, rather than left it to us."""
+        return bool(self.kubeconfig or self.context or os.environ.get("KUBECONFIG"))
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    connection: Connection
+    namespace: str
+    local: place.Place | None
+    """Where it lives, if it is the cluster of this machine: then there are files to look into."""
+
+
+def options(command: F) -> F:
+    """The options of every verb that speaks to a cluster; the verb gets them as one `reach`."""
+
+    def gathered(*arguments: Any, **values: Any) -> Any:
+        chosen = {field.name: values.pop(field.name) or "" for field in dataclasses.fields(Reach)}
+        return command(*arguments, reach=Reach(**chosen), **values)
+
+    gathered.__doc__, gathered.__name__ = command.__doc__, command.__name__
+    # Options that were declared below this decorator hang on the function that it takes.
+    gathered.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
+    found: Any = gathered
+    for option in reversed(_OPTIONS):
+        found = option(found)
+    return found  # type: ignore[no-any-return]
+
+
+_OPTIONS = (
+    click.option("-n", "--namespace", metavar="NAME", help="Default: that of the kubeconfig's context."),
+    click.option("--kubeconfig", metavar="FILE", help="Default: $KUBECONFIG, the cluster of this machine, ~/.kube/config."),
+    click.option("--context", metavar="NAME", help="The kubeconfig's context to use."),
+    click.option("--data", metavar="DIR", help="Where the cluster of this machine keeps everything."),
+)
+
+
+def target(reach: Reach) -> Target:
+    from traincrew.client import kubeconfig
+
+    where = reach.place
+    if reach.names_a_cluster():
+        found = kubeconfig.load(reach.kubeconfig or None, reach.context or None)
+        return Target(found, reach.namespace or found.namespace, _local(where, found))
+    if where.running() is not None:
+        found = kubeconfig.load(str(where.kubeconfig))
+        return Target(found, reach.namespace or found.namespace, where)
+    _there_is_one(where)
+    found = kubeconfig.load(None)
+    return Target(found, reach.namespace or found.namespace, None)
+
+
+def _there_is_one(where: place.Place) -> None:
+    users = pathlib.Path("~/.kube/config").expanduser()
+    if users.exists():
+        return
+    raise errors.NotRunning(
+        f"no cluster to speak to: neither --kubeconfig nor $KUBECONFIG is given, none runs on {where.data}, no {users}; "
+        "start one with `traincrew up --detach`"
+    )
+
+
+def _local(where: place.Place, found: Connection) -> place.Place | None:
+    """The machine's own cluster, though it was reached by a kubeconfig that somebody named."""
+    try:
+        running = where.running()
+    except errors.NotRunning:  # somebody else's
+        return None
+    return where if running is not None and running.get("server") == found.server else None

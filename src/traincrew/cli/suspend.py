@@ -1,0 +1,21 @@
+"""`traincrew suspend`."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from traincrew.cli import reach, suspending
+
+
+@click.command()
+@click.argument("jobs", metavar="JOB...", nargs=-1, required=True)
+@reach.options
+def suspend(jobs: tuple[str, ...], reach: reach.Reach) -> None:
+    """End the pods of jobs and keep the jobs: `traincrew resume` starts them again, from their checkpoints if they write any.
+
+    \b
+    traincrew suspend mnist
+    """
+    asyncio.run(suspending.suspend(jobs, reach, on=True))

@@ -1,0 +1,28 @@
+"""What `suspend` and `resume` share."""
+
+from __future__ import annotations
+
+import click
+
+from traincrew.cli import reach
+
+
+async def suspend(names: tuple[str, ...], where: reach.Reach, on: bool) -> None:
+    import msgspec
+
+    from traincrew import errors
+    from traincrew.cli import gathering, jobnames
+    from traincrew.cli.telling import view
+
+    async with gathering.connected(where) as (client, target):
+        for name in names:
+            found = await jobnames.find(client, target.namespace, name)
+            seen = view.view(found.kind, found.raw)
+            if seen.job.status.finished:
+                raise errors.SettingsError(f"{seen.reference} has ended already ({seen.state})")
+            if seen.job.suspended is on:
+                click.echo(f"{seen.reference} is {'suspended' if on else 'not suspended'} already")
+                continue
+            body = msgspec.json.encode({"spec": {"runPolicy": {"suspend": on}}})
+            await client.patch(found.kind.resource, target.namespace, seen.job.name, body)
+            click.echo(f"{seen.reference} {'suspended' if on else 'resumed'}")

@@ -1,0 +1,57 @@
+"""What components said about a job and its pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from traincrew.model.meta import Struct, Time
+
+
+class About(Struct, gc=False):
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class Series(Struct, gc=False):
+    count: int = 0
+    last_observed_time: Time | None = None
+
+
+class Event(Struct):
+    type: str = "Normal"
+    reason: str = ""
+    message: str = ""
+    count: int | None = None
+    first_timestamp: Time | None = None
+    last_timestamp: Time | None = None
+    event_time: Time | None = None
+    series: Series | None = None
+    involved_object: About = About()
+
+    @property
+    def time(self) -> Time | None:
+        observed = self.series.last_observed_time if self.series is not None else None
+        return observed or self.last_timestamp or self.event_time or self.first_timestamp
+
+    @property
+    def times(self) -> int:
+        return (self.series.count if self.series is not None else 0) or self.count or 1
+
+
+_decoder = msgspec.json.Decoder(Event)
+
+
+def event(raw: bytes) -> Event:
+    return _decoder.decode(raw)
+
+
+def in_order(events: Iterable[Event]) -> list[Event]:
+    """Oldest first; those without a time at the end."""
+    return sorted(events, key=lambda each: (each.time is None, each.time.timestamp() if each.time else 0.0))
+
+
+def warnings(events: Iterable[Event]) -> list[Event]:
+    return [each for each in in_order(events) if each.type == "Warning"]

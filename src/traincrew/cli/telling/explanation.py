@@ -1,0 +1,139 @@
+"""Why a job does not run, or has failed, and what to do about it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from traincrew.cli.telling import advice, events, stages, tables
+from traincrew.cli.telling.view import View, since
+from traincrew.model.meta import Time
+from traincrew.model.status import Failure
+
+SHOWN_EVENTS = 5
+
+
+@dataclasses.dataclass(frozen=True)
+class Evidence:
+    """What was gathered beside the job and its pods."""
+
+    events: tuple[events.Event, ...] = ()
+    log: str = ""
+    """The last lines of the replica that failed, where its status has none."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Explanation:
+    job: str
+    state: str
+    causes: tuple[str, ...] = ()
+    remedies: tuple[str, ...] = ()
+    pods: tuple[str, ...] = ()
+    """Those that do not run, each with what it waits for."""
+    said: tuple[str, ...] = ()
+    """Warnings of others about the job and its pods."""
+    last_lines: str = ""
+    look: tuple[str, ...] = ()
+    """Where to go on looking."""
+
+    def as_json(self) -> dict[str, Any]:
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in dataclasses.asdict(self).items()}
+
+
+def explain(view: View, evidence: Evidence, now: Time) -> Explanation:
+    causes, remedies = _causes(view, evidence, now)
+    failure = view.failure
+    finished = view.job.status.finished
+    waiting = [f"{view.replica(pod)} {word}" for pod in view.pods if (word := stages.stage(pod))] if not finished else []
+    healthy = view.state in ("Running", "Succeeded") and not waiting and failure is None
+    return Explanation(
+        job=f"{view.kind.kind} {view.job}",
+        state=_state(view, now),
+        causes=tuple(causes),
+        remedies=tuple(dict.fromkeys(filter(None, remedies))),
+        pods=tuple(waiting),
+        said=() if view.job.status.is_true("Succeeded") else tuple(_said(evidence.events, now)),
+        last_lines=_last_lines(failure, evidence),
+        look=() if healthy else tuple(_look(view)),
+    )
+
+
+def _state(view: View, now: Time) -> str:
+    moment = since(view.job.status) or view.job.metadata.creation_timestamp
+    return f"{view.state} for {tables.age(moment, now)}" if moment else view.state
+
+
+def _causes(view: View, evidence: Evidence, now: Time) -> tuple[list[str], list[str]]:
+    status, causes, remedies = view.job.status, list[str](), list[str]()
+    if status.is_true("Succeeded"):
+        return ["it has succeeded"], []
+    if view.job.suspended:
+        causes.append("it is suspended")
+        remedies.append(f"`traincrew resume {view.reference}` starts it")
+    if status.why is not None:
+        causes.append(f"{status.why.message} ({status.why.reason}, for {tables.age(status.why.since, now)})")
+        remedies.append(advice.on_waiting(status.why.reason, status.why.message, view.reference))
+    elif word := stages.waits_for(view):
+        causes.append(word)
+        remedies.append(advice.on_waiting("", word, view.reference))
+    if status.is_true("Failed"):
+        causes += [each.message for each in status.conditions if each.type == "Failed" and each.message]
+        remedies += [advice.on_waiting(each.reason, "", view.reference) for each in status.conditions if each.type == "Failed"]
+    for title, failure in (("the first failure", status.failure), ("the last loss", status.last_failure)):
+        if failure is not None:
+            causes.append(f"{title}: {_told(failure)}")
+            remedies.append(advice.on_failure(failure, _last_lines(failure, evidence)))
+    return causes or [_nothing(view)], remedies
+
+
+def _nothing(view: View) -> str:
+    if view.state == "Running":
+        return "it runs, and nothing is wrong with it"
+    if view.state == "New":
+        return "no operator has looked at it yet: is one running?"
+    return "nothing is known to be wrong with it"
+
+
+def _told(failure: Failure) -> str:
+    code = f" exited with {failure.exit_code}" if failure.exit_code is not None else " was lost"
+    reason = f" ({failure.reason})" if failure.reason else ""
+    node = f" on node {failure.node}" if failure.node else ""
+    when = f" at {failure.time:%Y-%m-%d %H:%M:%S} UTC" if failure.time else ""
+    return f"{failure.replica} (pod {failure.pod}){code}{reason}{node}{when}"
+
+
+def _last_lines(failure: Failure | None, evidence: Evidence) -> str:
+    if failure is not None and failure.message:
+        return failure.message.rstrip("\n")
+    return evidence.log.rstrip("\n") if failure is not None else ""
+
+
+def _said(found: Sequence[events.Event], now: Time) -> list[str]:
+    latest = events.warnings(found)[-SHOWN_EVENTS:]
+    return [
+        f"{tables.age(each.time, now)} ago, {each.involved_object.kind.lower()} {each.involved_object.name}: "
+        f"{each.reason}: {' '.join(each.message.split())}" + (f" ({each.times} times)" if each.times > 1 else "")
+        for each in latest
+    ]
+
+
+def _look(view: View) -> list[str]:
+    found = [f"traincrew describe {view.reference}"]
+    if view.failure is not None and view.failure.pod:
+        replica = view.failure.pod.removeprefix(f"{view.job.name}-")
+        found.insert(0, f"traincrew logs {view.reference} --replica {replica} --previous")
+    return found
+
+
+def text(found: Explanation) -> str:
+    lines = [f"{found.job}: {found.state}", "", *_list("why", found.causes), *_list("what to do", found.remedies)]
+    lines += [*_list("pods that do not run", found.pods), *_list("said about it", found.said)]
+    if found.last_lines:
+        lines += ["last lines", *(f"  | {line}" for line in found.last_lines.splitlines()), ""]
+    lines += _list("look further", found.look)
+    return "\n".join(lines).rstrip("\n")
+
+
+def _list(title: str, entries: Sequence[str]) -> list[str]:
+    return [title, *(f"  {entry}" for entry in entries), ""] if entries else []

@@ -1,0 +1,76 @@
+"""Columns, and the list of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from traincrew.cli.telling import view
+from traincrew.embedded.show import ages
+from traincrew.model.meta import Time
+
+LONGEST_WHY = 80
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows under their heads, as wide as they need to be."""
+    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
+    lines = ("   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def jobs(views: Iterable[view.View], now: Time, *, namespaces: bool = False, wide: bool = False) -> str:
+    head = ["KIND", "NAME", "STATE", "RUNNING", "RESTARTS", "AGE", "TOOK", "WHY"]
+    rows = [["NAMESPACE", *head] if namespaces else head]
+    for each in views:
+        row = _row(each, now, wide)
+        rows.append([each.job.namespace, *row] if namespaces else row)
+    return table(rows)
+
+
+def _row(each: view.View, now: Time, wide: bool) -> list[str]:
+    job, status = each.job, each.job.status
+    active = sum(entry.active for entry in status.replica_statuses.values())
+    return [
+        each.kind.kind,
+        job.name,
+        each.state,
+        f"{active}/{job.total}",
+        str(status.restarts.charged + status.restarts.disruptions),
+        age(job.metadata.creation_timestamp, now),
+        took(each, now),
+        _why(each, wide),
+    ]
+
+
+def _why(each: view.View, wide: bool) -> str:
+    status = each.job.status
+    text = ""
+    if status.why is not None and not status.is_true("Succeeded"):
+        text = status.why.message
+    elif status.is_true("Failed") and each.failure is not None:
+        text = blame(each)
+    text = " ".join(text.split())
+    return text if wide or len(text) <= LONGEST_WHY else text[: LONGEST_WHY - 1] + "…"
+
+
+def blame(each: view.View) -> str:
+    """The first failure in a few words."""
+    failure = each.failure
+    if failure is None:
+        return ""
+    code = f" with exit code {failure.exit_code}" if failure.exit_code is not None else ""
+    reason = f" ({failure.reason})" if failure.reason and failure.reason != "Error" else ""
+    verb = "was taken away" if failure.disruption else "failed"
+    return f"{failure.replica or failure.pod} {verb}{code}{reason}"
+
+
+def age(moment: Time | None, now: Time) -> str:
+    return ages.human((now - moment).total_seconds()) if moment is not None else "-"
+
+
+def took(each: view.View, now: Time) -> str:
+    status = each.job.status
+    if status.start_time is None:
+        return "-"
+    end = status.completion_time or (now if not status.finished else view.since(status) or now)
+    return ages.human((end - status.start_time).total_seconds())

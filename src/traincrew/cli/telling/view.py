@@ -1,0 +1,101 @@
+"""A job with its pods, as one looks at it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+import msgspec
+
+from traincrew.kinds.kind import JobKind, decode
+from traincrew.model import jobs, naming, objects
+from traincrew.model.meta import Time
+from traincrew.model.status import Failure, JobStatus
+
+_STATES = ("Failed", "Succeeded", "Suspended", "Restarting", "Running", "Created")
+_pods = msgspec.json.Decoder(objects.Pod)
+
+
+@dataclasses.dataclass(frozen=True)
+class View:
+    kind: JobKind
+    """The one whose behaviour the job follows."""
+    job: jobs.Job
+    pods: tuple[objects.Pod, ...] = ()
+
+    @property
+    def reference(self) -> str:
+        return f"{self.kind.singular}/{self.job.name}"
+
+    @property
+    def state(self) -> str:
+        return state(self.job.status)
+
+    def replica(self, pod: objects.Pod) -> str:
+        return replica(self.job.name, pod.name)
+
+    @property
+    def failure(self) -> Failure | None:
+        """What the job failed of, or lost its last attempt by."""
+        return self.job.status.failure or self.job.status.last_failure
+
+
+def view(kind: JobKind, raw: bytes, pods: Iterable[objects.Pod] = ()) -> View:
+    stored = decode(kind, raw)
+    follows = kind.following(stored)
+    job = follows.job(stored)
+    mine = [pod for pod in pods if belongs(pod, kind, job.name)]
+    return View(follows, job, tuple(sorted(mine, key=lambda pod: rank(follows, job.name, pod))))
+
+
+def pod(raw: bytes) -> objects.Pod:
+    return _pods.decode(raw)
+
+
+def selector(job: str) -> str:
+    """Finds the pods of the jobs of that name, of whatever kind."""
+    return f"{naming.JOB_NAME}={job}"
+
+
+def belongs(pod: objects.Pod, kind: JobKind, job: str) -> bool:
+    labels = pod.metadata.labels
+    operators = {kind.controller, *(variant.controller for variant in kind.variants.values())}
+    return labels.get(naming.JOB_NAME) == job and labels.get(naming.OPERATOR_NAME, kind.controller) in operators
+
+
+def replica(job: str, pod: str) -> str:
+    """`worker-1` of `mnist-worker-1`."""
+    return pod.removeprefix(f"{job}-")
+
+
+def rank(kind: JobKind, job: str, pod: objects.Pod) -> tuple[int, int, str]:
+    """The order in which replicas are shown: the kind's roles, then their numbers."""
+    role = pod.metadata.labels.get(naming.REPLICA_TYPE, "")
+    number = pod.metadata.labels.get(naming.REPLICA_INDEX, "")
+    roles = [each.label for each in kind.roles]
+    return roles.index(role) if role in roles else len(roles), int(number) if number.isdecimal() else 0, pod.name
+
+
+def matches(replica: str, wanted: str) -> bool:
+    """`worker-1` is that one; `worker` are all of them, `launcher` the launcher whatever its pod's name ends in."""
+    return replica == wanted.lower() or replica.startswith(f"{wanted.lower()}-")
+
+
+def state(status: JobStatus) -> str:
+    return next((each for each in _STATES if status.is_true(each)), "New")
+
+
+def since(status: JobStatus) -> Time | None:
+    """When the job came into the state that it is in."""
+    current = state(status)
+    return next((each.last_transition_time for each in status.conditions if each.type == current), None)
+
+
+def exit_code(status: JobStatus) -> int:
+    """The job's outcome as a command's: 0, or the code of the container that failed first; 1 if that is not known."""
+    if status.is_true("Succeeded"):
+        return 0
+    for failure in (status.failure, status.last_failure):
+        if failure is not None and failure.exit_code and not failure.disruption:
+            return failure.exit_code if failure.exit_code < 256 else 1
+    return 1

@@ -1,0 +1,145 @@
+"""The log of one container from its first run to its last: no line lost, none twice.
+
+Times come before lines, and are how a log is taken up again after the connection was cut: from the second of the last line, passing
+over what was read. When a container was restarted meanwhile, the end of its last run is read as its previous log before
+the new one; a container of the API's own machine that is gone altogether is read from the files that are kept of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import pathlib
+from collections.abc import Callable
+
+from traincrew import errors
+from traincrew.cli.telling import view
+from traincrew.cli.watching import copies, runs, shelves
+from traincrew.client import podlogs, retries
+from traincrew.client.remote import RemoteClient
+from traincrew.model import objects, resources
+
+OnLines = Callable[[list[podlogs.Line]], None]
+FIRST_DELAY, LONGEST_DELAY = 0.1, 2.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A container of a pod that may be replaced by another of the same name."""
+
+    place: podlogs.Place
+    uid: str
+
+
+class Log:
+    def __init__(
+        self, client: RemoteClient, copy: copies.Copy, source: Source, on_lines: OnLines, shelf: pathlib.Path | None
+    ) -> None:
+        self._client, self._copy, self.source = client, copy, source
+        self._on_lines, self._shelf = on_lines, shelf
+        self._position = podlogs.Position()
+        self._done = -1
+        """The last run that was read to its end."""
+        self._backoff = retries.Backoff(FIRST_DELAY, LONGEST_DELAY)
+        self.trouble = ""
+
+    async def follow(self, first: podlogs.Wanted) -> None:
+        """Until there will be no more. `first` says what is wanted of what there is already."""
+        while (run := await self._next_run()) is not None:
+            try:
+                if run.number > self._done + 1:
+                    await self._previous(run, first)
+                await self._current(run, first)
+                self.trouble = ""
+            except errors.NotFound:
+                await self._wait_for_news()
+            except errors.Forbidden as error:
+                self.trouble = error.message
+                return
+            except errors.ApiError as error:
+                self.trouble = error.message
+                await asyncio.sleep(self._backoff.next())
+        if self._is_gone():
+            await self._from_files(first)
+
+    async def _next_run(self) -> runs.Run | None:
+        """The run to be read next, once it has started; None if there will be none."""
+        while True:
+            heard = self._copy.changes
+            pod = self._copy.pods[self.source.uid]
+            found = runs.run(pod, self.source.place.container)
+            if self._is_gone():
+                return None
+            if found.number > self._done:
+                return found
+            if runs.is_last(pod, self.source.place.container):
+                return None
+            await self._copy.changed(heard)
+
+    async def _wait_for_news(self) -> None:
+        """The server no longer has the pod, or not yet its log: the watch will tell; if it does not, we ask again."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._backoff.next()):
+                await self._copy.changed(self._copy.changes)
+
+    def _is_gone(self) -> bool:
+        return self.source.uid not in self._copy.there
+
+    async def _previous(self, run: runs.Run, first: podlogs.Wanted) -> None:
+        wanted = dataclasses.replace(self._resumed(first), previous=True, follow=False)
+        try:
+            await self._read(wanted, run.number)
+        except errors.Rejected:
+            pass  # it is kept no longer
+        self._done = run.number - 1
+
+    async def _current(self, run: runs.Run, first: podlogs.Wanted) -> None:
+        if not await self._read(dataclasses.replace(self._resumed(first), follow=True), run.number):
+            return
+        pod = await self._fresh()
+        now = runs.run(pod, self.source.place.container) if pod is not None else runs.NONE
+        if pod is None or now.number > run.number or (now.number == run.number and now.over):
+            self._done = run.number
+            self._backoff.reset()
+        else:
+            await asyncio.sleep(self._backoff.next())  # the stream was cut, not the container
+
+    def _resumed(self, first: podlogs.Wanted) -> podlogs.Wanted:
+        if self._position.last:
+            return podlogs.Wanted(since=self._position.since())
+        return first if self._done < 0 else podlogs.Wanted()
+
+    async def _read(self, wanted: podlogs.Wanted, run: int) -> bool:
+        """False if the container was restarted while we asked: then it is not certain whose log this is."""
+        resumed = podlogs.Resumed(self._position)
+        async with contextlib.aclosing(podlogs.lines(self._client, self.source.place, wanted)) as bunches:
+            await anext(bunches)
+            pod = await self._fresh()
+            if pod is not None and runs.run(pod, self.source.place.container).number != run:
+                return False
+            async for bunch in bunches:
+                self._take([line for line in bunch if resumed.is_new(line)])
+        return True
+
+    def _take(self, lines: list[podlogs.Line]) -> None:
+        for line in lines:
+            self._position.took(line)
+        if lines:
+            self._backoff.reset()
+            self._on_lines(lines)
+
+    async def _fresh(self) -> objects.Pod | None:
+        """The pod as it is now; None if it is gone."""
+        try:
+            raw = await self._client.get(resources.PODS, self.source.place.namespace, self.source.place.pod)
+        except errors.NotFound:
+            return None
+        pod = view.pod(raw)
+        return pod if pod.metadata.uid == self.source.uid else None
+
+    async def _from_files(self, first: podlogs.Wanted) -> None:
+        if self._shelf is not None:
+            resumed = podlogs.Resumed(self._position)
+            async for bunch in shelves.lines(self._shelf, self.source.place, self.source.uid, first):
+                self._take([line for line in bunch if resumed.is_new(line)])

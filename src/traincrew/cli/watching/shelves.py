@@ -1,0 +1,62 @@
+"""Logs that the cluster of this machine keeps on the disk, of pods that the API no longer knows."""
+
+from __future__ import annotations
+
+import datetime as dt
+import pathlib
+import re
+from collections.abc import AsyncIterator
+from typing import NamedTuple
+
+from traincrew.client import podlogs
+from traincrew.embedded.node.logs import files, shelf
+from traincrew.embedded.streams.containers import LogOptions
+from traincrew.kinds.kind import JobKind
+
+
+class Kept(NamedTuple):
+    pod: str
+    uid: str
+    began: bytes
+    containers: tuple[str, ...]
+
+
+def of_job(root: pathlib.Path, namespace: str, kind: JobKind | None, job: str) -> list[Kept]:
+    """The pods of the jobs of that name of which there are logs, oldest first. Without a kind: of any."""
+    found = []
+    for each in shelf.kept(root):
+        if each.namespace == namespace and is_replica(each.pod, kind, job):
+            containers = tuple(each.containers())
+            began = min((stamp for name in containers if (stamp := shelf.began(each.path / name))), default=b"")
+            found.append(Kept(each.pod, each.uid, began, containers))
+    return sorted(found, key=lambda kept: kept.began)
+
+
+def is_replica(pod: str, kind: JobKind | None, job: str) -> bool:
+    """Whether a pod bears the name of a replica of that job."""
+    from traincrew.kinds import KINDS
+
+    roles = {role.label for each in ((kind,) if kind else KINDS) for role in each.roles}
+    # A batch Job's pod ends in five letters and digits of chance.
+    return re.fullmatch(rf"{re.escape(job)}-({'|'.join(sorted(roles))})(-[0-9]+|-[a-z0-9]{{5}})?", pod) is not None
+
+
+async def lines(root: pathlib.Path, place: podlogs.Place, uid: str, wanted: podlogs.Wanted) -> AsyncIterator[list[podlogs.Line]]:
+    """Of every run, or of the last but one, as it is wanted."""
+    directory = shelf.of_container(root, place.namespace, place.pod, uid, place.container)
+    attempts = shelf.attempts(directory)
+    if wanted.previous:
+        attempts = attempts[-2:-1]
+    now = dt.datetime.now(dt.UTC)
+    for attempt in attempts:
+        begun = b""
+        async for piece in files.read(directory, attempt, _options(wanted), now):
+            *ended, begun = (begun + piece).split(b"\n")
+            yield [podlogs.parse(raw) for raw in ended]
+        if begun:
+            yield [podlogs.parse(begun)._replace(whole=False)]
+
+
+def _options(wanted: podlogs.Wanted) -> LogOptions:
+    since = dt.datetime.fromisoformat(wanted.since.replace("Z", "+00:00")) if wanted.since else None
+    return LogOptions(timestamps=True, tail_lines=wanted.tail, since_seconds=wanted.since_seconds, since_time=since)
