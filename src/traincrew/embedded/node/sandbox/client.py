@@ -1,0 +1,20 @@
+"""What the agent needs of a pod's processes."""
+
+from __future__ import annotations
+
+from traincrew.embedded.node.sandbox.contact import Shim, State, Usage, exit_of
+from traincrew.embedded.node.sandbox.faults import NotRunning, SandboxError, SandboxFailed, ShimGone, StartFailed
+from traincrew.embedded.node.sandbox.forge import Template
+
+__all__ = [
+    "NotRunning",
+    "SandboxError",
+    "SandboxFailed",
+    "Shim",
+    "ShimGone",
+    "StartFailed",
+    "State",
+    "Template",
+    "Usage",
+    "exit_of",
+]

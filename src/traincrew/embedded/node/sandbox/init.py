@@ -1,0 +1,185 @@
+"""The first process of a container: makes its root, starts the command, passes signals on, reaps, and records how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import select
+import signal
+import socket
+
+from traincrew.embedded.node.sandbox import forking, kernel, launch, protocol, root, spec
+
+_PASSED_ON = (
+    signal.SIGTERM,
+    signal.SIGINT,
+    signal.SIGHUP,
+    signal.SIGQUIT,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGWINCH,
+    signal.SIGALRM,
+    signal.SIGCONT,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Duty:
+    pod: spec.Pod
+    order: launch.Order
+    control: socket.socket
+    """To the shim, for as long as both live."""
+    status: socket.socket
+    """To the shim, until the command runs."""
+    records: int
+    """The directory of exit.json."""
+    alone: bool
+    """Whether a PID namespace ends with this process; otherwise what is left has to be looked for."""
+
+    def descriptors(self) -> list[int]:
+        given = (fd for fd in (*self.order.stdio, *self.order.groups) if fd >= 0)
+        return [self.control.fileno(), self.status.fileno(), self.records, *given]
+
+
+def main(duty: Duty) -> None:
+    forking.keep_only(duty.descriptors())
+    os.setsid()
+    if not duty.control.recv(1):
+        return
+    if duty.alone:
+        # Only now that the shim has become the parent. Elsewhere the end of `control` tells, with time to kill the others.
+        kernel.die_with_parent(signal.SIGKILL)
+    woken = _hear()
+    try:
+        child = _start(duty)
+    except launch.Refused as refusal:
+        launch.tell(duty.status, refusal.reason, refusal.message)
+        return
+    except (OSError, root.RootRefused) as error:
+        launch.tell(duty.status, "CreateContainerError", f"failed to create the container: {error}")
+        return
+    for fd in (*duty.order.stdio, *duty.order.groups, duty.status.detach()):
+        if fd >= 0:
+            os.close(fd)
+    Init(duty, child, woken).run()
+
+
+def _hear() -> int:
+    woken, waking = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
+    for number in (*_PASSED_ON, signal.SIGCHLD):
+        signal.signal(number, lambda *_: None)
+    return woken
+
+
+def _start(duty: Duty) -> int:
+    container, isolation = duty.order.container, duty.order.isolation
+    if isolation != spec.Isolation.NONE:
+        kernel.unshare(kernel.CLONE_NEWNS)
+        root.build(duty.pod, container, isolation)
+        with open("/proc/self/ns/mnt", "rb") as mounts, open("/proc/self/ns/pid", "rb") as processes:
+            fds = [mounts.fileno(), processes.fileno()]
+            socket.send_fds(duty.status, [protocol.line({"namespaces": True}, fds)], fds)
+    if not duty.alone:
+        kernel.adopt_orphans()
+    return forking.child(lambda: launch.become(duty.order, duty.status))
+
+
+class Init:
+    def __init__(self, duty: Duty, child: int, woken: int) -> None:
+        self._duty, self._child, self._woken = duty, child, woken
+        self._control = duty.control
+        self._ended: int | None = None
+
+    def run(self) -> None:
+        poll = select.poll()
+        poll.register(self._woken, select.POLLIN)
+        poll.register(self._control, select.POLLIN)
+        kernel.set_dumpable(False)
+        self._reap()
+        while self._ended is None:
+            for fd, _ in poll.poll():
+                if fd == self._woken:
+                    self._signalled()
+                else:
+                    self._told()
+        self._record(self._ended)
+        self._kill_all()
+
+    def _signalled(self) -> None:
+        for number in os.read(self._woken, 4096):
+            if number != signal.SIGCHLD:
+                self._pass_on(number)
+        self._reap()
+
+    def _pass_on(self, number: int) -> None:
+        if self._ended is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._child, number)
+
+    def _reap(self) -> None:
+        with contextlib.suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                if ended[0] == self._child:
+                    self._ended = ended[1]
+
+    def _told(self) -> None:
+        data = self._control.recv(protocol.PIECE)
+        if not data:
+            self._give_up()
+        order = json.loads(data)
+        if "signal" in order:
+            self._pass_on(order["signal"])
+        elif "kill" in order:
+            self._kill_everybody()
+
+    def _record(self, status: int) -> None:
+        """Durable before anything else happens. What only the shim can know of it, the memory limit above all, the shim says."""
+        code = os.waitstatus_to_exitcode(status)
+        self._control.send(protocol.line({"ended": code}))
+        while True:
+            data = self._control.recv(protocol.PIECE)
+            if not data:
+                self._give_up()
+            order = json.loads(data)
+            if "record" in order:
+                break
+        protocol.write_durably(self._duty.records, "exit.json", json.dumps(order["record"]).encode())
+        self._control.send(protocol.line({"recorded": True}))
+
+    def _give_up(self) -> None:
+        """Without its shim a container does not go on."""
+        self._kill_all()
+        os._exit(1)
+
+    def _kill_everybody(self) -> None:
+        if self._duty.alone:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(-1, signal.SIGKILL)
+            return
+        for pid in descendants(os.getpid()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def _kill_all(self) -> None:
+        """Until nobody is left: one that forks while it is being killed may need another round."""
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                self._kill_everybody()
+                os.waitpid(-1, 0)
+
+
+def descendants(pid: int) -> list[int]:
+    """Children and theirs; those first whose end would orphan others."""
+    children = dict[int, list[int]]()
+    for name in os.listdir("/proc"):
+        if name.isdecimal():
+            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
+                parent = int(file.read().rpartition(b")")[2].split()[1])
+                children.setdefault(parent, []).append(int(name))
+    found = list(children.get(pid, ()))
+    for each in found:
+        found += children.get(each, ())
+    return found

@@ -1,0 +1,103 @@
+"""The log of one run of a container on the disk: rotated by size; a full disk loses lines, is told of, and holds nobody up."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import time
+
+
+class Clock:
+    """Stamps in nanoseconds, each later than the one before even when the clock is set back: readers count on the order."""
+
+    def __init__(self) -> None:
+        self._last = 0
+        self._second, self._text = -1, b""
+
+    def stamp(self) -> bytes:
+        self._last = max(time.time_ns(), self._last + 1)
+        second, rest = divmod(self._last, 1_000_000_000)
+        if second != self._second:
+            self._second, self._text = second, time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(second)).encode()
+        return b"%b%09dZ" % (self._text, rest)
+
+
+class LogFile:
+    def __init__(self, directory: str, attempt: int, most_bytes: int, most_files: int) -> None:
+        self._directory, self._path = directory, os.path.join(directory, f"{attempt}.log")
+        self._most_bytes, self._most_files = most_bytes, max(1, most_files)
+        self._clock = Clock()
+        self._fd = -1
+        self._size = 0
+        self.lost = 0
+        """Lines that found no room and have not been told of yet."""
+        self._why = 0
+        with contextlib.suppress(OSError):
+            self._open()
+
+    def write(self, stream: bytes, texts: list[tuple[bytes, bytes]]) -> None:
+        """Records of one reading: (tag, text) each, tag F or P. All or, at the first that finds no room, those before it."""
+        stamp = self._clock.stamp()
+        records = [b"%b %b %b %b\n" % (stamp, stream, tag, text) for tag, text in texts]
+        if self.lost and not self.tell_lost():
+            self.lost += len(records)
+            return
+        self._append(records)
+
+    def tell_lost(self) -> bool:
+        """Whether there is room again, and the log says what is missing."""
+        count, self.lost = self.lost, 0
+        words = f"traincrew: {count} lines of output were lost here: {os.strerror(self._why).lower()}"
+        if self._append([b"%b stderr F %b\n" % (self._clock.stamp(), words.encode())]):
+            return True
+        self.lost = count
+        return False
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _append(self, records: list[bytes]) -> bool:
+        data = b"".join(records)
+        try:
+            self._make_room(len(data))
+            written = os.write(self._fd, data)
+        except OSError as error:
+            self._why, written = error.errno or errno.EIO, 0
+        else:
+            self._why = self._why if written == len(data) else errno.ENOSPC
+        whole = written if written == len(data) else data.rfind(b"\n", 0, written) + 1
+        self._size += whole
+        if whole != len(data):
+            self.lost += data.count(b"\n", whole)
+            self._cut()
+        return whole == len(data)
+
+    def _cut(self) -> None:
+        """Half a line would make the next one unreadable."""
+        if self._fd >= 0:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._fd, self._size)
+
+    def _open(self) -> None:
+        os.makedirs(self._directory, mode=0o700, exist_ok=True)
+        self._fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self._size = os.fstat(self._fd).st_size
+
+    def _make_room(self, count: int) -> None:
+        if self._fd < 0:
+            self._open()
+        if self._most_bytes and self._size and self._size + count > self._most_bytes:
+            self._rotate()
+
+    def _rotate(self) -> None:
+        for number in range(self._most_files - 1, 0, -1):
+            older = self._path if number == 1 else f"{self._path}.{number - 1}"
+            with contextlib.suppress(FileNotFoundError):
+                os.rename(older, f"{self._path}.{number}")
+        if self._most_files == 1:
+            os.unlink(self._path)
+        self.close()
+        self._open()

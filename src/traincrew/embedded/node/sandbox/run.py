@@ -1,0 +1,277 @@
+"""One run of a container as its shim sees it: from the order to start it to the record of its end."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import json
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from traincrew.embedded.node.sandbox import forking, init, kernel, launch, protocol, spec
+from traincrew.embedded.node.sandbox.logfile import LogFile
+from traincrew.embedded.node.sandbox.loop import READ, Loop
+from traincrew.embedded.node.sandbox.pump import Pump
+
+MESSAGE_BYTES = 4096
+_PIPE_BYTES = 256 << 10
+
+if TYPE_CHECKING:
+    from traincrew.embedded.node.sandbox.cgroups import Group
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Where a pod's containers run."""
+
+    pod: spec.Pod
+    isolation: spec.Isolation
+    loop: Loop
+    group: Group | None = None
+    processes: int = -1
+    """The PID namespace that all containers share; -1: each has its own."""
+
+    @property
+    def alone(self) -> bool:
+        return self.isolation != spec.Isolation.NONE and not self.pod.host_pid and self.processes < 0
+
+    def enter(self) -> None:
+        if self.alone:
+            kernel.unshare(kernel.CLONE_NEWPID)
+        elif self.processes >= 0:
+            kernel.setns(self.processes, kernel.CLONE_NEWPID)
+
+
+class Run:
+    def __init__(self, place: Place, container: spec.Container, told: Callable[[Run], None]) -> None:
+        """told: called when it has started, could not be started, or has ended."""
+        self._place, self._loop, self._told = place, place.loop, told
+        self.container = container
+        self.started = ""
+        self.refusal: tuple[str, str] | None = None
+        self.ended = False
+        self.pid = 0
+        """The command's, as seen from outside."""
+        self.init = 0
+        self.namespaces: list[int] = []
+        """Mounts and processes."""
+        self.group: Group | None = None
+        self.stdin = -1
+        self.terminal = -1
+        self.pumps: list[Pump] = []
+        self._recorded = False
+        self._records = -1
+
+    @property
+    def running(self) -> bool:
+        return bool(self.started) and not self.ended
+
+    # -- the start
+
+    def begin(self) -> None:
+        """OSError or Refused: nothing was started."""
+        container, directory = self.container, self._directory()
+        self._records = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        protocol.reserve(self._records, "exit.json")
+        self._write("spec.json", json.dumps(spec.plain(container)).encode(), 0o600)
+        self._write("message", b"", 0o666)
+        os.makedirs(container.log, mode=0o700, exist_ok=True)
+        self._log = LogFile(container.log, container.attempt, container.log_bytes, container.log_files)
+        if self._place.group is not None:
+            self.group = self._place.group.make(f"{container.name}-{container.attempt}", container.limits)
+        self._fork(os.path.join(directory, "message"))
+
+    def _directory(self) -> str:
+        path = os.path.join(self._place.pod.directory, "containers", self.container.name, str(self.container.attempt))
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        return path
+
+    def _write(self, name: str, data: bytes, mode: int) -> None:
+        fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode, dir_fd=self._records)
+        os.fchmod(fd, mode)
+        with open(fd, "wb") as file:
+            file.write(data)
+
+    def _fork(self, message: str) -> None:
+        ours, theirs = _pair()
+        status, telling = _pair()
+        stdio, given = self._stdio()
+        groups = tuple(self.group.entrances()) if self.group else ()
+        container = dataclasses.replace(
+            self.container, mounts=(*self.container.mounts, spec.Mount(self.container.message_path, message, optional=True))
+        )
+        order = launch.Order(container, container.argv, container.env, stdio, container.tty, self._place.isolation, groups)
+        duty = init.Duty(self._place.pod, order, theirs, telling, self._records, self._place.alone)
+        try:
+            self.init = forking.grandchild(self._place.enter, lambda: init.main(duty))
+        finally:
+            for fd in (*given, *groups, theirs.detach(), telling.detach()):
+                os.close(fd)
+        ours.send(b"go")
+        self._control, self._status = ours, status
+        status.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        for sock, handler in ((ours, self._hear), (status, self._hear_all_status)):
+            sock.setblocking(False)
+            self._loop.watch(sock.fileno(), READ, handler)
+
+    def _stdio(self) -> tuple[tuple[int, int, int], list[int]]:
+        """The command's ends of its pipes."""
+        if self.container.tty:
+            return (-1, -1, -1), []
+        stdin = -1
+        if self.container.stdin:
+            stdin, self.stdin = os.pipe2(os.O_CLOEXEC)
+            os.set_blocking(self.stdin, False)
+        stdout, stderr = (self._output(stream) for stream in ("stdout", "stderr"))
+        return (stdin, stdout, stderr), [fd for fd in (stdin, stdout, stderr) if fd >= 0]
+
+    def _output(self, stream: str) -> int:
+        reading, writing = os.pipe2(os.O_CLOEXEC)
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        self.pumps.append(Pump(self._loop, reading, stream, self._log))
+        return writing
+
+    def _hear_status(self) -> bool:
+        """Whether more may have been said."""
+        try:
+            data, fds, pid = _receive(self._status)
+        except OSError:  # nothing now, or closed
+            return False
+        if not data:
+            self._loop.forget(self._status.fileno())
+            self._status.close()
+            self._begun()
+            return False
+        self._note(data, fds, pid)
+        return True
+
+    def _hear_all_status(self) -> None:
+        while self._hear_status():
+            pass
+
+    def _note(self, data: bytes, fds: list[int], pid: int) -> None:
+        message = json.loads(data)
+        if "namespaces" in message:
+            self.namespaces = fds
+        elif "terminal" in message:
+            self.terminal = fds[0]
+            self.pumps.append(Pump(self._loop, os.dup(self.terminal), "stdout", self._log))
+        elif "exec" in message:
+            self.pid, self.started = pid, moment()
+        elif "failed" in message:
+            self.refusal = (message["failed"], message["message"])
+
+    def _begun(self) -> None:
+        if self.refusal is None and not self.started:
+            self.refusal = ("RunContainerError", "the container's first process ended before it could start the command")
+        if self.refusal is None:
+            self._told(self)
+        else:
+            # Told once nothing is left: see finish.
+            self.started = ""
+            self._stop_init()
+
+    # -- while it runs
+
+    def signal(self, number: int) -> None:
+        self._order({"signal": number})
+
+    def kill(self) -> None:
+        self._order({"kill": True})
+
+    def kill_init(self) -> None:
+        """When there is no time to ask."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.init, signal.SIGKILL)
+
+    def _order(self, order: protocol.Message) -> None:
+        with contextlib.suppress(OSError):
+            self._control.send(protocol.line(order))
+
+    def _stop_init(self) -> None:
+        """Without its shim's end of `control` it kills what there is and goes."""
+        self._loop.forget(self._control.fileno())
+        self._control.close()
+
+    # -- the end
+
+    def _hear(self) -> None:
+        try:
+            data = self._control.recv(protocol.PIECE)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._stop_init()
+            return
+        message = json.loads(data)
+        if "ended" in message:
+            self._hear_all_status()
+            if self.refusal is None:
+                self._order({"record": self._record(message["ended"])})
+        elif "recorded" in message:
+            self._recorded = True
+
+    def _record(self, code: int) -> dict[str, Any]:
+        oom = self.group is not None and self.group.oom_kills() > 0
+        number = -code if code < 0 else 0
+        return spec.plain(spec.Exit(128 + number if number else code, self.started, moment(), number, oom, self._message()))
+
+    def _message(self) -> str:
+        with contextlib.suppress(OSError):
+            fd = os.open("message", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._records)
+            with open(fd, "rb") as file:
+                file.seek(max(0, os.fstat(fd).st_size - MESSAGE_BYTES))
+                return file.read(MESSAGE_BYTES).decode(errors="replace")
+        return ""
+
+    def finish(self) -> None:
+        """Its first process is gone, and with it every other one."""
+        self._hear_all_status()
+        self._stop_init()
+        for pump in self.pumps:
+            pump.drain()
+        if self.refusal is None and not self._recorded:
+            protocol.write_durably(self._records, "exit.json", json.dumps(self._record(-signal.SIGKILL)).encode())
+        self._release()
+        self.ended = True
+        self._told(self)
+
+    def _release(self) -> None:
+        self._log.close()
+        if self.group is not None:
+            self.group.kill()
+            self.group.remove()
+        for fd in (*self.namespaces, self.stdin, self.terminal, self._records):
+            if fd >= 0:
+                os.close(fd)
+        self.namespaces, self.stdin, self.terminal = [], -1, -1
+
+
+def moment() -> str:
+    second, rest = divmod(time.time_ns() // 1000, 1_000_000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second)) + f".{rest:06}Z"
+
+
+def _pair() -> tuple[socket.socket, socket.socket]:
+    return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+
+def _receive(sock: socket.socket) -> tuple[bytes, list[int], int]:
+    """Also who sent it: the kernel translates the process id into our namespace."""
+    room = socket.CMSG_SPACE(12) + socket.CMSG_SPACE(4 * 4)
+    data, ancillary, _, _ = sock.recvmsg(protocol.PIECE, room, socket.MSG_CMSG_CLOEXEC)
+    fds, pid = list[int](), 0
+    for level, kind, payload in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
+            pid = int.from_bytes(payload[:4], "little")
+        elif level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds += memoryview(payload).cast("i").tolist()
+    return data, fds, pid

@@ -1,0 +1,182 @@
+"""The keeper of one pod: outlives the daemon, starts its containers, writes their logs, and answers at shim.sock."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from traincrew.embedded.node.sandbox import launch, protocol, spec
+from traincrew.embedded.node.sandbox.peer import Door, Peer
+from traincrew.embedded.node.sandbox.run import Place, Run
+
+SOCKET, FACTS = "shim.sock", "shim.json"
+_PATIENCE = 5.0
+"""Seconds until processes that were told to end are no longer asked for the record of it."""
+
+
+class Shim:
+    def __init__(self, place: Place, first: socket.socket) -> None:
+        self._place, self._loop = place, place.loop
+        self._runs: dict[str, Run] = {}
+        self._past: list[tuple[str, int]] = []
+        self._peers: list[Peer] = []
+        self._waiting: dict[Run, list[Callable[[], None]]] = {}
+        self._ending: list[Callable[[], None]] | None = None
+        self._open(first)
+
+    def _open(self, first: socket.socket) -> None:
+        os.chdir(self._place.pod.directory)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(SOCKET)
+        door = Door(self._loop, SOCKET, 0o600, self._heard)
+        door.on_arrival = self._welcome
+        directory = os.open(".", os.O_RDONLY | os.O_CLOEXEC)
+        protocol.write_durably(directory, FACTS, json.dumps(self._facts()).encode())
+        os.close(directory)
+        self._loop.on_child(self._reap)
+        self._welcome(Peer(self._loop, first, self._heard))
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "protocol": spec.PROTOCOL,
+            "pid": os.getpid(),
+            "started": protocol.process_start(),
+            "boot": protocol.boot_id(),
+            "isolation": str(self._place.isolation),
+        }
+
+    def _welcome(self, peer: Peer) -> None:
+        self._peers.append(peer)
+        peer.on_close.append(lambda: self._peers.remove(peer))
+        peer.send({"hello": self._facts(), "ended": self._past})
+
+    def _heard(self, peer: Peer, message: protocol.Message, fds: list[int]) -> None:
+        handler = getattr(self, f"_on_{message.get('op')}", None)
+        try:
+            if handler is None:
+                raise launch.Refused("Unknown", f"this shim does not know what {message.get('op')!r} is")
+            handler(message, Answer(peer, message), fds)
+        except launch.Refused as refusal:
+            Answer(peer, message).refuse(refusal.reason, refusal.message)
+        except (KeyError, TypeError, ValueError) as error:
+            Answer(peer, message).refuse("Invalid", f"{type(error).__name__}: {error}")
+        except OSError as error:
+            Answer(peer, message).refuse("Failed", str(error))
+        finally:
+            for fd in fds:
+                os.close(fd)
+
+    # -- containers
+
+    def _on_start(self, message: protocol.Message, answer: Answer, _: list[int]) -> None:
+        container = spec.container(message["container"])
+        run = self._runs.get(container.name)
+        if run is not None and run.container.attempt == container.attempt and run.refusal is None:
+            self._answer_start(run, answer)
+            return
+        if run is not None and not run.ended:
+            raise launch.Refused("RunContainerError", f"{container.name} still runs: attempt {run.container.attempt}")
+        if self._ending is not None:
+            raise launch.Refused("RunContainerError", "the pod is being ended")
+        run = Run(self._place, container, self._told)
+        try:
+            run.begin()
+        except OSError as error:
+            raise launch.Refused("CreateContainerError", f"failed to create the container: {error}") from None
+        self._runs[container.name] = run
+        self._answer_start(run, answer)
+
+    def _answer_start(self, run: Run, answer: Answer) -> None:
+        def when_known() -> None:
+            if run.refusal is not None:
+                answer.refuse(*run.refusal)
+            else:
+                answer.give(started=run.started)
+
+        if run.started or (run.refusal and run.ended):
+            when_known()
+        else:
+            self._waiting.setdefault(run, []).append(when_known)
+
+    def _told(self, run: Run) -> None:
+        for each in self._waiting.pop(run, ()):
+            each()
+        if run.ended and run.refusal is None:
+            past = (run.container.name, run.container.attempt)
+            self._past.append(past)
+            for peer in list(self._peers):
+                peer.send({"ended": [past]})
+        self._end_if_empty()
+
+    def _on_states(self, _: protocol.Message, answer: Answer, __: list[int]) -> None:
+        states = {
+            name: {"attempt": run.container.attempt, "running": run.running, "pid": run.pid, "started": run.started}
+            for name, run in self._runs.items()
+            if run.refusal is None
+        }
+        answer.give(states=states)
+
+    def _running(self, name: str) -> Run:
+        run = self._runs.get(name)
+        if run is None or not run.running:
+            raise launch.Refused("NotRunning", f"container {name} does not run")
+        return run
+
+    def _on_signal(self, message: protocol.Message, answer: Answer, _: list[int]) -> None:
+        self._running(message["name"]).signal(int(message["number"]))
+        answer.give()
+
+    def _on_kill(self, message: protocol.Message, answer: Answer, _: list[int]) -> None:
+        self._running(message["name"]).kill()
+        answer.give()
+
+    def _reap(self) -> None:
+        with contextlib.suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                for run in list(self._runs.values()):
+                    if run.init == ended[0] and not run.ended:
+                        run.finish()
+
+    # -- the end
+
+    def _on_end(self, _: protocol.Message, answer: Answer, __: list[int]) -> None:
+        if self._ending is None:
+            self._ending = []
+            for run in self._runs.values():
+                run.kill()
+            self._loop.later(_PATIENCE, self._insist)
+        self._ending.append(answer.give)
+        self._end_if_empty()
+
+    def _insist(self) -> None:
+        for run in self._runs.values():
+            if not run.ended:
+                run.kill_init()
+
+    def _end_if_empty(self) -> None:
+        if self._ending is None or not all(run.ended for run in self._runs.values()):
+            return
+        if self._place.group is not None:
+            self._place.group.kill()
+            self._place.group.remove()
+        for name in (SOCKET, FACTS):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name)
+        for each in self._ending:
+            each()
+        self._loop.running = False
+
+
+class Answer:
+    def __init__(self, peer: Peer, request: protocol.Message) -> None:
+        self.peer, self._id = peer, request.get("id")
+
+    def give(self, fds: tuple[int, ...] = (), **values: Any) -> None:
+        self.peer.send({"id": self._id, **values}, fds)
+
+    def refuse(self, reason: str, message: str) -> None:
+        self.peer.send({"id": self._id, "error": message, "reason": reason})
