@@ -1,7 +1,7 @@
 """What is known of a pod's processes. Whoever observes writes it down here; nothing in it is decided.
 
-Only `changes.py` need write the marks of what is under way. What a daemon forgets when it dies (probe results, marks) may be missing:
-decisions then fall back on the pod's last status, on its deletionTimestamp and on the attempt's number.
+Only `changes.py` need write the marks of what is under way. What a daemon forgets when it dies (probe results, marks) may be
+missing: decisions then fall back on the pod's last status, on its deletionTimestamp and on the attempt's number.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ class Starting:
 
     attempt: int
     since: dt.datetime
+    after: Refused | None = None
+    """The refusal that it is tried again after."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -101,6 +103,8 @@ class ProbeFacts:
     """When the last one was begun: the next is due a period later."""
     last_message: str = ""
     """Of the last one if it failed, in the kubelet's words: `HTTP probe failed with statuscode: 500`."""
+    errored: bool = False
+    """The last one could not be made at all: it counts neither way."""
     verdict: bool | None = None
     """What the thresholds have made of the results; None: nothing yet."""
     under_way: dt.datetime | None = None
@@ -139,6 +143,8 @@ class Making:
     """A MakeSandbox step is being carried out."""
 
     since: dt.datetime
+    tries: int = 0
+    """How often it has failed before."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -179,6 +185,8 @@ class Mounting:
     """A MountVolumes step is being carried out."""
 
     since: dt.datetime
+    tries: int = 0
+    """How often it has failed before."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -188,7 +196,7 @@ class Mounted:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Waiting:
-    """The volumes cannot be had yet; it is tried again."""
+    """The volumes cannot be had yet. It is tried again after a while; set `Facts.volumes` to None to have it tried at once."""
 
     reason: str
     """Of the event: FailedMount or FailedAttachVolume."""

@@ -28,7 +28,7 @@ class MakeSandbox:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Resolve:
-    """Find the environment that stands in for the container's image."""
+    """Find the environment that stands in for the container's image. Quick: carried out in place, so that it bears no mark."""
 
     container: str
 
@@ -86,7 +86,7 @@ class Probe:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReadLogTail:
-    """For terminationMessagePolicy FallbackToLogsOnError: the last 80 lines, at most 2048 bytes, into Ended.log_tail."""
+    """For terminationMessagePolicy FallbackToLogsOnError: the last 80 lines, at most 2048 bytes. Carried out in place, too."""
 
     container: str
     attempt: int
@@ -94,12 +94,12 @@ class ReadLogTail:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EndSandbox:
-    """End the shim, its network, mounts and cgroups. Exit records and logs stay."""
+    """End the shim, its network, mounts, cgroups and volumes. Exit records and logs stay."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Forget:
-    """Once the status of the same answer is written: delete the pod object (grace 0, uid as precondition) and the pod's directory."""
+    """Once the status of the same answer is written: delete the pod object (grace 0, uid as precondition), then its directory."""
 
 
 Step = MountVolumes | MakeSandbox | Resolve | Start | RunHook | Stop | Kill | Probe | ReadLogTail | EndSandbox | Forget
@@ -108,7 +108,7 @@ Step = MountVolumes | MakeSandbox | Resolve | Start | RunHook | Stop | Kill | Pr
 @dataclasses.dataclass(frozen=True, slots=True)
 class Event:
     key: str
-    """Says what it is about: the same key is the same event. An Event object named by pod uid and key cannot be recorded twice."""
+    """The same key is the same happening: an Event object named by pod uid and key cannot be recorded twice."""
     kind: str
     """Normal or Warning."""
     reason: str
