@@ -1,0 +1,204 @@
+"""Starts a holder: the half that stays in the host's namespaces, and is gone once the holder answers."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import json
+import os
+import signal
+import socket
+import sys
+import traceback
+import zlib
+from typing import NoReturn
+
+from traincrew.embedded.node.network import addresses, egress, holder, netlink, record, routers
+from traincrew.embedded.node.network.addresses import Subnet
+from traincrew.embedded.node.network.record import Record
+from traincrew.embedded.node.network.upstream import Upstream
+from traincrew.embedded.node.network.wires import Wires
+from traincrew.embedded.node.sandbox import kernel
+
+_MTU = 1500
+
+
+def main() -> None:
+    """Arguments: the directory, the level of isolation, the network wished for. One line of JSON on stdout tells the outcome."""
+    directory, isolation, wanted = sys.argv[1:4]
+    os.umask(0o077)
+    os.chdir(directory)
+    try:
+        lock = _lock()
+        print(json.dumps(_started(isolation, wanted) if lock is not None else {"busy": True}), flush=True)
+    except Exception as error:
+        traceback.print_exc()
+        print(json.dumps({"failed": str(error)}), flush=True)
+
+
+def clear() -> None:
+    """What a holder that was killed left behind. Argument: the directory."""
+    os.chdir(sys.argv[1])
+    lock = _lock()
+    if lock is not None:
+        egress.clear(record.read(record.RECORD).get("egress") or {})
+        holder.forget()
+    print(json.dumps({"cleared": lock is not None}), flush=True)
+
+
+def _lock() -> int | None:
+    """Held as long as there is a holder: two cannot be. None: somebody has it."""
+    while True:
+        lock = os.open(record.LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(lock).st_ino == os.stat(record.LOCK).st_ino:
+                return lock
+        except BlockingIOError:
+            return None
+        except FileNotFoundError:
+            pass
+        # A holder that stopped took the file with it: that lock keeps nobody out any more.
+        os.close(lock)
+
+
+def _started(isolation: str, wanted: str) -> Record:
+    last, plugs = record.read(record.RECORD), record.read(record.PLUGS)
+    egress.clear(last.get("egress") or {})
+    alive = [found for found in plugs.values() if isinstance(found, dict) and record.lives(found)]
+    upstream = Upstream()
+    with netlink.Netlink() as link:
+        routes = netlink.routes(link)
+        outward = next((route.index for route in routes if route.prefix == 0), 0)
+        mtu = min(_MTU, netlink.mtu(link, outward) or _MTU)
+    keep = last.get("subnet") if alive else None
+    subnet = Subnet.parse(keep) if keep else addresses.choose(wanted, [(route.network, route.prefix) for route in routes])
+    near, far = socket.socketpair()
+    setting = Setting(isolation, subnet, mtu, f"{zlib.crc32(os.getcwdb()):08x}", tuple(int(found["pid"]) for found in alive))
+    if (pid := os.fork()) == 0:
+        near.close()
+        _become_holder(Talk(far), setting, upstream)
+    far.close()
+    return _accompany(Talk(near), pid, setting)
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    isolation: str
+    subnet: Subnet
+    mtu: int
+    identity: str
+    """Of the cluster, among those of this host."""
+    plugged: tuple[int, ...]
+    """Processes that were plugged into the last holder's network, and live."""
+
+
+class Talk:
+    """Between the two halves, a line at a time."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self._file = end.makefile("rw")
+        end.close()
+
+    def say(self, content: Record) -> None:
+        self._file.write(json.dumps(content) + "\n")
+        self._file.flush()
+
+    def hear(self) -> Record:
+        """Raises OSError with the other's words if it failed."""
+        line = self._file.readline()
+        found: Record = json.loads(line) if line else {"failed": "the holder ended without a word; holder.log may have one"}
+        if "failed" in found:
+            raise OSError(5, str(found["failed"]))
+        return found
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _accompany(talk: Talk, pid: int, setting: Setting) -> Record:
+    done: Record = {}
+    try:
+        if talk.hear().get("map"):
+            _map(pid)
+            talk.say({})
+            talk.hear()
+        done = egress.outside(setting.isolation, setting.subnet, pid, setting.identity, setting.mtu)
+        talk.say(done)
+        return talk.hear()
+    except BaseException:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        egress.clear(done)
+        raise
+
+
+def _map(pid: int) -> None:
+    """Of the ids in the user namespace: root is whoever started this."""
+    for name, content in (("setgroups", "deny"), ("uid_map", f"0 {os.getuid()} 1"), ("gid_map", f"0 {os.getgid()} 1")):
+        with open(f"/proc/{pid}/{name}", "w") as file:
+            file.write(content)
+
+
+def _become_holder(talk: Talk, setting: Setting, upstream: Upstream) -> NoReturn:
+    code = 1
+    try:
+        outside = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, 0)
+        os.dup2(nothing, 1)
+        os.close(nothing)
+        if setting.isolation == "user":
+            _own_user_namespace(talk, setting.plugged)
+        kernel.unshare(kernel.CLONE_NEWNET)
+        wires = Wires(setting.subnet, setting.mtu)
+        talk.say({})
+        done = egress.inside(talk.hear(), setting.subnet)
+        known = {
+            **record.identity(os.getpid()),
+            "protocol": record.PROTOCOL,
+            "isolation": setting.isolation,
+            "subnet": str(setting.subnet),
+            "gateway": setting.subnet.gateway,
+            "userns": setting.isolation == "user",
+            "egress": done,
+        }
+
+        def ready() -> None:
+            talk.say({"ready": True})
+            talk.close()
+
+        holder.serve(wires, known, upstream, lambda: _leave(outside, done), ready)
+        code = 0
+    except BaseException as error:
+        traceback.print_exc()
+        with contextlib.suppress(OSError, ValueError):
+            talk.say({"failed": getattr(error, "strerror", None) or str(error)})
+    finally:
+        os._exit(code)
+
+
+def _own_user_namespace(talk: Talk, plugged: tuple[int, ...]) -> None:
+    """That of pods which outlived the last holder, if there are any: nobody else has a right to their networks."""
+    for pid in plugged:
+        with contextlib.suppress(OSError):
+            space = os.open(f"/proc/{pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                kernel.setns(space, kernel.CLONE_NEWUSER)
+                return
+            finally:
+                os.close(space)
+    kernel.unshare(kernel.CLONE_NEWUSER)
+    talk.say({"map": True})
+    talk.hear()
+
+
+def _leave(outside: int, done: Record) -> None:
+    """What is left in the host's network goes, from there. In a user namespace there is no way back, and nothing was left."""
+    if done.get("how") == "veth":
+        kernel.setns(outside, kernel.CLONE_NEWNET)
+    egress.clear(done)
+    if "process" in done:
+        routers.gone(done["process"], 2.0)

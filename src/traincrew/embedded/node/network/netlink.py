@@ -1,0 +1,244 @@
+"""The few requests that links, addresses and routes need, in the kernel's own binary form.
+
+The holder lives as long as the cluster does: what it imports is paid for all that time (docs/network.md has the figures).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import socket
+import struct
+from collections.abc import Iterator
+
+NETLINK_ROUTE, NETLINK_NETFILTER = 0, 12
+_ACK, _REQUEST, _DUMP, _CREATE, _EXCL = 4, 1, 0x300, 0x400, 0x200
+_ERROR, _DONE = 2, 3
+_SOL_NETLINK, _CAP_ACK, _EXT_ACK = 270, 10, 11
+NEWLINK, DELLINK, SETLINK, NEWADDR, NEWROUTE, GETROUTE, GETLINK = 16, 17, 19, 20, 24, 26, 18
+_UP = 1
+_IFLA_ADDRESS, _IFLA_IFNAME, _IFLA_MTU, _IFLA_MASTER, _IFLA_LINKINFO, _IFLA_NET_NS_FD, _IFLA_GROUP = 1, 3, 4, 10, 18, 28, 27
+_KIND, _DATA, _PEER = 1, 2, 1
+_NESTED = 0x8000
+NEW = _CREATE | _EXCL
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    kind: int
+    payload: bytes
+    flags: int = 0
+    what: str = ""
+    """For the message of a refusal: `cannot …`."""
+    ignored: tuple[int, ...] = ()
+    """Refusals that mean: it is so already."""
+
+
+def attribute(kind: int, value: bytes) -> bytes:
+    return struct.pack("=HH", len(value) + 4, kind) + value + bytes(-len(value) % 4)
+
+
+def nested(kind: int, *parts: bytes) -> bytes:
+    return attribute(kind | _NESTED, b"".join(parts))
+
+
+def attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
+    position = 0
+    while position + 4 <= len(data):
+        length, kind = struct.unpack_from("=HH", data, position)
+        if length < 4:
+            return
+        yield kind & 0x3FFF, data[position + 4 : position + length]
+        position += (length + 3) & ~3
+
+
+class Netlink:
+    """A conversation with the network namespace that the caller is in when it begins."""
+
+    def __init__(self, protocol: int = NETLINK_ROUTE) -> None:
+        self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol)
+        try:
+            self._socket.setsockopt(_SOL_NETLINK, _CAP_ACK, 1)
+            self._socket.setsockopt(_SOL_NETLINK, _EXT_ACK, 1)
+            self._socket.bind((0, 0))
+        except BaseException:
+            self._socket.close()
+            raise
+        self._sequence = 0
+
+    def __enter__(self) -> Netlink:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def ask(self, *requests: Request) -> None:
+        """In one go. Later requests are carried out even if an earlier one is refused; the first refusal is raised."""
+        first = self._sequence + 1
+        packed = []
+        for request in requests:
+            self._sequence += 1
+            packed.append(message(request, self._sequence, _REQUEST | _ACK | request.flags))
+        self._socket.send(b"".join(packed))
+        self._settle({first + index: request for index, request in enumerate(requests)})
+
+    def batch(self, raw: bytes, waiting: dict[int, Request]) -> None:
+        """Messages that the caller packed and numbered himself; those in `waiting` will be acknowledged."""
+        self._socket.send(raw)
+        self._settle(waiting)
+
+    def _settle(self, waiting: dict[int, Request]) -> None:
+        refusal: OSError | None = None
+        while waiting:
+            for kind, sequence, payload in _messages(self._socket.recv(1 << 16)):
+                request = waiting.pop(sequence, None) if kind == _ERROR else None
+                if request is not None:
+                    refusal = refusal or _refusal(request, payload)
+        if refusal is not None:
+            raise refusal
+
+    def dump(self, request: Request) -> list[bytes]:
+        self._sequence += 1
+        self._socket.send(message(request, self._sequence, _REQUEST | _DUMP))
+        found: list[bytes] = []
+        while True:
+            for kind, sequence, payload in _messages(self._socket.recv(1 << 18)):
+                if sequence != self._sequence:
+                    continue
+                if kind == _ERROR and (refusal := _refusal(request, payload)):
+                    raise refusal
+                if kind in (_DONE, _ERROR):
+                    return found
+                found.append(payload)
+
+
+def message(request: Request, sequence: int, flags: int) -> bytes:
+    return struct.pack("=IHHII", len(request.payload) + 16, request.kind, flags, sequence, 0) + request.payload
+
+
+def _messages(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    position = 0
+    while position + 16 <= len(data):
+        length, kind, _, sequence, _ = struct.unpack_from("=IHHII", data, position)
+        if length < 16:
+            return
+        yield kind, sequence, data[position + 16 : position + length]
+        position += (length + 3) & ~3
+
+
+def _refusal(request: Request, payload: bytes) -> OSError | None:
+    (number,) = struct.unpack_from("=i", payload)
+    if number == 0 or -number in request.ignored:
+        return None
+    said = next((value.rstrip(b"\0").decode() for kind, value in attributes(payload[20:]) if kind == 1), "")
+    reason = os.strerror(-number) + (f" ({said})" if said else "")
+    return OSError(-number, f"cannot {request.what}: {reason}")
+
+
+def _link(index: int = 0, flags: int = 0) -> bytes:
+    return struct.pack("=BxHiII", 0, 0, index, flags, flags)
+
+
+def _name(name: str) -> bytes:
+    return attribute(_IFLA_IFNAME, name.encode() + b"\0")
+
+
+def _number(kind: int, value: int) -> bytes:
+    return attribute(kind, struct.pack("=I", value))
+
+
+def hardware(mac: str) -> bytes:
+    return bytes.fromhex(mac.replace(":", ""))
+
+
+def bridge(name: str, mac: str, mtu: int) -> Request:
+    """With an address of its own: else it takes that of whichever pod has the lowest, and changes it as pods come and go."""
+    parts = (_name(name), attribute(_IFLA_ADDRESS, hardware(mac)), _number(_IFLA_MTU, mtu))
+    info = nested(_IFLA_LINKINFO, attribute(_KIND, b"bridge"))
+    return Request(NEWLINK, _link(flags=_UP) + b"".join(parts) + info, NEW, f"make the bridge {name}")
+
+
+@dataclasses.dataclass(frozen=True)
+class End:
+    """Of a veth pair. namespace: a descriptor of the network namespace that it goes to; None: the caller's."""
+
+    name: str
+    mac: str = ""
+    mtu: int = 1500
+    master: int = 0
+    namespace: int | None = None
+
+    def packed(self, flags: int = 0) -> bytes:
+        found = _link(flags=flags) + _name(self.name) + _number(_IFLA_MTU, self.mtu)
+        found += attribute(_IFLA_ADDRESS, hardware(self.mac)) if self.mac else b""
+        found += _number(_IFLA_MASTER, self.master) if self.master else b""
+        return found + (_number(_IFLA_NET_NS_FD, self.namespace) if self.namespace is not None else b"")
+
+
+def veth(near: End, far: End) -> Request:
+    """The near end is up; the far one cannot be yet: the kernel ties them together afterwards."""
+    info = nested(_IFLA_LINKINFO, attribute(_KIND, b"veth"), nested(_DATA, attribute(_PEER | _NESTED, far.packed())))
+    return Request(NEWLINK, near.packed(_UP) + info, NEW, f"make the pair of links {near.name} and {far.name}")
+
+
+def up(index: int) -> Request:
+    return Request(SETLINK, _link(index, _UP), 0, f"set link {index} up")
+
+
+def delete(name: str, *ignored: int) -> Request:
+    return Request(DELLINK, _link() + _name(name), 0, f"delete the link {name}", ignored)
+
+
+def address(index: int, ip: str, prefix: int, *ignored: int) -> Request:
+    packed = socket.inet_aton(ip)
+    broadcast = b""
+    if prefix < 31:
+        mask = (1 << (32 - prefix)) - 1
+        broadcast = attribute(4, (int.from_bytes(packed, "big") | mask).to_bytes(4, "big"))
+    body = struct.pack("=BBBBi", socket.AF_INET, prefix, 0, 0, index)
+    return Request(
+        NEWADDR, body + attribute(2, packed) + attribute(1, packed) + broadcast, NEW, f"add the address {ip}/{prefix}", ignored
+    )
+
+
+def default_route(gateway: str, index: int) -> Request:
+    return route("0.0.0.0", 0, gateway, index)  # noqa: S104 (nothing is bound here)
+
+
+def route(network: str, prefix: int, gateway: str, index: int) -> Request:
+    body = struct.pack("=BBBBBBBBI", socket.AF_INET, prefix, 0, 0, 254, 3, 0, 1, 0)
+    parts = attribute(1, socket.inet_aton(network)) if prefix else b""
+    parts += attribute(5, socket.inet_aton(gateway)) + _number(4, index)
+    return Request(NEWROUTE, body + parts, NEW, f"route {network}/{prefix} by way of {gateway}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Route:
+    network: int
+    prefix: int
+    index: int
+
+
+def routes(link: Netlink) -> list[Route]:
+    """Of every table, IPv4, but for those to this very host."""
+    asked = Request(GETROUTE, struct.pack("=BBBBBBBBI", socket.AF_INET, 0, 0, 0, 0, 0, 0, 0, 0), what="list the routes")
+    found = []
+    for payload in link.dump(asked):
+        prefix, kind = payload[1], payload[7]
+        known = dict(attributes(payload[12:]))
+        if kind == 1:
+            index = struct.unpack("=I", known[4])[0] if 4 in known else 0
+            found.append(Route(int.from_bytes(known.get(1, bytes(4)), "big"), prefix, index))
+    return found
+
+
+def mtu(link: Netlink, index: int) -> int:
+    """0: there is no such link."""
+    for payload in link.dump(Request(GETLINK, _link(), what="list the links")):
+        if struct.unpack_from("=i", payload, 4)[0] == index:
+            value = dict(attributes(payload[16:])).get(_IFLA_MTU)
+            return int(struct.unpack("=I", value)[0]) if value else 0
+    return 0

@@ -1,0 +1,178 @@
+"""Which names the cluster has: what CoreDNS would answer from the same Services, EndpointSlices and pods. PURE"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+Object = Mapping[str, Any]
+DOMAIN = "cluster.local"
+SERVICE = "kubernetes.io/service-name"
+_API = ("default", "kubernetes")
+_FAMILIES = {"IPv4": "A", "IPv6": "AAAA"}
+
+
+class Outcome(enum.Enum):
+    FOUND = "found"
+    EMPTY = "the name is there, with nothing of that type"
+    UNKNOWN = "no such name"
+    ELSEWHERE = "not of this cluster"
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    outcome: Outcome
+    records: list[tuple[str, str, Any]] = dataclasses.field(default_factory=list)
+    """Name, type, value: an address, a name, or [port, target] of an SRV."""
+    additional: list[tuple[str, str, Any]] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass
+class Zone:
+    domain: str = DOMAIN
+    names: dict[str, dict[str, list[Any]]] = dataclasses.field(default_factory=dict)
+    """By full name, in lower case, without the last dot: values by type."""
+    pointers: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    """Names by address."""
+
+    def __post_init__(self) -> None:
+        self._between = {self.domain}
+        for name in self.names:
+            parent = name.partition(".")[2]
+            while parent not in self._between and parent.endswith(self.domain):
+                self._between.add(parent)
+                parent = parent.partition(".")[2]
+
+    def content(self) -> dict[str, Any]:
+        return {"domain": self.domain, "names": self.names, "pointers": self.pointers}
+
+    @classmethod
+    def loaded(cls, content: Mapping[str, Any]) -> Zone | None:
+        try:
+            return cls(content["domain"], dict(content["names"]), dict(content["pointers"]))
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return None
+
+    def has(self, name: str) -> bool:
+        return name == self.domain or name.endswith("." + self.domain)
+
+    def answer(self, name: str, kind: str) -> Answer:
+        """name: in lower case, without the last dot. An alias within the cluster is followed."""
+        if not self.has(name):
+            return Answer(Outcome.ELSEWHERE)
+        known = self.names.get(name)
+        if known is None:
+            return Answer(Outcome.EMPTY if name in self._between else Outcome.UNKNOWN)
+        if "CNAME" in known:
+            alias = [(name, "CNAME", known["CNAME"][0])]
+            follow = kind != "CNAME" and self.has(known["CNAME"][0])
+            rest = self.names.get(known["CNAME"][0], {}).get(kind, []) if follow else []
+            return Answer(Outcome.FOUND, alias + [(known["CNAME"][0], kind, value) for value in rest])
+        values = known.get(kind, [])
+        found = [(name, kind, value) for value in values]
+        return Answer(Outcome.FOUND if found else Outcome.EMPTY, found, self._targets(values) if kind == "SRV" else [])
+
+    def _targets(self, values: list[Any]) -> list[tuple[str, str, Any]]:
+        targets = dict.fromkeys(value[1] for value in values)
+        return [(each, kind, ip) for each in targets for kind in ("A", "AAAA") for ip in self.names.get(each, {}).get(kind, [])]
+
+
+def zone(
+    services: Iterable[Object], endpointslices: Iterable[Object], pods: Iterable[Object], cluster_domain: str = DOMAIN
+) -> Zone:
+    domain = cluster_domain.strip(".").lower()
+    book = _Book(domain)
+    slices: dict[tuple[str, str], list[Object]] = {}
+    for each in endpointslices:
+        owner = (each["metadata"].get("labels") or {}).get(SERVICE)
+        if owner and each.get("addressType") in _FAMILIES:
+            slices.setdefault((each["metadata"].get("namespace", ""), owner), []).append(each)
+    for service in services:
+        key = (service["metadata"].get("namespace", ""), service["metadata"]["name"])
+        book.service(key, service.get("spec") or {}, slices.get(key, []))
+    for pod in pods:
+        book.pod(pod)
+    book.add(f"dns-version.{domain}", "TXT", "1.1.0")
+    return Zone(domain, book.names, book.pointers)
+
+
+class _Book:
+    def __init__(self, domain: str) -> None:
+        self._domain = domain
+        self.names: dict[str, dict[str, list[Any]]] = {}
+        self.pointers: dict[str, list[str]] = {}
+        self._seen: set[tuple[str, str, str]] = set()
+
+    def add(self, name: str, kind: str, value: Any) -> None:
+        name = name.lower()
+        if (seen := (name, kind, str(value))) not in self._seen:
+            self._seen.add(seen)
+            self.names.setdefault(name, {}).setdefault(kind, []).append(value)
+
+    def _point(self, address: str, name: str) -> None:
+        if (seen := (address, "PTR", name.lower())) not in self._seen:
+            self._seen.add(seen)
+            self.pointers.setdefault(address, []).append(name.lower())
+
+    def service(self, key: tuple[str, str], spec: Object, slices: list[Object]) -> None:
+        name = f"{key[1]}.{key[0]}.svc.{self._domain}".lower()
+        if spec.get("type") == "ExternalName":
+            if spec.get("externalName"):
+                self.add(name, "CNAME", str(spec["externalName"]).strip(".").lower())
+            return
+        address = spec.get("clusterIP") or "None"
+        if address != "None":
+            self._point(address, name)
+            self.names.setdefault(name, {})
+        if key == _API and address != "None":
+            self._api(name, address, spec)
+            return
+        for each in slices:
+            self._slice(name, each)
+
+    def _api(self, name: str, address: str, spec: Object) -> None:
+        """The one Service whose cluster IP is answered by somebody."""
+        kind = _kind(address)
+        self.add(name, kind, address)
+        for port in spec.get("ports") or ():
+            self._port(name, port, kind, address, (int(port["port"]), name))
+
+    def _slice(self, name: str, found: Object) -> None:
+        kind = _FAMILIES[found["addressType"]]
+        for endpoint in found.get("endpoints") or ():
+            if (endpoint.get("conditions") or {}).get("ready") is False:
+                continue
+            for address in endpoint.get("addresses") or ():
+                host = f"{endpoint.get('hostname') or _dashed(address)}.{name}".lower()
+                self.add(name, kind, address)
+                self.add(host, kind, address)
+                self._point(address, host)
+                for port in found.get("ports") or ():
+                    if port.get("port") is not None:
+                        self._port(name, port, kind, address, (int(port["port"]), host))
+
+    def _port(self, service: str, port: Object, kind: str, address: str, target: tuple[int, str]) -> None:
+        self.add(service, "SRV", list(target))
+        if port.get("name"):
+            name = f"_{port['name']}._{port.get('protocol') or 'TCP'}.{service}"
+            self.add(name, kind, address)
+            self.add(name, "SRV", list(target))
+
+    def pod(self, pod: Object) -> None:
+        status = pod.get("status") or {}
+        if status.get("phase") in ("Succeeded", "Failed"):
+            return
+        addresses = {each.get("ip") for each in status.get("podIPs") or ()} | {status.get("podIP")}
+        for address in sorted(each for each in addresses if each):
+            name = f"{_dashed(address)}.{pod['metadata'].get('namespace', '')}.pod.{self._domain}"
+            self.add(name, _kind(address), address)
+
+
+def _kind(address: str) -> str:
+    return "AAAA" if ":" in address else "A"
+
+
+def _dashed(address: str) -> str:
+    return address.replace(".", "-").replace(":", "-")
