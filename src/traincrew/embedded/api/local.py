@@ -19,6 +19,8 @@ from traincrew.model.resources import Resource
 
 CONTENT = {"merge": patching.MERGE, "json": patching.JSON, "strategic": patching.STRATEGIC}
 PAGE = 500
+STRETCH = 32
+"""Events that are handed over before others get their turn."""
 AT_ONCE = 16
 """Requests of one client in the works, as a client over HTTP has its connections. Without the wait for a network, hundreds that
 are sent together would all be worked on before anybody else has a turn."""
@@ -62,6 +64,7 @@ class LocalClient:
             if not found.continued:
                 return
             query["continue"] = [found.continued]
+            await asyncio.sleep(0)
 
     async def watch(
         self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = "", resource_version: str
@@ -75,9 +78,11 @@ class LocalClient:
             raise _told(refusal) from None
         yield streams.bookmark(resource_version)
         async for batch in watch.events():
-            for event in batch:
+            for number, event in enumerate(batch, 1):
                 if event.type == "ERROR":
                     raise statuses.watch_error(event.object)
+                if number % STRETCH == 0:
+                    await asyncio.sleep(0)
                 yield port.Change(event.type, event.object)  # type: ignore[arg-type]
 
     async def create(self, resource: Resource, namespace: str | None, body: bytes, *, strict: bool = False) -> bytes:

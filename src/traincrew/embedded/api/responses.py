@@ -72,6 +72,7 @@ async def sent(request: web.BaseRequest, pieces: rendering.Pieces, warnings: Seq
         size += len(piece)
         if size > AT_ONCE:
             break
+        await asyncio.sleep(0)
     else:
         return web.Response(body=b"".join(gathered), content_type=pieces.content_type, headers=_headers(warnings))
     response = await _opened(request, pieces.content_type, warnings)

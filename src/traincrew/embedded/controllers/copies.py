@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from traincrew.client import informer, port, store
 from traincrew.embedded.controllers import pods
+from traincrew.embedded.controllers.labels import NONE, ByLabel
 from traincrew.embedded.served import Object
 from traincrew.model import meta
 from traincrew.model.resources import PODS, Resource
@@ -40,6 +41,7 @@ class Copy(Generic[T]):
         self._store: store.Store[T] = store.Store(decode, self._changed)
         self.informer = informer.Informer(reader, informer.Scope(resource), self._store)
         self._by_namespace: dict[str, dict[str, T]] = {}
+        self._by_label = ByLabel()
 
     def __iter__(self) -> Iterator[T]:
         return iter(self._store)
@@ -49,6 +51,11 @@ class Copy(Generic[T]):
 
     def within(self, namespace: str) -> Iterable[T]:
         return tuple(self._by_namespace.get(namespace, {}).values())
+
+    def having(self, namespace: str, labels: Mapping[str, str]) -> Iterator[T]:
+        """All that have one of these labels, and so all that have every one of them; nothing for no labels."""
+        within = self._by_namespace.get(namespace, {})
+        return (within[name] for name in self._by_label.candidates(namespace, labels))
 
     def count(self, namespace: str) -> int:
         return len(self._by_namespace.get(namespace, ()))
@@ -78,7 +85,8 @@ class Copy(Generic[T]):
             listener(old, new)
 
     def _file(self, namespace: str, name: str) -> None:
-        held = self._store.get(namespace, name)
+        held, before = self._store.get(namespace, name), self._by_namespace.get(namespace, {}).get(name)
+        self._by_label.file((namespace, name), before.metadata.labels if before else NONE, held.metadata.labels if held else NONE)
         if held is not None:
             self._by_namespace.setdefault(namespace, {})[name] = held
         elif (neighbours := self._by_namespace.get(namespace)) is not None:

@@ -81,6 +81,7 @@ class Work:
                 if key in self._again:
                     self._again.discard(key)
                     self.add(key)
+            await asyncio.sleep(0)  # where nothing was to be done, nothing was waited for: others want their turn
 
     async def _one(self, key: Key) -> None:
         try:

@@ -11,6 +11,7 @@ from traincrew import errors
 from traincrew.client import port
 from traincrew.embedded.controllers.copies import Copies, Seen
 from traincrew.embedded.controllers.endpoints import members, slices, subsets
+from traincrew.embedded.controllers.labels import BySelector
 from traincrew.embedded.controllers.pods import Pod
 from traincrew.embedded.controllers.recorder import WARNING, Recorder
 from traincrew.embedded.controllers.work import Key, Work
@@ -31,6 +32,8 @@ class Endpoints:
         self._endpoints, self._slices = copies.of(ENDPOINTS), copies.of(SLICES)
         self._recorder = Recorder(client, "endpoint-controller")
         self._work = Work("endpoints", self._look)
+        self._selecting = BySelector()
+        self._services.listeners.append(self._service_filed)
         self._services.listeners.append(self._service_changed)
         self._pods.listeners.append(self._pod_changed)
         self._nodes.listeners.append(self._node_changed)
@@ -41,6 +44,11 @@ class Endpoints:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._recorder.run())
             group.create_task(self._work.run())
+
+    def _service_filed(self, old: Seen | None, new: Seen | None) -> None:
+        seen = new or old
+        if seen is not None:
+            self._selecting.file((seen.metadata.namespace, seen.metadata.name), new.body["spec"].get("selector") if new else None)
 
     def _service_changed(self, old: Seen | None, new: Seen | None) -> None:
         seen = new or old
@@ -68,23 +76,29 @@ class Endpoints:
         if old is not None and new is not None and old is not new and _shown(old) == _shown(new):
             return
         neighbours = self._pods.count(pod.metadata.namespace)
-        for service in self._services.within(pod.metadata.namespace):
-            if any(each is not None and members.selects(service.body, each.metadata.labels) for each in (old, new)):
-                self._work.add_of_many((service.metadata.namespace, service.metadata.name), neighbours)
+        for key in {key for each in (old, new) if each is not None for key in self._selecting_it(each)}:
+            self._work.add_of_many(key, neighbours)
+
+    def _selecting_it(self, pod: Pod) -> Iterable[Key]:
+        namespace, labels = pod.metadata.namespace, pod.metadata.labels
+        for name in self._selecting.candidates(namespace, labels):
+            service = self._services.get(namespace, name)
+            if service is not None and members.selects(service.body, labels):
+                yield namespace, name
 
     async def _look(self, key: Key) -> None:
         seen = self._services.get(*key)
         if seen is None:
             await self._without_service(key)
         elif members.has_endpoints(seen.body):
-            pods = [pod for pod in self._pods.within(key[0]) if members.selects(seen.body, pod.metadata.labels)]
+            near = self._pods.having(key[0], seen.body["spec"]["selector"])
+            pods = [pod for pod in near if members.selects(seen.body, pod.metadata.labels)]
             await self._set_endpoints(seen.body, pods, self._endpoints.get(*key))
             await self._set_slices(seen.body, pods, [each.body for each in self._slices_of(key)])
 
     def _slices_of(self, key: Key) -> Iterable[Seen]:
-        for seen in self._slices.within(key[0]):
-            labels = seen.metadata.labels
-            if labels.get(slices.SERVICE) == key[1] and labels.get(slices.MANAGED) == slices.MANAGER:
+        for seen in self._slices.having(key[0], {slices.SERVICE: key[1]}):
+            if seen.metadata.labels.get(slices.MANAGED) == slices.MANAGER:
                 yield seen
 
     async def _without_service(self, key: Key) -> None:
