@@ -14,11 +14,14 @@ from traincrew.admission import rights, schema
 from traincrew.embedded import daemon
 from traincrew.embedded.access import users
 from traincrew.embedded.furnishing import Furniture
+from traincrew.embedded.scheduling.outcome import on_one_machine
 from traincrew.kinds import KINDS
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.run import Clients, Operator
 from traincrew.place import Place
 
+LEAVE = signal.SIGUSR1
+"""Ends the daemon alone: pods run on, and the next one adopts them."""
 LONGEST_END = 30.0
 """Seconds from being told to stop until the process ends, whatever hangs: all that was acknowledged is on the disk already."""
 OPERATOR = settings.Operator(metrics_address="0", health_address="0")
@@ -34,6 +37,8 @@ async def serve(options: settings.Cluster, place: Place, ready: Callable[[str], 
     loop = asyncio.get_running_loop()
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, _end, stop, place)
+    leaving = asyncio.Event()
+    loop.add_signal_handler(LEAVE, _leave, leaving, stop, place)
     chosen = daemon.Options(
         data=place.data,
         host=options.listen,
@@ -43,14 +48,23 @@ async def serve(options: settings.Cluster, place: Place, ready: Callable[[str], 
         version=__version__,
         audit_log=options.audit_log,
         controllers=options.controllers,
+        placement=on_one_machine(options.overcommit) if options.node is not None and options.controllers else None,
+        node=options.node,
     )
     async with daemon.running(chosen) as cluster:
         place.announce(cluster.url, dt.datetime.now(dt.UTC).isoformat(timespec="seconds"))
         try:
             ready(cluster.url)
             await _with_operator(cluster.daemon, options, stop)
+            if cluster.node is not None and not leaving.is_set():
+                await cluster.node.stop()
         finally:
             place.withdraw()
+
+
+def _leave(leaving: asyncio.Event, stop: asyncio.Event, place: Place) -> None:
+    leaving.set()
+    _end(stop, place)
 
 
 def _end(stop: asyncio.Event, place: Place) -> None:

@@ -57,6 +57,41 @@ class Operator:
 
 
 @dataclasses.dataclass(frozen=True)
+class Logs:
+    """What is kept of the output of containers."""
+
+    file_bytes: int = 10 << 20
+    """Size at which a container's log goes on in a new file."""
+    files: int = 5
+    """Files of one run of a container, the one being written included."""
+    days: float = 7.0
+    """How long logs of pods that are gone stay."""
+    total_bytes: int = 1 << 30
+    """What logs of pods that are gone may take altogether."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Node:
+    """The node that this machine is."""
+
+    name: str = "traincrew"
+    isolation: str = ""
+    """`root`, `user` or `none`; empty: the best that works here."""
+    devices: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """Extended resources that are declared, such as nvidia.com/gpu: 4."""
+    strict_images: bool = False
+    """Whether an image without an environment of its own is refused."""
+    pods: int = 1000
+    """Most pods at a time."""
+    subnet: str = ""
+    """Of pods' addresses, such as 10.244.0.0/16; empty: one that is free here."""
+    domain: str = "cluster.local"
+    shutdown_grace: float = 10.0
+    """Seconds that pods get at most when the node is stopped."""
+    logs: Logs = Logs()
+
+
+@dataclasses.dataclass(frozen=True)
 class Cluster:
     """The cluster on this machine."""
 
@@ -73,3 +108,7 @@ class Cluster:
     """Whether what has lost its owner is collected, namespaces have accounts, and quotas are counted."""
     audit_log: str = ""
     """File that gets a line for every request; empty: none does."""
+    node: Node | None = None
+    """How pods are run; None: they are not."""
+    overcommit: tuple[str, ...] = ("cpu",)
+    """Resources of which pods may ask for more than there is."""

@@ -8,10 +8,11 @@ import dataclasses
 import logging
 import pathlib
 from collections.abc import AsyncIterator, Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from traincrew import errors
+from traincrew import errors, settings
 from traincrew.embedded import collector, operatorpod
 from traincrew.embedded.access import certificates, credentials, kubeconfig, origins, private_files, users
 from traincrew.embedded.access.authentication import Authenticator
@@ -43,6 +44,9 @@ from traincrew.embedded.store.store import Store
 from traincrew.embedded.streams import kubelet
 from traincrew.model.resources import Resource
 
+if TYPE_CHECKING:
+    from traincrew.embedded.node.agent import node
+
 log = logging.getLogger(__name__)
 
 CLUSTER_ROLES = Resource("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", namespaced=False)
@@ -66,6 +70,8 @@ class Options:
     controllers: bool = True
     placement: Placing | None = None
     """How pods are given nodes; None: not at all, some other scheduler does it."""
+    node: settings.Node | None = None
+    """How this machine runs pods; None: it does not."""
     only: tuple[str, ...] = ()
     """Of the controllers of jobs, services, volumes and autoscalers those to run; none: all."""
 
@@ -152,24 +158,28 @@ class Running:
     daemon: Daemon
     url: str
     kubeconfig: pathlib.Path
+    node: node.Node | None
+    """What runs the pods, if anything does."""
 
 
 @contextlib.asynccontextmanager
 async def running(options: Options) -> AsyncIterator[Running]:
     """Serves while it is entered."""
     daemon = Daemon(options)
+    # It takes other processes a while to start: they may as well do so while namespaces and roles are made.
+    ground = asyncio.create_task(_ground(options.node, options.data)) if options.node is not None else None
     try:
         await furnish(daemon.own_client("bootstrap"), options.furniture)
         async with contextlib.AsyncExitStack() as stack:
             if options.controllers:
                 await stack.enter_async_context(_controllers(daemon))
-            port = await stack.enter_async_context(_kubelet(daemon))
-            await operatorpod.show(daemon.own_client("node"), port, options.version)
             url = await stack.enter_async_context(_serving(daemon))
             path = options.data / "kubeconfig"
             kubeconfig.write(path, url, daemon.pki.authority, daemon.admin_token)
+            own = await stack.enter_async_context(_node(daemon, url, ground))
+            await operatorpod.show(daemon.own_client("node"), options.version)
             stack.enter_context(collector.calm())
-            yield Running(daemon, url, path)
+            yield Running(daemon, url, path, own)
     finally:
         await daemon.store.close()
 
@@ -201,12 +211,29 @@ def _lament(task: asyncio.Task[None]) -> None:
         log.error("a controller has ended", exc_info=fault)
 
 
+async def _ground(options: settings.Node, data: pathlib.Path) -> node.Ground:
+    # Imported here: an API server without a node need not load one.
+    from traincrew.embedded.node.agent import node
+
+    return await node.prepare(options, data)
+
+
 @contextlib.asynccontextmanager
-async def _kubelet(daemon: Daemon) -> AsyncIterator[int]:
+async def _node(daemon: Daemon, url: str, ground: asyncio.Task[node.Ground] | None) -> AsyncIterator[node.Node | None]:
     own = OwnLog(daemon.options.log, operatorpod.NAMESPACE, operatorpod.POD)
-    app = kubelet.application(own, kubelet.Callers(names=frozenset({certificates.KUBELET_CLIENT})))
-    async with kubelet.serving(app, "127.0.0.1", 0, daemon.pki.server_context()) as port:
-        yield port
+    callers = kubelet.Callers(names=frozenset({certificates.KUBELET_CLIENT}))
+    context, client, options = daemon.pki.server_context(), daemon.own_client("node"), daemon.options
+    if ground is None or options.node is None:
+        async with kubelet.serving(kubelet.application(own, callers), "127.0.0.1", 0, context) as port:
+            await operatorpod.show_node(client, port, options.version)
+            yield None
+        return
+    from traincrew.embedded.node.agent import node
+
+    host, _, port_text = url.removeprefix("https://").rpartition(":")
+    site = node.Site(options.data, options.version, (host.strip("[]"), int(port_text)), context, callers, beside=own.before)
+    async with node.running(client, options.node, site, await ground) as found:
+        yield found
 
 
 @contextlib.asynccontextmanager

@@ -18,18 +18,25 @@ NAMESPACE, POD, CONTAINER = "kubeflow", "traincrew-operator", "operator"
 NODE = "traincrew"
 
 
-async def show(client: port.Client, kubelet_port: int, version: str) -> None:
-    """The node that this machine is, and on it the pod of this very process, started now."""
-    now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+async def show_node(client: port.Client, kubelet_port: int, version: str) -> None:
+    """The node that this machine would be, if an agent ran its pods."""
     await ensure(client, NODES, {"metadata": {"name": NODE, "labels": {"kubernetes.io/hostname": NODE}}})
-    await _status(client, None, NODE, _node_status(kubelet_port, version, now))
+    await _status(client, None, NODE, _node_status(kubelet_port, version, _now()))
+
+
+def _now() -> str:
+    return dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+async def show(client: port.Client, version: str) -> None:
+    """The pod of this very process, started now."""
     try:
         await client.delete(resources.PODS, NAMESPACE, POD)
         await client.delete(resources.PODS, NAMESPACE, POD)
     except errors.NotFound:
         pass
     await ensure(client, resources.PODS, _pod(version))
-    await _status(client, NAMESPACE, POD, _pod_status(now))
+    await _status(client, NAMESPACE, POD, _pod_status(_now()))
 
 
 async def _status(client: port.Client, namespace: str | None, name: str, status: Object) -> None:
@@ -48,7 +55,9 @@ def _pod(version: str) -> Object:
         "automountServiceAccountToken": False,
         "tolerations": [{"operator": "Exists"}],
     }
-    return {"metadata": {"name": POD, "namespace": NAMESPACE, "labels": labels}, "spec": spec}
+    # No agent may run it: it stands for what runs already, as the pods do that a kubelet makes from files.
+    marks = {"kubernetes.io/config.mirror": version}
+    return {"metadata": {"name": POD, "namespace": NAMESPACE, "labels": labels, "annotations": marks}, "spec": spec}
 
 
 def _pod_status(now: str) -> Object:

@@ -8,11 +8,39 @@ import pathlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-from traincrew.embedded.streams.containers import ExecFailed, ExecOptions, LogOptions, NoPod, NotStarted, Session
+from traincrew.embedded.streams.containers import Containers, ExecFailed, ExecOptions, LogOptions, NoPod, NotStarted, Session
 
 POLL = 0.2
 """Seconds between looks for new lines of a followed log."""
 PIECE = 1 << 16
+
+
+class _Before:
+    """`streams.Containers` of both: the one pod of `own`, and those of the node."""
+
+    def __init__(self, own: OwnLog, others: Containers) -> None:
+        self._own, self._others = own, others
+
+    def _of(self, namespace: str, pod: str) -> Containers:
+        return self._own if self._own.has(namespace, pod) else self._others
+
+    def pods(self) -> list[dict[str, Any]]:
+        return self._others.pods()
+
+    async def find(self, namespace: str, pod: str, container: str, uid: str) -> None:
+        await self._of(namespace, pod).find(namespace, pod, container, uid)
+
+    def log(self, namespace: str, pod: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
+        return self._of(namespace, pod).log(namespace, pod, container, options)
+
+    async def exec(self, namespace: str, pod: str, container: str, command: list[str], io: ExecOptions) -> Session:
+        return await self._of(namespace, pod).exec(namespace, pod, container, command, io)
+
+    async def attach(self, namespace: str, pod: str, container: str, io: ExecOptions) -> Session:
+        return await self._of(namespace, pod).attach(namespace, pod, container, io)
+
+    async def connect(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await self._of(namespace, pod).connect(namespace, pod, port)
 
 
 class OwnLog:
@@ -21,11 +49,17 @@ class OwnLog:
     def __init__(self, path: pathlib.Path, namespace: str, pod: str) -> None:
         self._path, self._namespace, self._pod = path, namespace, pod
 
+    def before(self, others: Containers) -> Containers:
+        return _Before(self, others)
+
+    def has(self, namespace: str, pod: str) -> bool:
+        return (namespace, pod) == (self._namespace, self._pod)
+
     def pods(self) -> list[dict[str, Any]]:
         return []
 
     async def find(self, namespace: str, pod: str, container: str, uid: str) -> None:
-        if (namespace, pod) != (self._namespace, self._pod):
+        if not self.has(namespace, pod):
             raise NoPod(f'pod "{pod}" does not exist')
 
     async def log(self, namespace: str, pod: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:

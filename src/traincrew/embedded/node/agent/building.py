@@ -1,0 +1,111 @@
+"""Puts together what a pod's shim is told: environment, volumes, variables, limits."""
+
+from __future__ import annotations
+
+import contextlib
+import pathlib
+from typing import Any
+
+from traincrew.embedded.node import volumes
+from traincrew.embedded.node.agent import translation
+from traincrew.embedded.node.agent.ledger import Ledger
+from traincrew.embedded.node.agent.tools import Tools
+from traincrew.embedded.node.agent.translation import Unfit
+from traincrew.embedded.node.images import Environment, NoEnvironment, compose, role_of
+from traincrew.embedded.node.lifecycle import facts, limits
+from traincrew.embedded.node.logs import shelf
+from traincrew.embedded.node.network import etc
+from traincrew.embedded.node.sandbox import spec
+from traincrew.embedded.node.volumes import gathering
+from traincrew.embedded.node.volumes.environment import Known
+
+SHM_SHARE = 2
+"""The shared memory of a pod may take one half of the machine's."""
+
+
+class Builder:
+    def __init__(self, tools: Tools, ledger: Ledger) -> None:
+        self._tools, self._ledger = tools, ledger
+        self._mounted: volumes.Mounted | None = None
+        self._environments: dict[str, Environment] = {}
+
+    def written(self, pod: dict[str, Any], name: str) -> dict[str, Any]:
+        """The container as the pod has it."""
+        spec = pod["spec"]
+        every = (*spec.get("initContainers", ()), *spec["containers"], *spec.get("ephemeralContainers", ()))
+        found: dict[str, Any] = next(each for each in every if each["name"] == name)
+        return found
+
+    def log_directory(self, pod: dict[str, Any], container: str) -> pathlib.Path:
+        meta = pod["metadata"]
+        return shelf.of_container(self._tools.logs, meta["namespace"], meta["name"], meta["uid"], container)
+
+    async def mount(self, pod: dict[str, Any]) -> volumes.Mounted:
+        """Raises Unmade or ApiError."""
+        self._ledger.open()
+        self._mounted = await volumes.mount(pod, self._tools.objects, self._place())
+        return self._mounted
+
+    async def refresh(self, pod: dict[str, Any]) -> None:
+        """What config maps, secrets and tokens show now, into the pod's files."""
+        if self._mounted is not None:
+            await volumes.refresh(pod, self._tools.objects, self._place())
+
+    def _place(self) -> volumes.Place:
+        tools = self._tools
+        return volumes.Place(self._ledger.path, tools.data, tools.isolation, tools.holder.pid if tools.holder else 0)
+
+    def pod(self, pod: dict[str, Any]) -> spec.Pod:
+        machine = self._tools.machine
+        return translation.pod(
+            pod, str(self._ledger.path), (str(self._tools.data),), machine.memory // SHM_SHARE, limits.of_pod(pod)
+        )
+
+    def write_etc(self, pod: dict[str, Any], address: str) -> None:
+        gateway = self._tools.holder.gateway if self._tools.holder is not None else ""
+        files = {
+            "hosts": etc.hosts(pod, address),
+            "resolv.conf": etc.resolv_conf(pod, gateway, self._tools.options.domain),
+            "hostname": f"{translation.hostname(pod)}\n",
+        }
+        self._ledger.etc(files)
+
+    def resolve(self, pod: dict[str, Any], name: str) -> facts.Environment | Unfit:
+        written = self.written(pod, name)
+        found = self._tools.images.resolve(written.get("image", ""), role_of(pod, written))
+        if isinstance(found, NoEnvironment):
+            return Unfit(found.reason, found.message)
+        self._environments[name] = found
+        told = "" if found.own else "; name one of its own with `traincrew image set`"
+        return facts.Environment(words=f'Image "{written.get("image", "")}" is not pulled: {found.source} stands in for it{told}')
+
+    async def container(self, pod: dict[str, Any], name: str, attempt: int, address: str) -> spec.Container:
+        """Raises Unfit, ConfigError, Unmade or ApiError."""
+        written = self.written(pod, name)
+        if name not in self._environments and isinstance(refusal := self.resolve(pod, name), Unfit):
+            raise refusal
+        mounted = self._mounted or await self.mount(pod)
+        environment = self._environments[name]
+        variables = await self._variables(pod, written, address)
+        composed = compose(written, environment, variables, translation.own_variables(pod, written))
+        mounts = (*self._etc_mounts(), *environment.mounts, *volumes.mounts_of(written, mounted, variables))
+        made = translation.Made(composed, mounts, limits.of_container(pod, written), groups=mounted.groups)
+        log = self._tools.options.logs
+        where = translation.Logging(str(self.log_directory(pod, name)), log.file_bytes, log.files)
+        return translation.container(pod, written, attempt, made, where)
+
+    async def _variables(self, pod: dict[str, Any], written: dict[str, Any], address: str) -> dict[str, str]:
+        tools = self._tools
+        host = tools.place.address
+        rest = Known(services=tools.services(), pod_ips=(address,), host_ips=(host,))
+        return volumes.environment(pod, written, await gathering.known(pod, written, tools.objects, rest))
+
+    def _etc_mounts(self) -> tuple[spec.Mount, ...]:
+        etc_files = self._ledger.path / "etc"
+        names = ("hosts", "resolv.conf", "hostname")
+        return tuple(spec.Mount(f"/etc/{name}", str(etc_files / name), optional=True) for name in names)
+
+    async def clear(self, pod: dict[str, Any]) -> None:
+        with contextlib.suppress(OSError):
+            await volumes.unmount(pod, self._tools.objects, self._place())
+        await self._tools.template.remove(self._ledger.path)

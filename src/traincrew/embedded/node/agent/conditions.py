@@ -1,0 +1,27 @@
+"""What the node says of its own abilities, in words for whoever looks at it."""
+
+from __future__ import annotations
+
+from traincrew.embedded.node.agent.registration import Condition
+from traincrew.embedded.node.network.client import Holder
+from traincrew.embedded.node.sandbox.spec import Isolation
+
+ISOLATED, EGRESS = "traincrew.dev/Isolated", "traincrew.dev/Egress"
+
+_LEVELS = {
+    Isolation.ROOT: Condition(True, "Namespaces", "pods have namespaces of their own, made by root"),
+    Isolation.USER: Condition(True, "UserNamespace", "pods have namespaces of their own within a user namespace"),
+    Isolation.NONE: Condition(
+        False, "NoNamespaces", "pods are plain processes: they share the host's network and files, and volumes cannot be mounted"
+    ),
+}
+
+
+def of(level: Isolation, holder: Holder | None) -> dict[str, Condition]:
+    if holder is None:
+        outside = Condition(True, "HostNetwork", "pods share the host's network")
+    elif holder.egress:
+        outside = Condition(False, "NoEgress", holder.egress)
+    else:
+        outside = Condition(True, "Egress", "pods reach the world outside")
+    return {ISOLATED: _LEVELS[level], EGRESS: outside}

@@ -1,0 +1,147 @@
+"""The kubelet's endpoints of this node: logs, exec, attach and port-forward of the pods that the agent runs."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import pathlib
+import secrets
+from collections.abc import AsyncIterator
+from typing import Any, Protocol
+
+import msgspec
+
+from traincrew.embedded.node.logs import files, shelf
+from traincrew.embedded.node.sandbox import client as sandbox
+from traincrew.embedded.streams.containers import (
+    ExecFailed,
+    ExecOptions,
+    LogOptions,
+    NoContainer,
+    NoPod,
+    NotStarted,
+    Session,
+)
+
+LEAVE = "traincrew-leave"
+"""The command by which the kubectl of a launcher asks for a way to the shim of its worker: whoever may exec may have it."""
+LEAVE_SECONDS = 30.0
+
+
+class Run(Protocol):
+    """One pod of the node, as its endpoints see it."""
+
+    @property
+    def object(self) -> dict[str, Any]: ...
+    @property
+    def shim(self) -> sandbox.Shim | None: ...
+    @property
+    def address(self) -> str: ...
+    def running(self, container: str) -> bool: ...
+    def door(self) -> str:
+        """The name of the socket at which the shim lets in who has a leave."""
+        ...
+
+
+class Runs(Protocol):
+    def find(self, namespace: str, name: str) -> Run | None: ...
+    def all(self) -> list[Run]: ...
+    async def connect(self, run: Run, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]: ...
+
+
+class NodeContainers:
+    """A `streams.Containers`."""
+
+    def __init__(self, runs: Runs, logs: pathlib.Path) -> None:
+        self._runs, self._logs = runs, logs
+
+    def pods(self) -> list[dict[str, Any]]:
+        return [run.object for run in self._runs.all()]
+
+    async def find(self, namespace: str, pod: str, container: str, uid: str) -> None:
+        run = self._run(namespace, pod)
+        if uid and run.object["metadata"]["uid"] != uid:
+            raise NoPod(f'pod "{pod}" with that uid does not exist')
+        if container and container not in _names(run.object):
+            raise NoContainer(f'container "{container}" not found in pod "{pod}"')
+
+    def _run(self, namespace: str, pod: str) -> Run:
+        run = self._runs.find(namespace, pod)
+        if run is None:
+            raise NoPod(f'pod "{pod}" does not exist')
+        return run
+
+    async def log(self, namespace: str, pod: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
+        await self.find(namespace, pod, container, "")
+        run = self._run(namespace, pod)
+        directory = shelf.of_container(self._logs, namespace, pod, run.object["metadata"]["uid"], container)
+        attempt = _attempt(directory, options.previous, container, pod)
+        now = dt.datetime.now(dt.UTC)
+
+        def ended() -> bool:
+            latest = shelf.attempts(directory)[-1:] != [attempt]
+            return latest or not run.running(container)
+
+        async for piece in files.read(directory, attempt, options, now, ended):
+            yield piece
+
+    def _entered(self, namespace: str, pod: str, container: str) -> sandbox.Shim:
+        run = self._run(namespace, pod)
+        shim = run.shim
+        if shim is None or not run.running(container):
+            raise ExecFailed(f'container "{container}" of pod "{pod}" does not run')
+        return shim
+
+    async def exec(self, namespace: str, pod: str, container: str, command: list[str], io: ExecOptions) -> Session:
+        shim = self._entered(namespace, pod, container)
+        if command == [LEAVE]:
+            return await self._leave(self._run(namespace, pod), shim, container)
+        return await shim.exec(container, tuple(command), io)
+
+    async def _leave(self, run: Run, shim: sandbox.Shim, container: str) -> Session:
+        secret = secrets.token_urlsafe(32)
+        await shim.ticket(container, secret, LEAVE_SECONDS)
+        return Said(msgspec.json.encode({"door": run.door(), "secret": secret}))
+
+    async def attach(self, namespace: str, pod: str, container: str, io: ExecOptions) -> Session:
+        return await self._entered(namespace, pod, container).attach(container, io)
+
+    async def connect(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await self._runs.connect(self._run(namespace, pod), port)
+
+
+class Said:
+    """A `streams.Session` that has said everything already."""
+
+    stdin = None
+    stderr = None
+
+    def __init__(self, text: bytes) -> None:
+        self.stdout = asyncio.StreamReader()
+        self.stdout.feed_data(text)
+        self.stdout.feed_eof()
+
+    def resize(self, width: int, height: int) -> None:
+        pass
+
+    async def wait(self) -> int:
+        return 0
+
+    def close(self) -> None:
+        pass
+
+
+def _names(pod: dict[str, Any]) -> set[str]:
+    spec = pod["spec"]
+    return {each["name"] for each in (*spec.get("initContainers", ()), *spec["containers"])}
+
+
+def _attempt(directory: pathlib.Path, previous: bool, container: str, pod: str) -> int:
+    found = shelf.attempts(directory)
+    if previous:
+        if len(found) < 2:
+            raise NotStarted(f'previous terminated container "{container}" in pod "{pod}" not found')
+        return found[-2]
+    if not found:
+        raise NotStarted(f'container "{container}" in pod "{pod}" is waiting to start: ContainerCreating')
+    return found[-1]

@@ -1,0 +1,134 @@
+"""The node as a whole: its parts in the order in which they need each other. The same on either API server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import logging
+import pathlib
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from traincrew import settings
+from traincrew.client import port
+from traincrew.embedded.access import private_files
+from traincrew.embedded.node.agent import conditions, gateway
+from traincrew.embedded.node.agent.agent import Agent, Pods
+from traincrew.embedded.node.agent.containers import NodeContainers
+from traincrew.embedded.node.agent.machine import Machine, Place
+from traincrew.embedded.node.agent.names import Names
+from traincrew.embedded.node.agent.pool import Pool
+from traincrew.embedded.node.agent.recording import Recorder
+from traincrew.embedded.node.agent.registration import Registration
+from traincrew.embedded.node.agent.tools import Tools
+from traincrew.embedded.node.images import Images
+from traincrew.embedded.node.images import tools as own_tools
+from traincrew.embedded.node.network.addresses import DEFAULT, Subnet
+from traincrew.embedded.node.network.client import Holder
+from traincrew.embedded.node.sandbox import isolation
+from traincrew.embedded.node.sandbox.client import Template
+from traincrew.embedded.node.sandbox.spec import Isolation
+from traincrew.embedded.node.volumes.objects import ApiObjects
+from traincrew.embedded.streams import kubelet
+from traincrew.embedded.streams.containers import Containers
+
+log = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class Site:
+    """Where the node stands."""
+
+    data: pathlib.Path
+    version: str
+    api: tuple[str, int]
+    """Host and port of the API server, as this process reaches it."""
+    context: ssl.SSLContext
+    callers: kubelet.Callers
+    address: str = "127.0.0.1"
+    """At which the API server reaches the endpoints."""
+    beside: Callable[[Containers], Containers] = lambda own: own
+    """Endpoints of other pods on this node, put before the node's own."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Ground:
+    """What pods stand on: made before there is any, and there when the agent is gone."""
+
+    isolation: Isolation
+    holder: Holder | None
+    template: Template
+
+
+async def prepare(options: settings.Node, data: pathlib.Path) -> Ground:
+    for name in ("node", "node/pods", "node/doors", "logs"):
+        private_files.directory(data / name)
+    level = await asyncio.to_thread(isolation.choose, options.isolation)
+    holder = await Holder.ensure(data, level, options.subnet or DEFAULT) if level is not Isolation.NONE else None
+    userns = holder.pid if holder is not None and level is Isolation.USER else None
+    return Ground(level, holder, await Template.start(data, level, userns))
+
+
+@dataclasses.dataclass(frozen=True)
+class Node:
+    agent: Agent
+    place: Place
+    stop: Callable[[], Awaitable[None]]
+    """Ends all pods and what carries them."""
+
+
+@contextlib.asynccontextmanager
+async def running(client: port.Client, options: settings.Node, site: Site, ground: Ground) -> AsyncIterator[Node]:
+    pods = Pods()
+    async with contextlib.AsyncExitStack() as stack:
+        endpoints = site.beside(NodeContainers(pods, site.data / "logs"))
+        serving = kubelet.serving(kubelet.application(endpoints, site.callers), site.address, 0, site.context)
+        place = Place(options.name, site.address, await stack.enter_async_context(serving), site.version, options.pods)
+        names = Names(client, ground.holder, options.domain)
+        objects = ApiObjects(client, pods.changed)
+        stack.push_async_callback(objects.close)
+        tools = _tools(client, options, site, ground, place, names, objects)
+        registration = Registration(client, place, tools.machine)
+        for kind, condition in conditions.of(ground.isolation, ground.holder).items():
+            registration.set(kind, condition)
+        await registration.register()
+        agent = Agent(tools, pods)
+        tasks = [asyncio.create_task(each.run()) for each in (registration, names)]
+        if ground.holder is not None and (service := await gateway.service(client)) is not None:
+            await stack.enter_async_context(gateway.Gateway(*site.api).open(ground.holder, *service))
+        await names.synced()
+        await stack.enter_async_context(agent.running())
+        try:
+            yield Node(agent, place, lambda: _stop(agent, ground))
+        finally:
+            for task in tasks:
+                task.cancel()
+            await ground.template.close()
+
+
+async def _stop(agent: Agent, ground: Ground) -> None:
+    await agent.shut_down()
+    if ground.holder is not None:
+        await ground.holder.stop()
+
+
+def _tools(
+    client: port.Client, options: settings.Node, site: Site, ground: Ground, place: Place, names: Names, objects: ApiObjects
+) -> Tools:
+    return Tools(
+        client=client,
+        learn=lambda pod: None,
+        options=options,
+        data=site.data,
+        place=place,
+        machine=Machine.look(site.data, options.devices),
+        isolation=ground.isolation,
+        template=ground.template,
+        holder=ground.holder,
+        images=Images.load(site.data, own_tools.prepare(site.data, site.data / "node" / "doors"), options.strict_images),
+        objects=objects,
+        recorder=Recorder(client, place.name),
+        services=names.services,
+        pool=Pool(Subnet.parse(ground.holder.subnet), site.data / "node" / "pods") if ground.holder is not None else None,
+    )

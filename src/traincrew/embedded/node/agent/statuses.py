@@ -1,0 +1,86 @@
+"""Writes a pod's status: the latest wanted one, as often as it takes, and nothing that the API has already."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from traincrew import errors
+from traincrew.client import port
+from traincrew.model.resources import PODS
+
+log = logging.getLogger(__name__)
+
+PAUSE = 1.0
+"""Seconds before another attempt after one that failed."""
+Status = dict[str, Any]
+
+
+class StatusWriter:
+    def __init__(
+        self, client: port.Writer, current: Callable[[], dict[str, Any]], written: Callable[[dict[str, Any]], None]
+    ) -> None:
+        self._client, self._current, self._written = client, current, written
+        self._wanted: Status | None = None
+        self._news = asyncio.Event()
+        self._settled = asyncio.Event()
+
+    def want(self, status: Status) -> None:
+        self._wanted = status
+        if difference(self._current().get("status") or {}, status):
+            self._settled.clear()
+            self._news.set()
+        else:
+            self._settled.set()
+
+    def abandon(self) -> None:
+        """There is no such pod any more: nothing is left to be written."""
+        self._settled.set()
+
+    @property
+    def is_settled(self) -> bool:
+        return self._settled.is_set()
+
+    async def settled(self) -> None:
+        """Returns when the API has what was last wanted, or has no such pod any more."""
+        await self._settled.wait()
+
+    async def run(self) -> None:
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            try:
+                await self._write()
+            except errors.Conflict:
+                # Somebody else wrote it: the watch brings theirs, and what is wanted then is asked for anew.
+                continue
+            except errors.NotFound:
+                self.abandon()
+            except errors.ApiError as error:
+                log.warning("pod status not written", extra={"pod": self._current()["metadata"]["name"], "error": str(error)})
+                await asyncio.sleep(PAUSE)
+                self._news.set()
+
+    async def _write(self) -> None:
+        pod, wanted = self._current(), self._wanted
+        change = difference(pod.get("status") or {}, wanted or {})
+        if not change:
+            self._settled.set()
+            return
+        meta = pod["metadata"]
+        # The version keeps us from undoing a condition that somebody else set meanwhile.
+        body = {"metadata": {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}, "status": change}
+        answer = await self._client.patch(PODS, meta["namespace"], meta["name"], msgspec.json.encode(body), subresource="status")
+        self._written(msgspec.json.decode(answer))
+        if self._wanted is wanted:
+            self._settled.set()
+
+
+def difference(held: Status, wanted: Status) -> Status:
+    """A merge patch from one to the other; empty if they are the same."""
+    changed: Status = {key: value for key, value in wanted.items() if held.get(key) != value}
+    return changed | {key: None for key in held if key not in wanted}

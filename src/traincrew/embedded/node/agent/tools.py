@@ -1,0 +1,65 @@
+"""What every pod's worker has at hand."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+from traincrew import settings
+from traincrew.client import port
+from traincrew.embedded.node.agent.machine import Machine, Place
+from traincrew.embedded.node.agent.pool import Pool
+from traincrew.embedded.node.agent.recording import Recorder
+from traincrew.embedded.node.images import Images
+from traincrew.embedded.node.network.client import Holder
+from traincrew.embedded.node.sandbox.client import Template
+from traincrew.embedded.node.sandbox.spec import Isolation
+from traincrew.embedded.node.volumes.objects import Objects
+
+
+@dataclasses.dataclass(frozen=True)
+class Tools:
+    client: port.Client
+    learn: Callable[[dict[str, Any]], None]
+    """Takes the server's answer to a write of a pod."""
+    options: settings.Node
+    data: pathlib.Path
+    place: Place
+    machine: Machine
+    isolation: Isolation
+    template: Template
+    holder: Holder | None
+    """None: pods share the host's network."""
+    images: Images
+    objects: Objects
+    recorder: Recorder
+    services: Callable[[], list[dict[str, Any]]]
+    """All of the cluster's, for variables."""
+    pool: Pool | None
+
+    @property
+    def pods(self) -> pathlib.Path:
+        return self.data / "node" / "pods"
+
+    @property
+    def logs(self) -> pathlib.Path:
+        return self.data / "logs"
+
+    @property
+    def doors(self) -> pathlib.Path:
+        return self.data / "node" / "doors"
+
+    async def connect(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """From where pods can be reached; raises OSError."""
+        if self.holder is None or host in ("127.0.0.1", self.place.address):
+            return await asyncio.open_connection(host, port)
+        return await self.holder.connect(host, port)
+
+    async def forward(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """To what listens in that pod, if only on its loopback; raises OSError."""
+        if self.holder is None or address == self.place.address:
+            return await asyncio.open_connection("127.0.0.1", port)
+        return await self.holder.connect("127.0.0.1", port, within=address)
