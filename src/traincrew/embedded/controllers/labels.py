@@ -31,7 +31,10 @@ class ByLabel:
     def candidates(self, namespace: str, selector: Mapping[str, str]) -> Iterable[str]:
         """Those that have the rarest of the selector's labels: whoever matches is among them."""
         found: list[set[str]] = [self._names.get((namespace, label, value), set()) for label, value in selector.items()]
-        return sorted(min(found, key=len)) if found else ()
+        if not found:
+            return ()
+        rarest = min(found, key=len)
+        return sorted(rarest)
 
 
 class BySelector:
