@@ -21,6 +21,8 @@ from traincrew.embedded.node.sandbox.loop import Loop
 from traincrew.embedded.node.sandbox.protocol import Message
 
 _BACKLOG = 512
+_SWEEP = 0.05
+"""Seconds until what was unplugged is deleted."""
 
 
 class Holder:
@@ -76,7 +78,8 @@ class Holder:
 
     def _unplug(self, message: Message) -> Answer:
         address = str(message["address"])
-        self._wires.unplug(address)
+        self._wires.unplug(addresses.text(addresses.number(address)))
+        self._loop.later(_SWEEP, self._wires.sweep)
         if self._plugs.pop(address, None) is not None:
             record.write(record.PLUGS, self._plugs)
         return {"done": {}}, []

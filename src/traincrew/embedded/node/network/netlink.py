@@ -192,6 +192,15 @@ def delete(name: str, *ignored: int) -> Request:
     return Request(DELLINK, _link() + _name(name), 0, f"delete the link {name}", ignored)
 
 
+def regroup(name: str, group: int, *ignored: int) -> Request:
+    return Request(SETLINK, _link() + _name(name) + _number(_IFLA_GROUP, group), 0, f"regroup the link {name}", ignored)
+
+
+def delete_group(group: int, *ignored: int) -> Request:
+    """Many links for the price of one: the kernel waits once until nobody looks at them any more."""
+    return Request(DELLINK, _link() + _number(_IFLA_GROUP, group), 0, f"delete the links of group {group}", ignored)
+
+
 def address(index: int, ip: str, prefix: int, *ignored: int) -> Request:
     packed = socket.inet_aton(ip)
     broadcast = b""

@@ -37,8 +37,15 @@ def identity(pid: int) -> Record:
 
 
 def lives(found: Record) -> bool:
-    """Whether it is still that process, not a later one of the same id, nor one of an earlier boot."""
+    """Whether it is still that process, not a later one of the same id, nor one of an earlier boot; nor what is left of it."""
     try:
-        return bool(found["boot"] == boot_id() and process_start(int(found["pid"])) == found["started"])
+        same = found["boot"] == boot_id() and process_start(int(found["pid"])) == found["started"]
+        return bool(same and not _ended(int(found["pid"])))
     except (OSError, KeyError, ValueError, IndexError):
         return False
+
+
+def _ended(pid: int) -> bool:
+    """Its parent has not asked for its exit code yet."""
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        return file.read().rpartition(b")")[2].split()[0] in (b"Z", b"X")

@@ -14,6 +14,7 @@ from traincrew.embedded.node.sandbox import kernel
 
 BRIDGE = "crew0"
 _LOOPBACK = 1
+_DOOMED = 0x74C0
 
 
 class Wires:
@@ -51,7 +52,11 @@ class Wires:
             os.close(space)
 
     def unplug(self, address: str) -> None:
-        self._pull(address)
+        """Marks it only. Deleting takes 20 ms, in which nobody's names are answered: `sweep` does it for many at once."""
+        self._link.ask(netlink.regroup(_near(address), _DOOMED, errno.ENODEV))
+
+    def sweep(self) -> None:
+        self._link.ask(netlink.delete_group(_DOOMED, errno.ENODEV))
 
     def _pull(self, address: str) -> None:
         with contextlib.suppress(OSError):
