@@ -41,7 +41,7 @@ def review(text: str) -> Review:
             remarks.append(Remark(document.line, "", f"column {document.column}: {document.message}"))
             continue
         remarks += _remarks(document, document.problems, "error")
-        for part in _objects(document):
+        for part in objects(document):
             found, is_job = _object(part)
             remarks += found
             count, others = count + is_job, others + (not is_job and not found)
@@ -50,12 +50,12 @@ def review(text: str) -> Review:
     return Review(tuple(sorted(remarks, key=lambda remark: (remark.line, remark.path))), count, others)
 
 
-def _objects(document: manifests.Document) -> Iterator[manifests.Document]:
+def objects(document: manifests.Document) -> Iterator[manifests.Document]:
     """The document itself, or the objects of the list that it is."""
     value = document.value
     if isinstance(value, dict) and isinstance(value.get("items"), list) and str(value.get("kind")).endswith("List"):
         for index in range(len(value["items"])):
-            yield from _objects(document.part(("items", index)))
+            yield from objects(document.part(("items", index)))
     else:
         yield document
 

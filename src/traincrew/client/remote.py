@@ -87,6 +87,11 @@ class RemoteClient:
         url = self._url(resource, namespace, name, subresource)
         return await self._ask(_Ask("get", resource, transport.Request("GET", url)))
 
+    async def fetch(self, path: str) -> bytes:
+        """What stands at a path that is no object's: discovery, the version."""
+        about = Resource("", "", path.strip("/").partition("/")[0], "", namespaced=False)
+        return await self._ask(_Ask("get", about, transport.Request("GET", yarl.URL(self._server + path, encoded=True))))
+
     async def pages(
         self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = ""
     ) -> AsyncGenerator[port.Page, None]:

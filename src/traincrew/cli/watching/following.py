@@ -1,7 +1,7 @@
 """The log of one container from its first run to its last: no line lost, none twice.
 
-Times come before lines, and are how a log is taken up again after the connection was cut: from the second of the last line, passing
-over what was read. When a container was restarted meanwhile, the end of its last run is read as its previous log before
+Times come before lines, and are how a log is taken up again after the connection was cut: from the second of the last line,
+passing over what was read. When a container was restarted meanwhile, the end of its last run is read as its previous log before
 the new one; a container of the API's own machine that is gone altogether is read from the files that are kept of it.
 """
 
@@ -41,16 +41,18 @@ class Log:
         self._position = podlogs.Position()
         self._done = -1
         """The last run that was read to its end."""
+        self._read_any = False
         self._backoff = retries.Backoff(FIRST_DELAY, LONGEST_DELAY)
         self.trouble = ""
 
-    async def follow(self, first: podlogs.Wanted) -> None:
-        """Until there will be no more. `first` says what is wanted of what there is already."""
+    async def follow(self, first: podlogs.Wanted, *, earlier: bool = True) -> None:
+        """Until there will be no more. `first`: what is wanted of what there is already; `earlier`: of earlier runs, too."""
+        if not earlier:
+            self._done = max(runs.run(self._copy.pods[self.source.uid], self.source.place.container).number - 1, -1)
         while (run := await self._next_run()) is not None:
             try:
-                if run.number > self._done + 1:
-                    await self._previous(run, first)
-                await self._current(run, first)
+                if run.number == self._done + 1 or await self._previous(run, first):
+                    await self._current(run, first)
                 self.trouble = ""
             except errors.NotFound:
                 await self._wait_for_news()
@@ -86,13 +88,14 @@ class Log:
     def _is_gone(self) -> bool:
         return self.source.uid not in self._copy.there
 
-    async def _previous(self, run: runs.Run, first: podlogs.Wanted) -> None:
+    async def _previous(self, run: runs.Run, first: podlogs.Wanted) -> bool:
         wanted = dataclasses.replace(self._resumed(first), previous=True, follow=False)
-        try:
-            await self._read(wanted, run.number)
-        except errors.Rejected:
-            pass  # it is kept no longer
-        self._done = run.number - 1
+        certain = True
+        with contextlib.suppress(errors.Rejected):  # it is kept no longer
+            certain = await self._read(wanted, run.number)
+        if certain:
+            self._done = run.number - 1
+        return certain
 
     async def _current(self, run: runs.Run, first: podlogs.Wanted) -> None:
         if not await self._read(dataclasses.replace(self._resumed(first), follow=True), run.number):
@@ -108,7 +111,7 @@ class Log:
     def _resumed(self, first: podlogs.Wanted) -> podlogs.Wanted:
         if self._position.last:
             return podlogs.Wanted(since=self._position.since())
-        return first if self._done < 0 else podlogs.Wanted()
+        return first if not self._read_any else podlogs.Wanted()
 
     async def _read(self, wanted: podlogs.Wanted, run: int) -> bool:
         """False if the container was restarted while we asked: then it is not certain whose log this is."""
@@ -118,6 +121,7 @@ class Log:
             pod = await self._fresh()
             if pod is not None and runs.run(pod, self.source.place.container).number != run:
                 return False
+            self._read_any = True
             async for bunch in bunches:
                 self._take([line for line in bunch if resumed.is_new(line)])
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import datetime as dt
 import pathlib
 import re
@@ -32,6 +33,11 @@ def of_job(root: pathlib.Path, namespace: str, kind: JobKind | None, job: str) -
     return sorted(found, key=lambda kept: kept.began)
 
 
+def of_pod(root: pathlib.Path, namespace: str, pod: str, uid: str) -> list[str]:
+    """The containers of one pod of which there are logs."""
+    return shelf.Kept(namespace, pod, uid, root / f"{namespace}_{pod}_{uid}").containers()
+
+
 def is_replica(pod: str, kind: JobKind | None, job: str) -> bool:
     """Whether a pod bears the name of a replica of that job."""
     from traincrew.kinds import KINDS
@@ -42,19 +48,30 @@ def is_replica(pod: str, kind: JobKind | None, job: str) -> bool:
 
 
 async def lines(root: pathlib.Path, place: podlogs.Place, uid: str, wanted: podlogs.Wanted) -> AsyncIterator[list[podlogs.Line]]:
-    """Of every run, or of the last but one, as it is wanted."""
+    """Of every run, or of the last but one, as it is wanted; a tail is that of all of them together."""
     directory = shelf.of_container(root, place.namespace, place.pod, uid, place.container)
     attempts = shelf.attempts(directory)
     if wanted.previous:
         attempts = attempts[-2:-1]
-    now = dt.datetime.now(dt.UTC)
+    if wanted.tail is None:
+        for attempt in attempts:
+            async for bunch in _of_run(directory, attempt, wanted):
+                yield bunch
+        return
+    last: collections.deque[podlogs.Line] = collections.deque(maxlen=wanted.tail)
     for attempt in attempts:
-        begun = b""
-        async for piece in files.read(directory, attempt, _options(wanted), now):
-            *ended, begun = (begun + piece).split(b"\n")
-            yield [podlogs.parse(raw) for raw in ended]
-        if begun:
-            yield [podlogs.parse(begun)._replace(whole=False)]
+        async for bunch in _of_run(directory, attempt, wanted):
+            last.extend(bunch)
+    yield list(last)
+
+
+async def _of_run(directory: pathlib.Path, attempt: int, wanted: podlogs.Wanted) -> AsyncIterator[list[podlogs.Line]]:
+    begun = b""
+    async for piece in files.read(directory, attempt, _options(wanted), dt.datetime.now(dt.UTC)):
+        *ended, begun = (begun + piece).split(b"\n")
+        yield [podlogs.parse(raw) for raw in ended]
+    if begun:
+        yield [podlogs.parse(begun)._replace(whole=False)]
 
 
 def _options(wanted: podlogs.Wanted) -> LogOptions:

@@ -1,0 +1,1 @@
+"""Jobs out of a command line. Pure."""

@@ -1,0 +1,137 @@
+"""What `traincrew run` does: read or make the jobs, find or start the cluster, submit, stay, clean up."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import logging
+import os
+import pathlib
+import random
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from traincrew import errors
+from traincrew.cli import jobnames, printing, reach
+from traincrew.cli.making import job as making
+from traincrew.cli.submitting import manifests
+from traincrew.kinds import sketches
+
+LOCAL_IMAGE = "traincrew.local/default"
+"""Stands for no image at all: what runs in the environment of the machine's cluster."""
+CHARACTERS = "bcdfghjklmnpqrstvwxz2456789"
+STDIN = "-"
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    dry_run: bool = False
+    form: str = "yaml"
+    detach: bool = False
+    remove: bool = False
+    replace: bool = False
+
+
+OPTIONS = tuple(field.name for field in dataclasses.fields(Options))
+
+
+def of_files(names: Sequence[str], flags: dict[str, Any]) -> manifests.Reading:
+    given = [name for name, value in flags.items() if value and not (name == "workers" and value == 1)]
+    if given:
+        flag = given[0].replace("_", "-")
+        raise errors.SettingsError(f"--{flag} is for a job made of a command: add --kind KIND, or change the file")
+    missing = [name for name in names if name != STDIN and not pathlib.Path(name).is_file()]
+    if missing:
+        hint = "; to run a command, say which kind of job: --kind PyTorchJob -- COMMAND" if len(missing) == len(names) else ""
+        raise errors.ManifestError(f"{missing[0]}: no such file{hint}")
+    return manifests.read({name: _text(name) for name in names})
+
+
+def _text(name: str) -> str:
+    try:
+        return (sys.stdin.buffer.read() if name == STDIN else pathlib.Path(name).read_bytes()).decode()
+    except OSError as error:
+        raise errors.ManifestError(f"{name}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise errors.ManifestError(f"{name}: is not UTF-8 text (byte {error.start})") from error
+
+
+def of_command(kind: str, command: tuple[str, ...], where: reach.Reach, flags: dict[str, Any]) -> manifests.Reading:
+    found = jobnames.find_kind(kind)
+    elastic = making.elastic(flags["elastic"])
+    workers = flags["workers"]
+    if elastic is not None:
+        workers = min(max(workers, elastic[0]), elastic[1])
+    suffix = "".join(random.choice(CHARACTERS) for _ in range(5))
+    order = making.Order(
+        kind=found,
+        wish=sketches.Wish(command, workers, elastic, flags["gpus"]),
+        name=flags["name"] or making.name_for(command, suffix),
+        namespace=where.namespace,
+        image=flags["image"] or _image(where),
+        cpu=making.quantity("cpu", flags["cpu"]),
+        memory=making.quantity("memory", flags["memory"]),
+        env=making.variables(flags["env"], dict(os.environ)),
+        directory="" if flags["no_mount"] else _directory(),
+    )
+    return manifests.read({"the job that was made": printing.rendered(making.manifest(order), "yaml")})
+
+
+def _image(where: reach.Reach) -> str:
+    if where.names_a_cluster() and reach.target(where).local is None:
+        raise errors.SettingsError("say which image: a cluster has no environment of yours to run the command in; --image NAME")
+    return LOCAL_IMAGE
+
+
+def _directory() -> str:
+    here = os.getcwd()
+    if here == "/":
+        raise errors.SettingsError(
+            "the root of the file system cannot be mounted in a pod: go to your project, or add --no-mount"
+        )
+    return here
+
+
+async def run(wanted: manifests.Reading, where: reach.Reach, options: Options) -> int:
+    from traincrew.cli.watching.screen import Screen
+
+    logging.getLogger("traincrew").addHandler(logging.NullHandler())  # what is wrong with a watch is shown as state
+    screen = Screen(sys.stdout.buffer, sys.stderr.buffer)
+    for each in (*wanted.warnings, *wanted.errors):
+        screen.say(each)
+    if wanted.errors:
+        count = len(wanted.errors)
+        raise errors.ManifestError(f"{count} {'fault' if count == 1 else 'faults'}: nothing was submitted")
+    if options.dry_run:
+        _print(wanted, options.form)
+        return 0
+    where = _with_cluster(where, screen.say)
+    from traincrew.cli import staying
+
+    return await staying.stay(wanted.objects, where, options, screen)
+
+
+def _print(wanted: manifests.Reading, form: str) -> None:
+    documents = [each.document for each in wanted.objects]
+    if form == "json":
+        printing.show(documents[0] if len(documents) == 1 else printing.listed(documents), "json")
+    else:
+        sys.stdout.write("---\n".join(printing.rendered(document, "yaml") for document in documents))
+
+
+def _with_cluster(where: reach.Reach, say: Any) -> reach.Reach:
+    """Starts the cluster of this machine if nobody has named another and it does not run."""
+    if where.names_a_cluster() or where.place.running() is not None:
+        return where
+    from traincrew.cli import up
+
+    with contextlib.redirect_stdout(sys.stderr):
+        up.in_the_background(where.place, ["up", "--data", str(where.place.data)])
+    say(f"a cluster was started on this machine, in {where.place.data}; it stays up until `traincrew down`")
+    return where
+
+
+def interrupted(number: int) -> int:
+    return 128 + (number or signal.SIGINT)

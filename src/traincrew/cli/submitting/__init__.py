@@ -1,0 +1,1 @@
+"""From files to objects in the cluster."""
