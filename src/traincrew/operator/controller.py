@@ -53,6 +53,7 @@ class Controller:
                 self._metrics.queue_depth.set(len(self._queue))
                 framework = self._world.kinds[key.plural].framework
                 self._metrics.reconciled(framework, asyncio.get_running_loop().time() - started)
+            await asyncio.sleep(0)  # where nothing was to be done, nothing was waited for: others want their turn
 
     async def _attend(self, key: Key) -> None:
         for _ in range(ROUNDS):
