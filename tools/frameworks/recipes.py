@@ -43,7 +43,9 @@ _GPU_ONLY = (
 
 # Its mpirun finds itself, but a process that was started without mpirun looks where the wheel was compiled.
 _OPEN_MPI_4 = (("OPAL_PREFIX", "{here}"),)
-_TORCH = "import torch, torch.distributed as d; assert d.is_gloo_available(); torch.nn.Conv2d(1, 2, 3)(torch.ones(1, 1, 8, 8)).sum().backward()"
+_TORCH = """import torch
+assert torch.distributed.is_gloo_available()
+torch.nn.Conv2d(1, 2, 3)(torch.ones(1, 1, 8, 8)).sum().backward()"""
 _MPI = "from mpi4py import MPI; assert {!r} in MPI.Get_library_version(), MPI.Get_library_version()"
 _HOROVOD = "import horovod.{} as hvd; assert hvd.gloo_built() and hvd.mpi_built(); hvd.init(); assert hvd.size() == 1"
 

