@@ -47,8 +47,9 @@ def dated(subject: Subject, conditions: Iterable[Condition], now: dt.datetime) -
     return found
 
 
-def containers_ready(subject: Subject, statuses: phases.Statuses, phase: str) -> Condition:
-    if not statuses:
+def containers_ready(subject: Subject, statuses: phases.Statuses | None, phase: str) -> Condition:
+    """None: nothing is known of any container."""
+    if statuses is None:
         return _condition("ContainersReady", False, "UnknownContainerStatuses")
     names = [part.name for part in (*subject.sidecars, *subject.mains)]
     unknown = [name for name in names if name not in statuses]
@@ -73,9 +74,10 @@ def ready(subject: Subject, containers: Condition, others: Iterable[Condition]) 
     return _condition("Ready", not faults, "ReadinessGatesNotReady" if faults else "", ", ".join(faults))
 
 
-def initialized(subject: Subject, statuses: phases.Statuses, phase: str) -> Condition:
-    if not statuses and subject.inits:
+def initialized(subject: Subject, statuses: phases.Statuses | None, phase: str) -> Condition:
+    if statuses is None and subject.inits:
         return _condition("Initialized", False, "UnknownContainerStatuses")
+    statuses = statuses or {}
     unknown = [part.name for part in subject.inits if part.name not in statuses]
     if phase == phases.SUCCEEDED and not unknown:
         return _condition("Initialized", True, "PodCompleted")
