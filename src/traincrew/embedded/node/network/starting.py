@@ -98,20 +98,15 @@ async def _run(function: str, directory: pathlib.Path, *arguments: str) -> dict[
     command = [sys.executable, "-I", "-S", "-c", _START.format(function, function), str(_SOURCE), str(directory), *arguments]
     log = os.open(directory / record.LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            start_new_session=True,
-            env=environment,
-            cwd="/",
-        )
+        # Not by the loop: uvloop's way leaves the holder with a copy of the pipe, whose end then never comes.
+        done = await asyncio.to_thread(
+            subprocess.run, command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, start_new_session=True,
+            env=environment, cwd="/", check=False,
+        )  # fmt: skip
     finally:
         os.close(log)
-    said, _ = await process.communicate()
     try:
-        outcome = json.loads(said)
+        outcome = json.loads(done.stdout)
     except ValueError:
         outcome = None
     return outcome if isinstance(outcome, dict) else {"failed": f"its start failed; {directory / record.LOG} says why"}
