@@ -79,7 +79,9 @@ def started(home: pathlib.Path, flags: Sequence[str], module: str = ENTRY) -> Pr
     """Returns when it is ready."""
     note = home / "data" / "running.json"
     note.unlink(missing_ok=True)
-    process = Process("traincrew", [sys.executable, "-m", module, "up", "--data", home / "data", *flags], home, COMPILED)
+    process = Process(
+        "traincrew", [sys.executable, "-m", module, "up", "--no-node", "--data", home / "data", *flags], home, COMPILED
+    )
     deadline = time.monotonic() + START_LIMIT
     while not note.exists():
         if not process.alive() or time.monotonic() > deadline:

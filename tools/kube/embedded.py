@@ -36,7 +36,7 @@ class EmbeddedCluster(cluster.Cluster):
         note = self.directory / "data" / "running.json"
         note.unlink(missing_ok=True)
         command: list[str | Path] = [
-            sys.executable, "-m", "traincrew.cli.main", "up", "--data", self.directory / "data",
+            sys.executable, "-m", "traincrew.cli.main", "up", "--no-node", "--data", self.directory / "data",
             "--audit-log", self.audit_log, "--no-controllers", *self._flags,
         ]  # fmt: skip
         process = Process("traincrew", command, self.directory, {})

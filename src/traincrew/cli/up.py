@@ -20,7 +20,6 @@ import click
 from traincrew import errors, logs, place, settings
 
 START_LIMIT = 60.0
-NOT_YET = "  pods are made but not run: the node agent is not part of this version"
 LARGEST_LOG = 16 * 1024 * 1024
 """Bytes at which the log is set aside by the next start."""
 
@@ -34,6 +33,26 @@ LARGEST_LOG = 16 * 1024 * 1024
 @click.option("--namespace", "namespaces", multiple=True, metavar="NAME", help="Make this one at the start; may be repeated.")
 @click.option("--no-operator", is_flag=True, help="Without our operator: you run one yourself.")
 @click.option("--no-controllers", is_flag=True, help="Without ours for garbage, namespaces, quotas: you run others.")
+@click.option("--no-node", is_flag=True, help="Pods are not run: an API server alone.")
+@click.option(
+    "--isolation",
+    type=click.Choice(["auto", "root", "user", "none"]),
+    default="auto",
+    show_default=True,
+    help="How pods are kept apart: root's namespaces, a user namespace, or not at all. auto: the best that works here.",
+)
+@click.option(
+    "--device", "devices", multiple=True, metavar="NAME=COUNT", help="Declare devices, such as nvidia.com/gpu=4; may be repeated."
+)
+@click.option(
+    "--overcommit",
+    multiple=True,
+    metavar="RESOURCE",
+    default=("cpu",),
+    show_default=True,
+    help="Let pods ask for more of it than there is; may be repeated; `none`: of nothing.",
+)
+@click.option("--strict-images", is_flag=True, help="Refuse images that no environment was named for (see `traincrew image`).")
 @click.option("--audit-log", metavar="FILE", default="", help="Write a line for every request, as kube-apiserver does.")
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True)
@@ -51,7 +70,7 @@ def up(detach: bool, data: str, **flags: Any) -> None:
     with _troubles(where):
         where.data.mkdir(parents=True, exist_ok=True, mode=0o700)
         if detach:
-            _in_the_background(where)
+            in_the_background(where, [each for each in sys.argv[1:] if each not in ("--detach", "-d")])
         else:
             _serve(where, flags)
 
@@ -76,6 +95,8 @@ def _serve(where: place.Place, flags: dict[str, Any]) -> None:
         operator=not flags["no_operator"],
         controllers=not flags["no_controllers"],
         audit_log=flags["audit_log"],
+        node=None if flags["no_node"] else node(flags),
+        overcommit=tuple(each for each in flags["overcommit"] if each != "none"),
     )
     _log_to(where, flags["log_format"], flags["log_level"])
     # Every connection and every watch is a file; the usual limit is for programs that serve nobody.
@@ -84,6 +105,21 @@ def _serve(where: place.Place, flags: dict[str, Any]) -> None:
     from traincrew import app
 
     app.run_cluster(options, where, lambda url: _tell(where, url))
+
+
+def node(flags: dict[str, Any]) -> settings.Node:
+    return settings.Node(
+        isolation="" if flags["isolation"] == "auto" else flags["isolation"],
+        devices=dict(device(each) for each in flags["devices"]),
+        strict_images=flags["strict_images"],
+    )
+
+
+def device(text: str) -> tuple[str, int]:
+    name, _, count = text.partition("=")
+    if "/" not in name or not count.isdecimal():
+        raise errors.SettingsError(f"--device {text!r} is not NAME=COUNT, such as nvidia.com/gpu=4")
+    return name, int(count)
 
 
 def address(text: str) -> tuple[str, int]:
@@ -144,7 +180,6 @@ def _tell(where: place.Place, url: str) -> None:
         return
     click.echo(f"the cluster is ready at {url}")
     click.echo(f"  export KUBECONFIG={shlex.quote(str(where.kubeconfig))}")
-    click.echo(NOT_YET)
     click.echo("  Ctrl-C stops it; what it holds is kept")
 
 
@@ -153,8 +188,9 @@ SPEAKS = "traincrew: "
 """How the last line of a command that fails begins."""
 
 
-def _in_the_background(where: place.Place) -> None:
-    arguments = [each for each in sys.argv[1:] if each not in ("--detach", "-d")]
+def in_the_background(where: place.Place, arguments: list[str]) -> None:
+    """Returns when it is ready. The arguments are those of the command that goes on there."""
+    where.data.mkdir(parents=True, exist_ok=True, mode=0o700)
     process = subprocess.Popen(
         [sys.executable, "-m", "traincrew.cli.main", *arguments],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
@@ -170,7 +206,6 @@ def _in_the_background(where: place.Place) -> None:
         time.sleep(0.02)
     click.echo(f"the cluster is ready at {found['server']} (process {found['pid']}); `traincrew down` stops it")
     click.echo(f"  export KUBECONFIG={shlex.quote(str(where.kubeconfig))}")
-    click.echo(NOT_YET)
 
 
 def _private(path: str, flags: int) -> int:

@@ -39,7 +39,7 @@ class Process:
 
     def start(self, umask: int = 0o077) -> None:
         """Returns when it is ready."""
-        command = [*TRAINCREW, "up", "--data", str(self.place.data), *self.flags]
+        command = [*TRAINCREW, "up", "--no-node", "--data", str(self.place.data), *self.flags]
         said = subprocess.DEVNULL
         self.process = subprocess.Popen(command, stdout=said, stderr=said, umask=umask)
         deadline = time.monotonic() + PATIENCE

@@ -139,7 +139,7 @@ def test_a_port_that_somebody_has_is_told(tmp_path: pathlib.Path, flags: tuple[s
 
 
 def test_of_many_that_start_at_once_one_runs_and_all_name_it(tmp_path: pathlib.Path) -> None:
-    command = [*TRAINCREW, "up", "--detach", "--data", str(tmp_path / "data")]
+    command = [*TRAINCREW, "up", "--no-node", "--detach", "--data", str(tmp_path / "data")]
     started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     said = {each.communicate()[0].splitlines()[0] for each in started}
     try:
@@ -156,7 +156,9 @@ def test_of_many_that_start_at_once_one_runs_and_all_name_it(tmp_path: pathlib.P
 def test_down_while_it_starts_stops_it_whenever_it_comes(tmp_path: pathlib.Path) -> None:
     where = Place(tmp_path / "data")
     for _ in range(3):
-        starting = subprocess.Popen([*TRAINCREW, "up", "--detach", "--data", str(where.data)], stderr=subprocess.PIPE, text=True)
+        starting = subprocess.Popen(
+            [*TRAINCREW, "up", "--no-node", "--detach", "--data", str(where.data)], stderr=subprocess.PIPE, text=True
+        )
         while not where.holder() and starting.poll() is None:
             pass
         assert traincrew("down", "--data", where.data).stdout.startswith("stopped; ")
@@ -171,7 +173,9 @@ def test_down_while_it_starts_stops_it_whenever_it_comes(tmp_path: pathlib.Path)
 
 def test_a_child_that_dies_while_it_starts_is_told(tmp_path: pathlib.Path) -> None:
     where = Place(tmp_path / "data")
-    starting = subprocess.Popen([*TRAINCREW, "up", "--detach", "--data", str(where.data)], stderr=subprocess.PIPE, text=True)
+    starting = subprocess.Popen(
+        [*TRAINCREW, "up", "--no-node", "--detach", "--data", str(where.data)], stderr=subprocess.PIPE, text=True
+    )
     while (pid := where.holder()) <= 0:
         assert starting.poll() is None
     os.kill(pid, 9)

@@ -14,7 +14,7 @@ from traincrew.embedded.node.agent.translation import Unfit
 from traincrew.embedded.node.images import Environment, NoEnvironment, compose, role_of
 from traincrew.embedded.node.lifecycle import facts, limits
 from traincrew.embedded.node.logs import shelf
-from traincrew.embedded.node.network import etc
+from traincrew.embedded.node.network import podfiles
 from traincrew.embedded.node.sandbox import spec
 from traincrew.embedded.node.volumes import gathering
 from traincrew.embedded.node.volumes.environment import Known
@@ -56,17 +56,19 @@ class Builder:
         return volumes.Place(self._ledger.path, tools.data, tools.isolation, tools.holder.pid if tools.holder else 0)
 
     def pod(self, pod: dict[str, Any]) -> spec.Pod:
-        machine = self._tools.machine
-        return translation.pod(
-            pod, str(self._ledger.path), (str(self._tools.data),), machine.memory // SHM_SHARE, limits.of_pod(pod)
-        )
+        lodging = translation.Lodging(
+            directory=str(self._ledger.path), masked=(str(self._tools.data),),
+            shm_bytes=self._tools.machine.memory // SHM_SHARE, limits=limits.of_pod(pod),
+        )  # fmt: skip
+        return translation.pod(pod, self._tools.options.domain, lodging)
 
     def write_etc(self, pod: dict[str, Any], address: str) -> None:
+        domain, resolving = self._tools.options.domain, podfiles.Resolving.parse(_host_file("/etc/resolv.conf"))
         gateway = self._tools.holder.gateway if self._tools.holder is not None else ""
         files = {
-            "hosts": etc.hosts(pod, address),
-            "resolv.conf": etc.resolv_conf(pod, gateway, self._tools.options.domain),
-            "hostname": f"{translation.hostname(pod)}\n",
+            "hosts": podfiles.hosts(pod, address, domain, _host_file("/etc/hosts")),
+            "resolv.conf": podfiles.resolv_conf(pod, gateway, domain, resolving),
+            "hostname": f"{podfiles.hostname(pod)}\n",
         }
         self._ledger.etc(files)
 
@@ -109,3 +111,10 @@ class Builder:
         with contextlib.suppress(OSError):
             await volumes.unmount(pod, self._tools.objects, self._place())
         await self._tools.template.remove(self._ledger.path)
+
+
+def _host_file(path: str) -> str:
+    try:
+        return pathlib.Path(path).read_text(errors="replace")
+    except OSError:
+        return ""

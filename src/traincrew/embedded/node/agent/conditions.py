@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from traincrew.embedded.node.agent.registration import Condition
 from traincrew.embedded.node.network.client import Holder
 from traincrew.embedded.node.sandbox.spec import Isolation
@@ -17,11 +19,12 @@ _LEVELS = {
 }
 
 
-def of(level: Isolation, holder: Holder | None) -> dict[str, Condition]:
+def of(level: Isolation, refusals: Mapping[Isolation, str], holder: Holder | None) -> dict[str, Condition]:
     if holder is None:
         outside = Condition(True, "HostNetwork", "pods share the host's network")
     elif holder.egress:
         outside = Condition(False, "NoEgress", holder.egress)
     else:
         outside = Condition(True, "Egress", "pods reach the world outside")
-    return {ISOLATED: _LEVELS[level], EGRESS: outside}
+    told = "; ".join((_LEVELS[level].message, *(f"not {better}: {why}" for better, why in refusals.items())))
+    return {ISOLATED: _LEVELS[level]._replace(message=told), EGRESS: outside}

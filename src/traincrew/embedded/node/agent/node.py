@@ -10,7 +10,7 @@ import pathlib
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from traincrew import settings
+from traincrew import errors, settings
 from traincrew.client import port
 from traincrew.embedded.access import private_files
 from traincrew.embedded.node.agent import conditions, gateway
@@ -59,15 +59,26 @@ class Ground:
     isolation: Isolation
     holder: Holder | None
     template: Template
+    refusals: dict[Isolation, str]
+    """Why better levels of isolation cannot be had."""
 
 
 async def prepare(options: settings.Node, data: pathlib.Path) -> Ground:
     for name in ("node", "node/pods", "node/doors", "logs"):
         private_files.directory(data / name)
-    level = await asyncio.to_thread(isolation.choose, options.isolation)
+    level, refusals = await asyncio.to_thread(_level, options.isolation, str(data / "node"))
     holder = await Holder.ensure(data, level, options.subnet or DEFAULT) if level is not Isolation.NONE else None
     userns = holder.pid if holder is not None and level is Isolation.USER else None
-    return Ground(level, holder, await Template.start(data, level, userns))
+    return Ground(level, holder, await Template.start(data, level, userns), refusals)
+
+
+def _level(wanted: str, directory: str) -> tuple[Isolation, dict[Isolation, str]]:
+    if not wanted:
+        found = isolation.probe(directory)
+        return found.isolation, found.refusals
+    if refusal := isolation.tried(Isolation(wanted), directory):
+        raise errors.SettingsError(f"--isolation {wanted} cannot be had here: {refusal}")
+    return Isolation(wanted), {}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +101,7 @@ async def running(client: port.Client, options: settings.Node, site: Site, groun
         stack.push_async_callback(objects.close)
         tools = _tools(client, options, site, ground, place, names, objects)
         registration = Registration(client, place, tools.machine)
-        for kind, condition in conditions.of(ground.isolation, ground.holder).items():
+        for kind, condition in conditions.of(ground.isolation, ground.refusals, ground.holder).items():
             registration.set(kind, condition)
         await registration.register()
         agent = Agent(tools, pods)

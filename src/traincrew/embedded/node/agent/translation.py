@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from traincrew.embedded.node.images import Composed
+from traincrew.embedded.node.network import podfiles
 from traincrew.embedded.node.sandbox import spec
 
 
@@ -37,26 +38,27 @@ class Logging:
     files: int
 
 
-def pod(obj: Mapping[str, Any], directory: str, masked: tuple[str, ...], shm_bytes: int, limits: spec.Limits) -> spec.Pod:
+@dataclasses.dataclass(frozen=True)
+class Lodging:
+    """What a pod gets of the machine."""
+
+    directory: str
+    masked: tuple[str, ...]
+    shm_bytes: int
+    limits: spec.Limits
+
+
+def pod(obj: Mapping[str, Any], domain: str, lodging: Lodging) -> spec.Pod:
     meta, wanted = obj["metadata"], obj["spec"]
     context = wanted.get("securityContext") or {}
     return spec.Pod(
-        uid=meta["uid"], namespace=meta["namespace"], name=meta["name"], hostname=hostname(obj), directory=directory,
-        domain=_domain(obj), host_network=wanted.get("hostNetwork", False), host_pid=wanted.get("hostPID", False),
-        host_ipc=wanted.get("hostIPC", False), share_processes=wanted.get("shareProcessNamespace", False),
-        shm_bytes=shm_bytes, sysctls={each["name"]: each["value"] for each in context.get("sysctls", ())},
-        cgroup=meta["uid"], masked=masked, limits=limits,
+        uid=meta["uid"], namespace=meta["namespace"], name=meta["name"], hostname=podfiles.hostname(obj),
+        directory=lodging.directory, domain=podfiles.subdomain(obj, domain), host_network=wanted.get("hostNetwork", False),
+        host_pid=wanted.get("hostPID", False), host_ipc=wanted.get("hostIPC", False),
+        share_processes=wanted.get("shareProcessNamespace", False), shm_bytes=lodging.shm_bytes,
+        sysctls={each["name"]: each["value"] for each in context.get("sysctls", ())}, cgroup=meta["uid"],
+        masked=lodging.masked, limits=lodging.limits,
     )  # fmt: skip
-
-
-def hostname(obj: Mapping[str, Any]) -> str:
-    """As the kubelet cuts it: a host name has no more than 63 letters."""
-    return str(obj["spec"].get("hostname") or obj["metadata"]["name"])[:63].rstrip("-.")
-
-
-def _domain(obj: Mapping[str, Any]) -> str:
-    subdomain = obj["spec"].get("subdomain")
-    return f"{subdomain}.{obj['metadata']['namespace']}.svc.cluster.local" if subdomain else ""
 
 
 def container(obj: Mapping[str, Any], written: Mapping[str, Any], attempt: int, made: Made, where: Logging) -> spec.Container:
@@ -79,7 +81,7 @@ def container(obj: Mapping[str, Any], written: Mapping[str, Any], attempt: int, 
 
 def own_variables(obj: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, str]:
     """What any container is told."""
-    own = {"HOSTNAME": hostname(obj), "HOME": "/root"}
+    own = {"HOSTNAME": podfiles.hostname(obj), "HOME": "/root"}
     if user := _context(obj, written).get("runAsUser"):
         own["HOME"] = _home(user)
     if written.get("tty"):
