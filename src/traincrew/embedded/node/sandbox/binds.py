@@ -12,8 +12,8 @@ from traincrew.embedded.node.sandbox.mounting import bind, place, remount_read_o
 from traincrew.embedded.node.sandbox.rooted import Rooted, door
 from traincrew.embedded.node.sandbox.spec import Container, Mount, Pod
 
-_FOR_PODS = ("volumes", "node/doors")
-"""Below the cluster's data directory: the claims' directories, and the doors of other pods (which ask for a secret)."""
+_FOR_PODS = ("volumes", "node/doors", "node/tools")
+"""Below the cluster's data directory: the claims' directories, other pods' doors (which ask for a secret), the tools."""
 
 
 class MountRefused(Exception):

@@ -45,8 +45,7 @@ async def mount(pod: Object, world: Objects, where: Place) -> Mounted:
     for outcome in found:
         if isinstance(outcome, BaseException):
             raise outcome
-    masked = str(where.data) if where.data is not None else ""
-    return Mounted(made.volumes, masked, tuple(dict.fromkeys(made.notes)), tuple(sorted(made.groups)))
+    return Mounted(made.volumes, tuple(dict.fromkeys(made.notes)), tuple(sorted(made.groups)))
 
 
 async def refresh(pod: Object, world: Objects, where: Place) -> bool:

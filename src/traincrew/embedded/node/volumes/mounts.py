@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pathlib
 import posixpath
 from collections.abc import Mapping
 from typing import Any
@@ -22,13 +20,11 @@ def mounts_of(container: Object, mounted: Mounted, variables: Mapping[str, str] 
     if devices := container.get("volumeDevices"):
         told = f'cannot find volume "{devices[0]["name"]}" to pass into container "{container["name"]}"'
         raise ConfigError(f"{told}: this node has no block volumes")
-    found: list[spec.Mount] = []
-    for each in container.get("volumeMounts") or ():
-        found += _mounts(each, container["name"], mounted, variables or {})
-    return tuple(found)
+    wanted = container.get("volumeMounts") or ()
+    return tuple(_mount(each, container["name"], mounted, variables or {}) for each in wanted)
 
 
-def _mounts(wanted: Object, container: str, mounted: Mounted, variables: Mapping[str, str]) -> list[spec.Mount]:
+def _mount(wanted: Object, container: str, mounted: Mounted, variables: Mapping[str, str]) -> spec.Mount:
     name = wanted["name"]
     volume = mounted.volumes.get(name)
     if volume is None:
@@ -43,8 +39,7 @@ def _mounts(wanted: Object, container: str, mounted: Mounted, variables: Mapping
             told = f'failed to prepare subPath for volumeMount "{name}" of container "{container}"'
             raise ConfigError(told, "CreateContainerConfigError") from None
     path = posixpath.normpath(posixpath.join("/", wanted["mountPath"]))
-    mount = spec.Mount(path, os.path.realpath(source), bool(wanted.get("readOnly")) or volume.read_only)
-    return [mount, *_hidden(mount, mounted)]
+    return spec.Mount(path, source, bool(wanted.get("readOnly")) or volume.read_only)
 
 
 def _inner(wanted: Object, variables: Mapping[str, str]) -> str:
@@ -58,14 +53,3 @@ def _inner(wanted: Object, variables: Mapping[str, str]) -> str:
     if ".." in inner.split("/"):
         raise ConfigError(f"unable to provision SubPath `{inner}`: must not contain '..'")
     return inner
-
-
-def _hidden(mount: spec.Mount, mounted: Mounted) -> list[spec.Mount]:
-    """A volume that holds the cluster's directory shows it empty."""
-    if not mounted.masked:
-        return []
-    data = pathlib.Path(os.path.realpath(mounted.masked))
-    if not data.is_relative_to(mount.source):
-        return []
-    inside = posixpath.join(mount.path, data.relative_to(mount.source).as_posix())
-    return [spec.Mount(posixpath.normpath(inside), kind="tmpfs", size=4096, read_only=True, optional=True)]

@@ -14,7 +14,7 @@ class Place:
     directory: pathlib.Path
     """The pod's own, closed to others."""
     data: pathlib.Path | None = None
-    """The cluster's directory: nobody gets at it through a volume, but for the claims' directories in it."""
+    """The cluster's directory: no hostPath leads into it."""
     isolation: Isolation = Isolation.ROOT
     userns: int = 0
     """Level USER: a process in the user namespace of the pods; 0: there is none."""
@@ -40,8 +40,6 @@ class Volume:
 @dataclasses.dataclass(frozen=True)
 class Mounted:
     volumes: Mapping[str, Volume] = dataclasses.field(default_factory=dict)
-    masked: str = ""
-    """The cluster's directory, which a mount of one above it must not show."""
     notes: tuple[str, ...] = ()
     """What was asked for and cannot be had, but does not stop the pod: for an event."""
     groups: tuple[int, ...] = ()

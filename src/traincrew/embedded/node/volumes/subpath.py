@@ -9,14 +9,14 @@ from traincrew.embedded.node.volumes.faults import Unfit
 
 
 def prepared(volume: str, inner: str) -> str:
-    """Where it is, without links; made as a directory if it is missing. Raises Unfit, OSError."""
+    """Where in the volume it is, without links; made as a directory if it is missing. Raises Unfit, OSError."""
     base = os.path.realpath(volume)
     wanted = os.path.join(base, inner)
     if not os.path.lexists(wanted):
         _make(base, inner)
     real = os.path.realpath(wanted, strict=True)
     _check(real, base)
-    return real
+    return os.path.normpath(os.path.join(volume, os.path.relpath(real, base)))
 
 
 def _check(path: str, base: str) -> None:

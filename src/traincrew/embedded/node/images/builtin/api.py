@@ -1,0 +1,133 @@
+"""The API server, as a pod reaches it: TLS by hand, since importing an HTTP library takes longer than the request."""
+
+import os
+import socket
+import ssl
+import time
+
+ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
+PATIENCE = 20.0
+"""Seconds that a server which refuses connections is given: it may be starting again."""
+
+
+class Failed(Exception):
+    """The message is for standard error; the code for the shell."""
+
+    def __init__(self, message: str, code: int = 1) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Access:
+    def __init__(self, host: str, port: int, token: str, authority: str, namespace: str) -> None:
+        self.host, self.port, self.token, self.namespace = host, port, token, namespace
+        self.authority = authority
+        """The authority's certificate, PEM; empty: those that the machine trusts."""
+
+
+def of_pod() -> Access:
+    host = os.environ.get("KUBERNETES_SERVICE_HOST", "")
+    if not host or not os.path.exists(f"{ACCOUNT}/token"):
+        raise Failed("error: no API server is known here: no service account's files, or no KUBERNETES_SERVICE_HOST")
+    port = int(os.environ.get("KUBERNETES_SERVICE_PORT", "443"))
+    return Access(host, port, _read("token"), _read("ca.crt"), _read("namespace") or "default")
+
+
+def _read(name: str) -> str:
+    try:
+        with open(f"{ACCOUNT}/{name}", encoding="utf-8") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def connect(access: Access) -> ssl.SSLSocket:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if access.authority:
+        context.load_verify_locations(cadata=access.authority + "\n")
+    else:
+        context.load_default_certs()
+    plain = _dial(access)
+    plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    try:
+        return context.wrap_socket(plain, server_hostname=access.host)
+    except (ssl.SSLError, OSError) as error:
+        raise Failed(f"Unable to connect to the server: {getattr(error, 'reason', None) or error}") from None
+
+
+def _dial(access: Access) -> socket.socket:
+    latest = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return socket.create_connection((access.host, access.port))
+        except ConnectionRefusedError:
+            if time.monotonic() > latest:
+                where = f"{access.host}:{access.port}"
+                told = f"The connection to the server {where} was refused - did you specify the right host or port?"
+                raise Failed(told) from None
+            time.sleep(0.2)
+        except OSError as error:
+            raise Failed(f"Unable to connect to the server: {error}") from None
+
+
+def head(access: Access, path: str, more: str) -> bytes:
+    where = f"[{access.host}]" if ":" in access.host else access.host
+    lines = f"GET {path} HTTP/1.1\r\nHost: {where}:{access.port}\r\nUser-Agent: kubectl/traincrew\r\n"
+    bearer = f"Authorization: Bearer {access.token}\r\n" if access.token else ""
+    return f"{lines}{bearer}{more}\r\n".encode()
+
+
+def answer(stream: ssl.SSLSocket) -> tuple[int, dict[str, str], bytes]:
+    """The status, the headers, and what came of the body with them."""
+    seen = b""
+    while b"\r\n\r\n" not in seen:
+        piece = stream.recv(65536)
+        if not piece:
+            raise Failed("Unable to connect to the server: EOF")
+        seen += piece
+    first, _, rest = seen.partition(b"\r\n\r\n")
+    lines = first.decode("latin-1").split("\r\n")
+    headers = {}
+    for line in lines[1:]:
+        name, _, value = line.partition(":")
+        headers[name.strip().lower()] = value.strip()
+    return int(lines[0].split()[1]), headers, rest
+
+
+def get(access: Access, path: str, accept: str = "application/json") -> tuple[int, bytes]:
+    with connect(access) as stream:
+        stream.sendall(head(access, path, f"Accept: {accept}\r\nConnection: close\r\n"))
+        status, headers, body = answer(stream)
+        pieces = [body]
+        try:
+            while piece := stream.recv(65536):
+                pieces.append(piece)
+        except ssl.SSLEOFError:
+            pass  # the length says whether all has come
+    body = b"".join(pieces)
+    return status, _unchunked(body) if "chunked" in headers.get("transfer-encoding", "") else body
+
+
+def _unchunked(body: bytes) -> bytes:
+    pieces: list[bytes] = []
+    while True:
+        size, _, body = body.partition(b"\r\n")
+        length = int(size.split(b";")[0] or b"0", 16)
+        if not length:
+            return b"".join(pieces)
+        pieces.append(body[:length])
+        body = body[length + 2 :]
+
+
+def refusal(status: int, body: bytes) -> Failed:
+    """What a Status object says, as kubectl words it."""
+    import json
+
+    try:
+        told = json.loads(body)
+        reason, message = told["reason"], told["message"]
+    except (ValueError, KeyError, TypeError):
+        return Failed(f"Error from server: {status} {body[:300].decode(errors='replace')}".rstrip())
+    if status == 401:
+        return Failed("error: You must be logged in to the server (Unauthorized)")
+    return Failed(f"Error from server ({reason}): {message}")

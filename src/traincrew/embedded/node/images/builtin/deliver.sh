@@ -1,0 +1,20 @@
+#!/bin/sh
+# What the image kubectl-delivery runs by itself: kubectl for the launcher, once the workers of the host file are ready.
+set -eu
+target="${TARGET_DIR:-/opt/kube}"
+hostfile="${HOSTFILE:-/etc/mpi/hostfile}"
+cp "$(command -v kubectl)" "$target/kubectl"
+[ -r "$hostfile" ] || exit 0
+states='jsonpath={.status.conditions[?(@.type=="Ready")].status} {.status.podIP}'
+: > "$target/hosts.new"
+for host in $(sed 's/[ :].*//' "$hostfile"); do
+  [ "$host" != "$(hostname)" ] || continue
+  while true; do
+    found="$("$target/kubectl" get pod "$host" --namespace "${NAMESPACE:-}" --output "$states" || true)"
+    case "$found" in True\ ?*) break ;; esac
+    echo "waiting for $host"
+    sleep 1
+  done
+  printf '%s\t%s\n' "${found#True }" "$host" >> "$target/hosts.new"
+done
+mv "$target/hosts.new" "$target/hosts"

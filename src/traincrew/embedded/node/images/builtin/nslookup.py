@@ -1,0 +1,103 @@
+"""nslookup, as far as scripts use it: exit code 0 if the name has an address. Asks the pod's resolver only, and soon gives up."""
+
+import os
+import random
+import socket
+import struct
+import sys
+
+TIMEOUT, ATTEMPTS = 1.0, 2
+_A, _AAAA, _CNAME = 1, 28, 5
+
+
+def main() -> None:
+    words = [word for word in sys.argv[1:] if not word.startswith("-")]
+    if not words:
+        sys.exit("usage: nslookup NAME [SERVER]")
+    servers, searches, dots = _settings()
+    servers = words[1:2] or servers or ["127.0.0.1"]
+    print(f"Server:\t\t{servers[0]}\nAddress:\t{servers[0]}:53\n")
+    for name in _candidates(words[0], searches, dots):
+        addresses = _addresses(name, servers)
+        if addresses:
+            for address in addresses:
+                print(f"Name:\t{name}\nAddress: {address}")
+            return
+    sys.exit(f"** server can't find {words[0]}: NXDOMAIN")
+
+
+def _settings(path: str = "/etc/resolv.conf") -> tuple[list[str], list[str], int]:
+    servers, searches, dots = [], [], 1
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = [line.split() for line in file]
+    except OSError:
+        lines = []
+    for words in lines:
+        if words[:1] == ["nameserver"]:
+            servers += words[1:2]
+        elif words[:1] in (["search"], ["domain"]):
+            searches = words[1:]
+        elif words[:1] == ["options"]:
+            dots = next((int(word[6:]) for word in words if word.startswith("ndots:")), dots)
+    return servers, searches, dots
+
+
+def _candidates(name: str, searches: list[str], dots: int) -> list[str]:
+    if name.endswith("."):
+        return [name]
+    within = [f"{name}.{search}" for search in searches]
+    return [name, *within] if name.count(".") >= dots else [*within, name]
+
+
+def _addresses(name: str, servers: list[str]) -> list[str]:
+    return [address for kind in (_A, _AAAA) for address in _asked(name, kind, servers)]
+
+
+def _asked(name: str, kind: int, servers: list[str]) -> list[str]:
+    number = random.getrandbits(16)
+    labels = name.rstrip(".").encode("idna" if not name.isascii() else "ascii").split(b".")
+    question = b"".join(bytes([len(label)]) + label for label in labels) + b"\0" + struct.pack("!HH", kind, 1)
+    query = struct.pack("!6H", number, 0x100, 1, 0, 0, 0) + question
+    for _ in range(ATTEMPTS):
+        for server in servers:
+            reply = _reply(query, server)
+            if reply[:2] == query[:2]:
+                return _found(reply, kind, 12 + len(question))
+    print(";; connection timed out; no servers could be reached")
+    sys.exit(1)
+
+
+def _reply(query: bytes, server: str) -> bytes:
+    family = socket.AF_INET6 if ":" in server else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as asking:
+        asking.settimeout(TIMEOUT)
+        try:
+            asking.connect((server, int(os.environ.get("NSLOOKUP_PORT", "53"))))
+            asking.send(query)
+            return asking.recv(65535)
+        except OSError:
+            return b""
+
+
+def _found(reply: bytes, kind: int, at: int) -> list[str]:
+    found = []
+    try:
+        for _ in range(struct.unpack_from("!H", reply, 6)[0]):
+            at = _after_name(reply, at)
+            answered, _, _, length = struct.unpack_from("!HHIH", reply, at)
+            at += 10
+            if answered == kind:
+                found.append(socket.inet_ntop(socket.AF_INET if kind == _A else socket.AF_INET6, reply[at : at + length]))
+            at += length
+    except (struct.error, IndexError, ValueError):
+        pass  # a reply that was cut off: what came counts
+    return found
+
+
+def _after_name(reply: bytes, at: int) -> int:
+    while reply[at]:
+        if reply[at] >= 0xC0:
+            return at + 2
+        at += reply[at] + 1
+    return at + 1

@@ -1,0 +1,73 @@
+"""The files of image names: the user's own, and one of a cluster that overrides it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pathlib
+import secrets
+from collections.abc import Callable, Iterator
+
+from traincrew import errors
+from traincrew.embedded.node.images import catalogue, lines
+from traincrew.embedded.node.images.catalogue import Entry
+
+NAME = "images.yaml"
+
+
+def of_user() -> pathlib.Path:
+    config = os.environ.get("XDG_CONFIG_HOME") or pathlib.Path.home() / ".config"
+    return pathlib.Path(config, "traincrew", NAME)
+
+
+def of_cluster(data: pathlib.Path) -> pathlib.Path:
+    return data / NAME
+
+
+def read(path: pathlib.Path) -> tuple[Entry, ...]:
+    """Nothing if there is no such file. Raises SettingsError with every fault."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ()
+    except (OSError, UnicodeDecodeError) as error:
+        raise errors.SettingsError(f"{path} cannot be read: {error}") from None
+    try:
+        return catalogue.parse(text, str(path))
+    except lines.Faulty as error:
+        raise errors.SettingsError(str(error)) from None
+
+
+def change(path: pathlib.Path, make: Callable[[tuple[Entry, ...]], tuple[Entry, ...]]) -> tuple[Entry, ...]:
+    """Reads, changes and writes while nobody else does. Raises SettingsError, OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with _locked(path.with_name(f".{path.name}.lock")):
+        entries = make(read(path))
+        _write(path, catalogue.written(entries).encode())
+    return entries
+
+
+@contextlib.contextmanager
+def _locked(path: pathlib.Path) -> Iterator[None]:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _write(path: pathlib.Path, content: bytes) -> None:
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        raise

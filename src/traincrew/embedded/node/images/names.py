@@ -1,0 +1,115 @@
+"""Image names and the patterns that stand for many of them. PURE.
+
+`python` is `docker.io/library/python:latest`. A pattern is written as the name would be; `*` stands for any number of characters
+and `?` for one, in the repository and in the tag. Without a tag it means every tag.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+HUB, LIBRARY = "docker.io", "library"
+
+_COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_LABEL = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
+_DOMAIN = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
+_REFERENCE = re.compile(
+    rf"(?P<repository>(?:{_DOMAIN}/)?{_COMPONENT}(?:/{_COMPONENT})*)"
+    r"(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?"
+    r"(?:@(?P<digest>[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?"
+)
+_PATTERN = re.compile(r"(?P<repository>[^@\s]+?)(?::(?P<tag>[^:/@\s]+))?(?:@(?P<digest>\S+))?")
+
+
+class Name(NamedTuple):
+    repository: str
+    """In full, with its host."""
+    tag: str
+    """Empty only if a digest is given instead."""
+    digest: str = ""
+
+    def __str__(self) -> str:
+        return self.repository + (f":{self.tag}" if self.tag else "") + (f"@{self.digest}" if self.digest else "")
+
+
+class Weight(NamedTuple):
+    """How closely a pattern describes its images; the heaviest that fits is taken."""
+
+    exact: bool
+    repository: int
+    tagged: bool
+    tag: int
+
+
+class Pattern(NamedTuple):
+    repository: str
+    tag: str
+    digest: str = ""
+
+    def matches(self, name: Name) -> bool:
+        if self.digest and not _glob(self.digest, name.digest):
+            return False
+        if self.tag and not _glob(self.tag, name.tag):
+            return False
+        return any(_glob(self.repository, form) for form in _forms(name.repository))
+
+    @property
+    def weight(self) -> Weight:
+        short = _forms(self.repository)[-1]
+        tagged = bool(self.digest) or (bool(self.tag) and not _has_glob(self.tag))
+        return Weight(not _has_glob(short), _letters(short), tagged, _letters(self.tag))
+
+
+def parse(image: str) -> Name:
+    """ValueError if it is no image's name."""
+    found = _REFERENCE.fullmatch(image)
+    if found is None:
+        raise ValueError("invalid reference format")
+    tag, digest = found["tag"] or "", found["digest"] or ""
+    return Name(full(found["repository"]), tag or ("" if digest else "latest"), digest)
+
+
+def pattern(text: str) -> Pattern:
+    """ValueError if no image's name can be like that."""
+    found = _PATTERN.fullmatch(text)
+    if found is None or "//" in text:
+        raise ValueError(f"{text!r} is not like an image's name, such as 'repository:tag' or 'registry/*:*'")
+    trial = re.sub(r"[*?]", "a", text)
+    if _REFERENCE.fullmatch(trial) is None and not found["digest"]:
+        raise ValueError(f"{text!r} is not like an image's name, such as 'repository:tag' or 'registry/*:*'")
+    return Pattern(found["repository"].removeprefix("index."), found["tag"] or "", found["digest"] or "")
+
+
+def full(repository: str) -> str:
+    """With the host and the collection that are meant if they are not written."""
+    first, slash, rest = repository.partition("/")
+    if not slash or not ("." in first or ":" in first or first == "localhost" or first != first.lower()):
+        first, rest = HUB, repository
+    if first == f"index.{HUB}":
+        first = HUB
+    if first == HUB and "/" not in rest:
+        rest = f"{LIBRARY}/{rest}"
+    return f"{first}/{rest}"
+
+
+def _forms(repository: str) -> list[str]:
+    """The ways to write the same repository, the shortest last."""
+    forms = [repository]
+    for prefix in (f"{HUB}/", f"{LIBRARY}/"):
+        if forms[-1].startswith(prefix):
+            forms.append(forms[-1].removeprefix(prefix))
+    return forms
+
+
+def _has_glob(text: str) -> bool:
+    return "*" in text or "?" in text
+
+
+def _letters(text: str) -> int:
+    return len(text.replace("*", ""))
+
+
+def _glob(pattern: str, text: str) -> bool:
+    parts = [re.escape(part).replace(r"\?", ".") for part in pattern.split("*")]
+    return re.fullmatch(".*".join(parts), text, re.DOTALL) is not None

@@ -1,0 +1,27 @@
+"""The operator's own init containers, known by what they run: their images' names are anybody's choice. PURE."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+Object = dict[str, Any]
+
+NSLOOKUP, KUBECTL = "nslookup", "kubectl"
+
+_NSLOOKUP = re.compile(r"(?<![\w./-])nslookup(?![\w.-])")
+_KUBECTL = re.compile(r"(?<![\w.-])kubectl(?![\w.-])")
+_DELIVERY = "kubectl-delivery"
+
+
+def role_of(pod: Object, container: Object) -> str:
+    """Which tools of this node it needs to do its work; empty: it is a container like any other."""
+    if container["name"] not in {each["name"] for each in pod["spec"].get("initContainers") or ()}:
+        return ""
+    words = " ".join([*(container.get("command") or ()), *(container.get("args") or ())])
+    target = any(entry.get("name") == "TARGET_DIR" for entry in container.get("env") or ())
+    if target and (_KUBECTL.search(words) or (not words and container["name"] == _DELIVERY)):
+        return KUBECTL
+    if _NSLOOKUP.search(words):
+        return NSLOOKUP
+    return ""

@@ -1,0 +1,41 @@
+"""The default environment: the one that the cluster was started from."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import sys
+from collections.abc import Mapping
+
+from traincrew.embedded.node.images.environment import Environment
+
+UNBUFFERED = {"PYTHONUNBUFFERED": "1"}
+
+
+def of_process(variables: Mapping[str, str] | None = None, prefix: str = sys.prefix) -> Environment:
+    """An activated environment if there is one, else the interpreter's own; then the rest of PATH."""
+    variables = os.environ if variables is None else variables
+    entries = [entry for entry in variables.get("PATH", "").split(":") if entry.startswith("/")]
+    own = f"{prefix}/bin"
+    roots = [root for root in (variables.get("VIRTUAL_ENV"), variables.get("CONDA_PREFIX")) if root]
+    active = next((root for root in roots if f"{root}/bin" in entries), None)
+    path = tuple(dict.fromkeys([*entries, own] if active else [own, *entries]))
+    root = active or prefix
+    return Environment(path=path, env={**UNBUFFERED, **marks(root)}, source=f"the default environment {root}", own=False)
+
+
+def of_prefix(prefix: str, libraries: bool = False) -> Environment:
+    env = {**UNBUFFERED, **marks(prefix)}
+    if libraries:
+        env["LD_LIBRARY_PATH"] = f"{prefix}/lib"
+    return Environment(path=(f"{prefix}/bin",), env=env, source=f"the environment {prefix}")
+
+
+def marks(prefix: str) -> dict[str, str]:
+    """What programs know such an environment by."""
+    root = pathlib.Path(prefix)
+    if (root / "pyvenv.cfg").exists():
+        return {"VIRTUAL_ENV": prefix}
+    if (root / "conda-meta").is_dir():
+        return {"CONDA_PREFIX": prefix}
+    return {}
