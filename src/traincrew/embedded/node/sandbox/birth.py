@@ -10,7 +10,7 @@ import signal
 import socket
 import struct
 
-from traincrew.embedded.node.sandbox import forking, kernel, launch, protocol, spec
+from traincrew.embedded.node.sandbox import cgroups, forking, kernel, launch, protocol, spec
 from traincrew.embedded.node.sandbox.loop import Loop
 from traincrew.embedded.node.sandbox.run import Place
 from traincrew.embedded.node.sandbox.shim import Shim
@@ -28,7 +28,7 @@ def main(pod: spec.Pod, isolation: spec.Isolation, first: socket.socket) -> None
     try:
         _own_stdio(pod.directory)
         kernel.adopt_orphans()
-        place = Place(pod, isolation, Loop(), processes=_namespaces(pod, isolation))
+        place = Place(pod, isolation, Loop(), _group(pod), _namespaces(pod, isolation))
         Shim(place, first)
     except (OSError, launch.Refused) as error:
         first.setblocking(True)
@@ -50,6 +50,18 @@ def _own_stdio(directory: str) -> None:
     del soft
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65536), hard))
+
+
+def _group(pod: spec.Pod) -> cgroups.Group | None:
+    if not pod.cgroup:
+        return None
+    group = cgroups.top(pod.cgroup, pod.limits)
+    for _ in range(3):
+        if not group.why:
+            break
+        # The last pod but one may just have taken an empty parent away with it.
+        group = cgroups.top(pod.cgroup, pod.limits)
+    return group
 
 
 def _namespaces(pod: spec.Pod, isolation: spec.Isolation) -> int:

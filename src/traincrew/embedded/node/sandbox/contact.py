@@ -17,7 +17,10 @@ from typing import Any, Self
 from traincrew.embedded.node.sandbox import protocol, spec
 from traincrew.embedded.node.sandbox.connection import Connection
 from traincrew.embedded.node.sandbox.faults import NotRunning, SandboxError, ShimGone, StartFailed
+from traincrew.embedded.node.sandbox.session import Pipes, Session
+from traincrew.embedded.streams.containers import ExecFailed, ExecOptions, NoContainer
 
+_KILLED = 137
 Ended = tuple[str, int]
 Answer = asyncio.Future[tuple[protocol.Message, list[int]]]
 
@@ -50,11 +53,13 @@ class Shim:
     """A pod's keeper. Every request raises ShimGone when there is none any more."""
 
     def __init__(self, sock: socket.socket, directory: pathlib.Path) -> None:
-        self._directory = directory
+        self.directory = directory
         self._numbers = itertools.count(1)
         self._answers: dict[int, Answer] = {}
         self._hello: asyncio.Future[protocol.Message] = asyncio.get_running_loop().create_future()
+        self._sessions: dict[int, asyncio.Future[int]] = {}
         self._ended: asyncio.Queue[Ended | None] = asyncio.Queue()
+        self._gone = asyncio.Event()
         self.pid = self.protocol = 0
         self._connection = Connection(sock, self._heard, self._lost)
 
@@ -114,6 +119,41 @@ class Shim:
             yield ended
         self._ended.put_nowait(None)
 
+    async def exec(self, name: str, argv: Sequence[str], io: ExecOptions, env_extra: Mapping[str, str] | None = None) -> Session:
+        """Killed when the session is closed or this connection ends."""
+        pipes = Pipes(ExecOptions() if io.tty else io)
+        number, ended = self._expect()
+        values = {"name": name, "argv": list(argv), "env": dict(env_extra or {}), "tty": io.tty}
+        try:
+            _, fds = await self.ask("exec", pipes.theirs, exec=number, streams=pipes.names, **values)
+        except SandboxError as error:
+            self._sessions.pop(number, None)
+            pipes.close()
+            raise (NoContainer if isinstance(error, NotRunning) else ExecFailed)(str(error)) from None
+        session = Session(ended, lambda: self._order("exec_kill", exec=number), fds[0] if fds else None)
+        return session.over_terminal(io) if io.tty else session.over_pipes(pipes)
+
+    async def attach(self, name: str, io: ExecOptions) -> Session:
+        """Output from now on; input if the container takes any. It goes on when the session is closed."""
+        pipes = Pipes(io)
+        number, ended = self._expect()
+        try:
+            _, fds = await self.ask("attach", pipes.theirs, attach=number, name=name, streams=pipes.names)
+        except SandboxError as error:
+            self._sessions.pop(number, None)
+            pipes.close()
+            raise NoContainer(str(error)) from None
+        return Session(ended, lambda: None, fds[0] if fds else None).over_pipes(pipes)
+
+    def _expect(self) -> tuple[int, asyncio.Future[int]]:
+        number = next(self._numbers)
+        ended = self._sessions[number] = asyncio.get_running_loop().create_future()
+        return number, ended
+
+    def _order(self, op: str, **values: Any) -> None:
+        with contextlib.suppress(ConnectionError):
+            self._connection.send({"id": next(self._numbers), "op": op, **values})
+
     async def ticket(self, name: str, secret: str, seconds: float) -> None:
         await self.ask("ticket", name=name, secret=secret, seconds=seconds)
 
@@ -121,8 +161,7 @@ class Shim:
         """Nothing of the pod runs afterwards."""
         with contextlib.suppress(ShimGone):
             await self.ask("end")
-            while await self._ended.get() is not None:
-                pass
+            await self._gone.wait()
 
     # -- the conversation
 
@@ -134,7 +173,7 @@ class Shim:
             self._connection.send({"id": number, "op": op, **values}, fds)
             return await answer
         except ConnectionError:
-            raise ShimGone(f"the shim of {self._directory.name} is gone") from None
+            raise ShimGone(f"the shim of {self.directory.name} is gone") from None
         finally:
             self._answers.pop(number, None)
 
@@ -143,6 +182,9 @@ class Shim:
             self._hello.set_result(message["hello"])
         for name, attempt in message.get("ended", ()):
             self._ended.put_nowait((name, attempt))
+        ended = message.get("exec_ended", message.get("attach_ended"))
+        if (session := self._sessions.pop(ended or 0, None)) is not None and not session.done():
+            session.set_result(message.get("code", 0))
         answer = self._answers.get(message.get("id", 0))
         if answer is not None and not answer.done():
             _settle(answer, message, fds)
@@ -153,14 +195,18 @@ class Shim:
             self._hello.set_exception(SandboxError(message["error"]))
 
     def _lost(self) -> None:
-        gone = ShimGone(f"the shim of {self._directory.name} is gone")
+        gone = ShimGone(f"the shim of {self.directory.name} is gone")
         if not self._hello.done():
             self._hello.set_exception(gone)
             self._hello.exception()  # nobody may be waiting
+        for session in self._sessions.values():
+            if not session.done():
+                session.set_result(_KILLED)  # with the shim, everything of its pod
         for each in self._answers.values():
             if not each.done():
                 each.set_exception(gone)
         self._ended.put_nowait(None)
+        self._gone.set()
 
 
 class Declined(SandboxError):

@@ -60,6 +60,23 @@ class Template:
         except (SandboxError, ConnectionError) as error:
             raise SandboxFailed(str(error)) from None
 
+    async def remove(self, path: pathlib.Path) -> None:
+        """Takes a tree away with the rights that pods have: their files may not be the daemon's. OSError: something is left."""
+        ours, theirs = socket.socketpair()
+        answer: asyncio.Future[protocol.Message] = asyncio.get_running_loop().create_future()
+        gone = ConnectionError("the template process is gone")
+        connection = Connection(
+            ours, lambda message, _: answer.set_result(message), lambda: None if answer.done() else answer.set_exception(gone)
+        )
+        try:
+            self._connection.send({"remove": str(path)}, [theirs.detach()])
+            message = await answer
+        finally:
+            answer.cancel()
+            connection.close()
+        if "error" in message:
+            raise OSError(message["error"])
+
     async def close(self) -> None:
         self._connection.close()
         await self._process.wait()

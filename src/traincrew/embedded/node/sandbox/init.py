@@ -9,6 +9,7 @@ import os
 import select
 import signal
 import socket
+from collections.abc import Callable
 
 from traincrew.embedded.node.sandbox import forking, kernel, launch, protocol, root, spec
 
@@ -37,10 +38,12 @@ class Duty:
     """The directory of exit.json."""
     alone: bool
     """Whether a PID namespace ends with this process; otherwise what is left has to be looked for."""
+    mounts: int = -1
+    """A mount namespace to enter instead of making one: this is not the container's own command but one beside it."""
 
     def descriptors(self) -> list[int]:
-        given = (fd for fd in (*self.order.stdio, *self.order.groups) if fd >= 0)
-        return [self.control.fileno(), self.status.fileno(), self.records, *given]
+        own = (self.control.fileno(), self.status.fileno(), self.records, self.mounts)
+        return [fd for fd in (*own, *self.order.stdio, *self.order.groups) if fd >= 0]
 
 
 def main(duty: Duty) -> None:
@@ -75,10 +78,11 @@ def _hear() -> int:
 
 
 def _start(duty: Duty) -> int:
-    container, isolation = duty.order.container, duty.order.isolation
-    if isolation != spec.Isolation.NONE:
+    if duty.mounts >= 0:
+        kernel.setns(duty.mounts, kernel.CLONE_NEWNS)
+    elif duty.order.isolation != spec.Isolation.NONE:
         kernel.unshare(kernel.CLONE_NEWNS)
-        root.build(duty.pod, container, isolation)
+        root.build(duty.pod, duty.order.container, duty.order.isolation)
         with open("/proc/self/ns/mnt", "rb") as mounts, open("/proc/self/ns/pid", "rb") as processes:
             fds = [mounts.fileno(), processes.fileno()]
             socket.send_fds(duty.status, [protocol.line({"namespaces": True}, fds)], fds)
@@ -92,21 +96,30 @@ class Init:
         self._duty, self._child, self._woken = duty, child, woken
         self._control = duty.control
         self._ended: int | None = None
+        self._childless = False
 
     def run(self) -> None:
+        kernel.set_dumpable(False)
+        self._reap()
+        self._wait(lambda: self._ended is not None)
+        self._say({"ended": os.waitstatus_to_exitcode(self._ended or 0)})
+        if self._duty.records < 0:
+            # What a command left behind goes on, with somebody to reap it, until the container ends.
+            self._wait(lambda: self._childless)
+            return
+        self._record()
+        self._kill_all()
+
+    def _wait(self, done: Callable[[], bool]) -> None:
         poll = select.poll()
         poll.register(self._woken, select.POLLIN)
         poll.register(self._control, select.POLLIN)
-        kernel.set_dumpable(False)
-        self._reap()
-        while self._ended is None:
+        while not done():
             for fd, _ in poll.poll():
                 if fd == self._woken:
                     self._signalled()
                 else:
                     self._told()
-        self._record(self._ended)
-        self._kill_all()
 
     def _signalled(self) -> None:
         for number in os.read(self._woken, 4096):
@@ -120,10 +133,12 @@ class Init:
                 os.kill(self._child, number)
 
     def _reap(self) -> None:
-        with contextlib.suppress(ChildProcessError):
+        try:
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 if ended[0] == self._child:
                     self._ended = ended[1]
+        except ChildProcessError:
+            self._childless = True
 
     def _told(self) -> None:
         data = self._control.recv(protocol.PIECE)
@@ -135,10 +150,14 @@ class Init:
         elif "kill" in order:
             self._kill_everybody()
 
-    def _record(self, status: int) -> None:
+    def _say(self, message: protocol.Message) -> None:
+        try:
+            self._control.send(protocol.line(message))
+        except OSError:
+            self._give_up()
+
+    def _record(self) -> None:
         """Durable before anything else happens. What only the shim can know of it, the memory limit above all, the shim says."""
-        code = os.waitstatus_to_exitcode(status)
-        self._control.send(protocol.line({"ended": code}))
         while True:
             data = self._control.recv(protocol.PIECE)
             if not data:
@@ -147,7 +166,7 @@ class Init:
             if "record" in order:
                 break
         protocol.write_durably(self._duty.records, "exit.json", json.dumps(order["record"]).encode())
-        self._control.send(protocol.line({"recorded": True}))
+        self._say({"recorded": True})
 
     def _give_up(self) -> None:
         """Without its shim a container does not go on."""

@@ -12,7 +12,7 @@ import stat
 import termios
 from typing import NoReturn
 
-from traincrew.embedded.node.sandbox import kernel, protocol, spec
+from traincrew.embedded.node.sandbox import credentials, kernel, protocol, spec
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -46,7 +46,7 @@ def become(order: Order, status: socket.socket) -> NoReturn:
         _join(order.groups)
         _stand(order, status)
         made = _in_directory(order.container.cwd, order.isolation)
-        _take_user(order.container)
+        credentials.apply(order.container, order.isolation)
         if not made:
             os.chdir(order.container.cwd)
         env = environment(order)
@@ -124,7 +124,6 @@ def _stand(order: Order, status: socket.socket) -> None:
         if fd < 0:
             fd = os.open(os.devnull, os.O_RDONLY if target == 0 else os.O_WRONLY)
         os.dup2(fd, target)
-        os.set_blocking(target, True)
     kernel.close_range(3, status.fileno() - 1)
     kernel.close_range(status.fileno() + 1)
 
@@ -151,15 +150,6 @@ def _in_directory(path: str, isolation: spec.Isolation) -> bool:
         message = f'unable to start container process: chdir to cwd ("{path}") failed: {words}'
         raise Refused("StartError", message) from None
     return True
-
-
-def _take_user(container: spec.Container) -> None:
-    if container.groups:
-        os.setgroups(container.groups)
-    if container.group is not None:
-        os.setresgid(container.group, container.group, container.group)
-    if container.user is not None:
-        os.setresuid(container.user, container.user, container.user)
 
 
 def _home(uid: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from traincrew.embedded.node.sandbox import protocol
 from traincrew.embedded.node.sandbox.loop import READ, WRITE, Loop
@@ -114,3 +115,14 @@ class Door:
         peer = Peer(self._loop, sock, self._heard)
         if self.on_arrival is not None:
             self.on_arrival(peer)
+
+
+class Answer:
+    def __init__(self, peer: Peer, request: protocol.Message) -> None:
+        self.peer, self._id = peer, request.get("id")
+
+    def give(self, fds: tuple[int, ...] = (), **values: Any) -> None:
+        self.peer.send({"id": self._id, **values}, fds)
+
+    def refuse(self, reason: str, message: str) -> None:
+        self.peer.send({"id": self._id, "error": message, "reason": reason})

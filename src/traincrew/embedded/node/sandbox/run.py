@@ -8,12 +8,11 @@ import fcntl
 import json
 import os
 import signal
-import socket
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from traincrew.embedded.node.sandbox import forking, init, kernel, launch, protocol, spec
+from traincrew.embedded.node.sandbox.beginning import Beginning, moment, pair
 from traincrew.embedded.node.sandbox.logfile import LogFile
 from traincrew.embedded.node.sandbox.loop import READ, Loop
 from traincrew.embedded.node.sandbox.pump import Pump
@@ -52,17 +51,11 @@ class Run:
         """told: called when it has started, could not be started, or has ended."""
         self._place, self._loop, self._told = place, place.loop, told
         self.container = container
-        self.started = ""
-        self.refusal: tuple[str, str] | None = None
         self.ended = False
-        self.pid = 0
-        """The command's, as seen from outside."""
         self.init = 0
-        self.namespaces: list[int] = []
-        """Mounts and processes."""
         self.group: Group | None = None
         self.stdin = -1
-        self.terminal = -1
+        self.on_end: list[Callable[[], None]] = []
         self.pumps: list[Pump] = []
         self._recorded = False
         self._records = -1
@@ -70,6 +63,14 @@ class Run:
     @property
     def running(self) -> bool:
         return bool(self.started) and not self.ended
+
+    @property
+    def started(self) -> str:
+        return self.beginning.started
+
+    @property
+    def refusal(self) -> tuple[str, str] | None:
+        return self.beginning.refusal
 
     # -- the start
 
@@ -98,8 +99,8 @@ class Run:
             file.write(data)
 
     def _fork(self, message: str) -> None:
-        ours, theirs = _pair()
-        status, telling = _pair()
+        ours, theirs = pair()
+        status, telling = pair()
         stdio, given = self._stdio()
         groups = tuple(self.group.entrances()) if self.group else ()
         container = dataclasses.replace(
@@ -113,11 +114,10 @@ class Run:
             for fd in (*given, *groups, theirs.detach(), telling.detach()):
                 os.close(fd)
         ours.send(b"go")
-        self._control, self._status = ours, status
-        status.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        for sock, handler in ((ours, self._hear), (status, self._hear_all_status)):
-            sock.setblocking(False)
-            self._loop.watch(sock.fileno(), READ, handler)
+        self._control = ours
+        ours.setblocking(False)
+        self._loop.watch(ours.fileno(), READ, self._hear)
+        self.beginning = Beginning(self._loop, status, self._begun)
 
     def _stdio(self) -> tuple[tuple[int, int, int], list[int]]:
         """The command's ends of its pipes."""
@@ -137,45 +137,13 @@ class Run:
         self.pumps.append(Pump(self._loop, reading, stream, self._log))
         return writing
 
-    def _hear_status(self) -> bool:
-        """Whether more may have been said."""
-        try:
-            data, fds, pid = _receive(self._status)
-        except OSError:  # nothing now, or closed
-            return False
-        if not data:
-            self._loop.forget(self._status.fileno())
-            self._status.close()
-            self._begun()
-            return False
-        self._note(data, fds, pid)
-        return True
-
-    def _hear_all_status(self) -> None:
-        while self._hear_status():
-            pass
-
-    def _note(self, data: bytes, fds: list[int], pid: int) -> None:
-        message = json.loads(data)
-        if "namespaces" in message:
-            self.namespaces = fds
-        elif "terminal" in message:
-            self.terminal = fds[0]
-            self.pumps.append(Pump(self._loop, os.dup(self.terminal), "stdout", self._log))
-        elif "exec" in message:
-            self.pid, self.started = pid, moment()
-        elif "failed" in message:
-            self.refusal = (message["failed"], message["message"])
-
     def _begun(self) -> None:
-        if self.refusal is None and not self.started:
-            self.refusal = ("RunContainerError", "the container's first process ended before it could start the command")
+        if self.beginning.terminal >= 0:
+            self.pumps.append(Pump(self._loop, os.dup(self.beginning.terminal), "stdout", self._log))
         if self.refusal is None:
             self._told(self)
         else:
-            # Told once nothing is left: see finish.
-            self.started = ""
-            self._stop_init()
+            self._stop_init()  # told once nothing is left: see finish
 
     # -- while it runs
 
@@ -184,6 +152,11 @@ class Run:
 
     def kill(self) -> None:
         self._order({"kill": True})
+
+    def close_stdin(self) -> None:
+        if self.stdin >= 0:
+            os.close(self.stdin)
+            self.stdin = -1
 
     def kill_init(self) -> None:
         """When there is no time to ask."""
@@ -213,7 +186,7 @@ class Run:
             return
         message = json.loads(data)
         if "ended" in message:
-            self._hear_all_status()
+            self.beginning.hear()
             if self.refusal is None:
                 self._order({"record": self._record(message["ended"])})
         elif "recorded" in message:
@@ -234,7 +207,7 @@ class Run:
 
     def finish(self) -> None:
         """Its first process is gone, and with it every other one."""
-        self._hear_all_status()
+        self.beginning.hear()
         self._stop_init()
         for pump in self.pumps:
             pump.drain()
@@ -243,35 +216,14 @@ class Run:
         self._release()
         self.ended = True
         self._told(self)
+        for each in self.on_end:
+            each()
 
     def _release(self) -> None:
         self._log.close()
         if self.group is not None:
             self.group.kill()
             self.group.remove()
-        for fd in (*self.namespaces, self.stdin, self.terminal, self._records):
-            if fd >= 0:
-                os.close(fd)
-        self.namespaces, self.stdin, self.terminal = [], -1, -1
-
-
-def moment() -> str:
-    second, rest = divmod(time.time_ns() // 1000, 1_000_000)
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second)) + f".{rest:06}Z"
-
-
-def _pair() -> tuple[socket.socket, socket.socket]:
-    return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-
-
-def _receive(sock: socket.socket) -> tuple[bytes, list[int], int]:
-    """Also who sent it: the kernel translates the process id into our namespace."""
-    room = socket.CMSG_SPACE(12) + socket.CMSG_SPACE(4 * 4)
-    data, ancillary, _, _ = sock.recvmsg(protocol.PIECE, room, socket.MSG_CMSG_CLOEXEC)
-    fds, pid = list[int](), 0
-    for level, kind, payload in ancillary:
-        if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
-            pid = int.from_bytes(payload[:4], "little")
-        elif level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-            fds += memoryview(payload).cast("i").tolist()
-    return data, fds, pid
+        self.beginning.close()
+        self.close_stdin()
+        os.close(self._records)

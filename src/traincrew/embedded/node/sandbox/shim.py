@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import socket
 from collections.abc import Callable
 from typing import Any
 
-from traincrew.embedded.node.sandbox import launch, protocol, spec
-from traincrew.embedded.node.sandbox.peer import Door, Peer
+from traincrew.embedded.node.sandbox import launch, protocol, spec, usage
+from traincrew.embedded.node.sandbox.guests import Guests
+from traincrew.embedded.node.sandbox.peer import Answer, Door, Peer
 from traincrew.embedded.node.sandbox.run import Place, Run
 
 SOCKET, FACTS = "shim.sock", "shim.json"
@@ -26,10 +28,20 @@ class Shim:
         self._peers: list[Peer] = []
         self._waiting: dict[Run, list[Callable[[], None]]] = {}
         self._ending: list[Callable[[], None]] | None = None
+        os.chdir(place.pod.directory)
+        self._guests = Guests(place, self._running)
+        self._operations: dict[str, Callable[[protocol.Message, Answer, list[int]], None]] = {
+            "start": self._start,
+            "states": self._states,
+            "signal": self._signal,
+            "kill": self._kill,
+            "usage": self._usage,
+            "end": self._end,
+            **self._guests.operations,
+        }
         self._open(first)
 
     def _open(self, first: socket.socket) -> None:
-        os.chdir(self._place.pod.directory)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(SOCKET)
         door = Door(self._loop, SOCKET, 0o600, self._heard)
@@ -55,8 +67,8 @@ class Shim:
         peer.send({"hello": self._facts(), "ended": self._past})
 
     def _heard(self, peer: Peer, message: protocol.Message, fds: list[int]) -> None:
-        handler = getattr(self, f"_on_{message.get('op')}", None)
         try:
+            handler = self._operations.get(message.get("op", ""))
             if handler is None:
                 raise launch.Refused("Unknown", f"this shim does not know what {message.get('op')!r} is")
             handler(message, Answer(peer, message), fds)
@@ -72,7 +84,7 @@ class Shim:
 
     # -- containers
 
-    def _on_start(self, message: protocol.Message, answer: Answer, _: list[int]) -> None:
+    def _start(self, message: protocol.Message, answer: Answer, _: list[int]) -> None:
         container = spec.container(message["container"])
         run = self._runs.get(container.name)
         if run is not None and run.container.attempt == container.attempt and run.refusal is None:
@@ -112,9 +124,9 @@ class Shim:
                 peer.send({"ended": [past]})
         self._end_if_empty()
 
-    def _on_states(self, _: protocol.Message, answer: Answer, __: list[int]) -> None:
+    def _states(self, _: protocol.Message, answer: Answer, __: list[int]) -> None:
         states = {
-            name: {"attempt": run.container.attempt, "running": run.running, "pid": run.pid, "started": run.started}
+            name: {"attempt": run.container.attempt, "running": run.running, "pid": run.beginning.pid, "started": run.started}
             for name, run in self._runs.items()
             if run.refusal is None
         }
@@ -126,24 +138,35 @@ class Shim:
             raise launch.Refused("NotRunning", f"container {name} does not run")
         return run
 
-    def _on_signal(self, message: protocol.Message, answer: Answer, _: list[int]) -> None:
+    def _signal(self, message: protocol.Message, answer: Answer, _: list[int]) -> None:
         self._running(message["name"]).signal(int(message["number"]))
         answer.give()
 
-    def _on_kill(self, message: protocol.Message, answer: Answer, _: list[int]) -> None:
+    def _kill(self, message: protocol.Message, answer: Answer, _: list[int]) -> None:
         self._running(message["name"]).kill()
         answer.give()
+
+    def _usage(self, _: protocol.Message, answer: Answer, __: list[int]) -> None:
+        answer.give(usage={name: self._used(run) for name, run in self._runs.items() if run.running})
+
+    def _used(self, run: Run) -> dict[str, Any]:
+        if run.group is not None and run.group.directories():
+            return dataclasses.asdict(run.group.usage())
+        return usage.of_processes([run.init])
 
     def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 for run in list(self._runs.values()):
                     if run.init == ended[0] and not run.ended:
+                        self._guests.leave(run)
                         run.finish()
+                self._guests.reaped(*ended)
+        self._end_if_empty()
 
     # -- the end
 
-    def _on_end(self, _: protocol.Message, answer: Answer, __: list[int]) -> None:
+    def _end(self, _: protocol.Message, answer: Answer, __: list[int]) -> None:
         if self._ending is None:
             self._ending = []
             for run in self._runs.values():
@@ -158,25 +181,16 @@ class Shim:
                 run.kill_init()
 
     def _end_if_empty(self) -> None:
-        if self._ending is None or not all(run.ended for run in self._runs.values()):
+        if self._ending is None or not self._guests.empty or not all(run.ended for run in self._runs.values()):
             return
+        self._guests.close_door()
         if self._place.group is not None:
             self._place.group.kill()
             self._place.group.remove()
+            self._place.group.remove_parents(self._place.pod.cgroup.strip("/").count("/"))
         for name in (SOCKET, FACTS):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(name)
         for each in self._ending:
             each()
         self._loop.running = False
-
-
-class Answer:
-    def __init__(self, peer: Peer, request: protocol.Message) -> None:
-        self.peer, self._id = peer, request.get("id")
-
-    def give(self, fds: tuple[int, ...] = (), **values: Any) -> None:
-        self.peer.send({"id": self._id, **values}, fds)
-
-    def refuse(self, reason: str, message: str) -> None:
-        self.peer.send({"id": self._id, "error": message, "reason": reason})

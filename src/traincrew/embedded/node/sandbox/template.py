@@ -7,9 +7,10 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from typing import Any
 
-from traincrew.embedded.node.sandbox import birth, forking, kernel, protocol, spec
+from traincrew.embedded.node.sandbox import birth, forking, kernel, protocol, remove, spec
 
 
 def main(door: int, isolation: str, userns_of: int) -> None:
@@ -50,16 +51,30 @@ def _serve(daemon: socket.socket, isolation: spec.Isolation) -> None:
 
 def _carry_out(message: dict[str, Any], fds: list[int], isolation: spec.Isolation, daemon: socket.socket) -> None:
     if "fork" in message:
-        first = socket.socket(fileno=fds[0])
-
-        def between() -> None:
-            daemon.close()
-            forking.child(lambda: birth.main(spec.pod(message["fork"]), isolation, first))
-
-        os.waitpid(forking.child(between), 0)
-        first.close()
+        _detach(lambda first: birth.main(spec.pod(message["fork"]), isolation, first), fds[0], daemon)
     elif "remove" in message:
-        ...
+        _detach(lambda asker: _remove(message["remove"], asker), fds[0], daemon)
+
+
+def _detach(body: Callable[[socket.socket], None], fd: int, daemon: socket.socket) -> None:
+    """Not a child of this process: it neither waits for it nor takes it along when it ends."""
+    sock = socket.socket(fileno=fd)
+
+    def between() -> None:
+        daemon.close()
+        forking.child(lambda: body(sock))
+
+    os.waitpid(forking.child(between), 0)
+    sock.close()
+
+
+def _remove(path: str, asker: socket.socket) -> None:
+    try:
+        remove.tree(path)
+    except OSError as error:
+        asker.sendall(protocol.line({"error": str(error)}))
+    else:
+        asker.sendall(protocol.line({"removed": path}))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,92 @@
+"""What pods leave behind on this machine: nothing, or a test fails.
+
+Everything of a pod can be told by the path of the cluster's data directory: processes have it open, mounted, as their working
+directory, on their command line or in their environment. Put it into a container's environment where there are no mounts.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import stat
+import time
+from collections.abc import Iterator
+
+_GROUPS = pathlib.Path("/sys/fs/cgroup")
+
+
+def found(data: pathlib.Path, group: str = "") -> list[str]:
+    """group: the name of a control group that is to be gone, whichever hierarchy it is in."""
+    return [*_processes(str(data)), *_mounts(str(data)), *_sockets(data), *(_groups(group) if group else ())]
+
+
+def assert_none(data: pathlib.Path, group: str = "", seconds: float = 10.0) -> None:
+    """Killed processes need a moment to go."""
+    until = time.monotonic() + seconds
+    while (left := found(data, group)) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not left, "left behind:\n" + "\n".join(left)
+
+
+def _processes(path: str) -> Iterator[str]:
+    for name in os.listdir("/proc"):
+        if name.isdecimal() and int(name) != os.getpid() and (why := _belongs(name, path)):
+            yield f"process {name} {_text(f'/proc/{name}/cmdline')[:120]!r}: {why}"
+
+
+def _belongs(pid: str, path: str) -> str:
+    for link in (f"/proc/{pid}/cwd", *(f"/proc/{pid}/fd/{fd}" for fd in _listed(f"/proc/{pid}/fd"))):
+        try:
+            if os.readlink(link).startswith(path):
+                return f"{link} -> {os.readlink(link)}"
+        except OSError:
+            continue
+    for file in ("mountinfo", "environ"):
+        if path in _text(f"/proc/{pid}/{file}") and not _above(pid):
+            return file
+    return ""
+
+
+def _above(pid: str) -> bool:
+    """This process and those that started it may know the path."""
+    own = os.getpid()
+    while own > 1:
+        if str(own) == pid:
+            return True
+        own = int(_text(f"/proc/{own}/stat").rpartition(")")[2].split()[1])
+    return False
+
+
+def _mounts(path: str) -> Iterator[str]:
+    for line in _text("/proc/self/mountinfo").splitlines():
+        if path in line:
+            yield f"mount {line}"
+
+
+def _sockets(data: pathlib.Path) -> Iterator[str]:
+    for directory, _, names in os.walk(data):
+        for name in names:
+            path = os.path.join(directory, name)
+            if stat.S_ISSOCK(os.lstat(path).st_mode):
+                yield f"socket {path}"
+
+
+def _groups(group: str) -> Iterator[str]:
+    for directory, names, _ in os.walk(_GROUPS):
+        for name in names:
+            if name == group:
+                yield f"control group {directory}/{name}"
+
+
+def _listed(path: str) -> list[str]:
+    try:
+        return os.listdir(path)
+    except OSError:
+        return []
+
+
+def _text(path: str) -> str:
+    try:
+        return pathlib.Path(path).read_bytes().decode(errors="replace")
+    except OSError:
+        return ""
