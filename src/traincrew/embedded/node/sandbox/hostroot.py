@@ -25,6 +25,9 @@ _OPENED = ("/etc/ssh", "/usr/local", "/usr/local/bin", "/usr/local/lib", "/usr/l
 """Directories of the host's root that the root of a user namespace would expect to write to."""
 
 
+_BASE = "base"
+
+
 class HostRoot:
     """Where the kernel allows it, the host's root is one layer. In a user namespace it refuses to uncover what mounts may
     hide: there every directory above a mount is made anew, with a layer over each of its children."""
@@ -40,14 +43,14 @@ class HostRoot:
         """The root at target; seeds: paths that are going to be made, where the root of a user namespace may make none."""
         if isolation is Isolation.ROOT and self._lay_whole(target):
             return
-        kernel.mount(self._layer.plain("base", 0o755), target, "", kernel.MS_BIND)
+        kernel.mount(self._layer.plain(_BASE, 0o755), target, "", kernel.MS_BIND)
         kernel.mount("", target, "", kernel.MS_REMOUNT | kernel.MS_BIND | self._layer.flags)
         with contextlib.closing(Rooted(target)) as root:
             self._assemble(root, "/", frozenset(os.path.realpath(seed) for seed in (*_OPENED, *seeds)))
 
     def _lay_whole(self, target: str) -> bool:
         try:
-            self._layer.overlay("/", self._layer.next_upper("/"), target)
+            self._layer.overlay("/", self._layer.upper_for("/"), target)
         except OSError:
             return False
         with contextlib.closing(Rooted(target)) as root:
@@ -62,7 +65,7 @@ class HostRoot:
             return
         if self._mounts[path].writable and os.path.isdir(path):
             with contextlib.suppress(OSError), place(root, path) as target:
-                self._layer.overlay(path, self._layer.next_upper(path), target)
+                self._layer.overlay(path, self._layer.upper_for(path), target)
                 return
         bind(root, path, path, kernel.MOUNT_ATTR_RDONLY)
 
@@ -92,7 +95,8 @@ class HostRoot:
         if path in self._above:
             self._assemble(root, path, seeds)
             return
-        upper = self._layer.next_upper(path)
+        # The directory made for the overlay to be mounted on is its upper half as well.
+        upper = f"{self._layer.directory}/{_BASE}{path}"
         for seed in seeds:
             if seed.startswith(path + "/"):
                 _seed(upper, path, seed)

@@ -22,7 +22,7 @@ _OVERFLOW = 65534
 
 
 class Layer:
-    """The directory of one container's attempt. Overlays are numbered: 0/upper, 0/work, 1/upper, …"""
+    """The directory of one container's attempt."""
 
     def __init__(self, directory: str, kind: str, isolation: Isolation, privileged: bool = False) -> None:
         """kind: of the file system that directory is on."""
@@ -44,20 +44,18 @@ class Layer:
         os.chmod(path, mode)
         return path
 
-    def next_upper(self, lower: str) -> str:
-        """The directory that will take what is written to lower; directories put in before `overlay` merge with lower's."""
-        upper = f"{self._count}/upper"
-        os.makedirs(upper)
-        os.mkdir(f"{self._count}/work")
+    def upper_for(self, lower: str) -> str:
+        """A directory to take what is written to lower; directories put in before `overlay` merge with lower's."""
+        upper = self.plain(f"uppers/{self._count}", 0o700)
         like(upper, os.stat(lower))
-        self._count += 1
-        return f"{self.directory}/{upper}"
+        return upper
 
     def overlay(self, lower: str, upper: str, target: str) -> None:
         # Relative, for the parser of mount options trips over commas and colons of the pod's directory.
-        upper = os.path.relpath(upper, self.directory)
-        work = f"{os.path.dirname(upper)}/work"
-        options = f"lowerdir={_escaped(lower)},upperdir={upper},workdir={work},{self._options}"
+        above, work = upper.removeprefix(f"{self.directory}/"), f"work/{self._count}"
+        os.makedirs(work)
+        self._count += 1
+        options = f"lowerdir={_escaped(lower)},upperdir={_escaped(above)},workdir={work},{self._options}"
         if self._volatile:
             try:
                 # The layer goes with the container: nobody waits for the disk on its behalf.
@@ -71,7 +69,7 @@ class Layer:
 
     def _carries(self) -> bool:
         below, merged = self.plain("trial/below", 0o700), self.plain("trial/merged", 0o700)
-        upper = self.next_upper(below)
+        upper = self.upper_for(below)
         try:
             self.overlay(below, upper, merged)
         except OSError:
