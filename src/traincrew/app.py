@@ -61,6 +61,14 @@ def run_cluster(options: settings.Cluster, place: Place, ready: Callable[[str], 
         runner.run(onemachine.serve(options, place, ready))
 
 
+def run_node(options: settings.Joined, target: connection.Connection, ready: Callable[[str], None]) -> None:
+    """This machine as a node of a cluster, until SIGTERM or SIGINT. `ready` is told the node's name."""
+    from traincrew import joined
+
+    with _runner() as runner:
+        runner.run(joined.serve(options, target, ready))
+
+
 def _runner() -> asyncio.Runner:
     try:
         import uvloop

@@ -112,3 +112,19 @@ class Cluster:
     """How pods are run; None: they are not."""
     overcommit: tuple[str, ...] = ("cpu",)
     """Resources of which pods may ask for more than there is."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Joined:
+    """This machine as a node of some cluster."""
+
+    data: str
+    node: Node
+    address: str = "127.0.0.1"
+    """At which the API server reaches logs, exec and port-forward."""
+    callers: tuple[str, ...] = ("kube-apiserver-kubelet-client",)
+    """Common names of the certificates that an API server may show there."""
+    client_ca: str = ""
+    """PEM of the authority of those; empty: what the cluster says itself."""
+    drain: bool = False
+    """Whether pods are ended with the agent."""

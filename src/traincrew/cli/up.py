@@ -24,6 +24,25 @@ LARGEST_LOG = 16 * 1024 * 1024
 """Bytes at which the log is set aside by the next start."""
 
 
+def node_options(command: Any) -> Any:
+    """How this machine runs pods: the flags of `up` and `node`."""
+    for option in reversed(_NODE_OPTIONS):
+        command = option(command)
+    return command
+
+
+_NODE_OPTIONS = (
+    click.option(
+        "--isolation", type=click.Choice(["auto", "root", "user", "none"]), default="auto", show_default=True,
+        help="How pods are kept apart: root's namespaces, a user namespace, or not at all. auto: the best that works here.",
+    ),
+    click.option(
+        "--device", "devices", multiple=True, metavar="NAME=COUNT", help="Declare devices, such as nvidia.com/gpu=4."
+    ),
+    click.option("--strict-images", is_flag=True, help="Refuse images that have no environment (see `traincrew image`)."),
+)  # fmt: skip
+
+
 @click.command()
 @click.option("--detach", "-d", is_flag=True, help="Return as soon as the cluster is ready; it goes on in the background.")
 @click.option(
@@ -34,16 +53,7 @@ LARGEST_LOG = 16 * 1024 * 1024
 @click.option("--no-operator", is_flag=True, help="Without our operator: you run one yourself.")
 @click.option("--no-controllers", is_flag=True, help="Without ours for garbage, namespaces, quotas: you run others.")
 @click.option("--no-node", is_flag=True, help="Pods are not run: an API server alone.")
-@click.option(
-    "--isolation",
-    type=click.Choice(["auto", "root", "user", "none"]),
-    default="auto",
-    show_default=True,
-    help="How pods are kept apart: root's namespaces, a user namespace, or not at all. auto: the best that works here.",
-)
-@click.option(
-    "--device", "devices", multiple=True, metavar="NAME=COUNT", help="Declare devices, such as nvidia.com/gpu=4; may be repeated."
-)
+@node_options
 @click.option(
     "--overcommit",
     multiple=True,
@@ -52,7 +62,6 @@ LARGEST_LOG = 16 * 1024 * 1024
     show_default=True,
     help="Let pods ask for more of it than there is; may be repeated; `none`: of nothing.",
 )
-@click.option("--strict-images", is_flag=True, help="Refuse images that no environment was named for (see `traincrew image`).")
 @click.option("--audit-log", metavar="FILE", default="", help="Write a line for every request, as kube-apiserver does.")
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True)
@@ -107,8 +116,9 @@ def _serve(where: place.Place, flags: dict[str, Any]) -> None:
     app.run_cluster(options, where, lambda url: _tell(where, url))
 
 
-def node(flags: dict[str, Any]) -> settings.Node:
+def node(flags: dict[str, Any], name: str = settings.Node.name) -> settings.Node:
     return settings.Node(
+        name=name,
         isolation="" if flags["isolation"] == "auto" else flags["isolation"],
         devices=dict(device(each) for each in flags["devices"]),
         strict_images=flags["strict_images"],

@@ -1,0 +1,82 @@
+"""The composition of the node agent alone, as a node of some Kubernetes cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import pathlib
+import signal
+import ssl
+import urllib.parse
+from collections.abc import Callable
+
+import msgspec
+
+from traincrew import __version__, errors, settings
+from traincrew.client import connection, port, retries
+from traincrew.client.remote import RemoteClient
+from traincrew.embedded.access import certificates, private_files
+from traincrew.embedded.node.agent import node
+from traincrew.embedded.streams import kubelet
+from traincrew.model.resources import CONFIG_MAPS
+
+AUTHENTICATION = ("kube-system", "extension-apiserver-authentication")
+"""The ConfigMap in which a cluster says whose certificates its clients show."""
+
+
+async def serve(options: settings.Joined, target: connection.Connection, ready: Callable[[str], None]) -> None:
+    """Until SIGTERM or SIGINT. Pods run on: they are the cluster's, and the next agent adopts them."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(each, stop.set)
+    data = private_files.directory(pathlib.Path(options.data))
+    lock = _alone(data)
+    try:
+        async with RemoteClient(target, component="node", limits=retries.Limits(in_flight=64)) as client:
+            site = await _site(client, options, target, data)
+            ground = await node.prepare(options.node, data)
+            async with node.running(client, options.node, site, ground) as found:
+                ready(found.place.name)
+                await stop.wait()
+                if options.drain:
+                    await found.stop()
+    finally:
+        os.close(lock)
+
+
+def _alone(data: pathlib.Path) -> int:
+    """Two agents on one directory would each start the other's pods."""
+    lock = os.open(data / "node.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise errors.SettingsError(f"a node agent runs on {data} already: stop it, or choose another --data") from None
+    return lock
+
+
+async def _site(client: port.Client, options: settings.Joined, target: connection.Connection, data: pathlib.Path) -> node.Site:
+    pki = certificates.ensure(data / "pki", certificates.names(options.address))
+    context = pki.server_context()
+    authority = options.client_ca or await _client_authority(client)
+    context.load_verify_locations(cadata=authority)
+    context.verify_mode = ssl.CERT_OPTIONAL
+    parts = urllib.parse.urlsplit(target.server)
+    api = (parts.hostname or "127.0.0.1", parts.port or 443)
+    callers = kubelet.Callers(names=frozenset(options.callers))
+    return node.Site(data, __version__, api, context, callers, options.address)
+
+
+async def _client_authority(client: port.Client) -> str:
+    try:
+        found = msgspec.json.decode(await client.get(CONFIG_MAPS, *AUTHENTICATION))
+    except (errors.NotFound, errors.Forbidden) as error:
+        raise errors.SettingsError(
+            f"whose certificate the API server shows is not known ({error}): name its authority with --client-ca-file"
+        ) from None
+    authority: str = (found.get("data") or {}).get("client-ca-file", "")
+    if not authority:
+        raise errors.SettingsError("the cluster has no client certificates: name an authority with --client-ca-file")
+    return authority
