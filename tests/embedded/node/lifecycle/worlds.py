@@ -61,6 +61,9 @@ class World:
         self._coming: list[tuple[dt.datetime, int, Change]] = []
         self._numbers = itertools.count()
 
+    def __repr__(self) -> str:
+        return f"World({self.pod['spec']}, {self.runs}, {self._coming}, {self.carried})"
+
     # what happens by itself
 
     def at(self, moment: dt.datetime, change: Change) -> None:

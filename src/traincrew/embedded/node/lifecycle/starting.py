@@ -13,6 +13,8 @@ from traincrew.embedded.node.lifecycle.subject import Part, Role
 
 def live(case: Case, agenda: Agenda) -> None:
     agenda.look(case.outlook.deadline)
+    for part in case.subject.parts:
+        _look_at_waiting(case, agenda, part)
     if not isinstance(case.facts.sandbox, Ready):
         _furnish(case, agenda)
         return
@@ -23,6 +25,15 @@ def live(case: Case, agenda: Agenda) -> None:
             _start(case, agenda, part)
     if _initialize(case, agenda):
         _start_mains(case, agenda)
+
+
+def _look_at_waiting(case: Case, agenda: Agenda, part: Part) -> None:
+    """What is told of a container that waits changes with time, whether or not it is its turn."""
+    known = case.of(part)
+    if isinstance(known.environment, Refused):
+        agenda.look(pulling.turns(known.environment))
+    if backoff.used_up(known.last) and attempts.to_restart(case.subject, part, known.last):
+        agenda.look(backoff.after_end(known).until)
 
 
 def _furnish(case: Case, agenda: Agenda) -> None:
@@ -143,7 +154,6 @@ def _begin(case: Case, agenda: Agenda, part: Part, following: int) -> bool:
         case None:
             agenda.do(Resolve(part.name))
         case Refused() as refused:
-            agenda.look(pulling.turns(refused))
             agenda.when(backoff.after_refusal(refused), Resolve(part.name))
             return False
         case _:
