@@ -44,14 +44,14 @@ class Objects(Protocol):
 class ApiObjects:
     """`Objects` of an API server. A node's rights suffice: each object is listed and watched by its name.
 
-    on_change is called with a pod's uid when something that it shows has changed, appeared or gone.
+    on_change is called with a pod's uid when something that it shows has changed, appeared or gone, or a token of it grows old.
     """
 
     def __init__(self, client: port.Client, on_change: Callable[[str], None]) -> None:
         self._client, self._on_change = client, on_change
         self._followers: dict[Key, Follower] = {}
         self._followed: dict[str, set[Key]] = {}
-        self.tokens = Tokens(client)
+        self.tokens = Tokens(client, on_change)
 
     async def get_config_map(self, namespace: str, name: str) -> Object:
         return await self._get(Key(CONFIG_MAPS, namespace, name))

@@ -17,6 +17,7 @@ from traincrew.model.resources import SERVICE_ACCOUNTS
 LIFE = 3600
 LONGEST = dt.timedelta(hours=24)
 JITTER = 10.0
+RETRY = dt.timedelta(seconds=10)
 
 
 class Ask(NamedTuple):
@@ -52,10 +53,13 @@ def _now() -> dt.datetime:
 
 
 class Tokens:
-    def __init__(self, client: port.Client, clock: Callable[[], dt.datetime] = _now) -> None:
-        self._client, self._clock = client, clock
+    """on_due is called with a pod's uid when one of its tokens is to be renewed."""
+
+    def __init__(self, client: port.Client, on_due: Callable[[str], None], clock: Callable[[], dt.datetime] = _now) -> None:
+        self._client, self._on_due, self._clock = client, on_due, clock
         self._tokens: dict[Key, _Token] = {}
         self._asking: dict[Key, asyncio.Lock] = {}
+        self._alarms: dict[Key, asyncio.TimerHandle] = {}
 
     async def get(self, namespace: str, account: str, ask: Ask) -> str:
         """The one that is held, while it is fresh; an old one that cannot be renewed is used until its end."""
@@ -66,10 +70,18 @@ class Tokens:
                 return held.text
             try:
                 self._tokens[key] = await self._request(namespace, account, ask)
+                self._remind(key, self._tokens[key].renewed - self._clock())
             except errors.ApiError:
+                self._remind(key, RETRY)
                 if held is None or self._clock() >= held.expires:
                     raise
             return self._tokens[key].text
+
+    def _remind(self, key: Key, after: dt.timedelta) -> None:
+        if (alarm := self._alarms.pop(key, None)) is not None:
+            alarm.cancel()
+        loop = asyncio.get_running_loop()
+        self._alarms[key] = loop.call_later(max(after.total_seconds(), 0.0), self._on_due, key[2].uid)
 
     def renewal(self, uid: str) -> dt.datetime | None:
         """When the pod's volumes are to be looked at again for the sake of its tokens."""
@@ -80,6 +92,8 @@ class Tokens:
             del self._tokens[key]
         for key in [key for key in self._asking if key[2].uid == uid]:
             del self._asking[key]
+        for key in [key for key in self._alarms if key[2].uid == uid]:
+            self._alarms.pop(key).cancel()
 
     async def _request(self, namespace: str, account: str, ask: Ask) -> _Token:
         bound = {"kind": "Pod", "apiVersion": "v1", "name": ask.pod, "uid": ask.uid}

@@ -102,8 +102,8 @@ def _exec(access: api.Access, words: list[str], options: dict[str, str], command
     base = f"/api/v1/namespaces/{access.namespace}/pods/{urllib.parse.quote(pod, safe='')}/exec"
     asked = [("container", options["container"])] if options.get("container") else []
     leave = _leave(access, f"{base}?{urllib.parse.urlencode([*asked, ('command', LEAVE), *_OUTPUT])}")
-    if leave is not None:
-        return _direct(leave, command, stdin)
+    if leave is not None and (door := _door(leave["door"])):
+        return _direct(door, leave["secret"], command, stdin)
     asked += [("stdin", "true")] if stdin else []
     query = urllib.parse.urlencode([*asked, *_OUTPUT, *(("command", word) for word in command)])
     return _through(access, f"{base}?{query}", stdin)
@@ -129,16 +129,21 @@ def _leave(access: api.Access, path: str) -> dict[str, str] | None:
     return found if isinstance(found, dict) and {"door", "secret"} <= found.keys() else None
 
 
-def _direct(leave: dict[str, str], command: list[str], stdin: bool) -> int:
+def _door(path: str) -> str:
+    """Where it is in here, if we may knock."""
+    inside = f"{DOORS}/{os.path.basename(path)}"
+    return next((each for each in (inside, path) if os.access(each, os.W_OK)), "")
+
+
+def _direct(door: str, secret: str, command: list[str], stdin: bool) -> int:
     from traincrew.embedded.node.sandbox import direct
 
     if not stdin:
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
         os.close(nothing)
-    inside = f"{DOORS}/{os.path.basename(leave['door'])}"
     try:
-        code = direct.run(inside if os.path.exists(inside) else leave["door"], leave["secret"], command)
+        code = direct.run(door, secret, command)
     except direct.Refused as error:
         raise api.Failed(f"error: Internal error occurred: error executing command in container: {error}") from None
     except OSError as error:
