@@ -45,7 +45,7 @@ def explain(view: View, evidence: Evidence, now: Time) -> Explanation:
     causes, remedies = _causes(view, evidence, now)
     failure = view.failure
     finished = view.job.status.finished
-    waiting = [f"{view.replica(pod)} {word}" for pod in view.pods if (word := stages.stage(pod))] if not finished else []
+    waiting = [f"{view.replica(pod)}: {word}" for pod in view.pods if (word := stages.stage(pod))] if not finished else []
     healthy = view.state in ("Running", "Succeeded") and not waiting and failure is None
     return Explanation(
         job=f"{view.kind.kind} {view.job}",
@@ -71,7 +71,7 @@ def _causes(view: View, evidence: Evidence, now: Time) -> tuple[list[str], list[
     if view.job.suspended:
         causes.append("it is suspended")
         remedies.append(f"`traincrew resume {view.reference}` starts it")
-    if status.why is not None:
+    elif status.why is not None:
         causes.append(f"{status.why.message} ({status.why.reason}, for {tables.age(status.why.since, now)})")
         remedies.append(advice.on_waiting(status.why.reason, status.why.message, view.reference))
     elif word := stages.waits_for(view):

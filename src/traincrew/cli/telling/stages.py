@@ -13,9 +13,9 @@ MOST = 3
 def stage(pod: objects.Pod) -> str:
     """What a pod waits for; empty if it runs or has ended well."""
     if pod.terminating:
-        return "is ending"
+        return "ending"
     if pod.status.phase == "Failed":
-        return "has failed"
+        return "failed"
     if pod.status.phase == "Succeeded":
         return RUNS
     if trouble := _containers(pod):
@@ -28,7 +28,7 @@ def stage(pod: objects.Pod) -> str:
 def _containers(pod: objects.Pod) -> str:
     for status in pod.status.init_container_statuses:
         if status.state.running is not None and not status.ready:
-            return f"init container {status.name} runs"
+            return f"init container {status.name} at work"
         if status.state.terminated is not None and status.state.terminated.exit_code:
             return f"init container {status.name} failed with exit code {status.state.terminated.exit_code}"
         if status.state.waiting is not None and status.state.waiting.reason not in ("", "PodInitializing"):
@@ -49,8 +49,8 @@ def _pending(pod: objects.Pod) -> str:
     if scheduled is not None and scheduled.status == "False":
         return f"no node for it: {scheduled.message or scheduled.reason}"
     if not pod.spec.node_name:
-        return "waits for a node"
-    return "is being created"
+        return "waiting for a node"
+    return "being created"
 
 
 def waits_for(view: View) -> str:
@@ -76,10 +76,10 @@ def _pods(view: View) -> str:
     if not by_stage and not missing:
         return ""
     running = sum(pod.active and not stage(pod) for pod in view.pods)
-    told = [f"{_names(names)} {word}" for word, names in by_stage.items()]
+    told = [f"{_names(names)}: {word}" for word, names in by_stage.items()]
     if missing:
         told.append(f"{missing} still to be made")
-    return f"{running} of {view.job.total} run: " + "; ".join(told)
+    return f"{running} of {view.job.total} run, " + "; ".join(told)
 
 
 def _names(names: list[str]) -> str:

@@ -1,0 +1,93 @@
+"""Logs that are taken up again: nothing twice, nothing lost; several logs in the order of time."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from traincrew.cli.watching import merging, runs
+from traincrew.client import podlogs
+from traincrew.model import meta, objects
+
+SECOND = podlogs.NANO
+
+
+@pytest.mark.parametrize(
+    ("raw", "nanoseconds", "text"),
+    [
+        (b"1970-01-01T00:00:01.500000000Z hello", 1_500_000_000, b"hello"),
+        (b"1970-01-01T00:00:01.5Z a b", 1_500_000_000, b"a b"),
+        (b"1970-01-01T01:00:01.000000007+01:00 zone", 1_000_000_007, b"zone"),
+        (b"1970-01-01T00:00:02Z ", 2_000_000_000, b""),
+        (b"1970-01-01T00:00:02Z  two", 2_000_000_000, b" two"),
+        (b"no time at all", 0, b"no time at all"),
+    ],
+)
+def test_a_line_is_known_by_its_time(raw: bytes, nanoseconds: int, text: bytes) -> None:
+    assert podlogs.parse(raw) == podlogs.Line(nanoseconds, text)
+
+
+STEPS = some.lists(some.sampled_from([0, 0, 1, SECOND // 3, 2 * SECOND]), max_size=30)
+
+
+@given(STEPS, some.lists(some.integers(0, 30), max_size=5))
+def test_a_log_cut_anywhere_and_read_again_from_the_second_gives_each_line_once(steps: list[int], cuts: list[int]) -> None:
+    times = [5 * SECOND + sum(steps[: number + 1]) for number in range(len(steps))]
+    lines = [podlogs.Line(time, b"%d" % number) for number, time in enumerate(times)]
+    position, seen = podlogs.Position(), list[podlogs.Line]()
+    for cut in [*cuts, len(lines)]:
+        resumed = podlogs.Resumed(position)
+        since = position.last // SECOND * SECOND  # what the API can be asked for
+        told = [line for line in lines if line.nanoseconds >= since][:cut]
+        for line in [line for line in told if resumed.is_new(line)]:
+            position.took(line)
+            seen.append(line)
+    assert seen == lines
+
+
+@given(some.lists(some.lists(some.integers(0, 20), max_size=20), min_size=1, max_size=4), some.integers(1, 5))
+async def test_several_logs_are_in_the_order_of_time_and_each_in_its_own(times: list[list[int]], size: int) -> None:
+    async def source(index: int) -> AsyncGenerator[list[podlogs.Line], None]:
+        lines = [podlogs.Line(time + 1, b"%d" % index) for time in sorted(times[index])]
+        yield []
+        for start in range(0, len(lines), size):
+            yield lines[start : start + size]
+
+    found = [(i, line) async for i, lines in merging.merged([source(i) for i in range(len(times))]) for line in lines]
+    assert [line.nanoseconds for _, line in found] == sorted(time + 1 for each in times for time in each)
+    assert all(line.text == b"%d" % index for index, line in found)
+
+
+async def test_a_line_without_a_time_stays_behind_the_one_before_it() -> None:
+    async def source(*lines: podlogs.Line) -> AsyncGenerator[list[podlogs.Line], None]:
+        yield list(lines)
+
+    one = source(podlogs.Line(5, b"a"), podlogs.Line(0, b"b"), podlogs.Line(9, b"c"))
+    other = source(podlogs.Line(7, b"x"))
+    assert [line.text async for _, lines in merging.merged([one, other]) for line in lines] == [b"a", b"b", b"x", b"c"]
+
+
+ENDED = objects.ContainerState(terminated=objects.Terminated())
+RUNNING = objects.ContainerState(running=objects.Running())
+WAITING = objects.ContainerState(waiting=objects.Waiting(reason="CrashLoopBackOff"))
+
+
+@pytest.mark.parametrize(
+    ("state", "last", "found"),
+    [
+        pytest.param(RUNNING, objects.ContainerState(), runs.Run(2, False), id="it runs"),
+        pytest.param(ENDED, objects.ContainerState(), runs.Run(2, True), id="it has ended"),
+        pytest.param(WAITING, ENDED, runs.Run(2, True), id="it waits to be started again"),
+        pytest.param(WAITING, objects.ContainerState(), runs.NONE, id="it has not started yet"),
+    ],
+)
+def test_a_containers_run_is_known_by_its_restarts(
+    state: objects.ContainerState, last: objects.ContainerState, found: runs.Run
+) -> None:
+    status = objects.ContainerStatus(name="c", restart_count=2, state=state, last_state=last)
+    pod = objects.Pod(metadata=meta.Meta(name="p"), status=objects.PodStatus(container_statuses=[status]))
+    assert runs.run(pod, "c") == found
+    assert runs.run(pod, "other") == runs.NONE

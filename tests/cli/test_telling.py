@@ -1,0 +1,201 @@
+"""What people are told about a job."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from typing import Any
+
+import pytest
+from tests.cluster import manifests
+
+from traincrew.cli.telling import advice, description, events, explanation, stages, tables, view
+from traincrew.kinds import KINDS
+from traincrew.model import objects
+from traincrew.model.status import Failure
+
+NOW = dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC)
+THEN = "2026-01-02T03:00:05Z"
+PYTORCH = next(kind for kind in KINDS if kind.kind == "PyTorchJob")
+
+
+def pod(name: str, phase: str = "Running", role: str = "worker", index: int = 0, **status: Any) -> objects.Pod:
+    labels = {
+        "training.kubeflow.org/job-name": "j", "training.kubeflow.org/operator-name": "pytorchjob-controller",
+        "training.kubeflow.org/replica-type": role, "training.kubeflow.org/replica-index": str(index),
+    }  # fmt: skip
+    spec = {"nodeName": status.pop("node", "n")}
+    metadata = {"name": name, "namespace": "ns", "uid": f"uid-{name}", "labels": labels, "creationTimestamp": THEN}
+    return view.pod(json.dumps({"metadata": metadata, "spec": spec, "status": {"phase": phase, **status}}).encode())
+
+
+def seen(*pods: objects.Pod, suspend: bool = False, conditions: tuple[str, ...] = ("Created",), **status: Any) -> view.View:
+    document = manifests.job("PyTorchJob", Master=1, Worker=2, run={"suspend": suspend})
+    document["metadata"] |= {"namespace": "ns", "creationTimestamp": THEN, "uid": "u"}
+    listed = [{"type": each, "status": "True", "message": f"{each}!", "lastTransitionTime": THEN} for each in conditions]
+    document["status"] = {"conditions": listed, "startTime": THEN, **status}
+    return view.view(PYTORCH, json.dumps(document).encode(), pods)
+
+
+def waiting(reason: str, message: str = "") -> dict[str, Any]:
+    return {"containerStatuses": [{"name": "pytorch", "state": {"waiting": {"reason": reason, "message": message}}}]}
+
+
+UNSCHEDULABLE: dict[str, Any] = {
+    "conditions": [{"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available"}],
+    "node": "",
+}
+INIT: dict[str, Any] = {"initContainerStatuses": [{"name": "init-pytorch", "state": {"running": {"startedAt": THEN}}}]}
+
+
+@pytest.mark.parametrize(
+    ("found", "word"),
+    [
+        (pod("j-worker-0"), ""),
+        (pod("j-worker-0", "Succeeded"), ""),
+        (pod("j-worker-0", "Pending", node=""), "waiting for a node"),
+        (pod("j-worker-0", "Pending", **UNSCHEDULABLE), "no node for it: 0/1 nodes are available"),
+        (pod("j-worker-0", "Pending", **waiting("ContainerCreating")), "being created"),
+        (pod("j-worker-0", "Pending", **INIT), "init container init-pytorch at work"),
+        (pod("j-worker-0", "Pending", **waiting("ErrImagePull", "no such image")), "ErrImagePull: no such image"),
+        (pod("j-worker-0", "Running", **waiting("CrashLoopBackOff", "back-off 10s")), "CrashLoopBackOff: back-off 10s"),
+    ],
+)
+def test_a_pods_stage_is_what_it_waits_for(found: objects.Pod, word: str) -> None:
+    assert stages.stage(found) == word
+
+
+def test_pods_that_wait_for_the_same_are_told_together() -> None:
+    pods = (pod("j-master-0", role="master"), pod("j-worker-0", "Pending", node=""), pod("j-worker-1", "Pending", node=""))
+    assert stages.waits_for(seen(*pods)) == "1 of 3 run, worker-0, worker-1: waiting for a node"
+
+
+def test_a_job_with_all_its_pods_running_waits_for_nothing() -> None:
+    pods = (pod("j-master-0", role="master"), pod("j-worker-0"), pod("j-worker-1", index=1))
+    assert stages.waits_for(seen(*pods, conditions=("Created", "Running"))) == ""
+
+
+def test_what_the_operator_says_goes_first() -> None:
+    told = seen(why={"reason": "QuotaExceeded", "message": "Pod j-worker-0 cannot be created: exceeded quota"})
+    assert stages.waits_for(told) == "Pod j-worker-0 cannot be created: exceeded quota"
+
+
+def test_a_suspended_job_says_how_to_start_it() -> None:
+    assert "traincrew resume pytorchjob/j" in stages.waits_for(seen(suspend=True))
+
+
+@pytest.mark.parametrize(
+    ("conditions", "failure", "code"),
+    [
+        (("Succeeded",), None, 0),
+        (("Failed",), {"exitCode": 3}, 3),
+        (("Failed",), {"exitCode": 137, "reason": "OOMKilled"}, 137),
+        (("Failed",), {"exitCode": 137, "disruption": True}, 1),
+        (("Failed",), {}, 1),
+        (("Failed",), None, 1),
+    ],
+)
+def test_the_exit_code_is_that_of_what_failed_first(conditions: tuple[str, ...], failure: Any, code: int) -> None:
+    assert view.exit_code(seen(conditions=conditions, **({"failure": failure} if failure else {})).job.status) == code
+
+
+def test_a_retried_failure_does_not_spoil_a_success() -> None:
+    assert view.exit_code(seen(conditions=("Succeeded",), failure={"exitCode": 9}).job.status) == 0
+
+
+def test_pods_of_another_kind_with_the_same_name_are_not_shown() -> None:
+    stranger = pod("j-worker-0")
+    stranger.metadata.labels["training.kubeflow.org/operator-name"] = "tfjob-controller"
+    assert seen(stranger).pods == ()
+
+
+def test_replicas_are_in_the_order_of_roles_and_numbers() -> None:
+    pods = [pod(f"j-worker-{index}", index=index) for index in (10, 2, 1)] + [pod("j-master-0", role="master")]
+    assert [each.name for each in seen(*pods).pods] == ["j-master-0", "j-worker-1", "j-worker-2", "j-worker-10"]
+
+
+@pytest.mark.parametrize(
+    ("replica", "wanted", "answer"),
+    [("worker-1", "worker-1", True), ("worker-10", "worker-1", False), ("worker-1", "worker", True),
+     ("launcher", "Launcher", True), ("launcher-x7k2p", "launcher", True), ("master-0", "worker", False)],
+)  # fmt: skip
+def test_a_replica_is_named_alone_or_by_its_role(replica: str, wanted: str, answer: bool) -> None:
+    assert view.matches(replica, wanted) is answer
+
+
+def failed(**failure: Any) -> explanation.Explanation:
+    record = {"replica": "Worker 1", "pod": "j-worker-1", "node": "n", "exitCode": 1, "message": "", "time": THEN, **failure}
+    return explanation.explain(seen(conditions=("Failed",), failure=record), explanation.Evidence(log="from the log"), NOW)
+
+
+def test_why_names_the_first_failure_and_where_to_look() -> None:
+    found = failed(message="ModuleNotFoundError: No module named 'torch'\n")
+    assert "the first failure: Worker 1 (pod j-worker-1) exited with 1 on node n at 2026-01-02 03:00:05 UTC" in found.causes
+    assert any("install torch" in remedy for remedy in found.remedies)
+    assert found.last_lines == "ModuleNotFoundError: No module named 'torch'"
+    assert "traincrew logs pytorchjob/j --replica worker-1 --previous" in found.look
+
+
+def test_why_takes_the_last_lines_from_the_log_where_the_status_has_none() -> None:
+    assert failed().last_lines == "from the log"
+
+
+@pytest.mark.parametrize(
+    ("failure", "word"),
+    [({"exitCode": 137, "reason": "OOMKilled"}, "raise resources.limits.memory"), ({"exitCode": 127}, "was not found"),
+     ({"exitCode": 139}, "segmentation fault"), ({"exitCode": 137, "disruption": True}, "taken away")],
+)  # fmt: skip
+def test_why_says_what_to_do_about_an_exit_code(failure: dict[str, Any], word: str) -> None:
+    assert any(word in remedy for remedy in failed(**failure).remedies)
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "word"),
+    [("Unschedulable", "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.", "--device"),
+     ("Unschedulable", "0/1 nodes are available: 1 Insufficient memory.", "--overcommit memory"),
+     ("ErrImagePull", "", "traincrew image set"), ("CrashLoopBackOff", "", "traincrew logs pytorchjob/j --previous"),
+     ("QuotaExceeded", "", "quota"), ("Whatever", "new", "")],
+)  # fmt: skip
+def test_there_is_advice_on_what_jobs_wait_for(reason: str, message: str, word: str) -> None:
+    found = advice.on_waiting(reason, message, "pytorchjob/j")
+    assert (word in found) if word else found == ""
+
+
+def test_nothing_is_wrong_with_a_job_that_runs() -> None:
+    pods = (pod("j-master-0", role="master"), pod("j-worker-0"), pod("j-worker-1", index=1))
+    found = explanation.explain(seen(*pods, conditions=("Created", "Running")), explanation.Evidence(), NOW)
+    assert found.causes == ("it runs, and nothing is wrong with it",)
+    assert explanation.text(found).startswith("PyTorchJob ns/j: Running for 4m")
+
+
+def event(**fields: Any) -> events.Event:
+    about = {"kind": "Pod", "name": "j-worker-0"}
+    return events.event(json.dumps({"involvedObject": about, "lastTimestamp": THEN, **fields}).encode())
+
+
+def test_why_and_describe_show_what_others_said() -> None:
+    said = (event(type="Warning", reason="FailedScheduling", message="0/1 nodes"), event(reason="Scheduled", message="ok"))
+    evidence = explanation.Evidence(said)
+    assert explanation.explain(seen(), evidence, NOW).said == ("4m ago, pod j-worker-0: FailedScheduling: 0/1 nodes",)
+    page = description.describe(seen(pod("j-worker-0")), evidence, NOW)
+    for word in ("Scheduled", "FailedScheduling", "j-worker-0", "Master", "OnFailure", "train:1"):
+        assert word in page
+
+
+def test_events_of_every_writer_have_a_time_and_a_count() -> None:
+    by_series = event(lastTimestamp=None, eventTime=THEN, series={"count": 5, "lastObservedTime": "2026-01-02T03:03:05.000000Z"})
+    assert (by_series.times, by_series.time) == (5, dt.datetime(2026, 1, 2, 3, 3, 5, tzinfo=dt.UTC))
+    assert [each.reason for each in events.in_order([by_series, event(reason="first")])] == ["first", ""]
+
+
+def test_the_list_of_jobs_has_state_numbers_and_the_reason() -> None:
+    one = seen(conditions=("Failed",), failure={"replica": "Worker 1", "exitCode": 3}, replicaStatuses={"Worker": {"active": 2}})
+    text = tables.jobs([one], NOW, namespaces=True)
+    assert text.splitlines()[0].split() == ["NAMESPACE", "KIND", "NAME", "STATE", "RUNNING", "RESTARTS", "AGE", "TOOK", "WHY"]
+    assert text.splitlines()[1].split()[:6] == ["ns", "PyTorchJob", "j", "Failed", "2/3", "0"]
+    assert text.endswith("Worker 1 failed with exit code 3")
+
+
+def test_a_disruption_is_no_failure_in_words_either() -> None:
+    lost = Failure(replica="Worker 0", disruption=True, exit_code=137)
+    assert "not charged" in advice.on_failure(lost, "")

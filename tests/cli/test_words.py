@@ -1,0 +1,170 @@
+"""Names, times and manifests as people write them; the screen that answers."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import pty
+
+import pytest
+
+from traincrew import errors
+from traincrew.cli import durations, jobnames
+from traincrew.cli.submitting import manifests
+from traincrew.cli.watching import interrupts, shelves
+from traincrew.cli.watching.screen import Screen
+from traincrew.client import podlogs
+
+NOW = dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC)
+
+
+@pytest.mark.parametrize("word", ["pytorchjob", "PyTorchJob", "pytorchjobs", "pytorchjobs.kubeflow.org", "pytorch"])
+def test_a_kind_goes_by_every_name_that_kubectl_knows(word: str) -> None:
+    named = jobnames.parse(f"{word}/mnist")
+    assert named.kind is not None
+    assert (named.kind.kind, named.name) == ("PyTorchJob", "mnist")
+
+
+def test_a_misspelt_kind_is_guessed() -> None:
+    with pytest.raises(errors.SettingsError, match="did you mean 'PyTorchJob'"):
+        jobnames.parse("pytorchjop/mnist")
+    with pytest.raises(errors.SettingsError, match="there are TFJob, PyTorchJob"):
+        jobnames.parse("x/mnist")
+
+
+@pytest.mark.parametrize("text", ["", "pytorchjob/", "pytorchjob/a/b"])
+def test_what_names_no_job_is_refused(text: str) -> None:
+    with pytest.raises(errors.SettingsError, match="KIND/NAME"):
+        jobnames.parse(text)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("5m", 300), ("1h30m", 5400), ("2d", 172800)])
+def test_times_are_written_as_people_do(text: str, seconds: int) -> None:
+    assert durations.seconds(text) == seconds
+    assert durations.moment(text, NOW) == NOW - dt.timedelta(seconds=seconds)
+
+
+def test_a_time_may_be_a_moment() -> None:
+    assert durations.moment("2026-01-02T03:00:00Z", NOW) == dt.datetime(2026, 1, 2, 3, tzinfo=dt.UTC)
+
+
+@pytest.mark.parametrize("text", ["5", "m", "5x", "-5m", "5m!", "2026-99-01T00:00:00Z"])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(errors.SettingsError):
+        durations.moment(text, NOW)
+
+
+JOB = """apiVersion: kubeflow.org/v1
+kind: JAXJob
+metadata: {name: j}
+spec:
+  jaxReplicaSpecs:
+    Worker: {template: {spec: {containers: [{name: jax, image: i}]}}}
+"""
+CLAIM = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: c}\n"
+
+
+def test_objects_are_taken_in_their_order() -> None:
+    found = manifests.read({"a": CLAIM + "---\n" + JOB, "b": JOB.replace("name: j}", "name: k}")})
+    assert [str(each) for each in found.objects] == ["persistentvolumeclaim/c", "jaxjob/j", "jaxjob/k"]
+    assert [each.where for each in found.objects] == ["a:1", "a:5", "b:1"]
+    assert found.errors == ()
+
+
+def test_every_fault_is_told_with_its_file_and_line() -> None:
+    found = manifests.read({"a": JOB.replace("Worker", "Wroker"), "b": JOB.replace("image: i", "imaeg: i")})
+    assert any(each.startswith("a:6: spec.jaxReplicaSpecs.Wroker") for each in found.errors)
+    assert any(each.startswith("b:6: ") and "imaeg" in each for each in found.errors)
+
+
+def test_the_same_object_twice_and_one_without_a_name_are_faults() -> None:
+    assert "written twice" in manifests.read({"a": CLAIM, "b": CLAIM}).errors[0]
+    assert "metadata.name" in manifests.read({"a": "apiVersion: v1\nkind: ConfigMap\n"}).errors[0]
+
+
+@pytest.mark.parametrize(
+    ("pod", "answer"),
+    [("a-worker-0", True), ("a-launcher", True), ("a-launcher-x7k2p", True), ("a-b-worker-0", False),
+     ("a-worker-0-worker-1", False), ("a-nothing-0", False), ("ab-worker-0", False)],
+)  # fmt: skip
+def test_kept_logs_are_known_by_the_names_of_replicas(pod: str, answer: bool) -> None:
+    assert shelves.is_replica(pod, None, "a") is answer
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [("\n", "DELETE"), ("y\n", "DELETE"), ("n\n", "GO_ON"), ("No\n", "GO_ON"), ("d\n", "DETACH"), ("detach\n", "DETACH")],
+)
+def test_the_answer_to_ctrl_c(text: str, answer: str) -> None:
+    assert interrupts.meant(text).name == answer
+
+
+def test_a_terminal_that_is_gone_means_detach() -> None:
+    assert interrupts.meant(None) is interrupts.Answer.DETACH
+
+
+def line(text: bytes, nanoseconds: int = 0) -> podlogs.Line:
+    return podlogs.Line(nanoseconds, text)
+
+
+def test_elsewhere_there_are_plain_prefixes_and_a_line_for_each_state() -> None:
+    out, err = io.BytesIO(), io.BytesIO()
+    screen = Screen(out, err, {})
+    screen.state("waits")
+    screen.state("waits")
+    screen.lines("worker-0", [line(b"a\rb"), line(b"\xff")])
+    screen.state("")
+    assert out.getvalue() == b"[worker-0] a\rb\n[worker-0] \xff\n"
+    assert err.getvalue() == b"waits\n"
+
+
+def test_times_stand_before_lines_if_they_are_wanted() -> None:
+    out = io.BytesIO()
+    Screen(out, io.BytesIO(), {}).lines("", [line(b"a", 1_500_000_001)], timestamps=True)
+    assert out.getvalue() == b"1970-01-01T00:00:01.500000001Z a\n"
+
+
+class Terminal:
+    def __init__(self, env: dict[str, str]) -> None:
+        self.master, slave = pty.openpty()
+        self.file = open(slave, "wb", buffering=0)  # noqa: SIM115
+        self.screen = Screen(self.file, self.file, {"TERM": "xterm", **env})
+
+    def text(self) -> str:
+        self.file.close()
+        found = b""
+        with open(self.master, "rb", buffering=0) as master:
+            try:
+                while piece := master.read(4096):
+                    found += piece
+            except OSError:  # the end, as Linux says it
+                pass
+        return found.decode()
+
+
+def test_on_a_terminal_the_state_is_one_line_below_the_logs() -> None:
+    terminal = Terminal({})
+    terminal.screen.state("waits for a")
+    terminal.screen.state("waits for b")
+    terminal.screen.lines("worker-0", [line(b"10%\r20%"), line(b"done")])
+    text = terminal.text()
+    assert "\x1b[36mworker-0 |\x1b[0m 20%\r\n" in text
+    assert "10%" not in text
+    assert text.endswith("waits for b")
+    assert text.count("\r\x1b[K") == 2
+
+
+def test_no_color_is_respected() -> None:
+    terminal = Terminal({"NO_COLOR": "1"})
+    terminal.screen.lines("worker-0", [line(b"a")])
+    assert terminal.text() == "[worker-0] a\r\n"
+
+
+def test_nothing_is_written_over_a_question() -> None:
+    out = io.BytesIO()
+    screen = Screen(out, io.BytesIO(), {})
+    screen.hold()
+    screen.lines("w", [line(b"a")])
+    assert out.getvalue() == b""
+    screen.release()
+    assert out.getvalue() == b"[w] a\n"
