@@ -80,7 +80,7 @@ def worlds(draw: st.DrawFn) -> World:
 
 
 lives = worlds()
-thorough = settings(max_examples=100, deadline=None)
+thorough = settings(max_examples=60, deadline=None)
 
 
 @thorough

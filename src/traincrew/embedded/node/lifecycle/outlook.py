@@ -40,7 +40,7 @@ class Outlook:
     failure: Failure | None = None
     grace: float = 0.0
     deadline: dt.datetime | None = None
-    """When activeDeadlineSeconds will be over."""
+    """When activeDeadlineSeconds will be over, if that would still make a difference."""
 
 
 def outlook(subject: Subject, facts: Facts, now: dt.datetime) -> Outlook:
@@ -53,7 +53,8 @@ def outlook(subject: Subject, facts: Facts, now: dt.datetime) -> Outlook:
     grace = subject.grace
     if ending == EVICTION and facts.eviction is not None and facts.eviction.grace is not None:
         grace = min(grace, facts.eviction.grace)
-    return Outlook(ending, failure, max(grace, 1.0), deadline if not ending else None)
+    ahead = failure is None and not subject.finished and ending != FINISHED
+    return Outlook(ending, failure, max(grace, 1.0), deadline if ahead else None)
 
 
 def _ending(subject: Subject, facts: Facts, failure: Failure | None, done: bool) -> str:
@@ -105,7 +106,8 @@ def _initialization_failed(subject: Subject, facts: Facts) -> bool:
 
 def _by_itself(subject: Subject, facts: Facts, failure: Failure, deadline: dt.datetime | None) -> bool:
     """Whether a pod that has come to its end would have without the failure, which was only noticed later."""
-    lasts = [last for part in (*subject.inits, *subject.mains) if isinstance(last := facts.of(part.name).last, Ended)]
+    parts = subject.mains if any(facts.of(part.name).last for part in subject.mains) else subject.inits
+    lasts = [last for part in parts if isinstance(last := facts.of(part.name).last, Ended)]
     match failure.kind:
         case "deadline":
             ends = [attempts.end_of(last) for last in lasts]
@@ -113,7 +115,6 @@ def _by_itself(subject: Subject, facts: Facts, failure: Failure, deadline: dt.da
         case "eviction":
             return all(last.stopped != EVICTION for last in lasts)
         case "loss":
-            mains = {part.name for part in subject.mains}
-            return not any(isinstance(last := facts.of(name).last, Ended) and last.exit is None for name in mains)
+            return all(last.exit is not None for last in lasts)
         case _:
             return False

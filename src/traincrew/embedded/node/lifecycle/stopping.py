@@ -24,6 +24,7 @@ class Why(NamedTuple):
 
 def end_all(case: Case, agenda: Agenda) -> None:
     why = Why(case.outlook.ending, case.outlook.grace)
+    agenda.look(case.outlook.deadline)
     for part in case.subject.parts:
         known = case.of(part)
         if isinstance(known.last, Running):
