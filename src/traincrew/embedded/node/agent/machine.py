@@ -96,10 +96,15 @@ def status(machine: Machine, place: Place, conditions: list[Object]) -> Object:
         "capacity": capacity,
         "allocatable": capacity,
         "conditions": conditions,
-        "addresses": [{"type": "InternalIP", "address": place.address}, {"type": "Hostname", "address": place.name}],
+        "addresses": [{"type": "InternalIP", "address": place.address}, {"type": "Hostname", "address": _host(place)}],
         "daemonEndpoints": {"kubeletEndpoint": {"Port": place.port}},
         "nodeInfo": _info(machine, place),
     }
+
+
+def _host(place: Place) -> str:
+    """API servers may call nodes by this, and a name that was made up leads nowhere."""
+    return place.name if place.name == platform.node().lower() else place.address
 
 
 def _info(machine: Machine, place: Place) -> Object:

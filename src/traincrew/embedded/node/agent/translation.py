@@ -56,7 +56,7 @@ def pod(obj: Mapping[str, Any], domain: str, lodging: Lodging) -> spec.Pod:
         directory=lodging.directory, domain=podfiles.subdomain(obj, domain), host_network=wanted.get("hostNetwork", False),
         host_pid=wanted.get("hostPID", False), host_ipc=wanted.get("hostIPC", False),
         share_processes=wanted.get("shareProcessNamespace", False), shm_bytes=lodging.shm_bytes,
-        sysctls={each["name"]: each["value"] for each in context.get("sysctls", ())}, cgroup=meta["uid"],
+        sysctls={each["name"]: each["value"] for each in context.get("sysctls", ())}, cgroup=f"traincrew/{meta['uid']}",
         masked=lodging.masked, limits=lodging.limits,
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ _PERIOD = 100_000
 _LEAST_QUOTA = 1_000
 """Microseconds; the kernel refuses less."""
 _PATIENCE = 5.0
+_SHARES_OF_A_CORE = 1024
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,9 @@ def top(name: str, limits: Limits) -> Group:
     found = hierarchies.ground()
     group = Group(found.parts, found.why)
     for part in name.strip("/").split("/")[:-1]:
-        group = group.make(part, Limits())
+        # As with kubelets, all pods together weigh as much as the machine's cores: one that asks for nothing has little
+        # beside other pods, but is not starved by everything else that runs here.
+        group = group.make(part, Limits(cpu_shares=_SHARES_OF_A_CORE * (os.cpu_count() or 1)))
     return group.make(os.path.basename(name), limits)
 
 
