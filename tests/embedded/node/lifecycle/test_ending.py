@@ -33,6 +33,7 @@ from traincrew.embedded.node.lifecycle.facts import (
     Making,
     Mounted,
     Ready,
+    Refused,
     Rejection,
     Running,
     Starting,
@@ -199,6 +200,23 @@ def test_there_is_no_way_back_from_a_finished_phase(phase: str) -> None:
     answer = ask(over, facts({"main": known(Ended(0, Exit(1, started=at(1), finished=at(2))))}))
     assert (answer.status["phase"], answer.status["reason"], answer.status["message"]) == (phase, "Why", "because")
     assert not any(isinstance(step, steps.Start) for step in answer.steps)
+
+
+def test_a_pod_whose_sandbox_the_node_has_ended_is_not_brought_back() -> None:
+    """The daemon may have died before it told why."""
+    stopped = known(Ended(0, Exit(143, 15, started=at(1), finished=at(50))))
+    answer = ask(pod(restartPolicy="Always"), facts({"main": stopped}, sandbox=Gone(ENDED), adopted=True))
+    assert (answer.steps, answer.status["phase"]) == ((), "Failed")
+
+
+@pytest.mark.parametrize(
+    "last", [Ended(1, Exit(3, started=at(1), finished=at(2), message="x")), Refused(1, "StartError", "no", at(2))]
+)
+def test_an_end_whose_record_is_missing_is_taken_from_the_api(last: Any) -> None:
+    before = ask(pod(restartPolicy="Never"), facts({"main": known(last)}))
+    told_before = pod(restartPolicy="Never", status={**before.status, "phase": "Running"})
+    after = ask(told_before, facts({"main": known(Ended(1, None))}, adopted=True))
+    assert status_of(after, "main") == status_of(before, "main")
 
 
 # deadlines

@@ -14,6 +14,7 @@ from traincrew.embedded.node.lifecycle.facts import (
     Container,
     ContainerFacts,
     Ended,
+    Exit,
     Facts,
     Gone,
     Ready,
@@ -25,13 +26,37 @@ from traincrew.embedded.node.lifecycle.subject import Part, Role, Subject
 
 
 def truthful(subject: Subject, facts: Facts) -> Facts:
-    """Nothing runs without a sandbox: what still says so has been lost, also where only the API remembers it."""
+    """Nothing runs without a sandbox: what still says so has been lost, also where only the API remembers it.
+
+    An end whose record is missing is taken from the API if it was told there.
+    """
     if facts.rebooted and not (isinstance(facts.sandbox, Gone) and facts.sandbox.reason == REBOOTED):
         facts = dataclasses.replace(facts, sandbox=Gone(REBOOTED))
-    if not isinstance(facts.sandbox, Gone):
+    found = {part.name: facts.of(part.name) for part in subject.parts}
+    if isinstance(facts.sandbox, Gone):
+        found = {part.name: _bereft(subject, part, found[part.name]) for part in subject.parts}
+    missing = [name for name, known in found.items() if isinstance(known.last, Ended) and known.last.exit is None]
+    for name in missing:
+        found[name] = _remembered(subject, name, found[name])
+    if not missing and not isinstance(facts.sandbox, Gone):
         return facts
-    found = {part.name: _bereft(subject, part, facts.of(part.name)) for part in subject.parts}
     return dataclasses.replace(facts, containers={**facts.containers, **found})
+
+
+def _remembered(subject: Subject, name: str, known: ContainerFacts) -> ContainerFacts:
+    api, last = subject.known.get(name) or {}, known.last
+    assert isinstance(last, Ended)
+    for state in (api.get("state"), api.get("lastState")):
+        told = (state or {}).get("terminated") or {}
+        if told.get("containerID") != subject.container_id(name, last.attempt):
+            continue
+        began, ended = times.read(told.get("startedAt")), times.read(told.get("finishedAt"))
+        if told.get("reason") == "StartError" and ended is not None:
+            return dataclasses.replace(known, last=Refused(last.attempt, "StartError", told.get("message") or "", ended))
+        message, oom = told.get("message") or "", told.get("reason") == "OOMKilled"
+        end = Exit(int(told["exitCode"]), oom=oom, started=began, finished=ended, message=message)
+        return dataclasses.replace(known, last=dataclasses.replace(last, exit=end, log_tail=""))
+    return known
 
 
 def _bereft(subject: Subject, part: Part, known: ContainerFacts) -> ContainerFacts:

@@ -6,7 +6,7 @@ import dataclasses
 import datetime as dt
 
 from traincrew.embedded.node.lifecycle import attempts, backoff, times
-from traincrew.embedded.node.lifecycle.facts import REBOOTED, Ended, Facts, Gone
+from traincrew.embedded.node.lifecycle.facts import ENDED, REBOOTED, Ended, Facts, Gone
 from traincrew.embedded.node.lifecycle.subject import Role, Subject
 
 DELETION, DEADLINE, EVICTION, FINISHED, REJECTION, LOSS = "deletion", "deadline", "eviction", "finished", "rejection", "loss"
@@ -89,7 +89,12 @@ def _anything_ran(subject: Subject, facts: Facts) -> bool:
 
 
 def _done(subject: Subject, facts: Facts) -> bool:
-    """Whether the policy wants no further attempt of anything: the pod has come to its own end."""
+    """Whether the policy wants no further attempt of anything: the pod has come to its own end.
+
+    A sandbox is ended by the node only when that was decided before, whether or not it was told in time.
+    """
+    if isinstance(facts.sandbox, Gone) and facts.sandbox.reason == ENDED:
+        return True
     if subject.restart_policy == "Never" and _initialization_failed(subject, facts):
         return True
     lasts = [facts.of(part.name).last for part in subject.mains]
