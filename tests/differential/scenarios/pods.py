@@ -157,6 +157,50 @@ def evictions(p: Play) -> None:
 
 
 @scenario("pods")
+def evictions_within_a_budget(p: Play) -> None:
+    def eviction(name: str, **rest: Any) -> dict[str, Any]:
+        return bodies.made("policy/v1", "Eviction", name, rest)
+
+    def budget(name: str, **spec: Any) -> dict[str, Any]:
+        return bodies.made(
+            "policy/v1", "PodDisruptionBudget", name, {"spec": {"selector": {"matchLabels": {"of": name}}, **spec}}
+        )
+
+    def counted(name: str, allowed: int, **more: Any) -> None:
+        counts = {"disruptionsAllowed": allowed, "currentHealthy": allowed + 1, "desiredHealthy": 1, "expectedPods": 2}
+        status = {"status": {"observedGeneration": 1, **counts, **more}}
+        p.patch("merge", "poddisruptionbudgets", name, status, "status")
+
+    ready = {"type": "Ready", "status": "True"}
+    for each, labels in {"a": "x", "b": "x", "c": "x", "u": "x", "v": "y", "w": "z"}.items():
+        made = pod(each, nodeName="n")
+        made["metadata"]["labels"] = {"of": labels}
+        p.create("pods", made)
+        conditions = [] if each in ("u", "v") else [ready]
+        p.patch("merge", "pods", each, {"status": {"phase": "Running", "conditions": conditions}}, "status")
+    p.create("poddisruptionbudgets", budget("x", minAvailable=1))
+    p.create("pods", eviction("a"), "a", "eviction")
+    counted("x", 1)
+    p.create("pods", eviction("a"), "a", "eviction", dryRun="All")
+    p.read("poddisruptionbudgets", "x")
+    p.create("pods", eviction("a"), "a", "eviction")
+    p.read("pods", "a")
+    p.read("poddisruptionbudgets", "x")
+    p.create("pods", eviction("b"), "b", "eviction")
+    p.create("pods", eviction("b"), "b", "eviction", dryRun="All")
+    p.create("pods", eviction("u"), "u", "eviction")
+    p.create("poddisruptionbudgets", budget("y", maxUnavailable=0, unhealthyPodEvictionPolicy="AlwaysAllow"))
+    p.create("pods", eviction("v"), "v", "eviction")
+    for name in ("z", "zz"):
+        p.create("poddisruptionbudgets", {**budget("z", minAvailable="50%"), "metadata": {"name": name}})
+    p.create("pods", eviction("w"), "w", "eviction")
+    p.patch("merge", "poddisruptionbudgets", "x", {"spec": {"minAvailable": 2}})
+    p.create("pods", eviction("b"), "b", "eviction")
+    p.patch("merge", "pods", "c", {"status": {"phase": "Succeeded"}}, "status")
+    p.create("pods", eviction("c"), "c", "eviction")
+
+
+@scenario("pods")
 def logs_and_streams_without_a_node(p: Play) -> None:
     p.create("pods", pod("a", container("one"), container("two"), initContainers=[container("zero")]))
     p.create("pods", pod("b"))

@@ -9,6 +9,7 @@ from traincrew.embedded import refusals
 from traincrew.embedded.api import (
     creating,
     deleting,
+    evicting,
     listing,
     patching,
     podwrites,
@@ -96,7 +97,7 @@ class Handler:
             case "binding", "create":
                 return await podwrites.bind(self.cluster, call)
             case "eviction", "create":
-                return await podwrites.evict(self.cluster, call)
+                return await evicting.evict(self.cluster, call)
             case "token", "create":
                 return self._reviewing.token(call)
             case (("ephemeralcontainers" | "resize" | "approval"), ("get" | "update" | "patch")):

@@ -13,6 +13,7 @@ from traincrew.embedded.controllers.claims.binder import Binder
 from traincrew.embedded.controllers.claims.protection import Protection
 from traincrew.embedded.controllers.claims.provisioner import Provisioner
 from traincrew.embedded.controllers.copies import Copies
+from traincrew.embedded.controllers.disruption.controller import Disruptions
 from traincrew.embedded.controllers.endpoints.controller import Endpoints
 from traincrew.embedded.controllers.jobs.controller import Jobs
 
@@ -37,6 +38,7 @@ class Controllers:
             "job": lambda: Jobs(client("job-controller"), self._copies),
             "endpoint": lambda: Endpoints(client("endpoint-controller"), self._copies),
             "horizontalpodautoscaling": lambda: Autoscalers(client("horizontal-pod-autoscaler"), self._copies, period),
+            "disruption": lambda: Disruptions(client("disruption-controller"), self._copies),
             "persistentvolume-binder": lambda: Binder(client("persistent-volume-binder"), self._copies),
             "persistentvolume-protection": lambda: Protection(client("pv-protection-controller"), self._copies),
         }

@@ -14,9 +14,10 @@ from traincrew.embedded.controllers import pods
 from traincrew.embedded.controllers.autoscaling import behaviour, decisions, usage
 from traincrew.embedded.controllers.copies import Copies, Seen
 from traincrew.embedded.controllers.recorder import Recorder
+from traincrew.embedded.controllers.scales import Scales
 from traincrew.embedded.controllers.work import Key, Work
 from traincrew.embedded.served import Object
-from traincrew.model.resources import AUTOSCALERS, CRDS, PODS, Resource
+from traincrew.model.resources import AUTOSCALERS, PODS, Resource
 
 POD_METRICS = Resource("metrics.k8s.io", "v1beta1", "pods", "PodMetrics")
 PERIOD = 15.0
@@ -31,7 +32,7 @@ class Autoscalers:
         self._work = Work("autoscaling", self._look)
         self._histories: dict[str, behaviour.History] = {}
         """By UID. Who starts anew begins with the number of replicas that there are."""
-        self._plurals: dict[tuple[str, str], Resource] = {}
+        self._scales = Scales(client)
         self._autoscalers.listeners.append(self._changed)
 
     async def run(self) -> None:
@@ -64,7 +65,7 @@ class Autoscalers:
     async def _scale(self, seen: Seen, told: decisions.Report) -> None:
         reference, namespace = seen.body["spec"]["scaleTargetRef"], seen.metadata.namespace
         try:
-            resource, scale = await self._find(reference, namespace)
+            resource, scale = await self._scales.find(reference, namespace)
         except errors.ApiError as error:
             decisions.unreachable(told, error.message)
             return
@@ -83,33 +84,6 @@ class Autoscalers:
         by = outcome.replicas - int(scale["spec"].get("replicas", 0))
         self._histories[seen.metadata.uid] = outcome.history.changed(by, told.now)
         decisions.scaled(told, outcome)
-
-    async def _find(self, reference: Object, namespace: str) -> tuple[Resource, Object]:
-        group, _, version = reference.get("apiVersion", "v1").rpartition("/")
-        kind = reference["kind"]
-        known = self._plurals.get((group, kind)) or Resource(group, version, f"{kind.lower()}s", kind)
-        try:
-            return known, await self._read(known, namespace, reference["name"])
-        except errors.NotFound:
-            other = await self._defined(group, kind)
-            if other is None or other == known:
-                raise
-        self._plurals[group, kind] = other
-        return other, await self._read(other, namespace, reference["name"])
-
-    async def _read(self, resource: Resource, namespace: str, name: str) -> Object:
-        found: Object = msgspec.json.decode(await self._client.get(resource, namespace, name, "scale"))
-        return found
-
-    async def _defined(self, group: str, kind: str) -> Resource | None:
-        """As its definition names it, where the plural is not the usual one."""
-        async for page in self._client.pages(CRDS, None):
-            for item in page.items:
-                spec = msgspec.json.decode(item)["spec"]
-                if (spec["group"], spec["names"]["kind"]) == (group, kind):
-                    version = next(each["name"] for each in spec["versions"] if each["served"])
-                    return Resource(group, version, spec["names"]["plural"], kind)
-        return None
 
     async def _target(self, namespace: str, scale: Object) -> decisions.Target:
         selector = (scale.get("status") or {}).get("selector", "")

@@ -1,0 +1,117 @@
+"""Keeps the status of disruption budgets as their pods are; whether a pod may be evicted is decided by it."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from traincrew.client import port
+from traincrew.embedded.builtin import selectors
+from traincrew.embedded.controllers.copies import Copies, Seen
+from traincrew.embedded.controllers.disruption import decisions
+from traincrew.embedded.controllers.pods import Pod
+from traincrew.embedded.controllers.recorder import NORMAL, WARNING, Recorder
+from traincrew.embedded.controllers.scales import NoScale, Scales
+from traincrew.embedded.controllers.work import Key, Work
+from traincrew.embedded.served import Object
+from traincrew.model.resources import PODS, Resource
+
+BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
+UNMANAGED = (
+    "Pods selected by this PodDisruptionBudget (selector: {}) were found to be unmanaged. As a result, the status of the PDB "
+    "cannot be calculated correctly, which may result in undefined behavior. To account for these pods please set "
+    '".spec.minAvailable" field of the PDB to an integer value.'
+)
+
+
+class Disruptions:
+    def __init__(self, client: port.Client, copies: Copies) -> None:
+        self._client = client
+        self._budgets, self._pods = copies.of(BUDGETS), copies.pods
+        self._scales = Scales(client)
+        self._recorder = Recorder(client, "controllermanager")
+        self._work = Work("disruption", self._look)
+        self._budgets.listeners.append(self._budget_changed)
+        self._pods.listeners.append(self._pod_changed)
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._recorder.run())
+            group.create_task(self._work.run())
+
+    def _budget_changed(self, _old: Seen | None, new: Seen | None) -> None:
+        if new is not None:
+            self._work.add((new.metadata.namespace, new.metadata.name))
+
+    def _pod_changed(self, old: Pod | None, new: Pod | None) -> None:
+        pod = new or old
+        if pod is None or (old is not None and new is not None and _shown(old) == _shown(new)):
+            return
+        for budget in self._budgets.within(pod.metadata.namespace):
+            if any(each is not None and _selects(budget.body, each) for each in (old, new)):
+                key = (budget.metadata.namespace, budget.metadata.name)
+                self._work.add_of_many(key, self._pods.count(pod.metadata.namespace))
+
+    async def _look(self, key: Key) -> float | None:
+        seen = self._budgets.get(*key)
+        if seen is None or seen.metadata.deletion_timestamp is not None:
+            return None
+        now = dt.datetime.now(dt.UTC)
+        pods = [pod for pod in self._pods.within(key[0]) if _selects(seen.body, pod)]
+        if not pods:
+            self._recorder.tell(BUDGETS, seen.body, NORMAL, "NoPods", "No matching pods found")
+        try:
+            found = await self._count(seen.body, pods)
+        except NoScale as fault:
+            told = f"Failed to calculate the number of expected pods: {fault}"
+            self._recorder.tell(BUDGETS, seen.body, WARNING, "CalculateExpectedPodCountFailed", told)
+            await self._write(seen, decisions.failed(seen.body, str(fault), now))
+            return None
+        verdict = decisions.judged(seen.body, pods, found, now)
+        self._complain(seen, verdict.overdue)
+        await self._write(seen, verdict.status)
+        return (verdict.again - now).total_seconds() if verdict.again else None
+
+    async def _count(self, budget: Object, pods: Sequence[Pod]) -> decisions.Count:
+        if not decisions.needs_scale(budget["spec"]):
+            return decisions.count(budget["spec"], len(pods), 0)
+        owners = {owner.uid: (owner, pod) for pod in pods if (owner := pod.metadata.controller) is not None}
+        if any(pod.metadata.controller is None for pod in pods):
+            told = UNMANAGED.format(decisions.selector(budget["spec"].get("selector")))
+            self._recorder.tell(BUDGETS, budget, WARNING, "UnmanagedPods", told)
+        scale = 0
+        for owner, pod in owners.values():
+            held = await self._scales.read(
+                {"apiVersion": owner.api_version, "kind": owner.kind}, pod.metadata.namespace, owner.name
+            )
+            if held is None or held["metadata"]["uid"] != owner.uid:
+                raise NoScale(f'found no controllers for pod "{pod.metadata.name}"')
+            scale += int(held["spec"].get("replicas", 0))
+        return decisions.count(budget["spec"], len(pods), scale)
+
+    def _complain(self, seen: Seen, overdue: Iterable[Pod]) -> None:
+        # Twice the namespace, and never the budget's name: so Kubernetes says it.
+        told = f"Pod was expected by PDB {seen.metadata.namespace}/{seen.metadata.namespace} to be deleted but it wasn't"
+        for pod in overdue:
+            meta = pod.metadata
+            about = {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid, "resourceVersion": meta.resource_version}
+            self._recorder.tell(PODS, {"metadata": about}, WARNING, "NotDeleted", told)
+
+    async def _write(self, seen: Seen, status: Object) -> None:
+        if status == seen.body.get("status"):
+            return
+        titled = {"apiVersion": BUDGETS.api_version, "kind": BUDGETS.kind} | seen.body | {"status": status}
+        key = (seen.metadata.namespace, seen.metadata.name)
+        self._budgets.learn(await self._client.replace(BUDGETS, *key, msgspec.json.encode(titled), "status"))
+
+
+def _selects(budget: Object, pod: Pod) -> bool:
+    return selectors.matches(budget["spec"].get("selector"), pod.metadata.labels)
+
+
+def _shown(pod: Pod) -> tuple[object, ...]:
+    """What of a pod its budgets count."""
+    return (pod.metadata.uid, pod.metadata.labels, pod.ready, pod.deleted)

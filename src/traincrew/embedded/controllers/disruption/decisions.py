@@ -1,0 +1,95 @@
+"""What a disruption budget's status is to say. PURE."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from traincrew.embedded.builtin import budgets
+from traincrew.embedded.controllers.pods import Pod
+from traincrew.embedded.served import Object
+
+DELETION = dt.timedelta(minutes=2)
+"""A pod whose eviction was granted so long ago, and that is still there, will not go."""
+COUNTS = ("currentHealthy", "desiredHealthy", "expectedPods", "disruptionsAllowed")
+
+
+class Count(NamedTuple):
+    expected: int
+    desired: int
+
+
+class Verdict(NamedTuple):
+    status: Object
+    again: dt.datetime | None
+    """When a pod that is still awaited will be given up."""
+    overdue: tuple[Pod, ...]
+
+
+def needs_scale(spec: Object) -> bool:
+    """Whether the budget is a share of what the pods' owners are to have, and not a plain number of pods."""
+    return "maxUnavailable" in spec or isinstance(spec.get("minAvailable"), str)
+
+
+def count(spec: Object, pods: int, scale: int) -> Count:
+    """scale: how many pods their owners are to have together; asked for only if it is needed."""
+    if "maxUnavailable" in spec:
+        return Count(scale, max(scale - _share(spec["maxUnavailable"], scale), 0))
+    if "minAvailable" not in spec:
+        return Count(0, 0)
+    least = spec["minAvailable"]
+    return Count(pods, least) if isinstance(least, int) else Count(scale, _share(least, scale))
+
+
+def _share(value: int | str, whole: int) -> int:
+    return value if isinstance(value, int) else math.ceil(int(value.removesuffix("%")) * whole / 100)
+
+
+def judged(budget: Object, pods: Sequence[Pod], found: Count, now: dt.datetime) -> Verdict:
+    granted = {name: _moment(text) for name, text in (budget.get("status", {}).get("disruptedPods") or {}).items()}
+    awaited = {pod.metadata.name: granted[pod.metadata.name] for pod in pods if not pod.deleted and pod.metadata.name in granted}
+    overdue = tuple(pod for pod in pods if pod.metadata.name in awaited and awaited[pod.metadata.name] + DELETION < now)
+    left = {name: moment for name, moment in awaited.items() if moment + DELETION >= now}
+    healthy = sum(pod.ready and not pod.deleted and pod.metadata.name not in left for pod in pods)
+    again = min(left.values()) + DELETION if left else None
+    return Verdict(_status(budget, healthy, found, left, _written(now)), again, overdue)
+
+
+def _status(budget: Object, healthy: int, found: Count, awaited: Mapping[str, dt.datetime], now: str) -> Object:
+    allowed = max(healthy - found.desired, 0) if found.expected > 0 else 0
+    status: Object = dict(zip(COUNTS, (healthy, found.desired, found.expected, allowed), strict=True))
+    status["observedGeneration"] = budget["metadata"].get("generation", 0)
+    if awaited:
+        status["disruptedPods"] = {name: _written(moment) for name, moment in awaited.items()}
+    before = budget.get("status", {}).get("conditions") or []
+    return status | {"conditions": budgets.conditions({**status, "conditions": before}, now)}
+
+
+def failed(budget: Object, why: str, now: dt.datetime) -> Object:
+    """Nothing may go as long as it is not known what is there."""
+    status: Object = {**budget.get("status", {}), "disruptionsAllowed": 0}
+    return status | {"conditions": budgets.unsynced(status, why, _written(now))}
+
+
+def _moment(text: str) -> dt.datetime:
+    return dt.datetime.fromisoformat(text)
+
+
+def _written(moment: dt.datetime) -> str:
+    return moment.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def selector(of: Object | None) -> str:
+    """As Go prints it within an event."""
+    if of is None:
+        return "nil"
+    labels = "".join(f"{key}: {value}," for key, value in sorted((of.get("matchLabels") or {}).items()))
+    asked = "".join(_requirement(each) for each in of.get("matchExpressions") or ())
+    return f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:[]LabelSelectorRequirement{{{asked}}},}}"
+
+
+def _requirement(of: Object) -> str:
+    values = " ".join(of.get("values") or ())
+    return f"LabelSelectorRequirement{{Key:{of['key']},Operator:{of['operator']},Values:[{values}],}},"
