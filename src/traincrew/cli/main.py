@@ -25,6 +25,7 @@ VERBS = {
     "status": "tell whether it runs, and what is in it",
     "kubeconfig": "the file that leads other programs to it",
     "env": "the line that points kubectl at it",
+    "image": "say which environment an image's name stands for",
     "node": "make this machine a node of a Kubernetes cluster",
     "operator": "run the operator on a Kubernetes cluster",
     "validate": "check manifests before they are submitted",
