@@ -299,6 +299,14 @@ def test_a_sandbox_that_went_while_nothing_ran_is_made_anew_and_initialized_agai
     assert ask(pod(inits=["one"]), again, 102).steps == (steps.Start("one", 1, 10),)
 
 
+@pytest.mark.parametrize("policy", ["OnFailure", "Never"])
+def test_an_initialization_that_cannot_be_told_to_begin_again_is_lost_with_its_sandbox(policy: str) -> None:
+    done = known(Ended(0, Exit(0, started=at(1), finished=at(2))))
+    answer = ask(pod(inits=["one"], restartPolicy=policy), facts({"one": done, "main": known()}, sandbox=Gone(LOST)))
+    assert (answer.steps, answer.status["phase"]) == ((), "Failed")
+    assert disruption(answer) is not None
+
+
 def test_an_evicted_pod_fails_as_a_disruption_once_its_containers_have_ended() -> None:
     found = facts({"main": UP}, eviction=Eviction("Evicted", "The node was low on resource: memory.", grace=3))
     first = ask(pod(), found)

@@ -46,6 +46,19 @@ class Run:
 Change = Callable[[Facts], Facts]
 
 
+def check_transition(pod: dict[str, Any], status: dict[str, Any]) -> None:
+    """An API server's rule: a container that ended for good stays so."""
+    policy = pod["spec"]["restartPolicy"]
+    kept = {part.name for part in Subject(pod).sidecars}
+    for field in ("initContainerStatuses", "containerStatuses") if policy != "Always" else ():
+        now = {each["name"]: each["state"] for each in status.get(field, ())}
+        for before in pod["status"].get(field, ()):
+            end = before["state"].get("terminated")
+            if end is None or before["name"] in kept or (policy == "OnFailure" and end["exitCode"] != 0):
+                continue
+            assert "terminated" in now[before["name"]], f"{before['name']} may not be transitioned to non-terminated state"
+
+
 class World:
     def __init__(self, pod: dict[str, Any], runs: dict[str, Sequence[Run]] | None = None) -> None:
         self.pod, self.runs = pod, runs or {}
@@ -114,6 +127,7 @@ class World:
             self.facts = dataclasses.replace(self.facts, told=answer.told)
             self.events.extend((self.now, event) for event in answer.events)
             if answer.status != self.pod["status"]:
+                check_transition(self.pod, answer.status)
                 self.statuses.append(answer.status)
                 self.pod = {**self.pod, "status": answer.status}
             for step in answer.steps:

@@ -70,8 +70,15 @@ def _bereft(subject: Subject, part: Part, known: ContainerFacts) -> ContainerFac
 
 
 def lost(subject: Subject, facts: Facts) -> bool:
-    """Whether something ran that ended together with its sandbox."""
-    return any(isinstance(last := facts.of(part.name).last, Ended) and last.exit is None for part in subject.parts)
+    """Whether something went with the sandbox that cannot be had again.
+
+    What ran is such. So is an initialization that was told to be complete: the API lets it begin again only where everything is
+    restarted always.
+    """
+    lasts = [(part.role, facts.of(part.name).last) for part in subject.parts]
+    if any(isinstance(last, Ended) and last.exit is None for _, last in lasts):
+        return True
+    return subject.restart_policy != "Always" and any(role is Role.INIT and initialized(last) for role, last in lasts)
 
 
 def gone_unasked(facts: Facts) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from traincrew.embedded.node.lifecycle import attempts, backoff, pulling, times
 from traincrew.embedded.node.lifecycle.agenda import Case
 from traincrew.embedded.node.lifecycle.facts import Container, ContainerFacts, Ended, Refused, Running, Starting
-from traincrew.embedded.node.lifecycle.subject import Part
+from traincrew.embedded.node.lifecycle.subject import Part, Role
 
 UNKNOWN = "ContainerStatusUnknown"
 UNKNOWN_MESSAGE = "The container could not be located when the pod was terminated"
@@ -61,7 +61,8 @@ def _why_waiting(case: Case, part: Part, known: ContainerFacts) -> State | None:
         return _waiting("RunContainerError", known.last.message)
     if isinstance(known.last, Ended) and known.last.post_start:
         return _waiting("PostStartHookError", known.last.post_start)
-    return None
+    # The API lets no init container that ended with 0 begin again; one that was killed for memory has to.
+    return _initial(case) if part.role is Role.INIT and attempts.succeeded(known.last) else None
 
 
 def _never_made(case: Case, part: Part, known: ContainerFacts) -> Shown:
