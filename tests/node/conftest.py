@@ -1,0 +1,36 @@
+"""One cluster for each level of isolation and test module. What a test leaves in it, the next one may meet: names are theirs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from tests.node.machines import LEVELS, Machine
+
+from traincrew.embedded.node.sandbox import isolation
+from traincrew.embedded.node.sandbox.spec import Isolation
+
+
+def started(level: str) -> Iterator[Machine]:
+    if level == "root" and os.geteuid() != 0:
+        pytest.skip("needs root")
+    machine = Machine(level)
+    try:
+        yield machine.up()
+    finally:
+        machine.close()
+
+
+@pytest.fixture(scope="module", params=LEVELS)
+def everywhere(request: pytest.FixtureRequest) -> Iterator[Machine]:
+    """At each level."""
+    yield from started(request.param)
+
+
+@pytest.fixture(scope="module", params=LEVELS[:2])
+def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
+    """Where pods have namespaces. A level that the kernel allows must work."""
+    if request.param == "user" and os.geteuid() != 0 and (why := isolation.tried(Isolation.USER)):
+        pytest.skip(why)
+    yield from started(request.param)

@@ -1,0 +1,169 @@
+"""Clusters on this machine at each level of isolation, as people start them: `traincrew up` in a process, real pods in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+from tests.cluster.api import Api, Object, Refused, eventually
+from tests.embedded.node import leaks
+
+SOURCE = pathlib.Path(__file__).parents[2]
+ORDINARY = 60_000
+"""An id that nobody has."""
+LEVELS = ("root", "user", "none")
+SYSTEM_PYTHON = pathlib.Path("/usr/bin/python3")
+
+
+def python(user: int | None) -> tuple[str, dict[str, str]]:
+    """An interpreter that the user may run, and the variables that it needs to find us."""
+    paths = [str(SOURCE / "src"), *(each for each in sys.path if "site-packages" in each)]
+    env = {"PYTHONPATH": ":".join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
+    if user is None or _runs(sys.executable, user):
+        return sys.executable, env
+    version = subprocess.run([SYSTEM_PYTHON, "-V"], capture_output=True, text=True, check=True).stdout.split()[1]
+    ours = f"{sys.version_info.major}.{sys.version_info.minor}."
+    assert version.startswith(ours), f"user {user} can run neither {sys.executable} nor a {SYSTEM_PYTHON} of version {ours}x"
+    return str(SYSTEM_PYTHON), env
+
+
+def _runs(program: str, user: int) -> bool:
+    try:
+        subprocess.run([program, "-c", ""], user=user, group=user, extra_groups=[], capture_output=True, check=True, cwd="/")
+    except (OSError, subprocess.CalledProcessError):
+        return False
+    return True
+
+
+class Machine:
+    """One cluster. At level `user` it belongs to an ordinary user, made up for the test if we are root."""
+
+    def __init__(self, level: str) -> None:
+        self.level = level
+        self.user = ORDINARY if level == "user" and os.geteuid() == 0 else None
+        self.home = pathlib.Path(tempfile.mkdtemp(prefix=f"traincrew-{level}-", dir="/var/tmp"))
+        if self.user is not None:
+            os.chown(self.home, self.user, self.user)
+        self.data = self.home / "data"
+        self._api: Api | None = None
+
+    def command(self, *arguments: str) -> list[str]:
+        program, _ = python(self.user)
+        return [program, "-m", "traincrew.cli.main", *arguments]
+
+    def environment(self) -> dict[str, str]:
+        _, env = python(self.user)
+        kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+        own = {"HOME": str(self.home), "TRAINCREW_DATA": str(self.data), "KUBECONFIG": ""}
+        return {**kept, **env, **own}
+
+    def traincrew(self, *arguments: str, check: bool = True, input: str = "") -> subprocess.CompletedProcess[str]:
+        ids: dict[str, Any] = {} if self.user is None else {"user": self.user, "group": self.user, "extra_groups": []}
+        done = subprocess.run(
+            self.command(*arguments), capture_output=True, text=True, check=False, timeout=180, env=self.environment(),
+            cwd=self.home, input=input, **ids,
+        )  # fmt: skip
+        assert not check or done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}\n{self.log()}"
+        return done
+
+    def up(self, *flags: str) -> Machine:
+        self.traincrew("up", "--detach", "--isolation", self.level, *flags)
+        return self
+
+    def down(self, *flags: str) -> None:
+        self.traincrew("down", *flags)
+
+    @property
+    def pid(self) -> int:
+        return int(json.loads((self.data / "running.json").read_text())["pid"])
+
+    def kill(self) -> None:
+        """As a crash does it, or somebody's kill -9."""
+        pid = self.pid
+        os.kill(pid, signal.SIGKILL)
+        eventually(lambda: not pathlib.Path(f"/proc/{pid}").exists() or _is_dead(pid))
+
+    def log(self) -> str:
+        try:
+            return (self.data / "traincrew.log").read_text()[-4000:]
+        except OSError:
+            return ""
+
+    @property
+    def api(self) -> Api:
+        if self._api is None:
+            self._api = Api(self.data / "kubeconfig")
+        return self._api
+
+    def create(self, *objects: Object, namespace: str = "default") -> None:
+        for each in objects:
+            self.api.create(namespace, each)
+
+    def pod(self, name: str, namespace: str = "default") -> Object:
+        return self.api.get("pods", namespace, name)
+
+    def ended(self, name: str, namespace: str = "default", within: float = 60) -> Object:
+        """The pod, once it has come to its end."""
+        return eventually(
+            lambda: (pod := self.pod(name, namespace))["status"].get("phase") in ("Succeeded", "Failed") and pod, within
+        )
+
+    def running(self, name: str, namespace: str = "default") -> Object:
+        return eventually(lambda: _ready(pod := self.pod(name, namespace)) and pod)
+
+    def logs(self, name: str, namespace: str = "default", **query: str) -> str:
+        response = self.api.session.get(
+            f"{self.api.server}/api/v1/namespaces/{namespace}/pods/{name}/log", params=query, timeout=60
+        )
+        if response.status_code >= 400:
+            raise Refused(response)
+        return response.text
+
+    def gone(self, name: str, namespace: str = "default") -> None:
+        eventually(lambda: self.api.find("pods", namespace, name) is None)
+
+    def events(self, name: str, namespace: str = "default") -> list[tuple[str, str]]:
+        found = self.api.all("events", namespace)
+        return [(each["reason"], each["message"]) for each in found if each["involvedObject"]["name"] == name]
+
+    def close(self) -> None:
+        """Nothing of it may be left."""
+        self.traincrew("down", check=False)
+        try:
+            leaks.assert_none(self.data)
+        finally:
+            shutil.rmtree(self.home, ignore_errors=True)
+
+
+def _is_dead(pid: int) -> bool:
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def _ready(pod: Object) -> bool:
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in pod["status"].get("conditions", ()))
+
+
+def pod(name: str, *command: str, **spec: Any) -> Object:
+    """A pod of one container; keywords that a container has are the container's."""
+    of_container = ("env", "envFrom", "volumeMounts", "resources", "securityContext", "livenessProbe", "readinessProbe",
+                    "startupProbe", "lifecycle", "workingDir", "ports", "image", "args", "stdin", "tty",
+                    "terminationMessagePolicy", "terminationMessagePath")  # fmt: skip
+    container = {"name": "main", "image": "example", **{key: spec.pop(key) for key in of_container if key in spec}}
+    if command:
+        container["command"] = list(command)
+    spec = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 5, **spec}
+    spec["containers"] = [container, *spec.get("containers", ())]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+
+
+def terminated(pod: Object, container: str = "main") -> Object:
+    statuses = (*pod["status"].get("initContainerStatuses", ()), *pod["status"]["containerStatuses"])
+    found: Object = next(each for each in statuses if each["name"] == container)["state"]["terminated"]
+    return found
