@@ -134,8 +134,16 @@ async def everything(reader: Any) -> bytes:
 
 async def until(condition: Any, seconds: float = 20.0) -> None:
     async with asyncio.timeout(seconds):
-        while not condition():
+        while not condition():  # noqa: ASYNC110 -- nobody announces it
             await asyncio.sleep(0.01)
+
+
+def command_line(pid: int) -> list[str]:
+    return pathlib.Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:-1]
+
+
+def there(path: str) -> bool:
+    return pathlib.Path(path).exists()
 
 
 def ordinary() -> bool:

@@ -10,7 +10,7 @@ import signal
 import socket
 import struct
 
-from traincrew.embedded.node.sandbox import cgroups, forking, kernel, launch, protocol, spec
+from traincrew.embedded.node.sandbox import cgroups, forking, kernel, launch, protocol, sharedmemory, spec
 from traincrew.embedded.node.sandbox.loop import Loop
 from traincrew.embedded.node.sandbox.run import Place
 from traincrew.embedded.node.sandbox.shim import Shim
@@ -28,7 +28,9 @@ def main(pod: spec.Pod, isolation: spec.Isolation, first: socket.socket) -> None
     try:
         _own_stdio(pod.directory)
         kernel.adopt_orphans()
-        place = Place(pod, isolation, Loop(), _group(pod), _namespaces(pod, isolation))
+        processes = _namespaces(pod, isolation)
+        memory = -1 if isolation == spec.Isolation.NONE else sharedmemory.held(pod)
+        place = Place(pod, isolation, Loop(), _group(pod), processes, memory)
         Shim(place, first)
     except (OSError, launch.Refused) as error:
         first.setblocking(True)

@@ -66,6 +66,11 @@ class WriteEnd:
         self._room = asyncio.Event()
         self._room.set()
 
+    @property
+    def gone(self) -> bool:
+        """Closed, and everything handed on."""
+        return self._fd < 0
+
     def write(self, data: bytes, /) -> None:
         """BrokenPipeError: nobody reads it any more."""
         if self._fd < 0 or self._closing:

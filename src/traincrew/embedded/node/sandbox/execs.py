@@ -101,9 +101,12 @@ class Exec:
         self._tell()
 
     def _hear(self) -> None:
-        data = b""
-        with contextlib.suppress(OSError):
+        try:
             data = self._control.recv(protocol.PIECE) if self._control else b""
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
         if not data:
             self._hang_up()
         elif (code := json.loads(data).get("ended")) is not None:

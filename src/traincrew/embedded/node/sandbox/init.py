@@ -40,9 +40,11 @@ class Duty:
     """Whether a PID namespace ends with this process; otherwise what is left has to be looked for."""
     mounts: int = -1
     """A mount namespace to enter instead of making one: this is not the container's own command but one beside it."""
+    memory: int = -1
+    """What keeps the pod's shared memory."""
 
     def descriptors(self) -> list[int]:
-        own = (self.control.fileno(), self.status.fileno(), self.records, self.mounts)
+        own = (self.control.fileno(), self.status.fileno(), self.records, self.mounts, self.memory)
         return [fd for fd in (*own, *self.order.stdio, *self.order.groups) if fd >= 0]
 
 
@@ -63,7 +65,7 @@ def main(duty: Duty) -> None:
     except (OSError, root.RootRefused) as error:
         launch.tell(duty.status, "CreateContainerError", f"failed to create the container: {error}")
         return
-    for fd in (*duty.order.stdio, *duty.order.groups, duty.status.detach()):
+    for fd in (*duty.order.stdio, *duty.order.groups, duty.memory, duty.status.detach()):
         if fd >= 0:
             os.close(fd)
     Init(duty, child, woken).run()
@@ -82,7 +84,7 @@ def _start(duty: Duty) -> int:
         kernel.setns(duty.mounts, kernel.CLONE_NEWNS)
     elif duty.order.isolation != spec.Isolation.NONE:
         kernel.unshare(kernel.CLONE_NEWNS)
-        root.build(duty.pod, duty.order.container, duty.order.isolation)
+        root.build(duty.pod, duty.order.container, duty.order.isolation, duty.order.groups, duty.memory)
         with open("/proc/self/ns/mnt", "rb") as mounts, open("/proc/self/ns/pid", "rb") as processes:
             fds = [mounts.fileno(), processes.fileno()]
             socket.send_fds(duty.status, [protocol.line({"namespaces": True}, fds)], fds)

@@ -51,8 +51,7 @@ def become(order: Order, status: socket.socket) -> NoReturn:
             os.chdir(order.container.cwd)
         env = environment(order)
         path = found(order.argv[0], env.get("PATH", ""))
-        for number in (signal.SIGPIPE, signal.SIGXFSZ):
-            signal.signal(number, signal.SIG_DFL)
+        _forget_signals()
         os.umask(0o022)
         status.send(protocol.line({"exec": os.getpid()}))
         _execute(path, order.argv, env)
@@ -150,6 +149,14 @@ def _in_directory(path: str, isolation: spec.Isolation) -> bool:
         message = f'unable to start container process: chdir to cwd ("{path}") failed: {words}'
         raise Refused("StartError", message) from None
     return True
+
+
+def _forget_signals() -> None:
+    """What a shim ignores, and Python, its containers do not."""
+    for number in signal.valid_signals():
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 def _home(uid: int) -> str:

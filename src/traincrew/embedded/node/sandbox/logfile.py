@@ -38,18 +38,18 @@ class LogFile:
 
     def write(self, stream: bytes, texts: list[tuple[bytes, bytes]]) -> None:
         """Records of one reading: (tag, text) each, tag F or P. All or, at the first that finds no room, those before it."""
-        stamp = self._clock.stamp()
-        records = [b"%b %b %b %b\n" % (stamp, stream, tag, text) for tag, text in texts]
         if self.lost and not self.tell_lost():
-            self.lost += len(records)
+            self.lost += len(texts)
             return
-        self._append(records)
+        stamp = self._clock.stamp()
+        heads = {tag: b"%b %b %b " % (stamp, stream, tag) for tag in (b"F", b"P")}
+        self._append(b"\n".join([heads[tag] + text for tag, text in texts]) + b"\n")
 
     def tell_lost(self) -> bool:
         """Whether there is room again, and the log says what is missing."""
         count, self.lost = self.lost, 0
         words = f"traincrew: {count} lines of output were lost here: {os.strerror(self._why).lower()}"
-        if self._append([b"%b stderr F %b\n" % (self._clock.stamp(), words.encode())]):
+        if self._append(b"%b stderr F %b\n" % (self._clock.stamp(), words.encode())):
             return True
         self.lost = count
         return False
@@ -59,8 +59,7 @@ class LogFile:
             os.close(self._fd)
             self._fd = -1
 
-    def _append(self, records: list[bytes]) -> bool:
-        data = b"".join(records)
+    def _append(self, data: bytes) -> bool:
         try:
             self._make_room(len(data))
             written = os.write(self._fd, data)

@@ -10,7 +10,8 @@ from traincrew.embedded.node.sandbox.logfile import LogFile
 from traincrew.embedded.node.sandbox.loop import READ, Loop
 
 LONGEST_LINE = 16 << 10
-_PIECE = 1 << 16
+_PIECE = 1 << 14
+"""Bytes a reading: with lines of one byte, each piece is many times as large in memory."""
 _FULL, _PARTIAL = b"F", b"P"
 
 
@@ -22,6 +23,8 @@ class Cutter:
 
     def feed(self, data: bytes) -> list[tuple[bytes, bytes]]:
         *whole, self._begun = (self._begun + data).split(b"\n")
+        if max(map(len, whole), default=0) <= LONGEST_LINE >= len(self._begun):
+            return [(_FULL, text) for text in whole]
         records = list[tuple[bytes, bytes]]()
         for text in whole:
             if len(text) > LONGEST_LINE:
@@ -53,11 +56,17 @@ class Pump:
         self.listeners: list[Callable[[bytes], None]] = []
         """Called with what was read; with b"" at the end."""
         os.set_blocking(fd, False)
-        loop.watch(fd, READ, self.step)
+        loop.watch(fd, READ, self._some)
 
     @property
     def open(self) -> bool:
         return self._fd >= 0
+
+    def _some(self) -> None:
+        """Not all that there is: the other streams have their turn."""
+        for _ in range(8):
+            if not self.step():
+                return
 
     def step(self) -> bool:
         """Whether something was read."""

@@ -34,6 +34,8 @@ class Place:
     group: Group | None = None
     processes: int = -1
     """The PID namespace that all containers share; -1: each has its own."""
+    memory: int = -1
+    """What keeps their shared memory; -1: each has its own."""
 
     @property
     def alone(self) -> bool:
@@ -107,7 +109,7 @@ class Run:
             self.container, mounts=(*self.container.mounts, spec.Mount(self.container.message_path, message, optional=True))
         )
         order = launch.Order(container, container.argv, container.env, stdio, container.tty, self._place.isolation, groups)
-        duty = init.Duty(self._place.pod, order, theirs, telling, self._records, self._place.alone)
+        duty = init.Duty(self._place.pod, order, theirs, telling, self._records, self._place.alone, memory=self._place.memory)
         try:
             self.init = forking.grandchild(self._place.enter, lambda: init.main(duty))
         finally:
