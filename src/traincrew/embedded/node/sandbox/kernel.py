@@ -52,11 +52,16 @@ _PR_CAP_AMBIENT = 47
 _PR_CAP_AMBIENT_CLEAR_ALL = 4
 
 # System calls since 5.1 have one number on every architecture.
+_SYS_OPEN_TREE = 428
+_SYS_MOVE_MOUNT = 429
 _SYS_CLOSE_RANGE = 436
 _SYS_PIDFD_GETFD = 438
 _SYS_MOUNT_SETATTR = 442
 _AT_FDCWD = -100
 _AT_RECURSIVE = 0x8000
+_OPEN_TREE_CLONE = 1
+_MOVE_MOUNT_F_EMPTY_PATH = 4
+_MOVE_MOUNT_T_EMPTY_PATH = 0x40
 
 _CAPABILITY_VERSION_3 = 0x20080522
 
@@ -100,6 +105,28 @@ def restrict_mount(target: str, attributes: int) -> None:
         ctypes.c_size_t(ctypes.sizeof(words)),
     )
     _check(result, f"mount_setattr {target}")
+
+
+def clone_mount(path: str) -> int:
+    """A descriptor of a copy of the mount at path that is attached nowhere, and can be in another mount namespace."""
+    result = _libc.syscall(
+        ctypes.c_long(_SYS_OPEN_TREE), ctypes.c_long(_AT_FDCWD), os.fsencode(path), ctypes.c_long(_OPEN_TREE_CLONE | os.O_CLOEXEC)
+    )
+    _check(result, f"open_tree {path}")
+    return int(result)
+
+
+def attach_mount(mount_descriptor: int, target_descriptor: int) -> None:
+    flags = _MOVE_MOUNT_F_EMPTY_PATH | _MOVE_MOUNT_T_EMPTY_PATH
+    result = _libc.syscall(
+        ctypes.c_long(_SYS_MOVE_MOUNT),
+        ctypes.c_long(mount_descriptor),
+        b"",
+        ctypes.c_long(target_descriptor),
+        b"",
+        ctypes.c_long(flags),
+    )
+    _check(result, "move_mount")
 
 
 def umount(target: str, flags: int = 0) -> None:

@@ -7,7 +7,7 @@ import errno
 import os
 import stat
 
-from traincrew.embedded.node.sandbox import kernel
+from traincrew.embedded.node.sandbox import kernel, sharedmemory
 from traincrew.embedded.node.sandbox.mounting import bind, place, restrict, tmpfs
 from traincrew.embedded.node.sandbox.rooted import Rooted
 from traincrew.embedded.node.sandbox.spec import Container, Pod
@@ -63,8 +63,9 @@ def mask(root: Rooted) -> None:
             _mask_one(root, path)
 
 
-def mount_dev(root: Rooted, pod: Pod, container: Container) -> None:
-    """Device files are the host's, one by one. /dev itself takes none: one made there by mknod opens nothing."""
+def mount_dev(root: Rooted, pod: Pod, container: Container, memory: int) -> None:
+    """Device files are the host's, one by one. /dev itself takes none: one made there by mknod opens nothing.
+    memory: the pod's /dev/shm, see sharedmemory.taken."""
     tmpfs(root, "/dev", "mode=755,size=1m", kernel.MS_NOEXEC)
     wanted = [f"/dev/{name}" for name in _DEVICES] + list(container.devices)
     if container.privileged:
@@ -77,7 +78,7 @@ def mount_dev(root: Rooted, pod: Pod, container: Container) -> None:
             os.symlink(target, f"{there}/{name}")
         os.symlink("pts/ptmx", f"{there}/ptmx")
     _mount_terminals(root)
-    _mount_shared_memory(root, pod)
+    _mount_shared_memory(root, pod, memory)
 
 
 def _show_groups(root: Rooted, hierarchies: dict[str, str], privileged: bool) -> None:
@@ -130,26 +131,20 @@ def _mount_terminals(root: Rooted) -> None:
             kernel.mount("devpts", target, "devpts", kernel.MS_NOSUID | kernel.MS_NOEXEC, options)
 
 
-def _mount_shared_memory(root: Rooted, pod: Pod) -> None:
+def _mount_shared_memory(root: Rooted, pod: Pod, memory: int) -> None:
     for name in ("shm", "mqueue"):
         os.close(root.open(f"/dev/{name}", make="directory"))
     if pod.host_ipc:
         bind(root, "/dev/shm", "/dev/shm")  # noqa: S108 -- asked for
-    elif os.path.ismount(shared_memory(pod)):
-        bind(root, shared_memory(pod), "/dev/shm")  # noqa: S108 -- the pod's own
+    elif memory >= 0:
+        target = root.open("/dev/shm")  # noqa: S108 -- the pod's own
+        kernel.attach_mount(memory, target)
+        os.close(target)
     else:
-        tmpfs(root, "/dev/shm", shared_memory_options(pod), kernel.MS_NOEXEC)  # noqa: S108 -- the container's own
+        sharedmemory.mount(root, pod)
     # A kernel may come without it, and the host's belongs to no user namespace.
-    with contextlib.suppress(OSError), place(root, "/dev/mqueue") as target:
-        kernel.mount("mqueue", target, "mqueue", _SAFE)
-
-
-def shared_memory(pod: Pod) -> str:
-    return f"{pod.directory}/shm"
-
-
-def shared_memory_options(pod: Pod) -> str:
-    return f"mode=1777,size={pod.shm_bytes or '50%'}"
+    with contextlib.suppress(OSError), place(root, "/dev/mqueue") as target_path:
+        kernel.mount("mqueue", target_path, "mqueue", _SAFE)
 
 
 def groups_behind(entrances: tuple[int, ...]) -> dict[str, str]:

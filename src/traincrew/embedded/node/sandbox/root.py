@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from traincrew.embedded.node.sandbox import hostmounts, kernel, kernelfs, remove
+from traincrew.embedded.node.sandbox import hostmounts, kernel, kernelfs, remove, sharedmemory
 from traincrew.embedded.node.sandbox.binds import Binds, MountRefused, order
 from traincrew.embedded.node.sandbox.hostmounts import HostMount
 from traincrew.embedded.node.sandbox.hostroot import HostRoot, within
@@ -21,16 +21,16 @@ class RootRefused(OSError):
     """The root cannot be built; in words for the pod's events."""
 
 
-def build(pod: Pod, container: Container, isolation: Isolation, groups: tuple[int, ...] = ()) -> None:
+def build(pod: Pod, container: Container, isolation: Isolation, groups: tuple[int, ...] = (), memory: int = -1) -> None:
     """Called by the container's init in a mount namespace of its own: makes the root and goes into it; the host's is gone then.
 
     groups: open cgroup.procs files of the container, whose directories it sees below /sys/fs/cgroup.
+    memory: what keeps the pod's shared memory (sharedmemory.held); -1: the container has its own.
     Works at levels ROOT and USER. Raises RootRefused; the caller exits then, and its mounts go with its namespace.
     """
     umask = os.umask(0o022)
     try:
-        top = _build(pod, container, isolation, kernelfs.groups_behind(groups))
-        _enter(top)
+        _enter(_Building(pod, container, isolation).run(kernelfs.groups_behind(groups), memory))
     except (MountRefused, OSError) as refusal:
         raise RootRefused(str(refusal)) from refusal
     finally:
@@ -41,29 +41,38 @@ def layer_directory(pod: Pod, container: Container) -> str:
     return f"{pod.directory}/layers/{container.name}/{container.attempt}"
 
 
-def _build(pod: Pod, container: Container, isolation: Isolation, hierarchies: dict[str, str]) -> str:
-    kernel.mount("", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
-    mounts = hostmounts.visible(hostmounts.read())
-    asked = order(pod, container)
-    layer = _layer(pod, container, isolation, mounts)
-    top = layer.plain("root", 0o755)
-    # The shim's mounts below the pod's directory are not the host's.
-    of_host = tuple(mount for mount in mounts if mount.path == "/" or not within(mount.path, pod.directory))
-    masked = tuple(os.path.realpath(path) for path in pod.masked)
-    HostRoot(layer, of_host, masked).lay(top, isolation, seeds=tuple(mount.path for mount in asked))
-    with contextlib.closing(Rooted(top)) as root:
-        binds = Binds(root, pod, container)
-        _furnish(root, layer, pod, container)
+class _Building:
+    def __init__(self, pod: Pod, container: Container, isolation: Isolation) -> None:
+        self.pod, self.container, self.isolation = pod, container, isolation
+        self.asked = order(pod, container)
+
+    def run(self, hierarchies: dict[str, str], memory: int) -> str:
+        """Where the root is."""
+        shared = sharedmemory.taken(memory)
+        kernel.mount("", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
+        mounts = hostmounts.visible(hostmounts.read())
+        layer = _layer(self.pod, self.container, self.isolation, mounts)
+        top = layer.plain("root", 0o755)
+        masked = tuple(os.path.realpath(path) for path in self.pod.masked)
+        HostRoot(layer, mounts, masked).lay(top, self.isolation, seeds=tuple(mount.path for mount in self.asked))
+        with contextlib.closing(Rooted(top)) as root:
+            _furnish(root, layer, self.container)
+            kernelfs.mount_proc(root, self.pod, self.container)
+            kernelfs.mount_dev(root, self.pod, self.container, shared)
+            kernelfs.mount_sys(root, self.container, hierarchies)
+            if not self.container.privileged:
+                kernelfs.mask(root)
+            self._mount(root)
+            if self.container.read_only_root:
+                _make_read_only(root, mounts)
+        return top
+
+    def _mount(self, root: Rooted) -> None:
+        binds = Binds(root, self.pod, self.container)
         binds.hide()
-        kernelfs.mount_sys(root, container, hierarchies)
-        if not container.privileged:
-            kernelfs.mask(root)
-        for mount in asked:
+        for mount in self.asked:
             binds.mount(mount)
         binds.seal()
-        if container.read_only_root:
-            _make_read_only(root, of_host)
-    return top
 
 
 def _layer(pod: Pod, container: Container, isolation: Isolation, mounts: tuple[HostMount, ...]) -> Layer:
@@ -75,17 +84,14 @@ def _layer(pod: Pod, container: Container, isolation: Isolation, mounts: tuple[H
     return Layer(directory, under[-1].kind, isolation, container.privileged)
 
 
-def _furnish(root: Rooted, layer: Layer, pod: Pod, container: Container) -> None:
+def _furnish(root: Rooted, layer: Layer, container: Container) -> None:
     attributes = 0 if container.privileged else kernel.MOUNT_ATTR_NODEV
     for path, mode in _OWN.items():
-        with contextlib.suppress(FileExistsError):
-            os.close(root.open(path, make="directory"))
+        os.close(root.open(path, make="directory"))
         bind(root, layer.plain(f"own{path}", mode), path, attributes)
     os.close(root.open("/run/lock", make="directory"))
     for path in ("/proc", "/sys", "/dev"):
         os.close(root.open(path, make="directory"))
-    kernelfs.mount_proc(root, pod, container)
-    kernelfs.mount_dev(root, pod, container)
 
 
 def _make_read_only(root: Rooted, mounts: tuple[HostMount, ...]) -> None:
