@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from tools.frameworks import horovod, packages, places
+from tools.frameworks import horovod, images, packages, places
 from tools.frameworks.commands import BuildFailed, run, say
 from tools.frameworks.recipes import RECIPES, Recipe, named
 
@@ -111,6 +111,13 @@ def main(names: list[str]) -> int:
             say(str(error))
             failed.append(recipe.name)
     print(table())
+    try:
+        say(f"image names are in {images.register()}; see them with `traincrew image list`")
+        declared = " ".join(f"--device {name}={count}" for name, count in images.DEVICES.items())
+        say(f"jobs that ask for virtual GPUs: traincrew up {declared}")
+    except BuildFailed as error:
+        say(str(error))
+        failed.append("ssh")
     if failed:
         say(f"not built: {', '.join(failed)}; the reason is told above, and what is done is kept for the next time")
     return 1 if failed else 0

@@ -1,7 +1,7 @@
-"""Throughput of a convolutional network on synthetic images, with Horovod: `--model=resnet101 --batch_size=64 --variable_update=horovod`.
+"""Throughput of a network on synthetic images, with Horovod: `--model=resnet101 --batch_size=64 --variable_update=horovod`.
 
 As large as it is asked for. A machine without a GPU wants less: BENCHMARK_IMAGE_SIZE (pixels, else 224), BENCHMARK_BATCHES and
-BENCHMARK_WARMUP (else 100 and 10) and BENCHMARK_BATCH_SIZE make it smaller without a change to the job; each that is used is told.
+BENCHMARK_WARMUP (else 100 and 10) and BENCHMARK_BATCH_SIZE make it smaller without a change to the job; each is told.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import numpy as np
 import tensorflow as tf
 
-MODELS = {"resnet50": "ResNet50", "resnet101": "ResNet101", "resnet152": "ResNet152", "vgg16": "VGG16", "inception3": "InceptionV3"}
+MODELS = {
+    "resnet50": "ResNet50",
+    "resnet101": "ResNet101",
+    "resnet152": "ResNet152",
+    "vgg16": "VGG16",
+    "inception3": "InceptionV3",
+}
 
 
 def setting(name: str, otherwise: int) -> int:

@@ -79,7 +79,10 @@ def train(state: hvd.elastic.TensorFlowKerasState) -> None:
             raise SystemExit(f"{int(voices)} of {world} ranks took part in the sum: gradients were not exchanged")
         state.batch += 1
         if state.batch % COMMIT == 0:
-            print(f"rank={rank} world={world} host={host} batch={state.batch} loss={float(loss):.4f} t={time.time():.3f}", flush=True)
+            print(
+                f"rank={rank} world={world} host={host} batch={state.batch} loss={float(loss):.4f} t={time.time():.3f}",
+                flush=True,
+            )
             state.commit()
         time.sleep(PAUSE)
 

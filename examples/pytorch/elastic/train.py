@@ -101,7 +101,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--pause", type=float, default=0.0, help="seconds after each step, to have time to look")
-    parser.add_argument("--checkpoint", type=Path, default=Path("/tmp/elastic.pt"))
+    parser.add_argument("--checkpoint", type=Path, default=Path("elastic.pt"), help="of this pod alone")
     options = parser.parse_args()
     torch.manual_seed(1)
     torch.set_num_threads(1)

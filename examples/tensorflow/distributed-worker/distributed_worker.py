@@ -1,8 +1,7 @@
 """Asynchronous training with parameter servers and workers that are told of each other by TF_CONFIG, without a chief.
 
 Each worker pushes gradients to the variables on the parameter servers at its own pace. The servers end by themselves when every
-worker has said that it is done. With enableDynamicWorker (a cluster in which a worker knows the servers and itself only) the number
-of workers is not known: the servers then stay until the job ends.
+worker has said that it is done.
 """
 
 from __future__ import annotations
@@ -39,23 +38,13 @@ class Crew:
 
     def __init__(self) -> None:
         config = json.loads(os.environ["TF_CONFIG"])
-        cluster: dict[str, Any] = config["cluster"]
         self.kind, self.index = config["task"]["type"], int(config["task"]["index"])
-        workers = cluster.get("worker") or {}
-        self.dynamic = isinstance(workers, dict)
-        self.workers = None if self.dynamic else len(workers)
-        if isinstance(workers, dict):
-            workers = {int(index): address for index, address in workers.items()}
-        servers: Any = cluster.get("ps") or []
-        if self.dynamic and self.kind == "ps":
-            servers = {self.index: servers[0]}
-        self.servers = len(servers)
-        self.spec = tf.train.ClusterSpec({"ps": servers, "worker": workers} if workers else {"ps": servers})
+        self.spec = tf.train.ClusterSpec({kind: config["cluster"][kind] for kind in ("ps", "worker")})
+        self.servers, self.workers = self.spec.num_tasks("ps"), self.spec.num_tasks("worker")
 
     def session_config(self) -> Any:
+        """Workers need not wait for each other, nor servers for workers: each looks at the servers and itself only."""
         config = v1.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=2)
-        if self.dynamic:  # servers do not know this worker: the session tells them
-            config.cluster_def.CopyFrom(self.spec.as_cluster_def())
         config.device_filters.extend(["/job:ps", f"/job:{self.kind}/task:{self.index}"])
         return config
 
@@ -91,13 +80,10 @@ def _done_queue(server: int) -> Any:
 
 
 def serve(crew: Crew, server: Any) -> None:
-    if crew.workers is None:
-        print(f"ps={crew.index} serves workers that come and go", flush=True)
-        server.join()
     queue = _done_queue(crew.index)
     taken = queue.dequeue()
     with v1.Session(server.target, config=crew.session_config()) as session:
-        for count in range(crew.workers or 0):
+        for count in range(crew.workers):
             session.run(taken)
             print(f"ps={crew.index} {count + 1} of {crew.workers} workers are done", flush=True)
 
@@ -126,7 +112,7 @@ def work(crew: Crew, server: Any) -> None:
 
 def _wait_for_others(session: Any, graph: Graph, crew: Crew) -> None:
     session.run(graph.arrive)
-    while crew.workers and int(session.run(graph.arrived)) < crew.workers:
+    while int(session.run(graph.arrived)) < crew.workers:
         time.sleep(0.2)
 
 
@@ -134,7 +120,7 @@ def _check(session: Any, graph: Graph, crew: Crew, before: int) -> None:
     """The counter on the server must have moved by what the others did, too."""
     everybody = int(session.run(graph.steps))
     others = everybody - before - STEPS
-    if crew.workers and crew.workers > 1 and others <= 0:
+    if crew.workers > 1 and others <= 0:
         raise SystemExit("no other worker has changed the servers' variables: gradients were not exchanged")
     print(f"worker={crew.index} gradients exchanged: {everybody} steps on the servers, {STEPS} of them mine", flush=True)
 
@@ -142,8 +128,7 @@ def _check(session: Any, graph: Graph, crew: Crew, before: int) -> None:
 def main() -> None:
     v1.disable_eager_execution()
     crew = Crew()
-    world = crew.workers if crew.workers is not None else "open"
-    print(f"task={crew.kind}:{crew.index} world={world} host={socket.gethostname()}", flush=True)
+    print(f"task={crew.kind}:{crew.index} world={crew.workers} host={socket.gethostname()}", flush=True)
     server = tf.distribute.Server(crew.spec, job_name=crew.kind, task_index=crew.index, config=crew.session_config())
     if crew.kind == "ps":
         serve(crew, server)

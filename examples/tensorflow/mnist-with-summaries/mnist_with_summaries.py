@@ -14,7 +14,7 @@ import tensorflow as tf
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--log_dir", default="/tmp/tensorflow/mnist/logs")
+    parser.add_argument("--log_dir", default="logs")
     parser.add_argument("--learning_rate", type=float, default=0.001)
     parser.add_argument("--batch_size", type=int, default=100)
     parser.add_argument("--max_steps", type=int, default=200)

@@ -1,0 +1,153 @@
+"""Which image names the environments stand for: those of the seeds, of the public examples of the operators, and our own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.frameworks import packages, places, ssh
+from tools.frameworks.commands import BuildFailed
+from tools.frameworks.recipes import named
+
+from traincrew.embedded.node.images import catalogue, files
+from traincrew.embedded.node.images.catalogue import Entry, MountEntry
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+DEVICES = {"nvidia.com/vgpu": 4, "nvidia.com/gpumem": 16000}
+"""What jobs of the seeds ask for besides CPU and memory; a node has what is declared: `traincrew up --device NAME=COUNT`."""
+
+
+@dataclass(frozen=True)
+class Image:
+    recipe: str
+    patterns: tuple[str, ...]
+    mounts: tuple[tuple[str, str], ...] = ()
+    """Folders or files of examples/, and where the image has them."""
+    workdir: str = ""
+    command: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
+    ssh: bool = False
+
+
+_OURS = (("", "/examples"),)
+_ONE_THREAD = (("OMP_NUM_THREADS", "1"),)
+_QUIET = (("TF_CPP_MIN_LOG_LEVEL", "2"),)
+# ResNet-101 at full size takes minutes a step on two cores.
+_SMALL = (("BENCHMARK_IMAGE_SIZE", "32"), ("BENCHMARK_BATCH_SIZE", "4"), ("BENCHMARK_BATCHES", "3"), ("BENCHMARK_WARMUP", "1"))
+_INTEL = (("I_MPI_FABRICS", "ofi"), ("FI_PROVIDER", "tcp"))
+_PI = (("mpi/pi/pi.py", "/home/mpiuser/pi"),)
+
+IMAGES: tuple[Image, ...] = (
+    Image("torch", ("traincrew/torch",), _OURS, variables=_ONE_THREAD),
+    Image("torch", ("pytorch/pytorch", "*/pytorch/pytorch"), variables=_ONE_THREAD),
+    Image(
+        "torch",
+        ("*pytorch-dist-mnist*",),
+        (("pytorch/mnist", "/opt/mnist/src"),),
+        command=("python", "/opt/mnist/src/mnist.py"),
+        variables=_ONE_THREAD,
+    ),
+    Image("torch", ("*kubeflowkatib/pytorch-mnist*",), (("pytorch/mnist", "/opt/pytorch-mnist"),), "/opt/pytorch-mnist"),
+    Image(
+        "torch",
+        ("*pytorch-elastic-example-echo*",),
+        (("pytorch/elastic/echo.py", "/workspace/examples/echo.py"),),
+        "/workspace/examples",
+        variables=(*_ONE_THREAD, ("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1")),
+    ),
+    Image("tensorflow", ("traincrew/tensorflow",), _OURS, variables=_QUIET),
+    Image("tensorflow", ("tensorflow/tensorflow", "*/tensorflow/tensorflow"), variables=_QUIET),
+    Image(
+        "tensorflow", ("*tf-mnist-with-summaries*",), (("tensorflow/mnist-with-summaries", "/var/tf_mnist"),), variables=_QUIET
+    ),
+    Image(
+        "tensorflow",
+        ("*distributed_worker*", "*tf-dist-mnist-test*"),
+        (("tensorflow/distributed-worker", "/var/tf_dist_mnist"),),
+        command=("python", "/var/tf_dist_mnist/distributed_worker.py"),
+        variables=_QUIET,
+    ),
+    Image(
+        "tensorflow",
+        ("*multi_worker_strategy*",),
+        (("tensorflow/multi-worker", "/opt/multi-worker"),),
+        command=("python", "/opt/multi-worker/multi_worker.py"),
+        variables=_QUIET,
+    ),
+    Image("openmpi4", ("traincrew/openmpi", "traincrew/openmpi:4*"), _OURS, ssh=True),
+    Image("openmpi5", ("traincrew/openmpi:5*",), _OURS, ssh=True),
+    Image("mpich", ("traincrew/mpich",), _OURS, ssh=True),
+    Image("intelmpi", ("traincrew/intelmpi",), _OURS, variables=_INTEL, ssh=True),
+    Image("openmpi4", ("mpioperator/mpi-pi", "mpioperator/mpi-pi:openmpi"), _PI, ssh=True),
+    Image("mpich", ("mpioperator/mpi-pi:mpich",), _PI, ssh=True),
+    Image("intelmpi", ("mpioperator/mpi-pi:intel",), _PI, variables=_INTEL, ssh=True),
+    Image("jax", ("traincrew/jax",), _OURS),
+    Image("jax", ("*jaxjob-simple*",), (("jax/mnist", "/app"),), "/app"),
+    Image(
+        "jax",
+        ("*jaxjob-spmd-mnist*", "*jaxjob-dist-spmd-mnist*"),
+        (("jax/mnist/train.py", "/app/spmd_mnist_classifier_fromscratch.py"),),
+        "/app",
+    ),
+    Image("xgboost", ("traincrew/xgboost",), _OURS),
+    Image("paddle", ("traincrew/paddle", "*paddlepaddle/paddle*"), _OURS, variables=(("PADDLE_DISTRI_BACKEND", "gloo"),)),
+    Image("horovod-tensorflow", ("traincrew/horovod",), _OURS, variables=_QUIET, ssh=True),
+    Image("horovod-tensorflow", ("horovod/horovod",), (("mpi/horovod-elastic", "/examples/elastic"),), variables=_QUIET),
+    Image("horovod-tensorflow", ("*mpi-horovod-mnist*",), (("mpi/tensorflow-mnist", "/examples"),), variables=_QUIET),
+    Image(
+        "horovod-tensorflow",
+        ("*mpioperator/tensorflow-benchmarks*",),
+        (("mpi/benchmarks", "/opt/benchmarks/scripts/tf_cnn_benchmarks"),),
+        "/opt/benchmarks",
+        variables=(*_QUIET, *_SMALL),
+    ),
+    Image("horovod-torch", ("traincrew/horovod-torch",), _OURS, variables=_ONE_THREAD),
+)
+
+
+def entries() -> tuple[Entry, ...]:
+    """For every environment that is built, and for no other."""
+    found: list[Entry] = []
+    for image in IMAGES:
+        recipe = named(image.recipe)
+        try:
+            folder = places.environment(recipe, packages.python(recipe)[0])
+        except BuildFailed:
+            continue
+        if places.built(folder) is not None:
+            found += _entries(image, folder)
+    return tuple(found)
+
+
+def _entries(image: Image, folder: Path) -> list[Entry]:
+    mounts = [MountEntry(str(EXAMPLES / source), path, True) for source, path in image.mounts]
+    if image.ssh:
+        mounts = [MountEntry(str(source), path) for source, path in ssh.provide()] + mounts
+    variables = {name: value.format(here=folder) for name, value in named(image.recipe).variables}
+    return [
+        Entry(
+            pattern=pattern,
+            environment=str(folder),
+            mounts=tuple(mounts),
+            workdir=image.workdir,
+            command=image.command,
+            variables={**variables, **dict(image.variables)},
+        )
+        for pattern in image.patterns
+    ]
+
+
+def register() -> Path:
+    """Into the user's file of image names. Entries that the user made for the same names stay as they are."""
+    ours = entries()
+    where = files.of_user()
+    files.change(where, lambda known: merged(known, ours))
+    (places.root() / files.NAME).write_text(catalogue.written(ours))
+    return where
+
+
+def merged(known: tuple[Entry, ...], ours: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    here = str(places.root())
+    kept = tuple(entry for entry in known if not entry.environment.startswith(here))
+    taken = {entry.pattern for entry in kept}
+    return kept + tuple(entry for entry in ours if entry.pattern not in taken)

@@ -1,0 +1,89 @@
+"""What v2beta1 MPIJobs need of an image: sshd, and settings for it and for ssh that suit pods.
+
+In <cache>/frameworks/ssh: etc/ stands for /etc/ssh, run/ for /run/sshd, home/ for that of mpiuser, whom the public images run as.
+Keys of users come from the job; the host key made here identifies nobody, since clients in pods do not check it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from tools.frameworks import debian, places
+from tools.frameworks.commands import BuildFailed, run, say
+
+PORT = 2222
+"""Above 1024: a worker that runs as mpiuser may listen there."""
+SSHD = Path("/usr/sbin/sshd")
+PACKAGES = ("openssh-server", "libwrap0")
+
+_CLIENT = f"""Host *
+    Port {PORT}
+    StrictHostKeyChecking no
+    UserKnownHostsFile /dev/null
+    LogLevel ERROR
+"""
+_SERVER = f"""Port {PORT}
+HostKey /etc/ssh/ssh_host_ed25519_key
+StrictModes no
+PermitRootLogin prohibit-password
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+UsePAM no
+MaxStartups 100
+"""
+_OF_MPIUSER = f"""Port {PORT}
+PidFile /home/mpiuser/sshd.pid
+HostKey /home/mpiuser/.ssh/id_rsa
+StrictModes no
+PasswordAuthentication no
+UsePAM no
+MaxStartups 100
+"""
+
+
+def provide() -> tuple[tuple[Path, str], ...]:
+    """What a pod must see, and where; nothing of it changes the machine but a missing package, and that only as root."""
+    where = places.root() / "ssh"
+    with places.only_one_at_a_time("ssh", say):
+        _write(where)
+        programs = () if SSHD.exists() else _programs(where)
+    return (
+        (where / "etc", "/etc/ssh"),
+        (where / "run", "/run/sshd"),
+        (where / "home", "/home/mpiuser"),
+        (where / "passwd", "/etc/passwd"),
+        *programs,
+    )
+
+
+def _write(where: Path) -> None:
+    for folder in ("etc", "run", "home"):
+        (where / folder).mkdir(parents=True, exist_ok=True, mode=0o755)
+    (where / "etc" / "ssh_config").write_text(_CLIENT)
+    (where / "etc" / "sshd_config").write_text(_SERVER)
+    (where / "home" / ".sshd_config").write_text(_OF_MPIUSER)
+    (where / "passwd").write_text(_accounts(Path("/etc/passwd").read_text()))
+    key = where / "etc" / "ssh_host_ed25519_key"
+    if not key.exists():
+        if shutil.which("ssh-keygen") is None:
+            raise BuildFailed("ssh: no ssh-keygen on this machine: as root, `apt-get install openssh-client`")
+        run("ssh", ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "pods of one machine", "-f", str(key)])
+
+
+def _accounts(known: str) -> str:
+    """Those of this machine, and the two that sshd and the public images count on."""
+    lines = [line for line in known.splitlines() if line.split(":")[2:3] != ["1000"] and not line.startswith("mpiuser:")]
+    if not any(line.startswith("sshd:") for line in lines):
+        lines.append("sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin")
+    return "\n".join([*lines, "mpiuser:x:1000:1000::/home/mpiuser:/bin/sh", ""])
+
+
+def _programs(where: Path) -> tuple[tuple[Path, str], ...]:
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        debian.install("openssh-server")
+        return ()
+    prefix = debian.unpack(PACKAGES, where / "prefix")
+    libraries = [path for path in prefix.rglob("libwrap.so.0") if not Path("/", path.relative_to(prefix)).exists()]
+    return tuple((path.resolve(), f"/{path.relative_to(prefix)}") for path in [prefix / "usr/sbin/sshd", *libraries])
