@@ -66,6 +66,7 @@ class Ground:
 async def prepare(options: settings.Node, data: pathlib.Path) -> Ground:
     for name in ("node", "node/pods", "node/doors", "logs"):
         private_files.directory(data / name)
+    (data / "node" / "doors").chmod(0o711)  # pods of other users knock there, too; who has no secret is not let in
     level, refusals = await asyncio.to_thread(_level, options.isolation, str(data / "node"))
     holder = await Holder.ensure(data, level, options.subnet or DEFAULT) if level is not Isolation.NONE else None
     userns = holder.pid if holder is not None and level is Isolation.USER else None

@@ -55,7 +55,7 @@ class Worker:
         return isinstance(self.facts.of(container).last, Running)
 
     def door(self) -> str:
-        return f"{self.object['metadata']['namespace']}_{self.object['metadata']['name']}.sock"
+        return str(self._tools.doors / f"{self.uid}.sock")
 
     @property
     def busy(self) -> bool:
