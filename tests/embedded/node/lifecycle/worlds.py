@@ -6,7 +6,7 @@ import dataclasses
 import datetime as dt
 import heapq
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tests.embedded.node.lifecycle.pods import START, deleting
@@ -60,8 +60,8 @@ def check_transition(pod: dict[str, Any], status: dict[str, Any]) -> None:
 
 
 class World:
-    def __init__(self, pod: dict[str, Any], runs: dict[str, Sequence[Run]] | None = None) -> None:
-        self.pod, self.runs = pod, runs or {}
+    def __init__(self, pod: dict[str, Any], runs: Mapping[str, Sequence[Run]] | None = None) -> None:
+        self.pod, self.runs = pod, dict(runs or {})
         self.now = START
         self.facts = Facts(seen=START, host_ips=("192.0.2.1",))
         self.forgotten = False
