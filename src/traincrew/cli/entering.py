@@ -115,7 +115,7 @@ async def _input() -> AsyncIterator[bytes]:
 def _raw() -> Iterator[None]:
     before = termios.tcgetattr(0)
     try:
-        tty.setraw(0)
+        tty.setraw(0, termios.TCSADRAIN)  # what was typed ahead is not thrown away
         yield
     finally:
         termios.tcsetattr(0, termios.TCSADRAIN, before)

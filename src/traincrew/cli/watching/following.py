@@ -89,13 +89,14 @@ class Log:
         return self.source.uid not in self._copy.there
 
     async def _previous(self, run: runs.Run, first: podlogs.Wanted) -> bool:
-        wanted = dataclasses.replace(self._resumed(first), previous=True, follow=False)
-        certain = True
-        with contextlib.suppress(errors.Rejected):  # it is kept no longer
-            certain = await self._read(wanted, run.number)
-        if certain:
-            self._done = run.number - 1
-        return certain
+        """What came before that run: all of it where there are files, else what the API has, which is the last one."""
+        if self._shelf is None or not await self._from_files(first, before=run.number):
+            wanted = dataclasses.replace(self._resumed(first), previous=True, follow=False)
+            with contextlib.suppress(errors.Rejected):  # it is kept no longer
+                if not await self._read(wanted, run.number):
+                    return False
+        self._done = run.number - 1
+        return True
 
     async def _current(self, run: runs.Run, first: podlogs.Wanted) -> None:
         if not await self._read(dataclasses.replace(self._resumed(first), follow=True), run.number):
@@ -142,8 +143,14 @@ class Log:
         pod = view.pod(raw)
         return pod if pod.metadata.uid == self.source.uid else None
 
-    async def _from_files(self, first: podlogs.Wanted) -> None:
-        if self._shelf is not None:
-            resumed = podlogs.Resumed(self._position)
-            async for bunch in shelves.lines(self._shelf, self.source.place, self.source.uid, first):
-                self._take([line for line in bunch if resumed.is_new(line)])
+    async def _from_files(self, first: podlogs.Wanted, before: int | None = None) -> bool:
+        """Whether there are any."""
+        if self._shelf is None:
+            return False
+        resumed, wanted = podlogs.Resumed(self._position), self._resumed(first)
+        source, found = self.source, False
+        async for bunch in shelves.lines(self._shelf, source.place, source.uid, wanted, before):
+            found = True
+            self._take([line for line in bunch if resumed.is_new(line)])
+        self._read_any |= found
+        return found

@@ -47,10 +47,12 @@ def is_replica(pod: str, kind: JobKind | None, job: str) -> bool:
     return re.fullmatch(rf"{re.escape(job)}-({'|'.join(sorted(roles))})(-[0-9]+|-[a-z0-9]{{5}})?", pod) is not None
 
 
-async def lines(root: pathlib.Path, place: podlogs.Place, uid: str, wanted: podlogs.Wanted) -> AsyncIterator[list[podlogs.Line]]:
-    """Of every run, or of the last but one, as it is wanted; a tail is that of all of them together."""
+async def lines(
+    root: pathlib.Path, place: podlogs.Place, uid: str, wanted: podlogs.Wanted, before: int | None = None
+) -> AsyncIterator[list[podlogs.Line]]:
+    """Of every run (before one), or of the last but one, as it is wanted; a tail is that of all of them together."""
     directory = shelf.of_container(root, place.namespace, place.pod, uid, place.container)
-    attempts = shelf.attempts(directory)
+    attempts = [number for number in shelf.attempts(directory) if before is None or number < before]
     if wanted.previous:
         attempts = attempts[-2:-1]
     if wanted.tail is None:

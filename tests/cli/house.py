@@ -1,0 +1,230 @@
+"""A cluster of one machine whose node is played: statuses are written by the test, logs and commands come from real processes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import os
+import pathlib
+import subprocess
+import sys
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any, TypeVar
+
+import yaml
+from tests.cluster.api import Api, eventually
+from tests.cluster.kubelet import Kubelet, now
+from tests.embedded.streams import workshop
+from tests.embedded.streams.workshop import Container, Workshop
+
+from traincrew.embedded.access import certificates
+from traincrew.embedded.streams import kubelet
+from traincrew.embedded.streams.containers import ExecOptions
+
+T = TypeVar("T")
+COMMAND = [sys.executable, "-m", "traincrew.cli.main"]
+PATIENCE = 60
+
+
+class Cluster:
+    """`traincrew up`, without a node."""
+
+    def __init__(self, data: pathlib.Path) -> None:
+        self.data = data
+
+    def up(self) -> None:
+        command = [*COMMAND, "up", "--detach", "--no-node", "--data", os.fspath(self.data)]
+        started = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        assert started.returncode == 0, started.stderr
+
+    def down(self) -> None:
+        subprocess.run([*COMMAND, "down", "--data", os.fspath(self.data)], capture_output=True, check=True, timeout=120)
+
+    @property
+    def api(self) -> Api:
+        return Api(self.data / "kubeconfig")
+
+
+@contextlib.contextmanager
+def cluster(data: pathlib.Path) -> Iterator[Cluster]:
+    found = Cluster(data)
+    found.up()
+    try:
+        yield found
+    finally:
+        found.down()
+
+
+class Running:
+    """A command of ours at work."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+
+    async def line(self) -> str:
+        assert self.process.stdout is not None
+        async with asyncio.timeout(PATIENCE):
+            return (await self.process.stdout.readline()).decode()
+
+    async def lines(self, count: int) -> list[str]:
+        return [await self.line() for _ in range(count)]
+
+    async def told(self, text: str) -> str:
+        """Reads what is said to people until that is among it."""
+        assert self.process.stderr is not None
+        found = ""
+        async with asyncio.timeout(PATIENCE):
+            while text not in found:
+                piece = await self.process.stderr.readline()
+                assert piece, f"{text!r} was not said: {found}"
+                found += piece.decode()
+        return found
+
+    async def end(self) -> tuple[int, str, str]:
+        """Exit code, the rest of the output, the rest of what is said."""
+        async with asyncio.timeout(PATIENCE):
+            out, err = await self.process.communicate()
+        assert self.process.returncode is not None
+        return self.process.returncode, out.decode(), err.decode()
+
+
+class House:
+    def __init__(self, cluster: Cluster, shop: Workshop, node: str, namespace: str) -> None:
+        self.cluster, self.shop, self.node, self.namespace = cluster, shop, node, namespace
+        self.api = cluster.api
+        self.kubelet = Kubelet(self.api, namespace)
+        self._restarts: dict[str, int] = {}
+        self._begun: list[asyncio.subprocess.Process] = []
+
+    def environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if name not in ("KUBECONFIG", "NO_COLOR")}
+        return {**kept, "TRAINCREW_DATA": os.fspath(self.cluster.data), "COLUMNS": "200"}
+
+    def command(self, *arguments: str) -> list[str]:
+        verb, *rest = arguments
+        return [*COMMAND, verb, "-n", self.namespace, *rest]
+
+    async def start(self, *arguments: str, cwd: pathlib.Path | None = None) -> Running:
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(
+            *self.command(*arguments), env=self.environment(), cwd=cwd, stdin=pipe, stdout=pipe, stderr=pipe, limit=1 << 20
+        )
+        self._begun.append(process)
+        return Running(process)
+
+    async def __call__(self, *arguments: str, input: bytes = b"") -> tuple[int, str, str]:
+        running = await self.start(*arguments)
+        async with asyncio.timeout(PATIENCE):
+            out, err = await running.process.communicate(input)
+        return running.process.returncode or 0, out.decode(), err.decode()
+
+    async def in_terminal(self, *arguments: str) -> workshop.Running:
+        settings = [f"{name}={value}" for name, value in self.environment().items() if name != "COLUMNS"]
+        io = ExecOptions(stdin=True, stdout=True, tty=True)
+        return await workshop.start(["env", "TERM=xterm", *settings, *self.command(*arguments)], io, pathlib.Path.cwd())
+
+    async def do(self, deed: Callable[..., T], *arguments: Any, **more: Any) -> T:
+        """In a thread: the node must answer meanwhile."""
+        return await asyncio.to_thread(functools.partial(deed, *arguments, **more))
+
+    async def run(self, *pods: str, container: str = "pytorch") -> None:
+        """The pods are there, bound to the node, and run."""
+        for name in pods:
+            await self.do(self.kubelet.pod, name)
+            if (self.namespace, name, container) not in self.shop.places:
+                self.shop.add(self.namespace, name, container)
+            await self.do(self.kubelet.bind, name, self.node)
+            await self.do(self.kubelet.run, name)
+
+    def container(self, pod: str, container: str = "pytorch") -> Container:
+        return self.shop.places[self.namespace, pod, container]
+
+    async def say(self, pod: str, *texts: str) -> None:
+        await self.container(pod).say(*texts)
+
+    async def restart(self, pod: str, code: int = 1) -> None:
+        """The container has ended and been started again: its log is a new one, and there is a previous one."""
+        old = self.container(pod)
+        fresh = Container(old.directory)
+        fresh.previous = old.lines
+        self.shop.places[self.namespace, pod, "pytorch"] = fresh
+        self._restarts[pod] = self._restarts.get(pod, 0) + 1
+        await self.do(self.kubelet.restart, pod, self._restarts[pod], code)
+        await old.end()
+
+    async def succeed(self, *pods: str) -> None:
+        for pod in pods:
+            await self._end(pod, "Succeeded", 0, "")
+
+    async def fail(self, pod: str, code: int, message: str = "") -> None:
+        await self._end(pod, "Failed", code, message)
+
+    async def _end(self, pod: str, phase: str, code: int, message: str) -> None:
+        ended = {"exitCode": code, "reason": "Error" if code else "Completed", "message": message, "finishedAt": now()}
+        status = {
+            "name": "pytorch",
+            "image": "x",
+            "imageID": "x",
+            "ready": False,
+            "lastState": {},
+            "state": {"terminated": ended},
+        }
+        status["restartCount"] = self._restarts.get(pod, 0)
+        await self.do(self.kubelet.status, pod, {"phase": phase, "containerStatuses": [status]})
+        await self.container(pod).end()
+
+    async def vanish(self, pod: str) -> None:
+        """The pod is deleted at once, with its log; its replacement has a log of its own."""
+        old = self.container(pod)
+        self.shop.places[self.namespace, pod, "pytorch"] = Container(old.directory)
+        await self.do(self.kubelet.gone, pod)
+        await old.end()
+
+    async def until(self, claim: Callable[[], Any], because: str = "") -> Any:
+        return await self.do(eventually, claim, because=because)
+
+    def job(self, name: str = "j", plural: str = "pytorchjobs") -> dict[str, Any] | None:
+        return self.api.find(plural, self.namespace, name)
+
+    async def close(self) -> None:
+        for process in self._begun:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+
+@contextlib.asynccontextmanager
+async def house(cluster: Cluster, directory: pathlib.Path) -> AsyncIterator[House]:
+    name = uuid.uuid4().hex[:10]
+    shop = Workshop(directory / "containers")
+    pki = certificates.ensure(cluster.data / "pki", ())
+    pem = directory / "node.pem"
+    pem.write_bytes(pki.issue_for_node("node", ["127.0.0.1"]))
+    context = kubelet.tls(str(pem), str(pem), str(cluster.data / "pki" / "ca.crt"))
+    callers = kubelet.Callers(names=frozenset({"kube-apiserver-kubelet-client"}))
+    async with kubelet.serving(kubelet.application(shop, callers), "127.0.0.1", 0, context) as port:
+        found = House(cluster, shop, f"node-{name}", f"test-{name}")
+        await found.do(_register, found.api, found.node, found.namespace, port)
+        try:
+            yield found
+        finally:
+            await found.close()
+            await found.do(found.api.call, "DELETE", f"/api/v1/nodes/{found.node}")
+
+
+def _register(api: Api, node: str, namespace: str, port: int) -> None:
+    api.call("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": node}})
+    endpoint = {
+        "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
+    }
+    api.call("PATCH", f"/api/v1/nodes/{node}/status", {"status": endpoint}, "application/merge-patch+json")
+    api.call("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+
+
+def written(directory: pathlib.Path, *documents: dict[str, Any], name: str = "job.yaml") -> str:
+    path = directory / name
+    path.write_text(yaml.safe_dump_all(documents))
+    return os.fspath(path)

@@ -1,0 +1,93 @@
+"""`traincrew exec`: a command in a replica, with and without a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pathlib
+
+import pytest
+from tests.cli.house import PATIENCE, House, written
+from tests.cli.test_interrupts import typed, until
+from tests.cluster import manifests
+
+from traincrew.client import terminals
+
+
+@pytest.fixture
+async def begun(house: House, tmp_path: pathlib.Path) -> House:
+    await house("run", "--detach", written(tmp_path, manifests.job("PyTorchJob", Master=1, Worker=1)))
+    await house.run("j-master-0", "j-worker-0")
+    return house
+
+
+async def test_output_complaints_and_exit_code_are_the_commands(begun: House) -> None:
+    script = "echo out; echo err >&2; exit 3"
+    assert await begun("exec", "j", "--", "sh", "-c", script) == (3, "out\n", "err\n")
+
+
+async def test_a_replica_is_chosen_by_its_name(begun: House) -> None:
+    where = begun.container("j-worker-0").directory
+    assert await begun("exec", "j", "--replica", "worker-0", "--", "pwd") == (0, f"{where}\n", "")
+
+
+async def test_input_is_passed_on_to_its_end(begun: House) -> None:
+    content = os.urandom(3_000_000).hex().encode()
+    code, out, err = await begun("exec", "j", "-i", "--", "cat", input=content)
+    assert (code, out.encode() == content, err) == (0, True, "")
+
+
+async def test_input_from_a_file_too(begun: House, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "input"
+    path.write_bytes(b"x" * 100_000)
+    with path.open("rb") as file:
+        process = await asyncio.create_subprocess_exec(
+            *begun.command("exec", "j", "-i", "--", "wc", "-c"),
+            env=begun.environment(),
+            stdin=file,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        out, _ = await asyncio.wait_for(process.communicate(), PATIENCE)
+    assert (process.returncode, out.strip()) == (0, b"100000")
+
+
+async def test_what_cannot_be_run_is_told_in_one_line(begun: House) -> None:
+    code, out, err = await begun("exec", "j", "--", "no-such-program")
+    assert (code, out) == (1, "")
+    assert "executable file not found" in err
+    assert len(err.splitlines()) == 1
+
+
+async def test_a_replica_that_does_not_run_is_told(begun: House) -> None:
+    await begun.succeed("j-worker-0")
+    code, _, err = await begun("exec", "j", "--replica", "worker-0", "--", "true")
+    assert (code, "worker-0 (Succeeded)" in err) == (2, True)
+    code, _, err = await begun("exec", "j", "--replica", "worker-9", "--", "true")
+    assert (code, "it has master-0, worker-0" in err) == (2, True)
+
+
+async def test_a_terminal_here_is_a_terminal_there_and_keeps_its_size(begun: House) -> None:
+    running = await begun.in_terminal("exec", "j", "--", "sh")
+    running.resize(101, 37)
+    await typed(running, "stty size; tty >/dev/null && echo is-$((1+1))-terminal\n")
+    assert "37 101" in await until(running, "is-2-terminal")
+    running.resize(80, 25)
+    (session,) = begun.container("j-master-0").sessions
+    await typed(running, "trap 'stty size' WINCH; while sleep 0.1; do :; done\n")
+    running.resize(99, 44)
+    await until(running, "44 99")
+    await typed(running, "\x03exit 7\n")  # Ctrl-C goes to the command, not to us
+    await until(running, "exit 7")
+    await asyncio.wait_for(session.process.wait(), PATIENCE)
+    assert await asyncio.wait_for(running.wait(), PATIENCE) in (7, 130)
+
+
+@pytest.mark.parametrize(
+    ("raw", "code"),
+    [
+        (b'{"status":"Success"}', 0),
+        (b'{"status":"Failure","reason":"NonZeroExitCode","details":{"causes":[{"reason":"ExitCode","message":"42"}]}}', 42),
+    ],
+)
+def test_the_outcome_is_read_from_the_status(raw: bytes, code: int) -> None:
+    assert terminals.exit_code(raw) == code

@@ -1,0 +1,133 @@
+"""`traincrew logs`: of the replicas that are there, in the order of time; on one machine also of what is gone."""
+
+from __future__ import annotations
+
+import datetime as dt
+import pathlib
+
+import pytest
+from tests.cli.house import House, written
+from tests.cluster import manifests
+
+from traincrew.embedded.node.logs import cri, shelf
+
+JOB = manifests.job("PyTorchJob", Master=1, Worker=2)
+PODS = ("j-master-0", "j-worker-0", "j-worker-1")
+THEN = dt.datetime(2024, 5, 1, 10, tzinfo=dt.UTC)
+
+
+@pytest.fixture
+async def begun(house: House, tmp_path: pathlib.Path) -> House:
+    await house("run", "--detach", written(tmp_path, JOB))
+    await house.run(*PODS)
+    for second, pod in enumerate(("j-worker-1", "j-master-0", "j-worker-0", "j-worker-1")):
+        await house.container(pod).say(f"line {second}", at=THEN + dt.timedelta(seconds=second))
+    return house
+
+
+async def test_the_logs_of_all_replicas_are_in_the_order_of_time(begun: House) -> None:
+    code, out, _ = await begun("logs", "j")
+    assert code == 0
+    assert out.splitlines() == [
+        "[worker-1] line 0", "[master-0] line 1", "[worker-0] line 2", "[worker-1] line 3",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        (("--replica", "worker-1"), "line 0\nline 3\n"),
+        (("--replica", "worker-1", "--tail", "1"), "line 3\n"),
+        (("--replica", "worker-1", "--since", "2024-05-01T10:00:02Z"), "line 3\n"),
+        (("--replica", "worker-1", "--since", "5m"), ""),
+        (("--replica", "worker-1", "--tail", "1", "--prefix"), "[worker-1] line 3\n"),
+        (("--replica", "worker", "--tail", "1", "--no-prefix"), "line 2\nline 3\n"),
+        (("--replica", "worker-1", "--timestamps", "--tail", "1"), "2024-05-01T10:00:03.000000000Z line 3\n"),
+    ],
+)
+async def test_less_can_be_asked_for(begun: House, options: tuple[str, ...], shown: str) -> None:
+    assert (await begun("logs", "j", *options))[:2] == (0, shown)
+
+
+async def test_the_run_before_the_restart_can_be_asked_for(begun: House) -> None:
+    await begun.restart("j-master-0")
+    await begun.say("j-master-0", "again")
+    assert (await begun("logs", "j", "--replica", "master", "--previous"))[:2] == (0, "line 1\n")
+    assert (await begun("logs", "j", "--replica", "master"))[:2] == (0, "again\n")
+
+
+async def test_a_replica_that_is_not_there_is_told_with_those_that_are(begun: House) -> None:
+    code, _, err = await begun("logs", "j", "--replica", "worker-7")
+    assert code == 2
+    assert "there are logs of master-0, worker-0, worker-1" in err
+
+
+async def test_following_goes_on_until_the_job_has_ended(begun: House) -> None:
+    running = await begun.start("logs", "-f", "j", "--tail", "0")
+    # It follows as soon as the node has somebody who reads.
+    await begun.until(lambda: all(begun.container(pod).followers for pod in PODS))
+    await begun.say("j-worker-0", "new")
+    assert await running.line() == "[worker-0] new\n"
+    await begun.succeed("j-worker-0", "j-worker-1")
+    await begun.say("j-master-0", "last")
+    await begun.succeed("j-master-0")
+    assert (await running.end())[:2] == (0, "[master-0] last\n")
+
+
+async def test_a_reader_that_has_had_enough_is_no_fault(begun: House) -> None:
+    running = await begun.start("logs", "j")
+    assert running.process.stdout is not None
+    running.process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]
+    assert await running.process.wait() in (0, 1)
+    assert running.process.stderr is not None
+    assert b"Traceback" not in await running.process.stderr.read()
+
+
+def keep(house: House, pod: str, uid: str, attempt: int, *lines: tuple[dt.datetime, bytes]) -> None:
+    """A log as the node of this machine leaves it on the disk."""
+    directory = shelf.of_container(house.cluster.data / "logs", house.namespace, pod, uid, "pytorch")
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / f"{attempt}.log").open("ab") as file:
+        for moment, text in lines:
+            file.write(cri.stamp_of(moment) + b" stdout F " + text + b"\n")
+
+
+async def test_logs_of_deleted_pods_and_earlier_runs_are_read_from_the_disk(begun: House) -> None:
+    now = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=5)
+    keep(begun, "j-worker-0", "gone", 0, (now, b"first run"))
+    keep(begun, "j-worker-0", "gone", 1, (now + dt.timedelta(seconds=1), b"second run"))
+    keep(begun, "j-worker-0", "older", 0, (THEN, b"of a job of that name before"))
+    pod = await begun.do(begun.kubelet.pod, "j-worker-0")
+    keep(begun, "j-worker-0", pod["metadata"]["uid"], 0, (now + dt.timedelta(seconds=2), b"of the pod that is there"))
+    code, out, _ = await begun("logs", "j", "--replica", "worker-0", "--no-prefix")
+    assert (code, out) == (0, "first run\nsecond run\nof the pod that is there\n")
+
+
+async def test_logs_of_deleted_jobs_are_read_from_the_disk(house: House) -> None:
+    keep(house, "x-worker-0", "a", 0, (THEN, b"one"), (THEN + dt.timedelta(seconds=2), b"three"))
+    keep(house, "x-worker-1", "b", 0, (THEN + dt.timedelta(seconds=1), b"two"))
+    assert (await house("logs", "x"))[:2] == (0, "[worker-0] one\n[worker-1] two\n[worker-0] three\n")
+    assert (await house("logs", "x", "--tail", "1", "--replica", "worker-0"))[:2] == (0, "three\n")
+
+
+async def test_a_job_that_never_was_is_told(house: House) -> None:
+    code, out, err = await house("logs", "nothing")
+    assert (code, out) == (2, "")
+    assert f"there is no job 'nothing' in namespace {house.namespace}" in err
+
+
+async def test_pods_that_went_while_they_were_followed_are_read_to_their_end_from_the_disk(
+    house: House, tmp_path: pathlib.Path
+) -> None:
+    running = await house.start("run", written(tmp_path, manifests.job("PyTorchJob", Master=1)))
+    await house.run("j-master-0")
+    pod = await house.do(house.kubelet.pod, "j-master-0")
+    now = dt.datetime.now(dt.UTC)
+    await house.container("j-master-0").say("heard", at=now)
+    assert await running.line() == "[master-0] heard\n"
+    keep(house, "j-master-0", pod["metadata"]["uid"], 0, (now, b"heard"), (now + dt.timedelta(seconds=1), b"not heard"))
+    await house.vanish("j-master-0")
+    assert await running.line() == "[master-0] not heard\n"
+    await house.run("j-master-0")
+    await house.succeed("j-master-0")
+    assert (await running.end())[:2] == (0, "")
