@@ -55,6 +55,11 @@ class Holder:
         return bool(self._known["userns"])
 
     @property
+    def ids(self) -> str:
+        """Empty, or why its user namespace has a single id and what would help."""
+        return str((self._known.get("ids") or {}).get("why", ""))
+
+    @property
     def subnet(self) -> str:
         return str(self._known["subnet"])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import sys
 import traceback
@@ -131,13 +132,22 @@ def serve(wires: Wires, known: Record, upstream: Any, leave: Callable[[], None],
     holder.load_zone()
     Door(loop, record.SOCKET, holder.answer)
     record.write(record.RECORD, known)
+    signal.signal(signal.SIGTERM, _terminated)
     ready()
     while loop.running:
         try:
             loop.run()
+        except SystemExit:
+            leave()
+            return
         except Exception:
             # One bad request or packet must not take the cluster's network down.
             traceback.print_exc(file=sys.stderr)
+
+
+def _terminated(number: int, frame: object) -> None:
+    """The machine goes down, most likely; if not, the next holder finds what it needs in the files."""
+    raise SystemExit
 
 
 def forget() -> None:

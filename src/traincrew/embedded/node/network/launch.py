@@ -73,14 +73,21 @@ def _started(isolation: str, wanted: str) -> Record:
         outward = next((route.index for route in routes if route.prefix == 0), 0)
         mtu = min(_MTU, netlink.mtu(link, outward) or _MTU)
     keep = last.get("subnet") if alive else None
-    subnet = Subnet.parse(keep) if keep else addresses.choose(wanted, [(route.network, route.prefix) for route in routes])
+    subnet = Subnet.parse(keep) if keep else addresses.choose(wanted, _taken(routes, upstream.servers()))
     near, far = socket.socketpair()
-    setting = Setting(isolation, subnet, mtu, f"{zlib.crc32(os.getcwdb()):08x}", tuple(int(found["pid"]) for found in alive))
+    identity, plugged = f"{zlib.crc32(os.getcwdb()):08x}", tuple(int(found["pid"]) for found in alive)
+    setting = Setting(isolation, subnet, mtu, identity, plugged, last.get("ids") or {})
     if (pid := os.fork()) == 0:
         near.close()
         _become_holder(Talk(far), setting, upstream)
     far.close()
     return _accompany(Talk(near), pid, setting)
+
+
+def _taken(routes: list[netlink.Route], servers: list[str]) -> list[tuple[int, int]]:
+    """Where the host has something to reach, its resolvers included: those may lie behind the default route."""
+    resolvers = [(addresses.number(server), 32) for server in servers if ":" not in server]
+    return [(route.network, route.prefix) for route in routes] + resolvers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,6 +99,8 @@ class Setting:
     """Of the cluster, among those of this host."""
     plugged: tuple[int, ...]
     """Processes that were plugged into the last holder's network, and live."""
+    ids: Record
+    """How many ids their user namespace has."""
 
 
 class Talk:
@@ -121,8 +130,7 @@ def _accompany(talk: Talk, pid: int, setting: Setting) -> Record:
     done: Record = {}
     try:
         if talk.hear().get("map"):
-            _map(pid)
-            talk.say({})
+            talk.say(_map(pid))
             talk.hear()
         done = egress.outside(setting.isolation, setting.subnet, pid, setting.identity, setting.mtu)
         talk.say(done)
@@ -135,11 +143,11 @@ def _accompany(talk: Talk, pid: int, setting: Setting) -> Record:
         raise
 
 
-def _map(pid: int) -> None:
-    """Of the ids in the user namespace: root is whoever started this."""
-    for name, content in (("setgroups", "deny"), ("uid_map", f"0 {os.getuid()} 1"), ("gid_map", f"0 {os.getgid()} 1")):
-        with open(f"/proc/{pid}/{name}", "w") as file:
-            file.write(content)
+def _map(pid: int) -> Record:
+    """Gives the holder's user namespace its ids. Imported here: it is needed on this side only."""
+    from traincrew.embedded.node.sandbox import userns
+
+    return dataclasses.asdict(userns.map_ids(pid))
 
 
 def _become_holder(talk: Talk, setting: Setting, upstream: Upstream) -> NoReturn:
@@ -150,8 +158,7 @@ def _become_holder(talk: Talk, setting: Setting, upstream: Upstream) -> NoReturn
         os.dup2(nothing, 0)
         os.dup2(nothing, 1)
         os.close(nothing)
-        if setting.isolation == "user":
-            _own_user_namespace(talk, setting.plugged)
+        ids = _own_user_namespace(talk, setting) if setting.isolation == "user" else {}
         kernel.unshare(kernel.CLONE_NEWNET)
         wires = Wires(setting.subnet, setting.mtu)
         talk.say({})
@@ -163,6 +170,7 @@ def _become_holder(talk: Talk, setting: Setting, upstream: Upstream) -> NoReturn
             "subnet": str(setting.subnet),
             "gateway": setting.subnet.gateway,
             "userns": setting.isolation == "user",
+            "ids": ids,
             "egress": done,
         }
 
@@ -180,19 +188,22 @@ def _become_holder(talk: Talk, setting: Setting, upstream: Upstream) -> NoReturn
         os._exit(code)
 
 
-def _own_user_namespace(talk: Talk, plugged: tuple[int, ...]) -> None:
+def _own_user_namespace(talk: Talk, setting: Setting) -> Record:
     """That of pods which outlived the last holder, if there are any: nobody else has a right to their networks."""
-    for pid in plugged:
+    for pid in setting.plugged:
         with contextlib.suppress(OSError):
             space = os.open(f"/proc/{pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
             try:
                 kernel.setns(space, kernel.CLONE_NEWUSER)
-                return
+                return setting.ids
             finally:
                 os.close(space)
     kernel.unshare(kernel.CLONE_NEWUSER)
     talk.say({"map": True})
-    talk.hear()
+    ids = talk.hear()
+    os.setresgid(0, 0, 0)
+    os.setresuid(0, 0, 0)
+    return ids
 
 
 def _leave(outside: int, done: Record) -> None:

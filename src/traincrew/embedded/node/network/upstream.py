@@ -6,6 +6,7 @@ without.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import dataclasses
 import os
@@ -191,7 +192,15 @@ def nameservers(path: str) -> list[str]:
             lines = [line.split() for line in file]
     except OSError:
         return []
-    return [words[1] for words in lines if len(words) > 1 and words[0] == "nameserver" and "%" not in words[1]][:3]
+    return [words[1] for words in lines if len(words) > 1 and words[0] == "nameserver" and _is_address(words[1])][:3]
+
+
+def _is_address(text: str) -> bool:
+    for family in (socket.AF_INET, socket.AF_INET6):
+        with contextlib.suppress(OSError):
+            socket.inet_pton(family, text)
+            return True
+    return False
 
 
 def _sockets(family: int, kind: int, count: int = 4) -> list[socket.socket]:
