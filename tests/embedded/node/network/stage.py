@@ -81,14 +81,23 @@ class Stage:
     def address(self, number: int) -> str:
         return text(Subnet.parse(self.holder.subnet).network + number)
 
-    async def pod(self, number: int = 0) -> Pod:
+    def starter(self) -> int:
+        """A process that has joined the holder's user namespace, if there is one, as what starts pods does."""
+        join = ["nsenter", "-t", str(self.holder.pid), "-U", "--preserve-credentials"] if self.level is Isolation.USER else []
+        process = _started([*join, "sh", "-c", "echo ready; exec sleep 600"])
+        self.closing.callback(_killed, process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        return process.pid
+
+    async def pod(self, number: int = 0, starter: int = 0) -> Pod:
         """With its own network; plugged in if it has a number. Names go to the gateway."""
         conf = self.data / "resolv.conf"
         conf.write_text(
             f"search team.svc.cluster.local svc.cluster.local cluster.local\nnameserver {self.holder.gateway}\noptions ndots:5\n"
         )
         user = ["-U", "--preserve-credentials"] if self.level is Isolation.USER else []
-        join = ["nsenter", "-t", str(self.holder.pid), *user] if user else []
+        join = ["nsenter", "-t", str(starter or self.holder.pid), *user] if user else []
         script = f"mount --bind {conf} /etc/resolv.conf && echo ready && exec sleep 600"
         process = _started([*join, "unshare", "-n", "-m", "sh", "-c", script])
         self.closing.callback(_killed, process)

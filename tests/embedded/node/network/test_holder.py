@@ -167,6 +167,29 @@ async def killed(stage: Stage) -> None:
         process.communicate()
 
 
+async def killed_before_any_pod(stage: Stage) -> None:
+    """What starts pods has joined the first holder's user namespace: its pods must fit into the second one's network."""
+    first = stage.starter()
+    generation = stage.holder.generation
+    os.kill(stage.holder.pid, signal.SIGKILL)
+    await stage.holder.replaced(generation)
+    pod = await stage.pod(5, first)
+    assert "eth0" in await pod.run("import socket; print(socket.if_nameindex())")
+
+
+async def found_again(stage: Stage) -> None:
+    """Plugging in what is plugged in already changes nothing, not even the link's number."""
+    pod, look = await stage.pod(5), "import socket; print(socket.if_nameindex())"
+    before = await pod.run(look)
+    await (await stage.ensure()).plug(pod.pid, stage.address(5))
+    assert await pod.run(look) == before
+    await stage.holder.unplug(stage.address(5))
+    await stage.holder.plug(pod.pid, stage.address(5))
+    assert "eth0" in await pod.run(look)
+    await stage.holder.plug(pod.pid, stage.address(6))
+    assert set(await stage.holder.plugged()) == {stage.address(6)}
+
+
 async def another_boot(stage: Stage) -> None:
     """What a holder of before wrote is nobody's, whatever process has its number now."""
     await stage.holder.close()
@@ -238,6 +261,16 @@ def test_daemons_that_start_at_once_share_one_holder(level: str) -> None:
 @LEVEL
 def test_connections_between_pods_outlive_a_killed_holder(level: str) -> None:
     scenes.play(killed, level)
+
+
+@LEVEL
+def test_pods_of_those_who_joined_a_killed_holder_find_the_next_one(level: str) -> None:
+    scenes.play(killed_before_any_pod, level)
+
+
+@LEVEL
+def test_a_pod_that_is_plugged_in_is_left_alone(level: str) -> None:
+    scenes.play(found_again, level)
 
 
 @LEVEL

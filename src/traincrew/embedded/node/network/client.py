@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import pathlib
 import socket
 from collections.abc import AsyncIterator
@@ -30,6 +31,7 @@ class Holder:
         self._directory, self._isolation, self._wanted = directory, isolation, subnet
         self._connection: Connection | None = None
         self._known: dict[str, Any] = {}
+        self._space = -1
         self._changed = asyncio.Condition()
         self._keeper: asyncio.Task[None] | None = None
         self._publishing = asyncio.Lock()
@@ -129,6 +131,9 @@ class Holder:
             self._keeper = None
         if self._connection is not None:
             self._connection.close()
+        if self._space >= 0:
+            os.close(self._space)
+            self._space = -1
 
     async def stop(self) -> None:
         """Ends it. Nothing is left: no namespace, link, table, process or file."""
@@ -155,7 +160,10 @@ class Holder:
         return self._connection
 
     async def _connect(self) -> None:
-        connection, known = await starting.found_or_started(self._directory, str(self._isolation), self._wanted)
+        connection, known = await starting.found_or_started(self._directory, str(self._isolation), self._wanted, self._space)
+        if known["userns"] and self._space < 0:
+            # Kept open: a new holder joins it, and what starts pods can stay where it is.
+            self._space = os.open(f"/proc/{known['pid']}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
         async with self._changed:
             self._connection, self._known = connection, known
             self.generation += 1

@@ -72,7 +72,11 @@ class Holder:
         pid, address = int(message["pid"]), addresses.text(addresses.number(str(message["address"])))
         mac = str(message.get("mac") or addresses.hardware(address))
         found = {**record.identity(pid), "mac": mac}
+        if self._plugs.get(address) == found and self._wires.has(address):
+            # A daemon that finds its pods again must not pull their cables.
+            return {"done": {}}, []
         self._wires.plug(pid, address, mac)
+        self._plugs = {each: known for each, known in self._plugs.items() if known["pid"] != pid}
         self._plugs[address] = found
         record.write(record.PLUGS, self._plugs)
         return {"done": {}}, []

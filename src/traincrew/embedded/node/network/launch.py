@@ -25,13 +25,16 @@ _MTU = 1500
 
 
 def main() -> None:
-    """Arguments: the directory, the level of isolation, the network wished for. One line of JSON on stdout tells the outcome."""
-    directory, isolation, wanted = sys.argv[1:4]
+    """Arguments: directory, level of isolation, network wished for, a descriptor of the user namespace to join (or -1).
+
+    One line of JSON on stdout tells the outcome.
+    """
+    directory, isolation, wanted, space = sys.argv[1:5]
     os.umask(0o077)
     os.chdir(directory)
     try:
         lock = _lock()
-        print(json.dumps(_started(isolation, wanted) if lock is not None else {"busy": True}), flush=True)
+        print(json.dumps(_started(isolation, wanted, int(space)) if lock is not None else {"busy": True}), flush=True)
     except Exception as error:
         traceback.print_exc()
         print(json.dumps({"failed": str(error)}), flush=True)
@@ -63,7 +66,7 @@ def _lock() -> int | None:
         os.close(lock)
 
 
-def _started(isolation: str, wanted: str) -> Record:
+def _started(isolation: str, wanted: str, space: int) -> Record:
     last, plugs = record.read(record.RECORD), record.read(record.PLUGS)
     egress.clear(last.get("egress") or {})
     alive = [found for found in plugs.values() if isinstance(found, dict) and record.lives(found)]
@@ -76,7 +79,7 @@ def _started(isolation: str, wanted: str) -> Record:
     subnet = Subnet.parse(keep) if keep else addresses.choose(wanted, _taken(routes, upstream.servers()))
     near, far = socket.socketpair()
     identity, plugged = f"{zlib.crc32(os.getcwdb()):08x}", tuple(int(found["pid"]) for found in alive)
-    setting = Setting(isolation, subnet, mtu, identity, plugged, last.get("ids") or {})
+    setting = Setting(isolation, subnet, mtu, identity, plugged, space, last.get("ids") or {})
     if (pid := os.fork()) == 0:
         near.close()
         _become_holder(Talk(far), setting, upstream)
@@ -99,8 +102,10 @@ class Setting:
     """Of the cluster, among those of this host."""
     plugged: tuple[int, ...]
     """Processes that were plugged into the last holder's network, and live."""
+    space: int
+    """The user namespace that the last holder had, as a descriptor; -1: not known."""
     ids: Record
-    """How many ids their user namespace has."""
+    """How many ids that user namespace has."""
 
 
 class Talk:
@@ -189,7 +194,7 @@ def _become_holder(talk: Talk, setting: Setting, upstream: Upstream) -> NoReturn
 
 
 def _own_user_namespace(talk: Talk, setting: Setting) -> Record:
-    """That of pods which outlived the last holder, if there are any: nobody else has a right to their networks."""
+    """That of the last holder, if anything is left in it: nobody else has a right to the networks of its pods."""
     for pid in setting.plugged:
         with contextlib.suppress(OSError):
             space = os.open(f"/proc/{pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
@@ -198,6 +203,10 @@ def _own_user_namespace(talk: Talk, setting: Setting) -> Record:
                 return setting.ids
             finally:
                 os.close(space)
+    if setting.space >= 0:
+        kernel.setns(setting.space, kernel.CLONE_NEWUSER)
+        os.close(setting.space)
+        return setting.ids
     kernel.unshare(kernel.CLONE_NEWUSER)
     talk.say({"map": True})
     ids = talk.hear()

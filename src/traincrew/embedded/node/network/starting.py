@@ -21,8 +21,8 @@ _SOURCE = pathlib.Path(traincrew.__file__).parent.parent
 _START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from traincrew.embedded.node.network.launch import {}; {}()"
 
 
-async def found_or_started(directory: pathlib.Path, isolation: str, subnet: str) -> tuple[Connection, dict[str, Any]]:
-    """Raises OSError with the reason."""
+async def found_or_started(directory: pathlib.Path, isolation: str, subnet: str, space: int) -> tuple[Connection, dict[str, Any]]:
+    """space: a descriptor of the user namespace that a new one is to join, or -1. Raises OSError with the reason."""
     os.makedirs(directory, 0o700, exist_ok=True)
     failure: Exception = HolderGone("the holder of the network does not answer")
     try:
@@ -32,7 +32,7 @@ async def found_or_started(directory: pathlib.Path, isolation: str, subnet: str)
                     return await _greeted(directory)
                 except HolderGone as error:
                     failure = error
-                outcome = await _run("main", directory, isolation, subnet)
+                outcome = await _run("main", directory, isolation, subnet, str(space))
                 if "failed" in outcome:
                     raise OSError(f"the cluster's network cannot be had: {outcome['failed']}")
                 if "busy" in outcome:
@@ -96,12 +96,13 @@ async def _run(function: str, directory: pathlib.Path, *arguments: str) -> dict[
     """Without site-packages and the caller's environment: nothing of it should stay in the holder's memory."""
     environment = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     command = [sys.executable, "-I", "-S", "-c", _START.format(function, function), str(_SOURCE), str(directory), *arguments]
+    passed = [int(each) for each in arguments[2:] if int(each) >= 0]
     log = os.open(directory / record.LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
         # Not by the loop: uvloop's way leaves the holder with a copy of the pipe, whose end then never comes.
         done = await asyncio.to_thread(
             subprocess.run, command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, start_new_session=True,
-            env=environment, cwd="/", check=False,
+            env=environment, cwd="/", check=False, pass_fds=passed,
         )  # fmt: skip
     finally:
         os.close(log)

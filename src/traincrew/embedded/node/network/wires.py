@@ -22,6 +22,7 @@ class Wires:
         self._subnet, self._mtu = subnet, mtu
         self._own = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         self._link = netlink.Netlink()
+        self._doomed: set[int] = set()
         self._link.ask(netlink.up(_LOOPBACK), netlink.bridge(BRIDGE, addresses.hardware(subnet.gateway), mtu))
         self._bridge = socket.if_nametoindex(BRIDGE)
         self._link.ask(netlink.address(self._bridge, subnet.gateway, subnet.prefix))
@@ -51,11 +52,20 @@ class Wires:
         finally:
             os.close(space)
 
+    def has(self, address: str) -> bool:
+        """Whether it is plugged in: the link goes with the pod's namespace, and is not there any more once it is unplugged."""
+        with contextlib.suppress(OSError):
+            return socket.if_nametoindex(_near(address)) not in self._doomed
+        return False
+
     def unplug(self, address: str) -> None:
         """Marks it only. Deleting takes 20 ms, in which nobody's names are answered: `sweep` does it for many at once."""
-        self._link.ask(netlink.regroup(_near(address), _DOOMED, errno.ENODEV))
+        with contextlib.suppress(OSError):
+            self._doomed.add(socket.if_nametoindex(_near(address)))
+            self._link.ask(netlink.regroup(_near(address), _DOOMED, errno.ENODEV))
 
     def sweep(self) -> None:
+        self._doomed.clear()
         self._link.ask(netlink.delete_group(_DOOMED, errno.ENODEV))
 
     def _pull(self, address: str) -> None:
