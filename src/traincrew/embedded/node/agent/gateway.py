@@ -28,12 +28,34 @@ class Gateway:
 
     @contextlib.asynccontextmanager
     async def open(self, holder: Holder, address: str, number: int) -> AsyncIterator[None]:
-        door: socket.socket = await holder.listen(address, number)
-        server = await asyncio.start_server(self._serve, sock=door)
+        ready = asyncio.get_running_loop().create_future()
+        task = asyncio.create_task(self._listen(holder, address, number, ready))
         try:
+            await ready
             yield
         finally:
-            server.close()
+            task.cancel()
+
+    async def _listen(self, holder: Holder, address: str, number: int, ready: asyncio.Future[None]) -> None:
+        """Again with every holder: the last one's socket belongs to a network that is gone."""
+        while True:
+            generation = holder.generation
+            try:
+                door: socket.socket = await holder.listen(address, number)
+            except OSError as error:
+                if ready.done():
+                    log.warning("API server not reachable for pods", extra={"error": str(error)})
+                    await asyncio.sleep(1.0)
+                    continue
+                ready.set_exception(error)
+                return
+            server = await asyncio.start_server(self._serve, sock=door)
+            if not ready.done():
+                ready.set_result(None)
+            try:
+                await holder.replaced(generation)
+            finally:
+                server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
