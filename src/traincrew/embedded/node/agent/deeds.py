@@ -99,7 +99,7 @@ class Deeds:
             shim = await tools.template.fork(self._builder.pod(case.object))
             await adoption.plug(shim, identity, tools)
         except (OSError, sandbox.SandboxError, NoAddress) as error:
-            message = f"Failed to create pod sandbox: {error}"
+            message = str(error)
             case.learn(lambda facts: changes.not_made(facts, message, _now()))
             return
         case.follow(shim)
