@@ -15,12 +15,15 @@ QUESTION = "Delete pytorchjob/j? [Y/n/detach]"
 
 async def until(running: Running, text: str) -> str:
     assert running.stdout is not None
-    found = ""
-    async with asyncio.timeout(PATIENCE):
-        while text not in found:
-            piece = await running.stdout.read(4096)
-            assert piece, f"{text!r} was not shown: {found}"
-            found += piece.decode(errors="replace")
+    found, deadline = "", asyncio.get_running_loop().time() + PATIENCE
+    while text not in found:
+        try:
+            async with asyncio.timeout_at(deadline):
+                piece = await running.stdout.read(4096)
+        except TimeoutError:
+            piece = b""
+        assert piece, f"{text!r} was not shown: {found!r}"
+        found += piece.decode(errors="replace")
     return found
 
 

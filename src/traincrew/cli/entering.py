@@ -13,12 +13,10 @@ import tty
 from collections.abc import AsyncIterator, Iterator
 
 from traincrew import errors
-from traincrew.cli import gathering, reach
+from traincrew.cli import gathering, keyboard, reach
 from traincrew.cli.telling import view
 from traincrew.client import podlogs, terminals
 from traincrew.model import objects
-
-PIECE = 1 << 15
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,31 +82,10 @@ async def _shown(channel: int, data: bytes) -> None:
 
 
 async def _feed(session: terminals.Session) -> None:
-    async for data in _input():
-        await session.write(data)
+    with contextlib.suppress(OSError):  # the terminal has gone
+        while data := await keyboard.read():
+            await session.write(data)
     await session.end_input()
-
-
-async def _input() -> AsyncIterator[bytes]:
-    """Standard input as it comes. A file cannot be waited for, and need not be."""
-    loop = asyncio.get_running_loop()
-    ready = asyncio.Event()
-    try:
-        loop.add_reader(0, ready.set)
-    except PermissionError:  # a regular file
-        while data := os.read(0, PIECE):
-            yield data
-        return
-    try:
-        while True:
-            await ready.wait()
-            data = os.read(0, PIECE)
-            if not data:
-                return
-            ready.clear()
-            yield data
-    finally:
-        loop.remove_reader(0)
 
 
 @contextlib.contextmanager

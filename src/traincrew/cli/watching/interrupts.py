@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import enum
-import os
 import signal
 import sys
 from collections.abc import Iterator
 
+from traincrew.cli import keyboard
 from traincrew.cli.watching.screen import Screen
 
 
@@ -73,16 +73,13 @@ def meant(text: str | None) -> Answer:
 
 async def _line() -> str | None:
     """A line from the terminal, without a thread that would outlive the question."""
-    loop, ready, text = asyncio.get_running_loop(), asyncio.Event(), b""
-    loop.add_reader(0, ready.set)
-    try:
-        while not text.endswith(b"\n"):
-            await ready.wait()
-            ready.clear()
-            piece = os.read(0, 1024)
-            if not piece:
-                return None
-            text += piece
-    finally:
-        loop.remove_reader(0)
+    text = b""
+    while not text.endswith(b"\n"):
+        try:
+            piece = await keyboard.read()
+        except OSError:
+            return None
+        if not piece:
+            return None
+        text += piece
     return text.decode(errors="replace")
