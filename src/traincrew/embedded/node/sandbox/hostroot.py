@@ -35,6 +35,8 @@ class HostRoot:
     def __init__(self, layer: Layer, mounts: tuple[HostMount, ...], hidden: tuple[str, ...]) -> None:
         """mounts: the visible ones; hidden: directories below which no mount of the host is shown."""
         self._layer = layer
+        self.laid = ["/"]
+        """Where there is a layer to write to."""
         self._mounts = {mount.path: mount for mount in mounts if shown(mount, hidden)}
         self._left_out = {mount.path for mount in mounts} - set(self._mounts) | set(hidden)
         self._above = {above for mount in mounts for above in _ancestors(mount.path)}
@@ -66,6 +68,7 @@ class HostRoot:
         if self._mounts[path].writable and os.path.isdir(path):
             with contextlib.suppress(OSError), place(root, path) as target:
                 self._layer.overlay(path, self._layer.upper_for(path), target)
+                self.laid.append(path)
                 return
         bind(root, path, path, kernel.MOUNT_ATTR_RDONLY)
 
@@ -103,6 +106,7 @@ class HostRoot:
         try:
             with place(root, path) as target:
                 self._layer.overlay(path, upper, target)
+            self.laid.append(path)
         except OSError:
             bind(root, path, path, kernel.MOUNT_ATTR_RDONLY)
 

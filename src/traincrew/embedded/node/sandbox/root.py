@@ -10,8 +10,8 @@ from traincrew.embedded.node.sandbox.binds import Binds, MountRefused, order
 from traincrew.embedded.node.sandbox.hostmounts import HostMount
 from traincrew.embedded.node.sandbox.hostroot import HostRoot, within
 from traincrew.embedded.node.sandbox.layers import Layer
-from traincrew.embedded.node.sandbox.mounting import bind, place, remount_read_only
-from traincrew.embedded.node.sandbox.rooted import Rooted
+from traincrew.embedded.node.sandbox.mounting import bind, remount_read_only
+from traincrew.embedded.node.sandbox.rooted import Rooted, door
 from traincrew.embedded.node.sandbox.spec import Container, Isolation, Pod
 
 _OWN = {"/run": 0o755, "/tmp": 0o1777, "/var/tmp": 0o1777}  # noqa: S108 -- paths of the container's own
@@ -54,7 +54,8 @@ class _Building:
         layer = _layer(self.pod, self.container, self.isolation, mounts)
         top = layer.plain("root", 0o755)
         masked = tuple(os.path.realpath(path) for path in self.pod.masked)
-        HostRoot(layer, mounts, masked).lay(top, self.isolation, seeds=tuple(mount.path for mount in self.asked))
+        host = HostRoot(layer, mounts, masked)
+        host.lay(top, self.isolation, seeds=tuple(mount.path for mount in self.asked))
         with contextlib.closing(Rooted(top)) as root:
             _furnish(root, layer, self.container)
             kernelfs.mount_proc(root, self.pod, self.container)
@@ -62,9 +63,14 @@ class _Building:
             kernelfs.mount_sys(root, self.container, hierarchies)
             if not self.container.privileged:
                 kernelfs.mask(root)
+            layers = [root.open(path) for path in (*host.laid, *_OWN)]
             self._mount(root)
             if self.container.read_only_root:
-                _make_read_only(root, mounts)
+                # By descriptors: a volume may lie over a layer now, and stays as it is.
+                for each in layers:
+                    remount_read_only(door(each))
+            for each in layers:
+                os.close(each)
         return top
 
     def _mount(self, root: Rooted) -> None:
@@ -92,13 +98,6 @@ def _furnish(root: Rooted, layer: Layer, container: Container) -> None:
     os.close(root.open("/run/lock", make="directory"))
     for path in ("/proc", "/sys", "/dev"):
         os.close(root.open(path, make="directory"))
-
-
-def _make_read_only(root: Rooted, mounts: tuple[HostMount, ...]) -> None:
-    """The layers alone, not what is mounted in them: volumes and /dev stay as they are."""
-    for path in ("/", *_OWN, *(mount.path for mount in mounts)):
-        with contextlib.suppress(OSError), place(root, path) as target:
-            remount_read_only(target)
 
 
 def _enter(top: str) -> None:
