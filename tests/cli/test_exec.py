@@ -71,9 +71,11 @@ async def test_a_terminal_here_is_a_terminal_there_and_keeps_its_size(begun: Hou
     running.resize(101, 37)
     await typed(running, "stty size; tty >/dev/null && echo is-$((1+1))-terminal\n")
     assert "37 101" in await until(running, "is-2-terminal")
-    await typed(running, "while sleep 0.1; do stty size; done\n")
+    await typed(running, "until stty size | grep -q '44 99'; do sleep 0.1; done; echo resized-$((1+1))-times\n")
     running.resize(99, 44)
-    await until(running, "44 99")
+    await until(running, "resized-2-times")
+    await typed(running, "sh -c 'echo asleep-$((1+1)); exec sleep 1000'\n")
+    await until(running, "asleep-2")
     await typed(running, "\x03")  # goes to the command, not to us
     await typed(running, "echo still-$((1+1))-here; exit 7\n")
     await until(running, "still-2-here")
