@@ -33,7 +33,7 @@ $(READY): requirements/dev.txt pyproject.toml
 setup: $(READY) ## .venv with the traincrew command
 
 test: $(READY) ## everything that needs no long build: unit tests, the planner's laws, golden files, the embedded cluster
-	$(PYTEST) tests --ignore=tests/cluster --ignore=tests/differential --ignore=tests/embedded/clients -q --durations=10
+	$(PYTEST) tests --ignore=tests/cluster --ignore=tests/differential --ignore=tests/embedded/clients --ignore=tests/frameworks -q --durations=10
 	$(ON_EMBEDDED) TRAINCREW_OPERATOR=inside $(PYTEST) $(SAMPLE) -q -n 2 --dist loadfile
 
 kube: $(READY) ## kube-apiserver, etcd, kubectl and controllers: from KUBEBUILDER_ASSETS, the cache, or built once
@@ -58,7 +58,12 @@ test-differential: kube ## the embedded API server and a real one answer the sam
 
 test-all: test test-cluster test-chaos test-embedded test-agreement test-differential ## all of them
 
-demo test-frameworks: ## not yet: they come with the node agent of the one-machine cluster
+demo: $(READY) ## a cluster on this machine, a small real training job on three pods, one of them killed (half a minute)
+	@$(BIN)/python -c 'import numpy' 2>/dev/null || \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/demo.txt
+	@$(BIN)/python examples/demo/demo.py
+
+test-frameworks: ## not yet: it comes with the node agent of the one-machine cluster
 	@echo "make $@ comes with the node agent, which runs pods on one machine and is not part of traincrew yet"; exit 2
 
 frameworks: $(READY) ## the environments that stand in for images, built once into the cache (10 minutes, 9 GB)
@@ -96,7 +101,7 @@ bench: kube ## the comparison tables
 
 lock: $(READY) ## requirements/*.txt from requirements/*.in
 	@$(BIN)/python -m pip install --quiet uv
-	@for name in runtime dev; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	@for name in runtime dev demo; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header requirements/$$name.in -o requirements/$$name.txt; done
 	@$(BIN)/python -m tools.frameworks.locks
 

@@ -17,6 +17,8 @@ from traincrew.client.remote import RemoteClient
 
 QUIET = 0.3
 """Seconds for which a state must last before it is told, where every telling is a line of its own: most pass sooner."""
+LINGER = 1.0
+"""Seconds that replicas which still run may go on writing when the job is over: some, like parameter servers, never end."""
 DRAIN = 10.0
 """Seconds that the last lines of what has ended may take."""
 
@@ -45,6 +47,13 @@ class Attended:
         now = self.copy.view()
         return (stages.waits_for(now) or self.logs.trouble()) if now is not None and not self.over else ""
 
+    async def linger(self) -> None:
+        """Replicas end one after the other; what the last ones have to say when the job is over is part of its log."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LINGER):
+                while any(self.copy.pods[uid].active for uid in self.copy.there):
+                    await self.copy.changed(self.copy.changes)
+
     def exit_code(self) -> int:
         now = self.copy.view()
         finished = now is not None and now.job.status.finished
@@ -68,6 +77,7 @@ class Attendance:
                 watching.cancel()
                 self._screen.state("")
             for job in self.jobs:
+                await job.linger()
                 await job.logs.drain(DRAIN)
             self._tell_outcomes()
         return next((code for job in self.jobs if (code := job.exit_code())), 0)

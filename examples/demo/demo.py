@@ -1,0 +1,124 @@
+"""`make demo`: a cluster in a scratch directory, three pods that train together, one of them killed, the outcome.
+
+Every command is shown as one would type it. Nothing is left behind. The exit code is 0 if everything was as it is told here.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+
+HERE = pathlib.Path(__file__).parent
+COMMAND = [sys.executable, "-m", "traincrew.cli.main"]
+JOB, VICTIM, RANK = "digits", "worker-1", 2
+KILL_AT = 200
+"""The step of rank 0 at which one is killed."""
+
+
+class Demo:
+    def __init__(self, scratch: pathlib.Path) -> None:
+        self.work = scratch / "work"
+        self.work.mkdir()
+        shutil.copy(HERE / "train.py", self.work)
+        kept = {name: value for name, value in os.environ.items() if name not in ("KUBECONFIG", "TRAINCREW_DATA")}
+        # The environment that the cluster is started from is the one that pods run in.
+        path = f"{pathlib.Path(sys.executable).parent}:{kept.get('PATH', os.defpath)}"
+        self.env = {**kept, "PATH": path, "TRAINCREW_DATA": str(scratch / "cluster")}
+
+    def show(self, *words: str, check: bool = True) -> str:
+        print(f"\n$ traincrew {shlex.join(words)}", flush=True)
+        done = subprocess.run(
+            [*COMMAND, *words],
+            env=self.env,
+            cwd=self.work,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        print(done.stdout, end="", flush=True)
+        if check and done.returncode:
+            raise SystemExit(f"demo: that failed with {done.returncode}")
+        return done.stdout
+
+    def lines_of_the_job(self) -> Iterator[str]:
+        words = ["run", "--kind", "PyTorchJob", "--workers", "3", "--name", JOB, "-e", "OMP_NUM_THREADS=1"]
+        words += ["-e", "OPENBLAS_NUM_THREADS=1", "--", "python", "train.py"]
+        print(f"\n$ traincrew {shlex.join(words)}", flush=True)
+        process = subprocess.Popen(
+            [*COMMAND, *words], env=self.env, cwd=self.work, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        assert process.stdout is not None
+        for line in process.stdout:
+            print(f"  {line}", end="", flush=True)
+            yield line
+        if process.wait():
+            raise SystemExit(f"demo: the job failed with {process.returncode}")
+
+    def train(self) -> list[str]:
+        lines, killed = [], False
+        for line in self.lines_of_the_job():
+            lines.append(line)
+            if not killed and f"rank 0 step {KILL_AT} " in line:
+                killed = True
+                print(f"\n== now rank {RANK} is killed; its pod starts it again, and all go on from the last checkpoint")
+                self.show("exec", JOB, "--replica", VICTIM, "--", "sh", "-c", f"kill -9 $(cat rank-{RANK}.pid)")
+        return lines
+
+
+def verdict(lines: list[str], described: str) -> list[str]:
+    """What is not as it should be."""
+    text = "".join(lines)
+    losses = [float(found) for found in re.findall(r"rank 0 step \d+ loss ([\d.]+)", text)]
+    accuracy = re.search(r"never seen: ([\d.]+)", text)
+    claims = {
+        "three ranks trained": all(f"rank {rank} of 3" in text for rank in range(3)),
+        "the loss fell": len(losses) > 2 and losses[-1] < losses[0] / 2,
+        "digits never seen are told apart": accuracy is not None and float(accuracy[1]) > 0.8,
+        "the killed rank was started again": text.count(f"rank {RANK} of 3") == 2 and "lost a peer" in text,
+        "the job succeeded": "Succeeded" in described,
+    }
+    for claim, holds in claims.items():
+        print(f"  {'yes' if holds else 'NO '}  {claim}")
+    return [claim for claim, holds in claims.items() if not holds]
+
+
+def main() -> int:
+    began = time.monotonic()
+    scratch = pathlib.Path(tempfile.mkdtemp(prefix="traincrew-demo-"))
+    demo = Demo(scratch)
+    print(f"== a cluster on this machine, in {scratch}")
+    try:
+        demo.show("up", "--detach")
+        print("\n== three pods train a network on pictures of digits; gradients are averaged over the pods' network")
+        lines = demo.train()
+        print("\n== what is left of it")
+        described = demo.show("ls")
+        demo.show("logs", JOB, "--replica", VICTIM, "--tail", "6")
+        print()
+        wrong = verdict(lines, described)
+    finally:
+        demo.show("down", check=False)
+        shutil.rmtree(scratch, ignore_errors=True)
+    left = f"{scratch} could not be removed whole" if scratch.exists() else "nothing was left behind"
+    print(f"\n== done in {time.monotonic() - began:.0f} s; {left}. To go on with a cluster of your own:")
+    print("""
+  .venv/bin/traincrew run examples/pytorch-minimal.yaml     # a job from a file, with its logs and outcome
+  .venv/bin/traincrew run --kind PyTorchJob --workers 2 -- python your_script.py
+  .venv/bin/traincrew ls; .venv/bin/traincrew why JOB       # docs/cli.md has all verbs
+  eval "$(.venv/bin/traincrew env)"; kubectl get pods       # kubectl works as well
+  .venv/bin/traincrew down
+""")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
