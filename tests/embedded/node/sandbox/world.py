@@ -29,6 +29,7 @@ sys.stdin.read()
 class World:
     def __init__(self, data: pathlib.Path, isolation: spec.Isolation) -> None:
         self.data, self.isolation = data, isolation
+        data.mkdir(mode=0o700, exist_ok=True)
         self.group = f"traincrew-test-{uuid.uuid4().hex[:12]}"
         self.template: client.Template
         self._shims: list[client.Shim] = []
@@ -51,7 +52,7 @@ class World:
     async def close(self) -> None:
         for shim in self._shims:
             await shim.end()
-        for pod in (self.data / "node/pods").iterdir():
+        for pod in sorted(self.data.glob("node/pods/*")):
             await self.template.remove(pod)
         await self.template.close()
         if self._holder is not None:
@@ -75,7 +76,7 @@ class World:
 
     def container(self, *argv: str, name: str = "main", attempt: int = 0, **values: Any) -> spec.Container:
         env = {"HERE": str(self.data), **values.pop("env", {})}
-        log = str(self.data / "logs" / name)
+        log = values.pop("log", str(self.data / "logs" / name))
         return spec.Container(name, attempt, argv, env, log, **{"cwd": "/", **values})
 
     def shell(self, script: str, **values: Any) -> spec.Container:

@@ -10,7 +10,7 @@ import signal
 import socket
 import struct
 
-from traincrew.embedded.node.sandbox import cgroups, forking, kernel, launch, protocol, sharedmemory, spec
+from traincrew.embedded.node.sandbox import cgroups, claim, forking, kernel, launch, protocol, sharedmemory, spec
 from traincrew.embedded.node.sandbox.loop import Loop
 from traincrew.embedded.node.sandbox.run import Place
 from traincrew.embedded.node.sandbox.shim import Shim
@@ -25,12 +25,15 @@ def main(pod: spec.Pod, isolation: spec.Isolation, first: socket.socket) -> None
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         # Meant for a daemon in the same terminal or unit, not for a pod that outlives it.
         signal.signal(number, signal.SIG_IGN)
+    if not claim.take(pod.directory):
+        first.sendall(protocol.line({"error": "the pod has a shim already", "reason": "AlreadyRunning"}))
+        return
     try:
         _own_stdio(pod.directory)
         kernel.adopt_orphans()
-        processes = _namespaces(pod, isolation)
+        processes, pause = _namespaces(pod, isolation)
         memory = -1 if isolation == spec.Isolation.NONE else sharedmemory.held(pod)
-        place = Place(pod, isolation, Loop(), _group(pod), processes, memory)
+        place = Place(pod, isolation, Loop(), _group(pod), processes, memory, pause)
         Shim(place, first)
     except (OSError, launch.Refused) as error:
         first.setblocking(True)
@@ -66,10 +69,10 @@ def _group(pod: spec.Pod) -> cgroups.Group | None:
     return group
 
 
-def _namespaces(pod: spec.Pod, isolation: spec.Isolation) -> int:
+def _namespaces(pod: spec.Pod, isolation: spec.Isolation) -> tuple[int, int]:
     """Network, IPC and host name of the pod, and if its containers share one, its PID namespace."""
     if isolation == spec.Isolation.NONE:
-        return -1
+        return -1, 0
     flags = 0 if pod.host_network else kernel.CLONE_NEWNET | kernel.CLONE_NEWUTS
     flags |= 0 if pod.host_ipc else kernel.CLONE_NEWIPC
     kernel.unshare(flags)
@@ -79,7 +82,7 @@ def _namespaces(pod: spec.Pod, isolation: spec.Isolation) -> int:
     for name, value in pod.sysctls.items():
         with open("/proc/sys/" + name.replace(".", "/"), "w") as file:
             file.write(value)
-    return _shared_processes() if pod.share_processes and not pod.host_pid else -1
+    return _shared_processes() if pod.share_processes and not pod.host_pid else (-1, 0)
 
 
 def _raise_loopback() -> None:
@@ -88,16 +91,16 @@ def _raise_loopback() -> None:
         fcntl.ioctl(sock, _SIOCSIFFLAGS, request)
 
 
-def _shared_processes() -> int:
+def _shared_processes() -> tuple[int, int]:
     """The namespace is held by a process that does nothing but reap, as a pod's pause container does."""
     ours, theirs = socket.socketpair()
-    forking.grandchild(lambda: kernel.unshare(kernel.CLONE_NEWPID), lambda: _pause(theirs))
+    pause = forking.grandchild(lambda: kernel.unshare(kernel.CLONE_NEWPID), lambda: _pause(theirs))
     theirs.close()
     ours.send(b"g")
     _, fds, _, _ = socket.recv_fds(ours, 1, 1, socket.MSG_CMSG_CLOEXEC)
     # Stays open for as long as this process lives: its end is what the other waits for, beside the signal.
     ours.detach()
-    return fds[0]
+    return fds[0], pause
 
 
 def _pause(shim: socket.socket) -> None:

@@ -14,13 +14,14 @@ import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Self
 
-from traincrew.embedded.node.sandbox import protocol, spec
+from traincrew.embedded.node.sandbox import claim, protocol, spec
 from traincrew.embedded.node.sandbox.connection import Connection
 from traincrew.embedded.node.sandbox.faults import NotRunning, SandboxError, ShimGone, StartFailed
 from traincrew.embedded.node.sandbox.session import Pipes, Session
 from traincrew.embedded.streams.containers import ExecFailed, ExecOptions, NoContainer
 
 _KILLED = 137
+ALREADY = "AlreadyRunning"
 Ended = tuple[str, int]
 Answer = asyncio.Future[tuple[protocol.Message, list[int]]]
 
@@ -65,12 +66,15 @@ class Shim:
 
     @classmethod
     async def connect(cls, directory: pathlib.Path) -> Self:
-        """To a shim that was started earlier, perhaps by another daemon."""
-        try:
-            sock = await asyncio.to_thread(_connected, directory)
-        except OSError as error:
-            raise ShimGone(f"no shim answers in {directory}: {error.strerror}") from None
-        return await cls(sock, directory).greeted()
+        """To a shim that was started earlier, perhaps by another daemon. One that is coming into being is waited for."""
+        while True:
+            living = claim.taken(str(directory))
+            try:
+                return await cls(_connected(directory), directory).greeted()
+            except (OSError, ShimGone) as error:
+                if not living:
+                    raise ShimGone(f"no shim answers in {directory}: {error}") from None
+            await asyncio.sleep(0.01)
 
     async def greeted(self) -> Self:
         try:
@@ -192,7 +196,7 @@ class Shim:
             for fd in fds:
                 os.close(fd)
         if "error" in message and not self._hello.done():
-            self._hello.set_exception(SandboxError(message["error"]))
+            self._hello.set_exception(Declined(message.get("reason", ""), message["error"]))
 
     def _lost(self) -> None:
         gone = ShimGone(f"the shim of {self.directory.name} is gone")

@@ -11,7 +11,7 @@ from typing import Self
 import traincrew
 from traincrew.embedded.node.sandbox import protocol, spec
 from traincrew.embedded.node.sandbox.connection import Connection
-from traincrew.embedded.node.sandbox.contact import Shim
+from traincrew.embedded.node.sandbox.contact import ALREADY, Declined, Shim
 from traincrew.embedded.node.sandbox.faults import SandboxError, SandboxFailed
 
 _START = (
@@ -51,12 +51,16 @@ class Template:
         return self._process.pid
 
     async def fork(self, pod: spec.Pod) -> Shim:
-        """SandboxFailed: no shim, and nothing left of it."""
+        """Asked twice, even by two daemons, the pod has one shim. SandboxFailed: none, and nothing left of it."""
         ours, theirs = socket.socketpair()
         shim = Shim(ours, pathlib.Path(pod.directory))
         try:
             self._connection.send({"fork": spec.plain(pod)}, [theirs.detach()])
             return await shim.greeted()
+        except Declined as refusal:
+            if refusal.reason == ALREADY:
+                return await Shim.connect(pathlib.Path(pod.directory))
+            raise SandboxFailed(str(refusal)) from None
         except (SandboxError, ConnectionError) as error:
             raise SandboxFailed(str(error)) from None
 
@@ -76,6 +80,8 @@ class Template:
             connection.close()
         if "error" in message:
             raise OSError(message["error"])
+        # A shim that was killed could not close its second door.
+        (path.parent.parent / "doors" / f"{path.name}.sock").unlink(missing_ok=True)
 
     async def close(self) -> None:
         self._connection.close()

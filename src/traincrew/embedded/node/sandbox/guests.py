@@ -94,6 +94,9 @@ class Guests:
             if made.run is run:
                 made.leave()
 
+    def pids(self) -> set[int]:
+        return set(self._execs)
+
     @property
     def empty(self) -> bool:
         return not self._execs

@@ -9,7 +9,7 @@ import os
 import select
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from traincrew.embedded.node.sandbox import forking, kernel, launch, protocol, root, spec
 
@@ -82,7 +82,9 @@ def _hear() -> int:
 def _start(duty: Duty) -> int:
     if duty.mounts >= 0:
         kernel.setns(duty.mounts, kernel.CLONE_NEWNS)
-    elif duty.order.isolation != spec.Isolation.NONE:
+    elif duty.order.isolation == spec.Isolation.NONE:
+        _check_mounts(duty.order.container.mounts)
+    else:
         kernel.unshare(kernel.CLONE_NEWNS)
         root.build(duty.pod, duty.order.container, duty.order.isolation, duty.order.groups, duty.memory)
         with open("/proc/self/ns/mnt", "rb") as mounts, open("/proc/self/ns/pid", "rb") as processes:
@@ -91,6 +93,19 @@ def _start(duty: Duty) -> int:
     if not duty.alone:
         kernel.adopt_orphans()
     return forking.child(lambda: launch.become(duty.order, duty.status))
+
+
+def _check_mounts(mounts: tuple[spec.Mount, ...]) -> None:
+    """Without namespaces a path is what it is on the host."""
+    for mount in mounts:
+        with contextlib.suppress(OSError):
+            if mount.kind == "bind" and os.path.samefile(mount.path, mount.source):
+                continue
+        if not mount.optional:
+            raise launch.Refused(
+                "CreateContainerError",
+                f"the mount at {mount.path} cannot be had: this node runs pods without namespaces, so paths are the host's",
+            )
 
 
 class Init:
@@ -192,15 +207,15 @@ class Init:
                 os.waitpid(-1, 0)
 
 
-def descendants(pid: int) -> list[int]:
-    """Children and theirs; those first whose end would orphan others."""
+def descendants(pid: int, but: Collection[int] = ()) -> list[int]:
+    """Children and theirs, those first whose end would orphan others; without some of the children, and theirs."""
     children = dict[int, list[int]]()
     for name in os.listdir("/proc"):
         if name.isdecimal():
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
                 parent = int(file.read().rpartition(b")")[2].split()[1])
                 children.setdefault(parent, []).append(int(name))
-    found = list(children.get(pid, ()))
+    found = [each for each in children.get(pid, ()) if each not in but]
     for each in found:
         found += children.get(each, ())
     return found

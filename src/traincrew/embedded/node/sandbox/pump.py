@@ -112,5 +112,5 @@ class Pump:
             self._loop.later(1.0, self._retry)
 
     def _retry(self) -> None:
-        if self._log.lost and not self._log.tell_lost():
+        if self.open and self._log.lost and not self._log.tell_lost():
             self._loop.later(1.0, self._retry)

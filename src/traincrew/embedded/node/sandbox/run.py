@@ -36,6 +36,8 @@ class Place:
     """The PID namespace that all containers share; -1: each has its own."""
     memory: int = -1
     """What keeps their shared memory; -1: each has its own."""
+    pause: int = 0
+    """The process that keeps the shared PID namespace."""
 
     @property
     def alone(self) -> bool:
@@ -221,8 +223,15 @@ class Run:
         for each in self.on_end:
             each()
 
+    def _close_log(self) -> None:
+        """Not before it says what is missing in it."""
+        if self._log.lost and not self._log.tell_lost():
+            self._loop.later(1.0, self._close_log)
+        else:
+            self._log.close()
+
     def _release(self) -> None:
-        self._log.close()
+        self._close_log()
         if self.group is not None:
             self.group.kill()
             self.group.remove()

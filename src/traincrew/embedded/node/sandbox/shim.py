@@ -6,12 +6,14 @@ import contextlib
 import dataclasses
 import json
 import os
+import signal
 import socket
 from collections.abc import Callable
 from typing import Any
 
 from traincrew.embedded.node.sandbox import launch, protocol, spec, usage
 from traincrew.embedded.node.sandbox.guests import Guests
+from traincrew.embedded.node.sandbox.init import descendants
 from traincrew.embedded.node.sandbox.peer import Answer, Door, Peer
 from traincrew.embedded.node.sandbox.run import Place, Run
 
@@ -162,7 +164,16 @@ class Shim:
                         self._guests.leave(run)
                         run.finish()
                 self._guests.reaped(*ended)
+        if not self._place.alone:
+            self._kill_strays()
         self._end_if_empty()
+
+    def _kill_strays(self) -> None:
+        """Where no namespace ends with its first process, those it leaves behind when it is killed become children of ours."""
+        known = {run.init for run in self._runs.values() if not run.ended} | self._guests.pids() | {self._place.pause}
+        for pid in descendants(os.getpid(), known):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     # -- the end
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import select
 import signal
 import socket
 import sys
@@ -46,7 +47,15 @@ def _serve(daemon: socket.socket, isolation: spec.Isolation) -> None:
         if not data:
             return
         for message, own in lines.feed(data, fds):
+            if _gone(daemon):
+                return  # what it asked for last, its successor will ask for again
             _carry_out(message, own, isolation, daemon)
+
+
+def _gone(daemon: socket.socket) -> bool:
+    poll = select.poll()
+    poll.register(daemon, 0)
+    return bool(poll.poll(0))
 
 
 def _carry_out(message: dict[str, Any], fds: list[int], isolation: spec.Isolation, daemon: socket.socket) -> None:
