@@ -54,10 +54,11 @@ class Disagreement:
 @pytest.fixture
 async def session(api: Api) -> AsyncIterator[aiohttp.ClientSession]:
     context = ssl.create_default_context(cafile=str(api.session.verify))
-    assert isinstance(api.session.cert, tuple)
-    context.load_cert_chain(*api.session.cert)
+    if isinstance(api.session.cert, tuple):
+        context.load_cert_chain(*api.session.cert)
     connector = aiohttp.TCPConnector(limit=CONNECTIONS, ssl=context)
-    async with aiohttp.ClientSession(api.server, connector=connector) as found:
+    credentials = {name: value for name, value in api.session.headers.items() if name == "Authorization"}
+    async with aiohttp.ClientSession(api.server, connector=connector, headers=credentials) as found:
         yield found
 
 

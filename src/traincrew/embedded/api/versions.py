@@ -12,7 +12,7 @@ import functools
 import msgspec
 
 from traincrew.embedded.builtin.conversions import CONVERSIONS, Conversion
-from traincrew.embedded.schemas import custom
+from traincrew.embedded.schemas import coercion, custom
 from traincrew.embedded.served import Object, Served
 from traincrew.embedded.store.records import Record
 
@@ -47,6 +47,8 @@ def kept(obj: Object, served: Served) -> Object:
         obj = conversion.kept(obj)
     elif served.storage_version:
         custom.settle(obj, served.stored_schema)
+    if served.definition is not None:
+        coercion.whole(obj)
     return titled(obj, served) | {"apiVersion": stored_api_version(served)}
 
 

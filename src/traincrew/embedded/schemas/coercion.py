@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+import msgspec
 
 from traincrew.embedded.schemas import builtins, faults, nodes, structures, typed
 from traincrew.embedded.schemas.structures import Structure
 from traincrew.embedded.served import Object, Schema
 
 _META_FIELDS = ("apiVersion", "kind", "metadata")
+_PERHAPS_WHOLE = re.compile(rb"[0-9](?:\.0[],}]|e)")
+_EXPONENTIAL = 1e21
+"""From here on Go writes numbers with an exponent."""
 
 
 def coerce(obj: Object, schema: Schema) -> list[str]:
@@ -97,7 +103,7 @@ def _prune_below(value: Any, node: Structure, path: str, pruned: list[str]) -> N
 
 
 def _drop_nulls(value: Any, node: Structure | None) -> None:
-    """Nulls in lists stay, and so do those that a default is to replace. Whole numbers are written as such."""
+    """Nulls in lists stay, and so do those that a default is to replace."""
     if node is None:
         return
     if value.__class__ is dict:
@@ -109,13 +115,26 @@ def _drop_nulls(value: Any, node: Structure | None) -> None:
                     dropped.append(key)
             elif inner.__class__ is dict or inner.__class__ is list:
                 _drop_nulls(inner, node.child(key))
-            elif inner.__class__ is float and inner.is_integer():
-                value[key] = int(inner)  # as Go writes it
         for key in dropped:
             del value[key]
     elif value.__class__ is list and node.items is not None:
         for inner in value:
             _drop_nulls(inner, node.items)
+
+
+def whole(obj: Object) -> None:
+    """Numbers without a fraction become integers, in place: so they are written, though they were judged as they came."""
+    if _PERHAPS_WHOLE.search(msgspec.json.encode(obj)):
+        _whole(obj)
+
+
+def _whole(value: Any) -> None:
+    for key, inner in value.items() if value.__class__ is dict else enumerate(value):
+        if inner.__class__ is float:
+            if inner.is_integer() and abs(inner) < _EXPONENTIAL:
+                value[key] = int(inner)
+        elif inner.__class__ is dict or inner.__class__ is list:
+            _whole(inner)
 
 
 def _coerce_embedded(value: Any, node: Structure, path: str, unknown: list[str]) -> None:
