@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterator
 
@@ -13,14 +14,17 @@ import pytest
 from tests.embedded.node.network.stage import OTHER, ROOT
 
 LEVELS = ("root", "user")
-_PATH = os.pathsep.join((str(ROOT), str(ROOT / "src")))
+_PATH = os.pathsep.join((str(ROOT), str(ROOT / "src"), sysconfig.get_path("purelib")))
+"""The last for pytest, which another Python may lack."""
 
 
 def _interpreter(uid: int) -> str:
-    """One that the user may run: ours may lie in somebody's home."""
+    """One that is the same for the user as for root: ours may lie in somebody's home."""
+    lower = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
+    code = "import os, sys; print(os.__file__, sys.version_info >= (3, 11))"
     for path in (sys.executable, "/usr/bin/python3"):
-        code = "import sys; sys.exit(sys.version_info < (3, 11))"
-        if subprocess.run(["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", path, "-c", code]).returncode == 0:
+        said = [subprocess.run([*how, path, "-c", code], capture_output=True, text=True).stdout for how in ([], lower)]
+        if said[0] == said[1] and said[0].endswith("True\n"):
             return path
     pytest.skip(f"no Python that user {uid} may run")
 

@@ -201,7 +201,7 @@ async def nobody_to_ask(stage: Stage) -> None:
     pod = await stage.pod(5)
     await stage.holder.publish(_zone(one=stage.address(5)))
     found = await _asked(stage, pod, *[(f"host{number}.example", 1, "udp") for number in range(10)], ("known.example", 1, "tcp"))
-    assert [each[0] for each in found] == [2] * 11
+    assert {each[0] for each in found} in ({2}, {3}), "a failure, or no such name if there is nobody to know it"
     assert await _looked_up(pod, "one.job") == [[stage.address(5)]]
 
 

@@ -93,7 +93,8 @@ class Resolver:
         limit = _LONGEST if whole else query.room
         reply = _refused(query) or self._local(query)
         if reply is None:
-            failed = wire.pack(query, Reply(wire.SERVFAIL, authoritative=False), limit)
+            code = wire.SERVFAIL if self._upstream.servers() else wire.NXDOMAIN
+            failed = wire.pack(query, Reply(code, authoritative=False), limit)
             ask = self._upstream.ask_whole if whole else self._upstream.ask
             ask(data, lambda answer: send(answer or failed))
         elif reply.answers and reply.answers[-1].kind == wire.CNAME and query.kind in (wire.A, wire.AAAA):
@@ -123,8 +124,8 @@ class Resolver:
             return Reply(answers=[Record(name, query.kind, TTL, loopback)]) if loopback else self._nothing(wire.NOERROR)
         if name.endswith(_REVERSE):
             return self._reverse(query)
-        if "." not in name and name and query.kind in (wire.A, wire.AAAA):
-            # No resolver of the host's knows names without a dot; not to ask is quicker.
+        if name.rpartition(".")[2] == "svc" or ("." not in name and name and query.kind in (wire.A, wire.AAAA)):
+            # What is left of the cluster's names without its domain. No resolver outside knows such; not to ask is quicker.
             return Reply(wire.NXDOMAIN)
         if name == self.zone.domain and query.kind in (wire.SOA, wire.NS):
             return Reply(answers=[self._authority() if query.kind == wire.SOA else self._server()])
