@@ -101,7 +101,7 @@ def _make(directory: pathlib.Path, sources: dict[str, bytes]) -> None:
 
 
 def _launcher(name: str, outside: pathlib.Path) -> str:
-    pythons = " ".join(shlex.quote(each) for each in (sys.executable, *OTHER_PYTHONS))
+    pythons = " ".join(shlex.quote(each) for each in (os.path.realpath(sys.executable), *OTHER_PYTHONS))
     return _LAUNCHER.format(name=name, package=PACKAGE, pythons=pythons, inside=INSIDE, outside=shlex.quote(str(outside)))
 
 

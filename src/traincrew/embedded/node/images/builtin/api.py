@@ -41,6 +41,18 @@ def _read(name: str) -> str:
         return ""
 
 
+_PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~")
+
+
+def quoted(text: str) -> str:
+    """As a part of an address. (urllib would take as long to import as the request takes.)"""
+    return "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in os.fsencode(text))
+
+
+def query(pairs: list[tuple[str, str]]) -> str:
+    return "&".join(f"{name}={quoted(value)}" for name, value in pairs)
+
+
 def connect(access: Access) -> ssl.SSLSocket:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if access.authority:

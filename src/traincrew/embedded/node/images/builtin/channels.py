@@ -1,6 +1,6 @@
 """A WebSocket that carries a command's streams (v5.channel.k8s.io, v4 where v5 is not known)."""
 
-import base64
+import binascii
 import os
 import select
 import ssl
@@ -21,7 +21,7 @@ _CONTINUATION, _BINARY, _END, _PING, _PONG = 0, 2, 8, 9, 10
 class Channels:
     def __init__(self, access: api.Access, path: str) -> None:
         self._stream = api.connect(access)
-        key = base64.b64encode(os.urandom(16)).decode()
+        key = binascii.b2a_base64(os.urandom(16), newline=False).decode()
         more = f"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n"
         self._stream.sendall(api.head(access, path, f"{more}Sec-WebSocket-Protocol: {PROTOCOLS}\r\n"))
         status, headers, rest = api.answer(self._stream)

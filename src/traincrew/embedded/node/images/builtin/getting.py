@@ -2,7 +2,6 @@
 
 import json
 import sys
-import urllib.parse
 from typing import Any
 
 from traincrew.embedded.node.images.builtin import api, jsonpath
@@ -18,11 +17,11 @@ def get(access: api.Access, words: list[str], selector: str, output: str) -> Non
         raise api.Failed(f'error: this kubectl gets pods only, not "{kind}"')
     path = f"/api/v1/namespaces/{access.namespace}/pods"
     if len(names) == 1:
-        path += f"/{urllib.parse.quote(names[0], safe='')}"
+        path += f"/{api.quoted(names[0])}"
     elif names:
         raise api.Failed("error: name one pod, or none")
     elif selector:
-        path += f"?labelSelector={urllib.parse.quote(selector, safe='')}"
+        path += f"?labelSelector={api.quoted(selector)}"
     status, body = api.get(access, path, TABLE if not output else "application/json")
     if status != 200:
         raise api.refusal(status, body)

@@ -7,7 +7,6 @@ daemon. Elsewhere it is an exec like any other, through the API server.
 
 import os
 import sys
-import urllib.parse
 
 from traincrew.embedded.node.images.builtin import api, channels
 
@@ -99,13 +98,13 @@ def _exec(access: api.Access, words: list[str], options: dict[str, str], command
     if options.get("tty") == "true":
         raise api.Failed("error: this kubectl has no terminals: leave -t out")
     stdin = options.get("stdin") == "true"
-    base = f"/api/v1/namespaces/{access.namespace}/pods/{urllib.parse.quote(pod, safe='')}/exec"
+    base = f"/api/v1/namespaces/{access.namespace}/pods/{api.quoted(pod)}/exec"
     asked = [("container", options["container"])] if options.get("container") else []
-    leave = _leave(access, f"{base}?{urllib.parse.urlencode([*asked, ('command', LEAVE), *_OUTPUT])}")
+    leave = _leave(access, f"{base}?{api.query([*asked, ('command', LEAVE), *_OUTPUT])}")
     if leave is not None and (door := _door(leave["door"])):
         return _direct(door, leave["secret"], command, stdin)
     asked += [("stdin", "true")] if stdin else []
-    query = urllib.parse.urlencode([*asked, *_OUTPUT, *(("command", word) for word in command)])
+    query = api.query([*asked, *_OUTPUT, *(("command", word) for word in command)])
     return _through(access, f"{base}?{query}", stdin)
 
 
