@@ -36,6 +36,7 @@ async def adopt(pod: dict[str, Any], ledger: Ledger, tools: Tools, facts: Facts)
     identity = ledger.identity()
     if identity is None:
         return Adopted(facts, None)
+    facts = dataclasses.replace(facts, eviction=ledger.eviction())
     if identity.boot_id != tools.machine.boot_id:
         gone = Gone(REBOOTED, _now())
         return Adopted(dataclasses.replace(_dead(pod, ledger, facts, gone), rebooted=True), None)

@@ -10,6 +10,8 @@ import signal
 from collections.abc import Callable
 from typing import Any, Protocol
 
+import msgspec
+
 from traincrew import errors
 from traincrew.embedded.node.agent import adoption, probes, tails
 from traincrew.embedded.node.agent.building import Builder
@@ -73,6 +75,26 @@ class Deeds:
             case steps.Forget():
                 await self._forget()
 
+    def failed(self, step: steps.Step, error: Exception) -> None:
+        """A step that ended in no way that was foreseen: noted as failed, so that it is not waited for."""
+        told = f"{type(error).__name__}: {error}"
+        match step:
+            case steps.MountVolumes():
+                self._case.learn(lambda facts: changes.not_mounted(facts, "FailedMount", told, _now()))
+            case steps.MakeSandbox():
+                self._case.learn(lambda facts: changes.not_made(facts, told, _now()))
+            case steps.Start():
+                self._refused(step.container, "CreateContainerError", told)
+            case steps.RunHook():
+                self._case.learn(lambda facts: changes.hooked(facts, step.container, step.which, told))
+            case steps.Probe():
+                probe = self._builder.written(self._case.object, step.container).get(f"{step.kind}Probe") or {}
+                self._case.learn(lambda facts: changes.probed(facts, step, probe, None, told))
+            case steps.EndSandbox():
+                self._case.learn(lambda facts: dataclasses.replace(facts, ending=None))
+            case _:
+                return
+
     async def refresh(self) -> None:
         try:
             await self._builder.refresh(self._case.object)
@@ -108,7 +130,11 @@ class Deeds:
 
     def _identity(self) -> Identity:
         case, meta = self._case, self._case.object["metadata"]
-        if (known := case.ledger.identity()) is not None and known.boot_id == self._tools.machine.boot_id:
+        known = case.ledger.identity()
+        if known is not None and known.boot_id == self._tools.machine.boot_id and not case.ledger.ended():
+            # Made anew, for the same pod: it keeps its address.
+            known = msgspec.structs.replace(known, made=_now().isoformat())
+            case.ledger.identify(known)
             return known
         pool = self._tools.pool
         on_host = bool(case.object["spec"].get("hostNetwork")) or pool is None

@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 
 from traincrew.embedded.access import private_files
+from traincrew.embedded.node.lifecycle.facts import Eviction
 
-IDENTITY, ENDED = "pod.json", "ended"
+IDENTITY, ENDED, EVICTED = "pod.json", "ended", "evicted.json"
 VERSION = 1
 
 
@@ -57,6 +58,16 @@ class Ledger:
     def mark_ended(self) -> None:
         """Before the sandbox is taken down: a shim that is gone afterwards is no loss."""
         private_files.write(self.path / ENDED, b"")
+
+    def evict(self, eviction: Eviction) -> None:
+        """Before anything is done about it: whoever comes after us must not take the pod's end for its own fault."""
+        private_files.write(self.path / EVICTED, msgspec.json.encode(eviction))
+
+    def eviction(self) -> Eviction | None:
+        try:
+            return msgspec.json.decode((self.path / EVICTED).read_bytes(), type=Eviction)
+        except (FileNotFoundError, msgspec.MsgspecError):
+            return None
 
     def mark(self, container: str, attempt: int, what: str, text: str = "") -> None:
         place = self._attempt(container, attempt)

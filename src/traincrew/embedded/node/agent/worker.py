@@ -78,6 +78,8 @@ class Worker:
         self.learn(lambda facts: dataclasses.replace(facts, removed=True))
 
     def evict(self, eviction: Eviction) -> None:
+        if self.ledger.identity() is not None:
+            self.ledger.evict(eviction)
         self.learn(lambda facts: dataclasses.replace(facts, eviction=eviction))
 
     def learn(self, change: Callable[[Facts], Facts]) -> None:
@@ -156,9 +158,10 @@ class Worker:
             if isinstance(step, Forget):
                 await self._status.settled()
             await self._deeds.do(step)
-        except Exception:
+        except Exception as error:
             log.exception("step failed", extra={"pod": self.object["metadata"]["name"], "step": type(step).__name__})
             await asyncio.sleep(AFTER_A_FAULT)
+            self._deeds.failed(step, error)
         finally:
             self._busy.discard(step)
             self._changed.set()
