@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import os
 import pathlib
+import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
@@ -134,7 +135,10 @@ def _child(body: Callable[[], None], writing: int) -> None:
     code = 201
     try:
         os.dup2(writing, 1)
+        # pytest has put something else in its place.
+        sys.stdout = os.fdopen(1, "w", closefd=False)
         body()
+        sys.stdout.flush()
         code = 0
     except (root.RootRefused, credentials.CredentialsRefused) as refusal:
         os.write(1, str(refusal.strerror or refusal).encode())

@@ -121,7 +121,7 @@ class Group:
 
     def _limit(self, limits: Limits) -> None:
         for part in self._parts:
-            for name, value in _settings(part, limits):
+            for name, value in settings(part, limits):
                 try:
                     write(f"{part.directory}/{name}", value)
                 except FileNotFoundError:
@@ -161,7 +161,7 @@ def _child(part: Part, name: str) -> Part:
     return child
 
 
-def _settings(part: Part, limits: Limits) -> list[tuple[str, str]]:
+def settings(part: Part, limits: Limits) -> list[tuple[str, str]]:
     """In the order to be written."""
     quota = max(_LEAST_QUOTA, round(limits.cpu_quota * _PERIOD)) if limits.cpu_quota else 0
     shares = max(2, min(limits.cpu_shares, 262_144)) if limits.cpu_shares else 0
