@@ -1,22 +1,24 @@
 """nslookup, as far as scripts use it: exit code 0 if the name has an address. Asks the pod's resolver only, and soon gives up."""
 
-import os
 import random
 import socket
 import struct
 import sys
 
-TIMEOUT, ATTEMPTS = 1.0, 2
-_A, _AAAA, _CNAME = 1, 28, 5
+PORT, TIMEOUT, ATTEMPTS = 53, 1.0, 2
+_A, _AAAA = 1, 28
+
+Server = tuple[str, int]
 
 
 def main() -> None:
     words = [word for word in sys.argv[1:] if not word.startswith("-")]
     if not words:
-        sys.exit("usage: nslookup NAME [SERVER]")
-    servers, searches, dots = _settings()
-    servers = words[1:2] or servers or ["127.0.0.1"]
-    print(f"Server:\t\t{servers[0]}\nAddress:\t{servers[0]}:53\n")
+        sys.exit("usage: nslookup [-port=PORT] NAME [SERVER]")
+    port = next((int(word[6:]) for word in sys.argv[1:] if word.startswith("-port=")), PORT)
+    named, searches, dots = _settings()
+    servers = [(server, port) for server in words[1:2] or named or ["127.0.0.1"]]
+    print(f"Server:\t\t{servers[0][0]}\nAddress:\t{servers[0][0]}:{port}\n")
     for name in _candidates(words[0], searches, dots):
         addresses = _addresses(name, servers)
         if addresses:
@@ -50,11 +52,11 @@ def _candidates(name: str, searches: list[str], dots: int) -> list[str]:
     return [name, *within] if name.count(".") >= dots else [*within, name]
 
 
-def _addresses(name: str, servers: list[str]) -> list[str]:
+def _addresses(name: str, servers: list[Server]) -> list[str]:
     return [address for kind in (_A, _AAAA) for address in _asked(name, kind, servers)]
 
 
-def _asked(name: str, kind: int, servers: list[str]) -> list[str]:
+def _asked(name: str, kind: int, servers: list[Server]) -> list[str]:
     number = random.getrandbits(16)
     labels = name.rstrip(".").encode("idna" if not name.isascii() else "ascii").split(b".")
     question = b"".join(bytes([len(label)]) + label for label in labels) + b"\0" + struct.pack("!HH", kind, 1)
@@ -68,12 +70,12 @@ def _asked(name: str, kind: int, servers: list[str]) -> list[str]:
     sys.exit(1)
 
 
-def _reply(query: bytes, server: str) -> bytes:
-    family = socket.AF_INET6 if ":" in server else socket.AF_INET
+def _reply(query: bytes, server: Server) -> bytes:
+    family = socket.AF_INET6 if ":" in server[0] else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as asking:
         asking.settimeout(TIMEOUT)
         try:
-            asking.connect((server, int(os.environ.get("NSLOOKUP_PORT", "53"))))
+            asking.connect(server)
             asking.send(query)
             return asking.recv(65535)
         except OSError:
