@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from traincrew.embedded.node.agent.registration import Condition
 from traincrew.embedded.node.network.client import Holder
+from traincrew.embedded.node.sandbox import hierarchies
 from traincrew.embedded.node.sandbox.spec import Isolation
 
-ISOLATED, EGRESS = "traincrew.dev/Isolated", "traincrew.dev/Egress"
+ISOLATED, EGRESS, LIMITED = "traincrew.dev/Isolated", "traincrew.dev/Egress", "traincrew.dev/Limited"
 
 _LEVELS = {
     Isolation.ROOT: Condition(True, "Namespaces", "pods have namespaces of their own, made by root"),
@@ -27,4 +28,9 @@ def of(level: Isolation, refusals: Mapping[Isolation, str], holder: Holder | Non
     else:
         outside = Condition(True, "Egress", "pods reach the world outside")
     told = "; ".join((_LEVELS[level].message, *(f"not {better}: {why}" for better, why in refusals.items())))
-    return {ISOLATED: _LEVELS[level]._replace(message=told), EGRESS: outside}
+    return {ISOLATED: _LEVELS[level]._replace(message=told), EGRESS: outside, LIMITED: _limited()}
+
+
+def _limited() -> Condition:
+    why = hierarchies.ground().why
+    return Condition(not why, "NoControlGroups" if why else "ControlGroups", why or "limits of cpu, memory and processes hold")

@@ -26,7 +26,7 @@ from traincrew.embedded.node.images import Images
 from traincrew.embedded.node.images import tools as own_tools
 from traincrew.embedded.node.network.addresses import DEFAULT, Subnet
 from traincrew.embedded.node.network.client import Holder
-from traincrew.embedded.node.sandbox import isolation
+from traincrew.embedded.node.sandbox import hierarchies, isolation
 from traincrew.embedded.node.sandbox.client import Template
 from traincrew.embedded.node.sandbox.spec import Isolation
 from traincrew.embedded.node.volumes.objects import ApiObjects
@@ -70,6 +70,7 @@ async def prepare(options: settings.Node, data: pathlib.Path) -> Ground:
     level, refusals = await asyncio.to_thread(_level, options.isolation, str(data / "node"))
     holder = await Holder.ensure(data, level, options.subnet or DEFAULT) if level is not Isolation.NONE else None
     userns = holder.pid if holder is not None and level is Isolation.USER else None
+    hierarchies.make_room()
     return Ground(level, holder, await Template.start(data, level, userns), refusals)
 
 

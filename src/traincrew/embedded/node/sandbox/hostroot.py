@@ -48,7 +48,7 @@ class HostRoot:
         kernel.mount(self._layer.plain(_BASE, 0o755), target, "", kernel.MS_BIND)
         kernel.mount("", target, "", kernel.MS_REMOUNT | kernel.MS_BIND | self._layer.flags)
         with contextlib.closing(Rooted(target)) as root:
-            self._assemble(root, "/", frozenset(os.path.realpath(seed) for seed in (*_OPENED, *seeds)))
+            self._assemble(root, "/", frozenset((*_OPENED, *(os.path.realpath(seed) for seed in seeds))))
 
     def _lay_whole(self, target: str) -> bool:
         try:
@@ -123,11 +123,19 @@ def _seed(upper: str, lower: str, path: str) -> None:
     """Makes the existing directories above path, and path if it exists, the container's own."""
     for name in os.path.relpath(path, lower).split("/"):
         lower, upper = os.path.join(lower, name), os.path.join(upper, name)
-        if not os.path.isdir(lower):
+        if not stat.S_ISDIR(_mode(lower)):
             return
         with contextlib.suppress(FileExistsError):
             os.mkdir(upper)
-            os.chmod(upper, os.stat(lower).st_mode & 0o7777 | 0o700)
+            os.chmod(upper, _mode(lower) & 0o7777 | 0o700)
+
+
+def _mode(path: str) -> int:
+    """0 if there is nothing; of a link its own."""
+    try:
+        return os.lstat(path).st_mode
+    except OSError:
+        return 0
 
 
 def _ancestors(path: str) -> list[str]:
