@@ -179,7 +179,7 @@ def _is_claim(pod: Manifest, volume: str) -> bool:
 
 def _moved(word: str, moved: Mapping[str, str]) -> str:
     for path, source in moved.items():
-        word = re.sub(rf"(^|=){re.escape(path)}(?=/|$)", lambda found, to=source: found[1] + to, word)  # type: ignore[misc]
+        word = re.sub(rf"(^|[=\s]){re.escape(path)}(?=/|$)", lambda found, to=source: found[1] + to, word)  # type: ignore[misc]
     return word
 
 

@@ -34,7 +34,7 @@ UsePAM no
 MaxStartups 100
 """
 _OF_MPIUSER = f"""Port {PORT}
-PidFile /home/mpiuser/sshd.pid
+PidFile none
 HostKey /home/mpiuser/.ssh/id_rsa
 StrictModes no
 PasswordAuthentication no
@@ -64,6 +64,8 @@ def _write(where: Path) -> None:
     (where / "etc" / "ssh_config").write_text(_CLIENT)
     (where / "etc" / "sshd_config").write_text(_SERVER)
     (where / "home" / ".sshd_config").write_text(_OF_MPIUSER)
+    (where / "home" / ".ssh").mkdir(exist_ok=True)  # where the job's keys are mounted
+    (where / "home" / "pi").touch()
     (where / "passwd").write_text(_accounts(Path("/etc/passwd").read_text()))
     key = where / "etc" / "ssh_host_ed25519_key"
     if not key.exists():
