@@ -10,11 +10,12 @@ import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
+from tests.embedded.node.sandbox.boxes import box
 
 from traincrew.embedded.node.sandbox import cgroups, hierarchies, hostmounts
 from traincrew.embedded.node.sandbox.cgroups import Group
 from traincrew.embedded.node.sandbox.hierarchies import Part
-from traincrew.embedded.node.sandbox.spec import Limits
+from traincrew.embedded.node.sandbox.spec import Isolation, Limits
 
 _GROUND = hierarchies.ground()
 _HAD = {name for part in _GROUND.parts for name in part.controllers}
@@ -174,6 +175,25 @@ def test_a_busy_group_is_not_removed(pod: Group) -> None:
     group.kill()
     process.communicate()
     assert group.remove()
+
+
+@needs("memory")
+@pytest.mark.parametrize("level", [Isolation.ROOT, Isolation.USER])
+def test_a_container_sees_its_own_limits_and_cannot_change_them(pod: Group, level: Isolation) -> None:
+    group = pod.make("main", Limits(memory=64 << 20))
+    entrances = group.entrances()
+    file = "memory/memory.limit_in_bytes" if not group_is_unified(group) else "memory.max"
+    with box(level) as one:
+        outcome = one.run(f"cat /sys/fs/cgroup/{file}; echo 999999999 > /sys/fs/cgroup/{file}", groups=tuple(entrances))
+    for descriptor in entrances:
+        os.close(descriptor)
+
+    assert outcome.words[0] == str(64 << 20)
+    assert "Read-only file system" in outcome.out
+
+
+def group_is_unified(group: Group) -> bool:
+    return len(group.directories()) == 1
 
 
 def test_without_any_hierarchy_everything_goes_on_without_limits() -> None:
