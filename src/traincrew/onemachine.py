@@ -23,7 +23,8 @@ from traincrew.place import Place
 LEAVE = signal.SIGUSR1
 """Ends the daemon alone: pods run on, and the next one adopts them."""
 LONGEST_END = 30.0
-"""Seconds from being told to stop until the process ends, whatever hangs: all that was acknowledged is on the disk already."""
+"""Seconds from being told to stop until the process ends, beside those that pods get to end, and whatever hangs: all that was
+acknowledged is on the disk already."""
 OPERATOR = settings.Operator(metrics_address="0", health_address="0")
 
 
@@ -36,7 +37,7 @@ async def serve(options: settings.Cluster, place: Place, ready: Callable[[str], 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for each in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(each, _end, stop, place)
+        loop.add_signal_handler(each, _end, stop, place, LONGEST_END + (options.node.shutdown_grace if options.node else 0.0))
     leaving = asyncio.Event()
     loop.add_signal_handler(LEAVE, _leave, leaving, stop, place)
     chosen = daemon.Options(
@@ -64,15 +65,15 @@ async def serve(options: settings.Cluster, place: Place, ready: Callable[[str], 
 
 def _leave(leaving: asyncio.Event, stop: asyncio.Event, place: Place) -> None:
     leaving.set()
-    _end(stop, place)
+    _end(stop, place, LONGEST_END)
 
 
-def _end(stop: asyncio.Event, place: Place) -> None:
+def _end(stop: asyncio.Event, place: Place, longest: float) -> None:
     if not stop.is_set():
         stop.set()
         # Not a timer of the loop, for the loop may be what hangs; and what does is told in the log.
         log = os.open(place.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        faulthandler.dump_traceback_later(LONGEST_END, exit=True, file=log)
+        faulthandler.dump_traceback_later(longest, exit=True, file=log)
 
 
 async def _with_operator(cluster: daemon.Daemon, options: settings.Cluster, stop: asyncio.Event) -> None:

@@ -18,7 +18,7 @@ from traincrew.embedded.access import certificates, credentials, kubeconfig, ori
 from traincrew.embedded.access.authentication import Authenticator
 from traincrew.embedded.access.rbac import Policy
 from traincrew.embedded.access.tokens import Tokens
-from traincrew.embedded.api import selection
+from traincrew.embedded.api import metrics, selection
 from traincrew.embedded.api.auditing import Audit
 from traincrew.embedded.api.cluster import Cluster, Identity, decoded, now
 from traincrew.embedded.api.gate import Gate
@@ -82,7 +82,7 @@ class Daemon:
     def __init__(self, options: Options) -> None:
         self.options = options
         private_files.directory(options.data)
-        self.registry = Registry(builtins.load().resources(), now)
+        self.registry = Registry((*builtins.load().resources(), *metrics.RESOURCES), now)
         self.store = Store.open(options.data / "cluster.db", self._describe)
         self.policy = Policy()
         self.tokens = Tokens(credentials.signing_key(options.data), self._lookup)

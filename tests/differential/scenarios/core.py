@@ -223,3 +223,35 @@ def leases(p: Play) -> None:
     p.create("leases", bodies.lease("wrong", renewTime="yesterday"))
     p.create("leases", bodies.lease("seconds", renewTime="2001-01-01T00:00:00Z"))
     p.patch("merge", "leases", "l", {"spec": {"renewTime": "2001-01-01T00:00:09.123456Z"}})
+
+
+@scenario("replicationcontrollers")
+def replication_controllers(p: Play) -> None:
+    pods: dict[str, Any] = {"containers": [{"name": "c", "image": "i"}]}
+    template: dict[str, Any] = {"metadata": {"labels": {"app": "x"}}, "spec": pods}
+
+    def controller(name: str, **spec: Any) -> dict[str, Any]:
+        return made("v1", "ReplicationController", name, {"spec": {"replicas": 0, "template": template, **spec}})
+
+    p.create("replicationcontrollers", controller("plain"))
+    p.create("replicationcontrollers", controller("chosen", selector={"app": "x"}, minReadySeconds=3))
+    p.create("replicationcontrollers", controller("long." + "n" * 60), dryRun="All")
+    wrong: tuple[dict[str, Any], ...] = (
+        {"replicas": -1}, {"minReadySeconds": -1}, {"selector": {"app": "y"}}, {"template": None}, {"selector": {"a b": "c"}},
+        {"template": {"spec": pods}}, {"template": {**template, "spec": {**pods, "restartPolicy": "Never"}}},
+        {"template": {**template, "spec": {**pods, "restartPolicy": "Always", "activeDeadlineSeconds": 3}}},
+        {"template": {**template, "spec": {"containers": []}}},
+    )  # fmt: skip
+    for spec in wrong:
+        p.create("replicationcontrollers", controller("wrong", **spec))
+    p.patch("merge", "replicationcontrollers", "plain", {"spec": {"replicas": 2}}, dryRun="All")
+    p.patch("merge", "replicationcontrollers", "plain", {"spec": {"replicas": -2, "selector": {"app": "z"}}})
+    p.patch("merge", "replicationcontrollers", "plain", {"spec": {"minReadySeconds": 1}, "status": {"replicas": 9}})
+    p.patch("merge", "replicationcontrollers", "plain", {"status": {"replicas": 1, "readyReplicas": 1}}, "status")
+    p.patch("merge", "replicationcontrollers", "plain", {"status": {"readyReplicas": 2, "availableReplicas": 3}}, "status")
+    p.read("replicationcontrollers", "plain", "scale")
+    p.patch("merge", "replicationcontrollers", "plain", {"spec": {"replicas": 3}}, "scale")
+    p.read("replicationcontrollers", "plain")
+    p.list("replicationcontrollers", fieldSelector="status.replicas=1")
+    p.delete("replicationcontrollers", "chosen", {"propagationPolicy": "Background"})
+    p.delete("replicationcontrollers", "plain")

@@ -52,7 +52,7 @@ async def made(cluster: daemon.Daemon, count: int) -> None:
 async def test_the_parts_of_a_long_list_are_the_whole(cluster: daemon.Daemon, accept: str, count: int) -> None:
     await made(cluster, count)
     call = asked(cluster, accept)
-    records = cluster.handler.listed(call)
+    records = await cluster.handler.listed(call)
     values = [record.value for record in records.records]
     assert len(values) == count
     if accept == TABLE:

@@ -6,7 +6,7 @@ import datetime as dt
 import random
 import uuid
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -21,6 +21,9 @@ from traincrew.embedded.api.registry import Registry
 from traincrew.embedded.served import Object, Served
 from traincrew.embedded.store.records import Key, Record
 from traincrew.embedded.store.store import Store
+
+if TYPE_CHECKING:
+    from traincrew.embedded.api.metrics import Metrics
 
 Clock = Callable[[], dt.datetime]
 
@@ -51,6 +54,8 @@ class Cluster:
         self.store, self.registry, self.policy, self.identity, self.clock = store, registry, policy, identity, clock
         self.accounts = True
         """Whether every namespace has a service account, and every pod one of them."""
+        self.metrics: Metrics | None = None
+        """Set by whoever runs the pods; None: nobody measures."""
 
     def now(self) -> str:
         return written(self.clock())

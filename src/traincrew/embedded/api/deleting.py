@@ -26,6 +26,7 @@ ORPHANED = (
     "child pods are preserved by default when {} are deleted; set propagationPolicy=Background to remove them or set "
     "propagationPolicy=Orphan to suppress this warning"
 )
+WARNED = ("jobs.batch",)
 ATTEMPTS = 5
 
 
@@ -65,7 +66,7 @@ async def delete(cluster: Cluster, call: Call) -> Answer:
     wanted = options(call)
     admission.check_mortal(call)
     answer = await _deleted(cluster, call, wanted)
-    if cluster.strategy(call.served).orphans and not wanted.policy and wanted.orphan is None:
+    if call.served.store_name in WARNED and not wanted.policy and wanted.orphan is None:
         answer.warnings += (ORPHANED.format(call.served.plural),)
     return answer
 

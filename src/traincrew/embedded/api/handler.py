@@ -11,6 +11,7 @@ from traincrew.embedded.api import (
     deleting,
     evicting,
     listing,
+    metrics,
     patching,
     podwrites,
     reading,
@@ -23,6 +24,7 @@ from traincrew.embedded.api.cluster import Cluster
 from traincrew.embedded.api.reviewing import Reviewing
 from traincrew.embedded.api.watching import Watch
 from traincrew.embedded.store.faults import StoreUnavailable
+from traincrew.embedded.store.records import Record
 
 
 class Handler:
@@ -47,13 +49,16 @@ class Handler:
         self.authorize(call)
         _check_served(call)
         with _told():
-            return await reading.list_pieces(self.cluster, call)
+            return await reading.list_pieces(self.cluster, call, await self._measured(call))
 
-    def listed(self, call: Call) -> listing.Listed:
+    async def listed(self, call: Call) -> listing.Listed:
         self.authorize(call)
         _check_served(call)
         with _told():
-            return listing.listed(self.cluster, call)
+            return listing.listed(self.cluster, call, await self._measured(call))
+
+    async def _measured(self, call: Call) -> list[Record] | None:
+        return await metrics.records(self.cluster, call) if metrics.measured(call.served) else None
 
     def watch(self, call: Call) -> Watch:
         self.authorize(call)
@@ -65,6 +70,8 @@ class Handler:
         if call.subresource and call.subresource not in ("status", "finalize"):
             return await self._subresource(call)
         match call.verb:
+            case "get" if metrics.measured(call.served):
+                return await metrics.get(self.cluster, call)
             case "get":
                 return reading.get(self.cluster, call)
             case "create":

@@ -38,13 +38,14 @@ class Listed(NamedTuple):
         return found
 
 
-def listed(cluster: Cluster, call: Call) -> Listed:
+def listed(cluster: Cluster, call: Call, given: list[Record] | None = None) -> Listed:
+    """given: the records to choose from, where they are not those of the store."""
     wanted = selection.selector(call.query, call.served)
     revisions.check(call.query, watch=False)
     # The newest of whatever age there is comes from a cache in Kubernetes, which knows no pages.
     cached = call.query.text("resourceVersion") == "0" and not call.query.text("continue")
     limit = 0 if cached else call.query.number("limit") or 0
-    start, revision, records = _source(cluster, call)
+    start, revision, records = _source(cluster, call) if given is None else ("", cluster.store.revision, given)
     if start:
         records = records[bisect_left(records, start, key=_path) :]
     if not (wanted or limit):

@@ -57,7 +57,7 @@ class LocalClient:
         query = {"limit": [str(PAGE)], "labelSelector": [labels], "fieldSelector": [fields]}
         while True:
             try:
-                found = self._handler.listed(call._replace(query=Query(query)))
+                found = await self._handler.listed(call._replace(query=Query(query)))
             except refusals.Refusal as refusal:
                 raise _told(refusal) from None
             yield port.Page([versions.untitled(each, call.served) for each in found.records], str(found.revision))

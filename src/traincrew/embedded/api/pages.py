@@ -91,10 +91,11 @@ class Pages:
             return aggregated.core(served, form.version) if form.kind else discovery.core_versions(self.address)
         if path == "/apis":
             return aggregated.groups(served, form.version) if form.kind else discovery.group_list(served)
+        described = tuple(each for each in served if each.schema)
         if path == "/openapi/v3":
-            return documents.index(served)
+            return documents.index(described)
         if path == "/openapi/v2":
-            return v2.document(served, builtins.load().definitions)
+            return v2.document(described, builtins.load().definitions)
         if path == "/":
             return {"paths": ["/api", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]}
         return self._group_document(path[1:].split("/"))
@@ -111,5 +112,6 @@ class Pages:
             case ["openapi", "v3", "api", version]:
                 return documents.document(served, "", version, builtins.load().definitions)
             case ["openapi", "v3", "apis", group, version]:
-                return documents.document(served, group, version, builtins.load().definitions)
+                described = tuple(each for each in served if each.schema)
+                return documents.document(described, group, version, builtins.load().definitions)
         return None

@@ -30,10 +30,10 @@ def get(cluster: Cluster, call: Call) -> Answer:
     return Answer(200, versions.shown(record, call.served))
 
 
-async def list_pieces(cluster: Cluster, call: Call) -> Pieces:
+async def list_pieces(cluster: Cluster, call: Call, given: list[Record] | None = None) -> Pieces:
     """The body of a list in parts, so that a large one does not hold up everybody else."""
     form = rendering.form(call, accept.LIST)
-    found = listing.listed(cluster, call)
+    found = listing.listed(cluster, call, given)
     if form.kind == "PartialObjectMetadata":
         raise partial.a_list(call.served)
     wire = rendering.of(call, form)

@@ -25,6 +25,8 @@ class Registry:
         self.groups = frozenset(each.group for each in self._built_in)
         """The built-in ones."""
         self._by_place: dict[Place, Served] = {(each.group, each.version, each.plural): each for each in self._built_in}
+        self._originals = dict(self._by_place)
+        """What stands there again when a definition of the same name has gone."""
         self._strategies: dict[Place, Strategy] = {}
         self._custom: dict[str, tuple[Served, ...]] = {}
         self.generation = 0
@@ -103,6 +105,8 @@ class Registry:
             place = (each.group, each.version, each.plural)
             self._by_place.pop(place, None)
             self._strategies.pop(place, None)
+            if place in self._originals:
+                self._by_place[place] = self._originals[place]
 
     def _changed(self) -> None:
         self.generation += 1

@@ -48,7 +48,9 @@ def scale(obj: Object, served: Served) -> Object:
 def _selector(obj: Object, served: Served, where: Paths) -> str:
     if served.definition is not None:
         return str(_value(obj, where.selector) or "") if where.selector else ""
-    labels = obj.get("spec", {}).get("selector", {}).get("matchLabels", {})
+    labels = obj.get("spec", {}).get("selector") or {}
+    if served.kind != "ReplicationController":
+        labels = labels.get("matchLabels") or {}
     return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
 
 

@@ -43,6 +43,7 @@ _STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("batch", "CronJob"): cronjobs.CRON_JOB,
     ("apps", "Deployment"): workloads.DEPLOYMENT,
     ("apps", "ReplicaSet"): workloads.REPLICA_SET,
+    ("", "ReplicationController"): workloads.REPLICATION_CONTROLLER,
     ("apps", "StatefulSet"): workloads.STATEFUL_SET,
     ("apps", "DaemonSet"): workloads.DAEMON_SET,
     ("rbac.authorization.k8s.io", "Role"): rbac.ROLE,

@@ -222,6 +222,48 @@ def _checked_stateful_set(obj: Object, errors: Errors) -> None:
     _check_policies(spec["template"]["spec"], "StatefulSet", errors)
 
 
+def _default_controller(obj: Object) -> None:
+    template = obj["spec"].get("template")
+    if template is not None:
+        defaults.template(template)
+        if labels := (template.get("metadata") or {}).get("labels"):
+            obj["spec"]["selector"] = obj["spec"].get("selector") or labels
+            obj["metadata"]["labels"] = obj["metadata"].get("labels") or labels
+    obj["spec"].setdefault("replicas", 1)
+
+
+def _creating_controller(obj: Object, _context: Context) -> None:
+    if "template" in obj["spec"]:
+        admission.drop_disabled(obj["spec"]["template"]["spec"])
+    obj["status"] = {"replicas": 0}
+
+
+def _checked_controller(obj: Object, errors: Errors) -> None:
+    spec, selector = obj["spec"], obj["spec"].get("selector")
+    not_negative(spec, ("minReadySeconds",), "spec", errors)
+    if not selector:
+        errors.append(fields.required("spec.selector"))
+    not_negative(spec, ("replicas",), "spec", errors)
+    if "template" not in spec:
+        errors.append(fields.required(_TEMPLATE))
+        return
+    if selector:
+        check_selected({"matchLabels": selector}, spec["template"], errors)
+    specs.check_template(spec["template"], _TEMPLATE, errors)
+    _check_policies(spec["template"]["spec"], "ReplicationController", errors)
+
+
+def _compared_controller_status(new: Object, old: Object, errors: Errors) -> None:
+    _counts("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration")(new, old, errors)
+    available, ready = (new["status"].get(field) or 0 for field in ("availableReplicas", "readyReplicas"))
+    if available > ready:
+        errors.append(fields.invalid("status.availableReplicas", available, "cannot be greater than readyReplicas"))
+
+
+def _warned_controller(obj: Object) -> list[str]:
+    return _warned(obj) if "template" in obj["spec"] else []
+
+
 def _same_selector(new: Object, old: Object, errors: Errors) -> None:
     if new["spec"].get("selector") != old["spec"].get("selector"):
         errors.append(gosyntax.invalid("spec.selector", gosyntax.selector(new["spec"].get("selector")), IMMUTABLE))
@@ -256,7 +298,7 @@ def _warned(obj: Object) -> list[str]:
     return [*told, *warnings.template(obj["spec"]["template"], _TEMPLATE)]
 
 
-_NAMED = ("Deployment", "ReplicaSet")
+_NAMED = ("Deployment", "ReplicaSet", "ReplicationController")
 
 DEPLOYMENT = Strategy(
     kind="Deployment",
@@ -307,4 +349,16 @@ DAEMON_SET = Strategy(
     compared=_same_selector,
     on_update=("whole", "meta", "spec", "compare"),
     warned=_warned,
+)
+REPLICATION_CONTROLLER = Strategy(
+    kind="ReplicationController",
+    has_status=True,
+    has_generation=True,
+    defaults=_default_controller,
+    creating=_creating_controller,
+    checked=_checked_controller,
+    compared_status=_compared_controller_status,
+    on_update=("whole", "meta", "spec", "compare"),
+    warned=_warned_controller,
+    orphans=True,
 )

@@ -106,6 +106,8 @@ class Autoscalers:
         def told() -> Sequence[Object]:
             if failure:
                 raise usage.Unknown(f"unable to fetch metrics from resource metrics API: {failure}")
+            if not items:
+                raise usage.Unknown("no metrics returned from resource metrics API")
             return items
 
         return told
