@@ -10,6 +10,7 @@ import pathlib
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,8 @@ from collections.abc import Iterator
 HERE = pathlib.Path(__file__).parent
 COMMAND = [sys.executable, "-m", "traincrew.cli.main"]
 JOB, VICTIM, RANK = "digits", "worker-1", 2
+LIMIT = 120
+"""Seconds after which something must be wrong."""
 KILL_AT = 200
 """The step of rank 0 at which one is killed."""
 
@@ -31,6 +34,7 @@ class Demo:
         kept = {name: value for name, value in os.environ.items() if name not in ("KUBECONFIG", "TRAINCREW_DATA")}
         # The environment that the cluster is started from is the one that pods run in.
         path = f"{pathlib.Path(sys.executable).parent}:{kept.get('PATH', os.defpath)}"
+        self.job: subprocess.Popen[str] | None = None
         self.env = {**kept, "PATH": path, "TRAINCREW_DATA": str(scratch / "cluster")}
 
     def show(self, *words: str, check: bool = True) -> str:
@@ -53,7 +57,7 @@ class Demo:
         words = ["run", "--kind", "PyTorchJob", "--workers", "3", "--name", JOB, "-e", "OMP_NUM_THREADS=1"]
         words += ["-e", "OPENBLAS_NUM_THREADS=1", "--", "python", "train.py"]
         print(f"\n$ traincrew {shlex.join(words)}", flush=True)
-        process = subprocess.Popen(
+        self.job = process = subprocess.Popen(
             [*COMMAND, *words], env=self.env, cwd=self.work, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
         assert process.stdout is not None
@@ -62,6 +66,14 @@ class Demo:
             yield line
         if process.wait():
             raise SystemExit(f"demo: the job failed with {process.returncode}")
+
+    def stop(self) -> None:
+        """Also when something went wrong: whatever still runs goes first."""
+        if self.job is not None and self.job.poll() is None:
+            self.job.terminate()  # deletes the job, and waits for its pods
+            self.job.wait()
+        self.show("delete", JOB, "--wait", check=False)
+        self.show("down", check=False)
 
     def train(self) -> list[str]:
         lines, killed = [], False
@@ -72,6 +84,23 @@ class Demo:
                 print(f"\n== now rank {RANK} is killed; its pod starts it again, and all go on from the last checkpoint")
                 self.show("exec", JOB, "--replica", VICTIM, "--", "sh", "-c", f"kill -9 $(cat rank-{RANK}.pid)")
         return lines
+
+
+def _too_long(number: int, frame: object) -> None:
+    raise SystemExit(f"demo: not done after {LIMIT} s")
+
+
+def _stopped(number: int, frame: object) -> None:
+    raise SystemExit("demo: stopped")
+
+
+def remove(tree: pathlib.Path) -> None:
+    for directory, names, _ in os.walk(tree):
+        for name in names:  # the kernel makes some that not even their owner may enter
+            path = pathlib.Path(directory, name)
+            if not path.is_symlink():
+                path.chmod(0o700)
+    shutil.rmtree(tree, ignore_errors=True)
 
 
 def verdict(lines: list[str], described: str) -> list[str]:
@@ -96,6 +125,9 @@ def main() -> int:
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="traincrew-demo-"))
     demo = Demo(scratch)
     print(f"== a cluster on this machine, in {scratch}")
+    signal.signal(signal.SIGALRM, _too_long)
+    signal.signal(signal.SIGTERM, _stopped)
+    signal.alarm(LIMIT)
     try:
         demo.show("up", "--detach")
         print("\n== three pods train a network on pictures of digits; gradients are averaged over the pods' network")
@@ -106,8 +138,9 @@ def main() -> int:
         print()
         wrong = verdict(lines, described)
     finally:
-        demo.show("down", check=False)
-        shutil.rmtree(scratch, ignore_errors=True)
+        signal.alarm(0)
+        demo.stop()
+        remove(scratch)
     left = f"{scratch} could not be removed whole" if scratch.exists() else "nothing was left behind"
     print(f"\n== done in {time.monotonic() - began:.0f} s; {left}. To go on with a cluster of your own:")
     print("""

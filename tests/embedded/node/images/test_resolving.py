@@ -76,9 +76,14 @@ images:
     assert isinstance(found, Environment)
     assert found.path == (f"{venv}/bin",)
     assert found.env == {"PYTHONUNBUFFERED": "1", "VIRTUAL_ENV": venv, "LD_LIBRARY_PATH": f"{venv}/lib", "A": "1"}
-    assert found.mounts == (Mount("/data", str(tmp_path), True),)
+    assert found.mounts == (*standard.shown(venv), Mount("/data", str(tmp_path), True))
     assert (found.workdir, found.command, found.own) == ("/data", ("python", "-u"), True)
     assert "LD_LIBRARY_PATH" not in _found(images(file).resolve("other")).env
+
+
+def test_an_environment_in_a_temporary_directory_is_shown_to_pods_which_have_their_own() -> None:
+    assert standard.of_prefix("/tmp/venv").mounts == (Mount("/tmp/venv", "/tmp/venv", read_only=True, optional=True),)  # noqa: S108
+    assert standard.of_prefix("/opt/tmp/venv").mounts == ()
 
 
 def _found(resolved: Environment | NoEnvironment) -> Environment:

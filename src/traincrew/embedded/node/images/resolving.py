@@ -68,7 +68,7 @@ class Images:
         return dataclasses.replace(
             base,
             env={**base.env, **entry.variables},
-            mounts=mounts,
+            mounts=(*base.mounts, *mounts),
             workdir=entry.workdir,
             command=entry.command,
             source=source,

@@ -8,7 +8,9 @@ import sys
 from collections.abc import Mapping
 
 from traincrew.embedded.node.images.environment import Environment
+from traincrew.embedded.node.sandbox.spec import Mount
 
+HIDDEN = ("/tmp/", "/var/tmp/", "/run/")  # noqa: S108 -- where a pod has directories of its own
 UNBUFFERED = {"PYTHONUNBUFFERED": "1"}
 
 
@@ -21,14 +23,21 @@ def of_process(variables: Mapping[str, str] | None = None, prefix: str = sys.pre
     active = next((root for root in roots if f"{root}/bin" in entries), None)
     path = tuple(dict.fromkeys([*entries, own] if active else [own, *entries]))
     root = active or prefix
-    return Environment(path=path, env={**UNBUFFERED, **marks(root)}, source=f"the default environment {root}", own=False)
+    env = {**UNBUFFERED, **marks(root)}
+    return Environment(path, env, shown(root, prefix, sys.base_prefix), source=f"the default environment {root}", own=False)
 
 
 def of_prefix(prefix: str, libraries: bool = False) -> Environment:
     env = {**UNBUFFERED, **marks(prefix)}
     if libraries:
         env["LD_LIBRARY_PATH"] = f"{prefix}/lib"
-    return Environment(path=(f"{prefix}/bin",), env=env, source=f"the environment {prefix}")
+    return Environment((f"{prefix}/bin",), env, shown(prefix), source=f"the environment {prefix}")
+
+
+def shown(*prefixes: str) -> tuple[Mount, ...]:
+    """What must be mounted for a pod to see these: it sees the machine's files, but not those in temporary directories."""
+    hidden = dict.fromkeys(prefix for prefix in prefixes if f"{prefix}/".startswith(HIDDEN))
+    return tuple(Mount(prefix, prefix, read_only=True, optional=True) for prefix in hidden)
 
 
 def marks(prefix: str) -> dict[str, str]:
