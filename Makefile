@@ -59,8 +59,6 @@ test-differential: kube ## the embedded API server and a real one answer the sam
 test-all: test test-cluster test-chaos test-embedded test-agreement test-differential ## all of them
 
 demo: $(READY) ## a cluster on this machine, a small real training job on three pods, one of them killed (half a minute)
-	@$(BIN)/python -c 'import numpy' 2>/dev/null || \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/demo.txt
 	@$(BIN)/python examples/demo/demo.py
 
 test-frameworks: ## not yet: it comes with the node agent of the one-machine cluster
@@ -101,7 +99,7 @@ bench: kube ## the comparison tables
 
 lock: $(READY) ## requirements/*.txt from requirements/*.in
 	@$(BIN)/python -m pip install --quiet uv
-	@for name in runtime dev demo; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	@for name in runtime dev; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header requirements/$$name.in -o requirements/$$name.txt; done
 	@$(BIN)/python -m tools.frameworks.locks
 

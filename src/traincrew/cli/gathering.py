@@ -11,7 +11,7 @@ from traincrew.cli import jobnames, reach
 from traincrew.cli.telling import events, explanation, view
 from traincrew.client import podlogs, port
 from traincrew.client.remote import RemoteClient
-from traincrew.model import objects, resources
+from traincrew.model import naming, objects, resources
 
 ASKED_ABOUT = 10
 """Pods whose events are read; what is wrong with more of them is rarely something else."""
@@ -73,8 +73,14 @@ async def _log(client: RemoteClient, seen: view.View) -> str:
 
 
 async def every_job(reader: port.Reader, namespace: str | None) -> tuple[list[view.View], list[bytes]]:
-    listed = await jobnames.names(reader, namespace)
-    return [view.view(kind, raw) for kind, raw in listed], [raw for _, raw in listed]
+    """With their pods: how often containers were restarted is known by these alone."""
+    listed, found = await asyncio.gather(jobnames.names(reader, namespace), pods(reader, namespace, naming.JOB_NAME))
+    by_job: dict[tuple[str, str], list[objects.Pod]] = {}
+    for pod in found:
+        by_job.setdefault((pod.metadata.namespace, pod.metadata.labels.get(naming.JOB_NAME, "")), []).append(pod)
+    bare = [(kind, raw, view.view(kind, raw).job) for kind, raw in listed]
+    views = [view.view(kind, raw, by_job.get((job.namespace, job.name), ())) for kind, raw, job in bare]
+    return views, [raw for _, raw in listed]
 
 
 def in_order(views: Iterable[view.View]) -> list[view.View]:

@@ -35,11 +35,18 @@ def _row(each: view.View, now: Time, wide: bool) -> list[str]:
         job.name,
         each.state,
         f"{active}/{job.total}",
-        str(status.restarts.charged + status.restarts.disruptions),
+        str(restarts(each)),
         age(job.metadata.creation_timestamp, now),
         took(each, now),
         _why(each, wide),
     ]
+
+
+def restarts(each: view.View) -> int:
+    """Of pods, as the job's book has them, and of containers inside the pods that there are."""
+    book = each.job.status.restarts
+    inside = sum(status.restart_count for pod in each.pods for status in pod.status.container_statuses)
+    return book.charged + book.disruptions + inside
 
 
 def _why(each: view.View, wide: bool) -> str:
