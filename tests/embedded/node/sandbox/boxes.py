@@ -70,13 +70,13 @@ class Box:
     def layer(self) -> pathlib.Path:
         return self.directory / "layers/main/0"
 
-    def run(self, script: str, *mounts: Mount, groups: tuple[int, ...] = (), **values: object) -> Outcome:
+    def run(self, script: str, *mounts: Mount, entrances: tuple[int, ...] = (), **values: object) -> Outcome:
         """values: of the container. A root that is refused gives code 200 and the reason."""
         container = Container("main", 0, (), {}, "", mounts=mounts)
         container = dataclasses.replace(container, **values)  # type: ignore[arg-type]
 
         def body() -> None:
-            root.build(self.pod(), container, self.isolation, groups)
+            root.build(self.pod(), container, self.isolation, entrances)
             credentials.apply(container, self.isolation)
             os.execve("/bin/sh", ["sh", "-c", f"exec 2>&1\n{script}"], {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
 

@@ -184,7 +184,7 @@ def test_a_container_sees_its_own_limits_and_cannot_change_them(pod: Group, leve
     entrances = group.entrances()
     file = "memory/memory.limit_in_bytes" if not group_is_unified(group) else "memory.max"
     with box(level) as one:
-        outcome = one.run(f"cat /sys/fs/cgroup/{file}; echo 999999999 > /sys/fs/cgroup/{file}", groups=tuple(entrances))
+        outcome = one.run(f"cat /sys/fs/cgroup/{file}; echo 999999999 > /sys/fs/cgroup/{file}", entrances=tuple(entrances))
     for descriptor in entrances:
         os.close(descriptor)
 
