@@ -101,19 +101,22 @@ class Exec:
         self._tell()
 
     def _hear(self) -> None:
-        try:
-            data = self._control.recv(protocol.PIECE) if self._control else b""
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        if not data:
-            self._hang_up()
-        elif (code := json.loads(data).get("ended")) is not None:
-            self._finish(code)
+        """Everything that has been said up to now: it may be the last word of a process that is gone already."""
+        while self._control is not None:
+            try:
+                data = self._control.recv(protocol.PIECE)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            if not data:
+                self._hang_up()
+            elif (code := json.loads(data).get("ended")) is not None:
+                self._finish(code)
 
     def reaped(self, status: int) -> None:
         self.over = True
+        self._hear()
         self._hang_up()
         self._finish(os.waitstatus_to_exitcode(status) if self._reaped_by_container else -signal.SIGKILL)
         self.beginning.close()

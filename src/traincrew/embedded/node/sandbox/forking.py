@@ -6,7 +6,6 @@ import contextlib
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Callable, Iterable
 
 from traincrew.embedded.node.sandbox import kernel
@@ -23,7 +22,7 @@ def child(body: Callable[[], None]) -> int:
         body()
         code = 0
     except BaseException:
-        traceback.print_exc(file=sys.stderr)
+        sys.excepthook(*sys.exc_info())
     finally:
         with contextlib.suppress(Exception):
             sys.stderr.flush()

@@ -94,8 +94,9 @@ class Guests:
             if made.run is run:
                 made.leave()
 
-    def pids(self) -> set[int]:
-        return set(self._execs)
+    def pids(self, run: Run | None = None) -> set[int]:
+        """The first processes of commands, of one container's or of all."""
+        return {pid for pid, made in self._execs.items() if run in (None, made.run)}
 
     @property
     def empty(self) -> bool:

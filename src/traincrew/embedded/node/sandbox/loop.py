@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import sys
 import time
 from collections.abc import Callable
 
@@ -49,8 +50,16 @@ class Loop:
             for fd, _ in self._poll.poll(self._pause()):
                 # One handler may have closed what another descriptor of the same round stands for.
                 if handler := self._handlers.get(fd):
-                    handler()
+                    self._guarded(handler, fd)
             self._ring()
+
+    def _guarded(self, handler: Callable[[], object], fd: int = -1) -> None:
+        """A fault in one conversation is not the end of the pod."""
+        try:
+            handler()
+        except Exception:
+            sys.excepthook(*sys.exc_info())
+            self.forget(fd)
 
     def _pause(self) -> float | None:
         if not self._timers:
@@ -61,4 +70,4 @@ class Loop:
         now = time.monotonic()
         for handler in [each for each, moment in self._timers.items() if moment <= now]:
             del self._timers[handler]
-            handler()
+            self._guarded(handler)

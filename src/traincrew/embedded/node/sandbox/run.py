@@ -62,7 +62,9 @@ class Run:
         self.on_end: list[Callable[[], None]] = []
         self.pumps: list[Pump] = []
         self._recorded = False
+        self._known: dict[str, Any] | None = None
         self._records = -1
+        self._log = LogFile(container.log, container.attempt, container.log_bytes, container.log_files)
 
     @property
     def running(self) -> bool:
@@ -79,14 +81,22 @@ class Run:
     # -- the start
 
     def begin(self) -> None:
-        """OSError or Refused: nothing was started."""
+        """OSError: nothing was started, and nothing is left of it."""
+        try:
+            self._prepare()
+        except OSError:
+            for pump in self.pumps:
+                pump.close()
+            self._let_go()
+            raise
+
+    def _prepare(self) -> None:
         container, directory = self.container, self._directory()
         self._records = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         protocol.reserve(self._records, "exit.json")
         self._write("spec.json", json.dumps(spec.plain(container)).encode(), 0o600)
         self._write("message", b"", 0o666)
         os.makedirs(container.log, mode=0o700, exist_ok=True)
-        self._log = LogFile(container.log, container.attempt, container.log_bytes, container.log_files)
         if self._place.group is not None:
             self.group = self._place.group.make(f"{container.name}-{container.attempt}", container.limits)
         self._fork(os.path.join(directory, "message"))
@@ -164,8 +174,9 @@ class Run:
 
     def kill_init(self) -> None:
         """When there is no time to ask."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.init, signal.SIGKILL)
+        if self.init:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.init, signal.SIGKILL)
 
     def _order(self, order: protocol.Message) -> None:
         with contextlib.suppress(OSError):
@@ -173,26 +184,33 @@ class Run:
 
     def _stop_init(self) -> None:
         """Without its shim's end of `control` it kills what there is and goes."""
+        if self._control.fileno() < 0:
+            return
         self._loop.forget(self._control.fileno())
         self._control.close()
 
     # -- the end
 
     def _hear(self) -> None:
-        try:
-            data = self._control.recv(protocol.PIECE)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        if not data:
-            self._stop_init()
-            return
-        message = json.loads(data)
+        """Everything that has been said up to now: it may be the last word of a process that is gone already."""
+        while self._control.fileno() >= 0:
+            try:
+                data = self._control.recv(protocol.PIECE)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            if data:
+                self._note(json.loads(data))
+            else:
+                self._stop_init()
+
+    def _note(self, message: protocol.Message) -> None:
         if "ended" in message:
             self.beginning.hear()
             if self.refusal is None:
-                self._order({"record": self._record(message["ended"])})
+                self._known = self._record(message["ended"])
+                self._order({"record": self._known})
         elif "recorded" in message:
             self._recorded = True
 
@@ -212,12 +230,22 @@ class Run:
     def finish(self) -> None:
         """Its first process is gone, and with it every other one."""
         self.beginning.hear()
+        self._hear()
         self._stop_init()
         for pump in self.pumps:
             pump.drain()
+        self._complete()
+
+    def _complete(self) -> None:
         if self.refusal is None and not self._recorded:
-            protocol.write_durably(self._records, "exit.json", json.dumps(self._record(-signal.SIGKILL)).encode())
-        self._release()
+            known = self._known or self._record(-signal.SIGKILL)
+            try:
+                protocol.write_durably(self._records, "exit.json", json.dumps(known).encode())
+            except OSError:
+                self._loop.later(1.0, self._complete)  # an end without a record would be lost with this process
+                return
+        self.beginning.close()
+        self._let_go()
         self.ended = True
         self._told(self)
         for each in self.on_end:
@@ -230,11 +258,12 @@ class Run:
         else:
             self._log.close()
 
-    def _release(self) -> None:
+    def _let_go(self) -> None:
         self._close_log()
         if self.group is not None:
             self.group.kill()
             self.group.remove()
-        self.beginning.close()
         self.close_stdin()
-        os.close(self._records)
+        if self._records >= 0:
+            os.close(self._records)
+            self._records = -1

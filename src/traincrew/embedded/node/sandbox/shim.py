@@ -154,13 +154,14 @@ class Shim:
     def _used(self, run: Run) -> dict[str, Any]:
         if run.group is not None and run.group.directories():
             return dataclasses.asdict(run.group.usage())
-        return usage.of_processes([run.init])
+        return usage.of_processes([run.init, *self._guests.pids(run)])
 
     def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 for run in list(self._runs.values()):
-                    if run.init == ended[0] and not run.ended:
+                    if run.init == ended[0]:
+                        run.init = 0
                         self._guests.leave(run)
                         run.finish()
                 self._guests.reaped(*ended)
@@ -170,7 +171,7 @@ class Shim:
 
     def _kill_strays(self) -> None:
         """Where no namespace ends with its first process, those it leaves behind when it is killed become children of ours."""
-        known = {run.init for run in self._runs.values() if not run.ended} | self._guests.pids() | {self._place.pause}
+        known = {run.init for run in self._runs.values()} | self._guests.pids() | {self._place.pause}
         for pid in descendants(os.getpid(), known):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

@@ -11,9 +11,12 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def of_processes(roots: list[int]) -> dict[str, float | int]:
-    """roots: first processes, not counted themselves. CPU of those that have ended counts once their parents have reaped them."""
+    """Of these and their descendants, without what is only there to look after others.
+
+    CPU of those that have ended counts once their parents have reaped them.
+    """
     ticks = pages = count = 0
-    for pid in {each for root in roots for each in descendants(root)}:
+    for pid in {each for root in roots for each in (root, *descendants(root)) if not _looks_after(each)}:
         try:
             with open(f"/proc/{pid}/stat", "rb") as file:
                 fields = file.read().rpartition(b")")[2].split()
@@ -23,3 +26,16 @@ def of_processes(roots: list[int]) -> dict[str, float | int]:
         pages += int(fields[21])
         count += 1
     return {"cpu_seconds": ticks / _TICKS, "memory_bytes": pages * _PAGE, "pids": count}
+
+
+def _looks_after(pid: int) -> bool:
+    """Whether this is a first process of ours still, and not the command that it became: they have our command line."""
+    return _command(pid) == _command(os.getpid())
+
+
+def _command(pid: int) -> bytes:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
