@@ -40,7 +40,8 @@ def pod() -> Iterator[Group]:
 
 
 def started(group: Group, *argv: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(argv, preexec_fn=joining(group), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(argv, preexec_fn=joining(group), stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT)
 
 
 def joining(group: Group) -> Callable[[], None]:
