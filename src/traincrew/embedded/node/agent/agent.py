@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from traincrew.client import informer, store
+from traincrew.embedded.node import volumes
 from traincrew.embedded.node.agent import ledger
 from traincrew.embedded.node.agent.containers import Run
 from traincrew.embedded.node.agent.tools import Tools
@@ -143,6 +144,8 @@ class Agent:
             identity = left.identity()
             if identity is not None and identity.address and self._tools.holder is not None:
                 await self._tools.holder.unplug(identity.address)
+            with contextlib.suppress(OSError):
+                await asyncio.to_thread(volumes.clear, volumes.Place(left.path))
             await self._tools.template.remove(left.path)
 
     async def _keep_logs(self) -> None:

@@ -53,7 +53,8 @@ class Builder:
 
     def _place(self) -> volumes.Place:
         tools = self._tools
-        return volumes.Place(self._ledger.path, tools.data, tools.isolation, tools.holder.pid if tools.holder else 0)
+        userns = tools.holder.pid if tools.holder else 0
+        return volumes.Place(self._ledger.path, tools.data, tools.isolation, userns, tools.machine.allocatable)
 
     def pod(self, pod: dict[str, Any]) -> spec.Pod:
         lodging = translation.Lodging(
@@ -99,13 +100,17 @@ class Builder:
     async def _variables(self, pod: dict[str, Any], written: dict[str, Any], address: str) -> dict[str, str]:
         tools = self._tools
         host = tools.place.address
-        rest = Known(services=tools.services(), pod_ips=(address,), host_ips=(host,))
+        rest = Known(services=tools.services(), pod_ips=(address,), host_ips=(host,), allocatable=tools.machine.allocatable)
         return volumes.environment(pod, written, await gathering.known(pod, written, tools.objects, rest))
 
     def _etc_mounts(self) -> tuple[spec.Mount, ...]:
         etc_files = self._ledger.path / "etc"
         names = ("hosts", "resolv.conf", "hostname")
         return tuple(spec.Mount(f"/etc/{name}", str(etc_files / name), optional=True) for name in names)
+
+    def release(self) -> None:
+        """The memory that volumes take; raises OSError."""
+        volumes.release(self._place())
 
     async def clear(self, pod: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
 import datetime as dt
@@ -222,6 +223,8 @@ class Deeds:
                 await shim.end()
         if identity is not None and identity.address and tools.holder is not None:
             await tools.holder.unplug(identity.address)
+        with contextlib.suppress(OSError):
+            await asyncio.to_thread(self._builder.release)
         case.shim = None
         case.learn(lambda facts: dataclasses.replace(facts, sandbox=Gone(ENDED, _now()), ending=None))
 

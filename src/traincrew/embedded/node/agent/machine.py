@@ -27,6 +27,11 @@ class Machine:
     machine_id: str
     os_image: str
 
+    @property
+    def allocatable(self) -> dict[str, str]:
+        """What a container without limits may take."""
+        return {"cpu": str(self.cpus), "memory": str(self.memory), "ephemeral-storage": str(self.disk)}
+
     @staticmethod
     def look(data: pathlib.Path, devices: Mapping[str, int]) -> Machine:
         return Machine(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traincrew.embedded.node.volumes.environment import environment
 from traincrew.embedded.node.volumes.faults import Broken, ConfigError, NotYet, Unmade
-from traincrew.embedded.node.volumes.mounting import mount, refresh, unmount
+from traincrew.embedded.node.volumes.mounting import clear, mount, refresh, release, unmount
 from traincrew.embedded.node.volumes.mounts import mounts_of
 from traincrew.embedded.node.volumes.place import Mounted, Place, Volume
 
@@ -16,9 +16,11 @@ __all__ = [
     "Place",
     "Unmade",
     "Volume",
+    "clear",
     "environment",
     "mount",
     "mounts_of",
     "refresh",
+    "release",
     "unmount",
 ]

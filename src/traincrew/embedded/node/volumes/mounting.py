@@ -67,12 +67,18 @@ async def unmount(pod: Object, world: Objects, where: Place) -> None:
 
 def clear(where: Place) -> None:
     """Without knowing the pod any more. Raises OSError for what is left."""
+    release(where)
+    for each in (where.volumes, where.directory / GIVEN):
+        _remove(each)
+
+
+def release(where: Place) -> None:
+    """Gives the memory back that volumes take: a pod that has ended may stay for long to be looked at."""
     with contextlib.suppress(FileNotFoundError):
         for entry in list(os.scandir(where.volumes)):
             if os.path.ismount(entry.path) and not entry.is_symlink():
                 kernel.umount(entry.path, kernel.MNT_DETACH)
-    for each in (where.volumes, where.directory / GIVEN, scratch.shared(where)):
-        _remove(each)
+    _remove(scratch.shared(where))
     with contextlib.suppress(OSError):
         scratch.shared(where).parent.rmdir()
 
@@ -191,4 +197,4 @@ def _note(name: str, why: str, made: _Made) -> None:
         made.notes.append(f'volume "{name}" does not belong to fsGroup {made.group}: {why}')
 
 
-__all__ = ["Unmade", "clear", "mount", "refresh", "unmount"]
+__all__ = ["Unmade", "clear", "mount", "refresh", "release", "unmount"]
