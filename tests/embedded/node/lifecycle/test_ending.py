@@ -219,6 +219,16 @@ def test_an_end_whose_record_is_missing_is_taken_from_the_api(last: Any) -> None
     assert status_of(after, "main") == status_of(before, "main")
 
 
+def test_a_finished_pod_that_was_cleared_away_keeps_the_ends_that_the_api_knows() -> None:
+    """A finalizer keeps it; the daemon was started anew meanwhile."""
+    before = ask(pod(), facts({"main": known(Ended(0, Exit(44, started=at(1), finished=at(2))))}))
+    kept = deleting(pod(status={**before.status, "phase": "Failed"}), 90, grace=0)
+    kept["metadata"]["finalizers"] = ["example.com/kept"]
+    after = ask(kept, Facts())
+    assert status_of(after, "main") == status_of(before, "main")
+    assert after.steps == ()
+
+
 # deadlines
 
 

@@ -32,7 +32,7 @@ def truthful(subject: Subject, facts: Facts) -> Facts:
     """
     if facts.rebooted and not (isinstance(facts.sandbox, Gone) and facts.sandbox.reason == REBOOTED):
         facts = dataclasses.replace(facts, sandbox=Gone(REBOOTED))
-    found = {part.name: facts.of(part.name) for part in subject.parts}
+    found = {part.name: _told(subject, part, facts.of(part.name)) for part in subject.parts}
     if isinstance(facts.sandbox, Gone):
         found = {part.name: _bereft(subject, part, found[part.name]) for part in subject.parts}
     missing = [name for name, known in found.items() if isinstance(known.last, Ended) and known.last.exit is None]
@@ -41,6 +41,15 @@ def truthful(subject: Subject, facts: Facts) -> Facts:
     if not missing and not isinstance(facts.sandbox, Gone):
         return facts
     return dataclasses.replace(facts, containers={**facts.containers, **found})
+
+
+def _told(subject: Subject, part: Part, known: ContainerFacts) -> ContainerFacts:
+    """An end that the API knows and of which nothing is left here: a finalizer may keep a pod for long after it was cleared away."""
+    api = subject.known.get(part.name) or {}
+    attempt, ended = int(api.get("restartCount") or 0), (api.get("state") or {}).get("terminated") or {}
+    if known.last is not None or ended.get("containerID") != subject.container_id(part.name, attempt):
+        return known
+    return dataclasses.replace(known, last=Ended(attempt, None))
 
 
 def _remembered(subject: Subject, name: str, known: ContainerFacts) -> ContainerFacts:

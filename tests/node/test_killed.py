@@ -1,0 +1,153 @@
+"""kill -9 of the daemon at fifty moments: training goes on, and nothing of it is lost or done twice."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.cluster.api import Object, eventually
+from tests.node import programs
+from tests.node.conftest import started
+from tests.node.machines import Machine, terminated
+
+FINALIZER = "example.com/kept"
+"""A deleted pod stays to be looked at."""
+LONG = 120.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Moment:
+    during: str
+    """starting: a pod is being started; running: it is in the midst of its output; ending: a pod was deleted; adopting: the
+    daemon itself is being started again."""
+    after: float
+    """Seconds."""
+
+
+def moments(share: int) -> list[Moment]:
+    """Every so many of the fifty."""
+    spread = {"starting": (18, 0.02), "running": (10, 0.06), "ending": (14, 0.045), "adopting": (8, 0.25)}
+    found = [Moment(during, number * step) for during, (count, step) in spread.items() for number in range(count)]
+    assert len(found) == 50
+    return found[::share]
+
+
+@pytest.fixture(scope="module", params=[("root", 1), ("user", 7)], ids=lambda param: str(param[0]))
+def killed(request: pytest.FixtureRequest) -> Iterator[Machine]:
+    """A machine whose daemon has died so often, with two jobs in it that began before the first time."""
+    level, share = request.param
+    for machine in started(level):
+        machine.create(programs.pytorch(machine, "ddp", programs.EXCHANGE), programs.mpi(machine, "mpi", programs.LAUNCHER))
+        for name in ("ddp-master-0", "ddp-worker-0", "ddp-worker-1", "mpi-launcher"):
+            machine.running(name)
+        setattr(machine, "moments", moments(share))
+        for number, moment in enumerate(moments(share)):
+            _die(machine, number, moment)
+        (programs.noted(machine) / "over").touch()
+        yield machine
+
+
+def _die(machine: Machine, number: int, moment: Moment) -> None:
+    lasting = programs.program(machine, f"ending-{number}", programs.LASTING, str(40 + number), terminationGracePeriodSeconds=30)
+    lasting["metadata"]["finalizers"] = [FINALIZER]
+    if moment.during == "ending":
+        machine.create(lasting)
+        eventually(lambda: "ready" in machine.logs(f"ending-{number}"))
+    loud = f"loud-{number}"
+    machine.create(programs.program(machine, loud, programs.LOUD, str(number)))
+    if moment.during == "running":
+        eventually(lambda: "out" in _log(machine, loud))
+    if moment.during == "ending":
+        machine.api.delete("pods", "default", f"ending-{number}")
+    if moment.during != "adopting":
+        time.sleep(moment.after)
+    machine.kill()
+    if moment.during == "adopting":
+        _kill_while_it_starts(machine, moment.after)
+    machine.up()
+
+
+def _log(machine: Machine, name: str) -> str:
+    found = list((machine.data / "logs").glob(f"default_{name}_*/main/0.log"))
+    return found[0].read_text() if found else ""
+
+
+def _kill_while_it_starts(machine: Machine, after: float) -> None:
+    ids: dict[str, Any] = {} if machine.user is None else {"user": machine.user, "group": machine.user, "extra_groups": []}
+    daemon = subprocess.Popen(
+        machine.command("up", "--isolation", machine.level), env=machine.environment(), cwd=machine.home,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **ids,
+    )  # fmt: skip
+    time.sleep(0.5 + after)
+    daemon.kill()
+    daemon.wait()
+
+
+def _of(machine: Machine, during: tuple[str, ...]) -> list[int]:
+    known: list[Moment] = getattr(machine, "moments")
+    return [number for number, moment in enumerate(known) if moment.during in during]
+
+
+def test_no_line_of_a_log_is_lost_or_doubled(killed: Machine) -> None:
+    for number in _of(killed, ("starting", "running", "ending", "adopting")):
+        killed.ended(f"loud-{number}", within=LONG)
+        lines = killed.logs(f"loud-{number}").splitlines()
+        for stream in ("out", "err"):
+            said = [line for line in lines if line.startswith(stream)]
+            assert said == [f"{stream} {each}" for each in range(programs.LINES)], (number, len(said))
+        assert len(lines) == 2 * programs.LINES
+
+
+def test_no_exit_code_is_lost_and_no_pod_started_twice(killed: Machine) -> None:
+    for number in _of(killed, ("starting", "running", "ending", "adopting")):
+        ended = killed.ended(f"loud-{number}", within=LONG)
+        assert terminated(ended)["exitCode"] == number
+        assert ended["status"]["phase"] == ("Failed" if number else "Succeeded")
+        assert ended["status"]["containerStatuses"][0]["restartCount"] == 0
+        assert programs.starts(killed, f"loud-{number}") == 1
+
+
+def test_a_pod_that_is_being_deleted_comes_to_its_end_with_its_exit_code(killed: Machine) -> None:
+    for number in _of(killed, ("ending",)):
+        name = f"ending-{number}"
+        ended = killed.ended(name, within=LONG)
+        assert terminated(ended)["exitCode"] == 40 + number, (ended, killed.log())
+        assert programs.starts(killed, name) == 1
+        assert killed.logs(name).splitlines()[-1] == "ended"
+        killed.api.patch("pods", "default", name, {"metadata": {"finalizers": None}})
+        killed.gone(name)
+
+
+def test_processes_that_exchange_numbers_never_noticed(killed: Machine) -> None:
+    job = _succeeded(killed, "pytorchjobs", "ddp")
+    assert "restarts" not in job["status"]
+    pods = ("ddp-master-0", "ddp-worker-0", "ddp-worker-1")
+    assert {name: programs.starts(killed, name) for name in pods} == dict.fromkeys(pods, 1)
+    for name in pods:
+        ended = killed.ended(name)
+        assert terminated(ended, "pytorch")["exitCode"] == 0
+        assert ended["status"]["containerStatuses"][0]["restartCount"] == 0
+        *steps, last = killed.logs(name).splitlines()
+        assert steps == [f"step {20 * number}" for number in range(len(steps))]
+        assert last.startswith("steps ")
+
+
+def test_a_launcher_and_its_commands_on_the_workers_never_noticed(killed: Machine) -> None:
+    job = _succeeded(killed, "mpijobs", "mpi")
+    assert "restarts" not in job["status"]
+    assert programs.starts(killed, "mpi-launcher") == 1
+    assert terminated(killed.ended("mpi-launcher"), "mpi")["exitCode"] == 0
+
+
+def _succeeded(machine: Machine, plural: str, name: str) -> Object:
+    def look() -> Any:
+        job = machine.api.get(plural, "default", name)
+        assert not programs.condition(job, "Failed"), job["status"]
+        return programs.condition(job, "Succeeded") and job
+
+    found: Object = eventually(look, LONG)
+    return found
