@@ -8,7 +8,7 @@ import dataclasses
 import datetime as dt
 import logging
 import signal
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 import msgspec
@@ -96,9 +96,16 @@ class Deeds:
             case _:
                 return
 
+    async def follow_objects(self) -> None:
+        """Of a pod that an earlier daemon mounted: what it shows is watched again, and brought up to date."""
+        await self._brought(self._builder.mount(self._case.object))
+
     async def refresh(self) -> None:
+        await self._brought(self._builder.refresh(self._case.object))
+
+    async def _brought(self, work: Awaitable[object]) -> None:
         try:
-            await self._builder.refresh(self._case.object)
+            await work
         except (faults.Unmade, errors.ApiError) as fault:
             told = {"pod": self._case.object["metadata"]["name"], "why": str(fault)}
             log.info("files of a pod stay as they were", extra=told)

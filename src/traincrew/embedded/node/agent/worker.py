@@ -117,6 +117,7 @@ class Worker:
         self.facts, self.shim = found.facts, found.shim
         if self.shim is not None:
             self.follow(self.shim)
+            self._spawn(self._deeds.follow_objects())
 
     async def _look_until_over(self) -> None:
         while not self.over:

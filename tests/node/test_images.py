@@ -1,0 +1,138 @@
+"""Images are environments, and the operator's own init containers find their tools, whatever their images are called."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from collections.abc import Iterator
+
+import pytest
+from tests.cluster.api import Object, eventually
+from tests.node.machines import Machine, pod
+
+
+def job(kind: str, name: str, field: str, **roles: Object) -> Object:
+    return {"apiVersion": "kubeflow.org/v1", "kind": kind, "metadata": {"name": name}, "spec": {field: roles}}
+
+
+def replicas(count: int, container: Object) -> Object:
+    return {"replicas": count, "template": {"spec": {"containers": [{"image": "any/thing:1", **container}]}}}
+
+
+def mpi(name: str, script: str) -> Object:
+    launcher = replicas(1, {"name": "mpi", "command": ["sh", "-c", script]})
+    made = job("MPIJob", name, "mpiReplicaSpecs", Launcher=launcher, Worker=replicas(2, {"name": "mpi"}))
+    made["spec"] |= {"slotsPerWorker": 1, "runPolicy": {"cleanPodPolicy": "None"}}
+    return made
+
+
+def test_an_image_stands_for_what_was_said_of_it(machine: Machine) -> None:
+    prefix = machine.home / "prefix"
+    (prefix / "bin").mkdir(parents=True)
+    program = prefix / "bin" / "greets"
+    program.write_text('#!/bin/sh\necho "$GREETING from $(pwd): $*"\n')
+    for each in (prefix, prefix / "bin", program):
+        each.chmod(0o755)
+    machine.traincrew(
+        "image",
+        "set",
+        "my/greeter:*",
+        "--env",
+        str(prefix),
+        "--workdir",
+        "/usr",
+        "--command",
+        "greets",
+        "--set",
+        "GREETING=hello",
+    )
+    machine.create(pod("greets", image="my/greeter:7", args=["you"]))
+    assert machine.ended("greets")["status"]["phase"] == "Succeeded"
+    assert machine.logs("greets") == "hello from /usr: you\n"
+    machine.traincrew("image", "rm", "my/greeter:*")
+    machine.create(pod("greets-no-more", "greets", image="my/greeter:7"))
+    assert machine.ended("greets-no-more")["status"]["phase"] == "Failed"
+
+
+def test_workers_of_a_pytorch_job_wait_for_the_masters_name(machine: Machine) -> None:
+    names = "import socket; print(bool(socket.gethostbyname('named-master-0')))"
+    master = replicas(1, {"name": "pytorch", "command": ["sleep", "300"]})
+    worker = replicas(1, {"name": "pytorch", "command": ["python3", "-c", names]})
+    machine.create(job("PyTorchJob", "named", "pytorchReplicaSpecs", Master=master, Worker=worker))
+    assert machine.ended("named-worker-0")["status"]["phase"] == "Succeeded"
+    assert machine.logs("named-worker-0", container="pytorch") == "True\n"
+    machine.api.delete("pytorchjobs", "default", "named")
+
+
+def test_a_launcher_reaches_its_workers_and_hears_their_exit_codes(machine: Machine) -> None:
+    script = """
+for worker in reach-worker-0 reach-worker-1; do /etc/mpi/kubexec.sh $worker 'hostname; echo $0' 2>/dev/null; done
+/etc/mpi/kubexec.sh reach-worker-0 'exit 3' 2>/dev/null; echo "code $?"
+head -c 5000000 /dev/zero | /opt/kube/kubectl exec -i reach-worker-0 -- sh -c 'wc -c'
+/opt/kube/kubectl exec elsewhere -- true; echo "code $?"
+"""
+    machine.create(mpi("reach", script))
+    assert machine.ended("reach-launcher", within=90)["status"]["phase"] == "Succeeded", machine.logs("reach-launcher")
+    assert machine.logs("reach-launcher").splitlines() == [
+        "reach-worker-0", "/bin/sh", "reach-worker-1", "/bin/sh", "code 3", "5000000",
+        'Error from server (Forbidden): pods "elsewhere" is forbidden: User "system:serviceaccount:default:reach-launcher" '
+        'cannot create resource "pods/exec" in API group "" in the namespace "default"', "code 1",
+    ]  # fmt: skip
+
+
+def test_what_a_launcher_began_lives_on_without_the_daemon(machine: Machine) -> None:
+    word = machine.home / "go"
+    word.mkdir()
+    word.chmod(0o777)
+    script = "/etc/mpi/kubexec.sh outlive-worker-0 'echo begun; until [ -e /go/on ]; do sleep 0.05; done; echo ended' 2>/dev/null"
+    made = mpi("outlive", script)
+    template = made["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]
+    template["volumes"] = [{"name": "go", "hostPath": {"path": str(word)}}]
+    template["containers"][0]["volumeMounts"] = [{"name": "go", "mountPath": "/go"}]
+    machine.create(made)
+    eventually(lambda: "begun" in machine.logs("outlive-launcher"), 60)
+    machine.kill()
+    (word / "on").touch()
+    ended_alone = machine.data / "logs"
+    eventually(lambda: "ended" in _log(ended_alone, "outlive-launcher"))
+    machine.up()
+    assert machine.ended("outlive-launcher")["status"]["phase"] == "Succeeded"
+    assert machine.logs("outlive-launcher") == "begun\nended\n"
+
+
+def _log(logs: pathlib.Path, pod: str) -> str:
+    return "".join(path.read_text() for path in logs.glob(f"default_{pod}_*/mpi/0.log"))
+
+
+def test_a_launcher_that_is_not_root_reaches_its_workers(machine: Machine) -> None:
+    if machine.level != "root":
+        pytest.skip("without root there is one user only")
+    made = mpi("plain", "id -u; /opt/kube/kubectl exec plain-worker-0 -- hostname")
+    launcher = made["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]
+    launcher["securityContext"] = {"runAsUser": 1234}
+    machine.create(made)
+    machine.ended("plain-launcher", within=90)
+    assert machine.logs("plain-launcher") == "1234\nplain-worker-0\n"
+
+
+@pytest.fixture
+def strict() -> Iterator[Machine]:
+    machine = Machine("root" if os.geteuid() == 0 else "user")
+    try:
+        yield machine.up("--strict-images")
+    finally:
+        machine.close()
+
+
+def test_strictly_an_unknown_image_waits_with_the_command_that_mends_it(strict: Machine) -> None:
+    strict.create(pod("unknown", "true", image="my/own:1"))
+
+    def waiting() -> Object:
+        found: Object = strict.pod("unknown")["status"]["containerStatuses"][0]["state"]["waiting"]
+        return found
+
+    eventually(lambda: waiting()["reason"] in ("ErrImagePull", "ImagePullBackOff"))
+    told = " ".join(message for _, message in strict.events("unknown"))
+    assert "traincrew image set my/own:1 --env DIR" in told
+    strict.create(mpi("strict", "true"))
+    eventually(lambda: "kubectl" in " ".join(message for _, message in strict.events("strict-launcher")))
