@@ -91,7 +91,7 @@ class Crew:
         """Awaits that all of these (or all there are) succeed; at the first failure everything that was said is shown."""
         waited = names or tuple(self.processes)
         self._until(lambda: all(self._code(name) is not None for name in waited), waited)
-        assert not self._failed(waited), self.told()
+        assert {self._code(name) for name in waited} == {0}, self.told()
 
     def says(self, name: str, pattern: str) -> re.Match[str]:
         """Awaits a line of this process that fits."""
@@ -163,14 +163,26 @@ def process_of(pod: Manifest, resolved: Images, where: pathlib.Path) -> Process:
     env = {"PATH": os.pathsep.join((*environment.path, os.environ["PATH"])), "HOME": str(where), **environment.env}
     env |= {entry["name"]: entry.get("value", "127.0.0.1") for entry in container.get("env") or []}
     argv = [*(container.get("command") or environment.command), *(container.get("args") or [])]
-    moved = {mount.path: mount.source for mount in environment.mounts if mount.path.startswith("/examples")}
-    for volume in container.get("volumeMounts") or []:
+    moved = {mount.path: mount.source for mount in environment.mounts}
+    for volume in _volumes(container):
         # A claim is one folder for all pods, any other volume a folder for each.
         moved[volume["mountPath"]] = str((where if _is_claim(pod, volume["name"]) else own) / "volumes" / volume["name"])
     for folder in moved.values():
         if folder.startswith(str(where)):
             pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+    argv = [_from_workdir(word, environment.workdir, moved) for word in argv]
     return Process(name, [_moved(word, moved) for word in argv], env, own, where / f"{name}.log")
+
+
+def _from_workdir(word: str, workdir: str, moved: Mapping[str, str]) -> str:
+    """A path that is relative to the image's working directory, which is not there on this machine."""
+    whole = f"{workdir}/{word}"
+    return whole if workdir and pathlib.Path(_moved(whole, moved)).is_file() else word
+
+
+def _volumes(container: Manifest) -> list[Manifest]:
+    """The job's own; what the operator mounts has its place already."""
+    return [each for each in container.get("volumeMounts") or [] if each["mountPath"] not in ("/etc/mpi", "/opt/kube")]
 
 
 def _is_claim(pod: Manifest, volume: str) -> bool:

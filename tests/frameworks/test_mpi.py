@@ -74,8 +74,8 @@ def test_a_horovod_that_sees_fewer_ranks_than_mpirun_started_fails_loudly(tmp_pa
     launcher = workers.of_example("mpi/tensorflow-mnist/job.yaml", tmp_path)
     at = launcher.processes["launcher"].argv.index("python")
     # Gloo without a rendezvous is what a build without MPI comes down to: every rank believes that it is alone.
-    launcher.processes["launcher"].argv[at:at] = ["-x", "HOROVOD_CONTROLLER=gloo", "-x", "HOROVOD_CPU_OPERATIONS=gloo"]
-    launcher.processes["launcher"].env |= {"HOROVOD_CONTROLLER": "gloo", "HOROVOD_CPU_OPERATIONS": "gloo"}
+    alone = ("HOROVOD_CONTROLLER=gloo", "HOROVOD_CPU_OPERATIONS=gloo", "HOROVOD_GLOO_IFACE=lo")
+    launcher.processes["launcher"].argv[at:at] = [word for setting in alone for word in ("-x", setting)]
     with launcher:
         launcher.says("launcher", r"mpirun started 2 ranks, Horovod sees 1")
         running = launcher.processes["launcher"].running

@@ -1,0 +1,137 @@
+"""Building environments: what is kept of an interrupted build, and what is told where one cannot be built."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+from tools.frameworks import build, commands, images, packages, places
+from tools.frameworks.commands import BuildFailed
+from tools.frameworks.recipes import RECIPES, Recipe, named
+
+from traincrew.embedded.node.images import catalogue, names
+from traincrew.embedded.node.images.catalogue import Entry
+
+SEEDS = pathlib.Path(__file__).resolve().parents[2] / "examples" / "seeds"
+SMALL = Recipe("mpich", "the smallest there is", 1, proof="import mpi4py")
+
+
+@pytest.fixture
+def cache(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """An empty one, but for the tools."""
+    tools = packages.tools().parent
+    monkeypatch.setenv("TRAINCREW_CACHE", str(tmp_path))
+    places.root().mkdir(parents=True)
+    (places.root() / tools.name).symlink_to(tools)
+    return tmp_path
+
+
+@pytest.mark.frameworks
+def test_an_environment_is_built_once_and_works_where_it_ends_up(cache: pathlib.Path) -> None:
+    first = build.build(SMALL)
+    told = places.built(first)
+    assert told is not None
+    assert told.megabytes > 50
+    ran = subprocess.run(
+        [first / "bin" / "mpirun", "-n", "2", first / "bin" / "python", "-c", "print('rank')"], capture_output=True
+    )
+    assert ran.stdout.split() == [b"rank", b"rank"]
+    assert build.build(SMALL) == first
+    assert places.built(first) == told
+    assert not places.unfinished(first).exists()
+
+
+@pytest.mark.frameworks
+def test_an_interrupted_build_does_the_missing_steps_only(cache: pathlib.Path) -> None:
+    broken = dataclasses.replace(SMALL, proof="raise SystemExit('not yet')")
+    with pytest.raises(BuildFailed, match="not yet"):
+        build.build(broken)
+    finished = places.environment(SMALL, packages.python(SMALL)[0])
+    left = places.unfinished(finished)
+    assert not finished.exists()
+    marked = left / "bin" / "made-before-the-interruption"
+    marked.touch()
+    assert build.build(SMALL) == finished
+    assert (finished / "bin" / marked.name).exists()
+
+
+def test_a_python_that_has_no_wheel_is_told_with_the_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    recipe = dataclasses.replace(named("horovod-tensorflow"), pythons=("3.8",))
+    with pytest.raises(BuildFailed, match=r"needs Python 3\.8, and this is .*TensorFlow 2\.15\.1.*Install python3\.8"):
+        packages.python(recipe)
+
+
+def test_another_python_on_the_path_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    own = f"{sys.version_info.major}.{sys.version_info.minor}"
+    (tmp_path / f"python{own}").symlink_to(sys.executable)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "version_info", SimpleNamespace(major=3, minor=99))
+    assert packages.python(dataclasses.replace(SMALL, pythons=(own,))) == (own, str(tmp_path / f"python{own}"))
+
+
+def test_too_little_disk_is_told_before_anything_is_downloaded(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    monkeypatch.setenv("TRAINCREW_CACHE", str(tmp_path))
+    with pytest.raises(BuildFailed, match=r"needs 1000000000 MB of disk.*TRAINCREW_CACHE"):
+        build.build(dataclasses.replace(SMALL, megabytes=10**9))
+
+
+def test_an_index_that_cannot_be_reached_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "ATTEMPTS", 1)
+    with pytest.raises(BuildFailed, match="package index could not be reached"):
+        commands.run("trial", ["sh", "-c", "echo 'dns error: failed to lookup address'; exit 2"])
+
+
+def test_a_missing_program_is_named() -> None:
+    with pytest.raises(BuildFailed, match="there is no surely-not-there"):
+        commands.run("trial", ["surely-not-there"])
+
+
+def test_every_lock_is_complete_with_hashes_and_without_addresses() -> None:
+    for recipe in RECIPES:
+        for lock in places.locks(recipe):
+            text = lock.read_text()
+            assert "--hash=sha256:" in text, lock
+            assert "://" not in text, lock
+
+
+def test_what_the_user_said_of_an_image_stays() -> None:
+    mine = Entry("pytorch/pytorch", "/opt/mine")
+    stale = Entry("traincrew/torch", str(places.root() / "torch-00000000"))
+    ours = (Entry("pytorch/pytorch", str(places.root() / "torch-1")), Entry("traincrew/torch", str(places.root() / "torch-1")))
+    assert images.merged((mine, stale), ours) == (mine, ours[1])
+
+
+def test_patterns_are_ones_that_the_image_file_takes_and_none_is_there_twice() -> None:
+    patterns = [pattern for image in images.IMAGES for pattern in image.patterns]
+    entries = [Entry(pattern, "/somewhere") for pattern in patterns]
+    assert catalogue.parse(catalogue.written(entries), "trial") == tuple(entries)
+
+
+def test_mounts_of_images_are_there() -> None:
+    for image in images.IMAGES:
+        for source, _ in image.mounts:
+            assert (images.EXAMPLES / source).exists(), source
+
+
+@pytest.mark.parametrize("path", sorted(SEEDS.glob("*job.yaml")), ids=lambda path: path.name)
+def test_every_image_of_the_seeds_has_an_environment(path: pathlib.Path) -> None:
+    used = {line.split("image:")[1].strip().strip('"') for line in path.read_text().splitlines() if "image:" in line}
+    for image in used - {"<训练镜像>"}:  # the document leaves that one to its reader
+        fitting = [p for each in images.IMAGES for p in each.patterns if names.pattern(p).matches(names.parse(image))]
+        assert len(fitting) == 1, (image, fitting)
+
+
+@pytest.mark.frameworks
+def test_two_builds_of_one_environment_wait_for_each_other(cache: pathlib.Path) -> None:
+    taking = "from tools.frameworks import places; places.only_one_at_a_time('trial', lambda l: print(l, flush=True)).__enter__()"
+    with places.only_one_at_a_time("trial", print):
+        other = subprocess.Popen([sys.executable, "-c", taking], stdout=subprocess.PIPE, text=True)
+        assert other.stdout is not None
+        assert "another process builds it" in other.stdout.readline()
+        assert other.poll() is None
+    assert other.wait() == 0
