@@ -48,7 +48,7 @@ def inside(done: Record, subnet: Subnet) -> Record:
         if done["how"] == "veth":
             with netlink.Netlink() as link:
                 index = socket.if_nametoindex(OUT)
-                link.ask(netlink.up(index), netlink.address(index, subnet.cluster_end, 30))
+                link.ask(*netlink.up(OUT), netlink.address(index, subnet.cluster_end, 30))
                 link.ask(netlink.default_route(subnet.host_end, index))
         else:
             firewall.masquerade_by(OUT, subnet)
@@ -78,7 +78,7 @@ def _link(name: str, subnet: Subnet, pid: int, mtu: int) -> None:
     try:
         with netlink.Netlink() as link:
             link.ask(netlink.delete(name, errno.ENODEV))
-            link.ask(netlink.veth(netlink.End(name, mtu=mtu), netlink.End(OUT, mtu=mtu, namespace=space)))
+            link.ask(netlink.veth(netlink.End(name, mtu=mtu), netlink.End(OUT, mtu=mtu, namespace=space)), *netlink.up(name))
             index = socket.if_nametoindex(name)
             link.ask(netlink.address(index, subnet.host_end, 30))
             network = str(subnet).partition("/")[0]

@@ -6,6 +6,7 @@ The holder lives as long as the cluster does: what it imports is paid for all th
 from __future__ import annotations
 
 import dataclasses
+import errno
 import os
 import socket
 import struct
@@ -19,6 +20,7 @@ NEWLINK, DELLINK, SETLINK, NEWADDR, NEWROUTE, GETROUTE, GETLINK = 16, 17, 19, 20
 _UP = 1
 _IFLA_ADDRESS, _IFLA_IFNAME, _IFLA_MTU, _IFLA_MASTER, _IFLA_LINKINFO, _IFLA_NET_NS_FD, _IFLA_GROUP = 1, 3, 4, 10, 18, 28, 27
 _KIND, _DATA, _PEER = 1, 2, 1
+_IFLA_AF_SPEC, _ADDRESS_MODE = 26, 8
 _NESTED = 0x8000
 NEW = _CREATE | _EXCL
 
@@ -158,7 +160,7 @@ def bridge(name: str, mac: str, mtu: int) -> Request:
     """With an address of its own: else it takes that of whichever pod has the lowest, and changes it as pods come and go."""
     parts = (_name(name), attribute(_IFLA_ADDRESS, hardware(mac)), _number(_IFLA_MTU, mtu))
     info = nested(_IFLA_LINKINFO, attribute(_KIND, b"bridge"))
-    return Request(NEWLINK, _link(flags=_UP) + b"".join(parts) + info, NEW, f"make the bridge {name}")
+    return Request(NEWLINK, _link() + b"".join(parts) + info, NEW, f"make the bridge {name}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,21 +173,23 @@ class End:
     master: int = 0
     namespace: int | None = None
 
-    def packed(self, flags: int = 0) -> bytes:
-        found = _link(flags=flags) + _name(self.name) + _number(_IFLA_MTU, self.mtu)
+    def packed(self) -> bytes:
+        found = _link() + _name(self.name) + _number(_IFLA_MTU, self.mtu)
         found += attribute(_IFLA_ADDRESS, hardware(self.mac)) if self.mac else b""
         found += _number(_IFLA_MASTER, self.master) if self.master else b""
         return found + (_number(_IFLA_NET_NS_FD, self.namespace) if self.namespace is not None else b"")
 
 
 def veth(near: End, far: End) -> Request:
-    """The near end is up; the far one cannot be yet: the kernel ties them together afterwards."""
     info = nested(_IFLA_LINKINFO, attribute(_KIND, b"veth"), nested(_DATA, attribute(_PEER | _NESTED, far.packed())))
-    return Request(NEWLINK, near.packed(_UP) + info, NEW, f"make the pair of links {near.name} and {far.name}")
+    return Request(NEWLINK, near.packed() + info, NEW, f"make the pair of links {near.name} and {far.name}")
 
 
-def up(index: int) -> Request:
-    return Request(SETLINK, _link(index, _UP), 0, f"set link {index} up")
+def up(name: str) -> tuple[Request, Request]:
+    """Without an IPv6 address of its own making: hundreds of pods that announce theirs to each other drown other packets."""
+    mode = nested(_IFLA_AF_SPEC, nested(socket.AF_INET6, attribute(_ADDRESS_MODE, b"\1")))
+    quiet = Request(SETLINK, _link() + _name(name) + mode, 0, f"keep link {name} quiet", (errno.EAFNOSUPPORT, errno.EOPNOTSUPP))
+    return quiet, Request(SETLINK, _link(flags=_UP) + _name(name), 0, f"set link {name} up")
 
 
 def delete(name: str, *ignored: int) -> Request:

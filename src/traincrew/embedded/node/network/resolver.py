@@ -29,7 +29,8 @@ Send = Callable[[bytes], None]
 
 class Resolver:
     def __init__(self, loop: Loop, subnet: Subnet, upstream: Upstream) -> None:
-        self.zone = Zone()
+        self._zone = Zone()
+        self._made: dict[tuple[str, str], tuple[list[Record], list[Record]]] = {}
         self._loop, self._subnet, self._upstream = loop, subnet, upstream
         self._turn = 0
         self._connections: dict[int, _Connection] = {}
@@ -42,6 +43,15 @@ class Resolver:
         self._listener = socket.create_server((subnet.gateway, PORT), backlog=128)
         self._listener.setblocking(False)
         loop.watch(self._listener.fileno(), READ, self._accept)
+
+    @property
+    def zone(self) -> Zone:
+        return self._zone
+
+    @zone.setter
+    def zone(self, zone: Zone) -> None:
+        self._zone = zone
+        self._made.clear()
 
     def _datagrams(self) -> None:
         """A few at a time: others have their turn in between."""
@@ -136,13 +146,15 @@ class Resolver:
             return None
         if answer.outcome is not Outcome.FOUND:
             return self._nothing(wire.NXDOMAIN if answer.outcome is Outcome.UNKNOWN else wire.NOERROR)
+        key = (answer.records[0][0], answer.records[-1][1])
+        if (made := self._made.get(key)) is None:
+            # A Service of hundreds of pods is asked for by each of them.
+            weight = max(1, 100 // len(answer.records))
+            made = [_record(each, weight) for each in answer.records], [_record(each, 0) for each in answer.additional]
+            self._made[key] = made
         self._turn += 1
-        start = self._turn % len(answer.records) if answer.records[0][1] != "CNAME" else 0
-        rotated = answer.records[start:] + answer.records[:start]
-        weight = max(1, 100 // len(rotated))
-        return Reply(
-            answers=[_record(each, weight) for each in rotated], additional=[_record(each, 0) for each in answer.additional]
-        )
+        start = self._turn % len(made[0]) if made[0][0].kind != wire.CNAME else 0
+        return Reply(answers=made[0][start:] + made[0][:start], additional=made[1])
 
     def _reverse(self, query: Query) -> Reply | None:
         address = ".".join(reversed(query.name.removesuffix(_REVERSE).split(".")))

@@ -13,7 +13,6 @@ from traincrew.embedded.node.network.addresses import Subnet
 from traincrew.embedded.node.sandbox import kernel
 
 BRIDGE = "crew0"
-_LOOPBACK = 1
 _DOOMED = 0x74C0
 
 
@@ -23,7 +22,7 @@ class Wires:
         self._own = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         self._link = netlink.Netlink()
         self._doomed: set[int] = set()
-        self._link.ask(netlink.up(_LOOPBACK), netlink.bridge(BRIDGE, addresses.hardware(subnet.gateway), mtu))
+        self._link.ask(*netlink.up("lo"), netlink.bridge(BRIDGE, addresses.hardware(subnet.gateway), mtu), *netlink.up(BRIDGE))
         self._bridge = socket.if_nametoindex(BRIDGE)
         self._link.ask(netlink.address(self._bridge, subnet.gateway, subnet.prefix))
 
@@ -37,12 +36,12 @@ class Wires:
             with self._within(space):
                 _pull_eth0()
             near = netlink.End(_near(address), mtu=self._mtu, master=self._bridge)
-            self._link.ask(netlink.veth(near, netlink.End("eth0", mac, self._mtu, namespace=space)))
+            self._link.ask(netlink.veth(near, netlink.End("eth0", mac, self._mtu, namespace=space)), *netlink.up(near.name))
             with self._within(space), netlink.Netlink() as inside:
                 index = socket.if_nametoindex("eth0")
                 inside.ask(
-                    netlink.up(_LOOPBACK),
-                    netlink.up(index),
+                    *netlink.up("lo"),
+                    *netlink.up("eth0"),
                     netlink.address(index, address, self._subnet.prefix),
                     netlink.default_route(self._subnet.gateway, index),
                 )
