@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import os
 import resource
 import signal
@@ -20,6 +21,7 @@ _SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
 
 def main(pod: spec.Pod, isolation: spec.Isolation, first: socket.socket) -> None:
     """The whole life of a shim. `first` is its first client."""
+    gc.enable()  # what came with the template stays frozen, and shared
     os.setsid()
     os.umask(0o077)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

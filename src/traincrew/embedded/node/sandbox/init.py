@@ -182,7 +182,7 @@ class Init:
             order = json.loads(data)
             if "record" in order:
                 break
-        protocol.write_durably(self._duty.records, "exit.json", json.dumps(order["record"]).encode())
+        protocol.write_whole(self._duty.records, "exit.json", json.dumps(order["record"]).encode())
         self._say({"recorded": True})
 
     def _give_up(self) -> None:

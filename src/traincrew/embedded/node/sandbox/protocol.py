@@ -77,18 +77,20 @@ def reserve(directory: int, name: str) -> None:
         os.close(fd)
 
 
-def write_durably(directory: int, name: str, data: bytes) -> None:
-    """Beside and renamed, so that there is either the whole file or none, also after a crash of the machine."""
+def write_whole(directory: int, name: str, data: bytes, *, durable: bool = True) -> None:
+    """Beside and renamed, so that there is either the whole file or none; durable: also after a crash of the machine."""
     fd = os.open(_beside(name), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=directory)
     try:
         if os.write(fd, data) != len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         os.ftruncate(fd, len(data))
-        os.fsync(fd)
+        if durable:
+            os.fsync(fd)
     finally:
         os.close(fd)
     os.rename(_beside(name), name, src_dir_fd=directory, dst_dir_fd=directory)
-    os.fsync(directory)
+    if durable:
+        os.fsync(directory)
 
 
 def _beside(name: str) -> str:

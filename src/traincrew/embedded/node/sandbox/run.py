@@ -240,7 +240,7 @@ class Run:
         if self.refusal is None and not self._recorded:
             known = self._known or self._record(-signal.SIGKILL)
             try:
-                protocol.write_durably(self._records, "exit.json", json.dumps(known).encode())
+                protocol.write_whole(self._records, "exit.json", json.dumps(known).encode())
             except OSError:
                 self._loop.later(1.0, self._complete)  # an end without a record would be lost with this process
                 return

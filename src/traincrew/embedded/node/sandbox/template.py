@@ -14,12 +14,13 @@ from typing import Any
 from traincrew.embedded.node.sandbox import birth, forking, kernel, protocol, remove, spec
 
 
-def main(door: int, isolation: str, userns_of: int) -> None:
+def main(door: int, isolation: str, space: int) -> None:
+    """space: an open user namespace; -1: to stay in this one."""
     daemon = socket.socket(fileno=door)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        if userns_of:
-            enter(userns_of)
+        if space >= 0:
+            enter(space)
     except OSError as error:
         daemon.sendall(protocol.line({"error": str(error)}))
         return
@@ -29,11 +30,10 @@ def main(door: int, isolation: str, userns_of: int) -> None:
     _serve(daemon, spec.Isolation(isolation))
 
 
-def enter(pid: int) -> None:
-    """The holder's user namespace, as its root."""
-    fd = os.open(f"/proc/{pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
-    kernel.setns(fd, kernel.CLONE_NEWUSER)
-    os.close(fd)
+def enter(space: int) -> None:
+    """As its root."""
+    kernel.setns(space, kernel.CLONE_NEWUSER)
+    os.close(space)
     os.setresgid(0, 0, 0)
     os.setresuid(0, 0, 0)
     # What the kernel forbids a process whose rights have grown: to look at itself in /proc.
