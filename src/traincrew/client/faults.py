@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 
 import aiohttp
@@ -35,11 +36,16 @@ def _words(fault: Exception) -> str:
         case aiohttp.ClientSSLError():
             return f"TLS failed ({getattr(fault.os_error, 'reason', None) or type(fault.os_error).__name__})"
         case aiohttp.ClientConnectorError():
-            return fault.os_error.strerror or type(fault.os_error).__name__
+            return _system(fault.os_error)
         case TimeoutError():
             return "timed out"
         case aiohttp.ServerDisconnectedError() | aiohttp.ClientPayloadError():
             return "the connection was cut"
         case OSError():
-            return fault.strerror or type(fault).__name__
+            return _system(fault)
     return type(fault).__name__
+
+
+def _system(fault: OSError) -> str:
+    """What the system calls it; asyncio has words of its own, with an address in them that the reader knows already."""
+    return os.strerror(fault.errno) if fault.errno and fault.errno > 0 else fault.strerror or type(fault).__name__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import Sequence
 
@@ -87,8 +88,10 @@ async def sent(request: web.BaseRequest, pieces: rendering.Pieces, warnings: Seq
 async def poured(request: web.BaseRequest, watch: Watch, warnings: Sequence[str]) -> web.StreamResponse:
     """The events of a watch, until it ends."""
     response = await _opened(request, "application/json", warnings)
-    async for batch in watch.events():
-        await _write(request, response, lines(batch))
+    # When the server goes down, a watch ends like any other, and the client takes it up again.
+    with contextlib.suppress(asyncio.CancelledError):
+        async for batch in watch.events():
+            await _write(request, response, lines(batch))
     await response.write_eof()
     return response
 

@@ -129,9 +129,6 @@ class ApiServer:
         try:
             with self._held():
                 return await responses.poured(request, watch, call.warnings)
-        except asyncio.CancelledError:
-            # The server is going down; the client lists again elsewhere.
-            return web.Response()
         finally:
             watch.close()
 

@@ -1,0 +1,133 @@
+"""Which cluster is spoken to, what is started when there is none, and what is not loaded in vain."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from tests.cli.house import COMMAND, Cluster, House, written
+from tests.cluster import manifests
+
+from traincrew import errors
+from traincrew.cli import reach
+from traincrew.cli.main import VERBS
+
+
+def traincrew(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if name not in ("KUBECONFIG", "TRAINCREW_DATA")}
+    return subprocess.run([*COMMAND, *arguments], env={**kept, **env}, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> pathlib.Path:
+    """Nobody has said anything."""
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("TRAINCREW_DATA", str(tmp_path / "data"))
+    return tmp_path
+
+
+def kubeconfig(path: pathlib.Path, server: str) -> pathlib.Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(
+        f"apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{{name: c, context: {{cluster: c, namespace: there}}}}]\n"
+        f"clusters: [{{name: c, cluster: {{server: {server}}}}}]\n"
+    )
+    return path
+
+
+def test_what_is_named_wins_then_the_variable_then_ones_own(bare: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kubeconfig(bare / "home/.kube/config", "https://own")
+    assert reach.target(reach.Reach()).connection.server == "https://own"
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig(bare / "variable", "https://variable")))
+    assert reach.target(reach.Reach()).connection.server == "https://variable"
+    named = kubeconfig(bare / "named", "https://named")
+    found = reach.target(reach.Reach(kubeconfig=str(named)))
+    assert (found.connection.server, found.namespace, found.local) == ("https://named", "there", None)
+    assert reach.target(reach.Reach(namespace="n")).namespace == "n"
+
+
+def test_the_cluster_of_this_machine_goes_before_ones_own_kubeconfig(
+    bare: pathlib.Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kubeconfig(bare / "home/.kube/config", "https://own")
+    found = reach.target(reach.Reach(data=str(cluster.data)))
+    assert found.local is not None
+    assert found.local.data == cluster.data
+    monkeypatch.setenv("KUBECONFIG", str(cluster.data / "kubeconfig"))
+    assert reach.target(reach.Reach(data=str(cluster.data))).local is not None
+    assert reach.target(reach.Reach()).local is None  # the same server, but its directory is not known
+
+
+def test_where_it_was_looked_for_is_told_when_there_is_none(bare: pathlib.Path) -> None:
+    with pytest.raises(errors.NotRunning) as caught:
+        reach.target(reach.Reach())
+    for words in ("--kubeconfig", "$KUBECONFIG", str(bare / "data"), ".kube/config", "traincrew up --detach"):
+        assert words in str(caught.value)
+
+
+def test_an_api_server_that_does_not_answer_is_one_line(tmp_path: pathlib.Path) -> None:
+    found = traincrew("ls", "--kubeconfig", str(kubeconfig(tmp_path / "k", "http://127.0.0.1:1")))
+    assert found.returncode == 1
+    assert found.stderr == "traincrew: no answer from http://127.0.0.1:1: Connection refused\n"
+
+
+def test_run_starts_the_cluster_of_this_machine_if_none_is_named_or_runs(tmp_path: pathlib.Path) -> None:
+    data = tmp_path / "fresh"
+    job = manifests.job("PyTorchJob", Master=1, run={"suspend": True})  # no matter whether its pods would run
+    try:
+        found = traincrew("run", "--detach", written(tmp_path, job), "--data", str(data), HOME=str(tmp_path))
+        assert found.returncode == 0, found.stderr
+        assert "a cluster was started on this machine" in found.stderr
+        assert "traincrew down" in found.stderr
+        assert "PyTorchJob" in traincrew("ls", "--data", str(data)).stdout
+    finally:
+        traincrew("down", "--data", str(data))
+
+
+def test_run_starts_none_if_another_is_named(tmp_path: pathlib.Path) -> None:
+    path = kubeconfig(tmp_path / "k", "http://127.0.0.1:1")
+    job = written(tmp_path, manifests.job("PyTorchJob", Master=1))
+    found = traincrew("run", job, "--data", str(tmp_path / "fresh"), KUBECONFIG=str(path))
+    assert found.returncode == 1
+    assert not (tmp_path / "fresh").exists()
+    made = traincrew("run", "--kind", "JAXJob", "--", "true", KUBECONFIG=str(path))
+    assert (made.returncode, "--image" in made.stderr) == (2, True)
+
+
+HEAVY = ("aiohttp", "yaml", "msgspec", "cryptography", "traincrew.kinds", "traincrew.embedded.api")
+
+
+@pytest.mark.parametrize("verb", ["", "run", "ls", "logs", "why", "describe", "scale", "suspend", "resume", "delete", "exec"])
+def test_help_loads_nothing_heavy(verb: str) -> None:
+    script = (
+        "import sys\nfrom traincrew.cli.main import traincrew\n"
+        f"try: traincrew({[verb, '--help'] if verb else ['--help']!r})\nexcept SystemExit: pass\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
+    )
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert found.stderr == "[]\n"
+
+
+@pytest.mark.parametrize("verb", ["run", "ls", "logs", "why", "describe", "scale", "suspend", "resume", "delete", "exec"])
+def test_every_verb_shows_how_it_is_used(verb: str) -> None:
+    assert verb in VERBS
+    assert f"\n  traincrew {verb} " in traincrew(verb, "--help").stdout
+
+
+async def test_a_restart_of_the_api_server_loses_and_doubles_no_line(house: House, tmp_path: pathlib.Path) -> None:
+    running = await house.start("run", written(tmp_path, manifests.job("PyTorchJob", Master=1)))
+    await house.run("j-master-0")
+    await house.say("j-master-0", "one", "two")
+    assert await running.lines(2) == ["[master-0] one\n", "[master-0] two\n"]
+    await house.do(house.cluster.down)
+    await house.say("j-master-0", "three")
+    await house.do(house.cluster.up)
+    assert await running.line() == "[master-0] three\n"
+    await house.say("j-master-0", "four")
+    assert await running.line() == "[master-0] four\n"
+    await house.succeed("j-master-0")
+    assert (await running.end())[:2] == (0, "")
