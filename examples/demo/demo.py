@@ -54,8 +54,8 @@ class Demo:
         return done.stdout
 
     def lines_of_the_job(self) -> Iterator[str]:
-        words = ["run", "--kind", "PyTorchJob", "--workers", "3", "--name", JOB, "-e", "OMP_NUM_THREADS=1"]
-        words += ["-e", "OPENBLAS_NUM_THREADS=1", "--", "python", "train.py"]
+        words = ["run", "--kind", "PyTorchJob", "--workers", "3", "--retries", "3", "--name", JOB]
+        words += ["-e", "OMP_NUM_THREADS=1", "-e", "OPENBLAS_NUM_THREADS=1", "--", "python", "train.py"]
         print(f"\n$ traincrew {shlex.join(words)}", flush=True)
         self.job = process = subprocess.Popen(
             [*COMMAND, *words], env=self.env, cwd=self.work, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -144,7 +144,7 @@ def main() -> int:
     left = f"{scratch} could not be removed whole" if scratch.exists() else "nothing was left behind"
     print(f"\n== done in {time.monotonic() - began:.0f} s; {left}. To go on with a cluster of your own:")
     print("""
-  .venv/bin/traincrew run examples/pytorch-minimal.yaml     # a job from a file, with its logs and outcome
+  .venv/bin/traincrew run job.yaml                          # from a file; `make frameworks` builds PyTorch and others
   .venv/bin/traincrew run --kind PyTorchJob --workers 2 -- python your_script.py
   .venv/bin/traincrew ls; .venv/bin/traincrew why JOB       # docs/cli.md has all verbs
   eval "$(.venv/bin/traincrew env)"; kubectl get pods       # kubectl works as well

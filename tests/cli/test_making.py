@@ -127,3 +127,12 @@ def test_a_variable_without_a_value_is_ones_own() -> None:
     for wrong in ("1A=2", "=x", "NOT_SET_HERE"):
         with pytest.raises(errors.SettingsError):
             job.variables((wrong,), {})
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
+def test_the_first_failure_ends_a_job_unless_there_are_retries(kind: JobKind) -> None:
+    once, thrice = (job.manifest(order(kind.kind, retries=number)) for number in (0, 3))
+    assert {entry["restartPolicy"] for entry in replicas(once, kind.kind).values()} == {"Never"}
+    assert {entry["restartPolicy"] for entry in replicas(thrice, kind.kind).values()} == {"OnFailure"}
+    assert thrice["spec"]["runPolicy"] == {"backoffLimit": 4}
+    assert not admit.admit(thrice).faults

@@ -22,6 +22,7 @@ from traincrew.cli import reach
 @click.option("--memory", metavar="SIZE", default="", help="For each worker, such as 4Gi.")
 @click.option("--gpus", type=click.IntRange(0), default=0, metavar="N", help="For each worker.")
 @click.option("-e", "--env", multiple=True, metavar="NAME=VALUE", help="A variable; may be repeated. NAME alone: yours.")
+@click.option("--retries", type=click.IntRange(0), metavar="N", help="Failures to go on after; default: 0, elastic: 3.")
 @click.option("--name", metavar="NAME", default="", help="Of the job; default: made of the script's name.")
 @click.option("--no-mount", is_flag=True, help="Do not mount the current directory.")
 @click.option("--dry-run", is_flag=True, help="Check and print, but submit nothing.")

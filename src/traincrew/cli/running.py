@@ -21,6 +21,8 @@ from traincrew.kinds import sketches
 
 LOCAL_IMAGE = "traincrew.local/default"
 """Stands for no image at all: what runs in the environment of the machine's cluster."""
+RETRIES = 3
+"""Of an elastic job: it is made for replicas that come and go."""
 CHARACTERS = "bcdfghjklmnpqrstvwxz2456789"
 STDIN = "-"
 
@@ -38,7 +40,9 @@ OPTIONS = tuple(field.name for field in dataclasses.fields(Options))
 
 
 def of_files(names: Sequence[str], flags: dict[str, Any]) -> manifests.Reading:
-    given = [name for name, value in flags.items() if value and not (name == "workers" and value == 1)]
+    given = [
+        name for name, value in flags.items() if value not in (None, "", 0, (), False) and not (name == "workers" and value == 1)
+    ]
     if given:
         flag = given[0].replace("_", "-")
         raise errors.SettingsError(f"--{flag} is for a job made of a command: add --kind KIND, or change the file")
@@ -74,6 +78,7 @@ def of_command(kind: str, command: tuple[str, ...], where: reach.Reach, flags: d
         cpu=making.quantity("cpu", flags["cpu"]),
         memory=making.quantity("memory", flags["memory"]),
         env=making.variables(flags["env"], dict(os.environ)),
+        retries=flags["retries"] if flags["retries"] is not None else RETRIES if elastic else 0,
         directory="" if flags["no_mount"] else _directory(),
     )
     return manifests.read({"the job that was made": printing.rendered(making.manifest(order), "yaml")})

@@ -30,6 +30,8 @@ class Order:
     cpu: str = ""
     memory: str = ""
     env: tuple[tuple[str, str], ...] = ()
+    retries: int = 0
+    """How often replicas that fail are started again, all of them together; 0: the first failure ends the job."""
     directory: str = ""
     """Mounted at its own path, and where the command runs; empty: nothing is mounted."""
 
@@ -45,8 +47,13 @@ def manifest(order: Order) -> dict[str, Any]:
         "apiVersion": f"{jobs.GROUP}/{order.kind.version}",
         "kind": order.kind.kind,
         "metadata": metadata,
-        "spec": {**sketch.spec, order.kind.replicas_field: replicas},
+        "spec": {**_policy(order), **sketch.spec, order.kind.replicas_field: replicas},
     }
+
+
+def _policy(order: Order) -> dict[str, Any]:
+    # The limit is the restart that is one too many.
+    return {"runPolicy": {"backoffLimit": order.retries + 1}} if order.retries else {}
 
 
 def _not_elastic(order: Order) -> str:
@@ -82,7 +89,8 @@ def _replica(order: Order, sketch: sketches.Sketch, part: sketches.Part) -> dict
         container["workingDir"] = order.directory
         container["volumeMounts"] = [{"name": VOLUME, "mountPath": order.directory}]
         spec["volumes"] = [{"name": VOLUME, "hostPath": {"path": order.directory, "type": "Directory"}}]
-    return {"replicas": part.replicas, "template": {"spec": spec}}
+    policy = "OnFailure" if order.retries else "Never"
+    return {"replicas": part.replicas, "restartPolicy": policy, "template": {"spec": spec}}
 
 
 def _resources(order: Order, part: sketches.Part) -> dict[str, Any]:
