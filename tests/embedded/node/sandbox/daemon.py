@@ -1,6 +1,6 @@
 """A daemon to be killed: makes a pod, starts a container that counts, asks for commands without end.
 
-python daemon.py DATA ISOLATION POD-DIRECTORY SECONDS-OF-WAITING
+python daemon.py DATA ISOLATION POD-DIRECTORY
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ def container(world: World) -> spec.Container:
 
 async def main(data: pathlib.Path, isolation: str, directory: pathlib.Path) -> None:
     world = await World(data, spec.Isolation(isolation)).open()
+    (directory / "template.pid").write_text(str(world.template.pid))
     print("template", flush=True)
     shim = await world.template.fork(pod(directory))
     print("shim", flush=True)
