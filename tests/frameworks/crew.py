@@ -32,7 +32,7 @@ from traincrew.planner import plan as decide
 from traincrew.planner.actions import Create
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
-LONG = 300.0
+LONG = 600.0
 """Seconds that a crew is given on a machine that does other things, too."""
 Manifest = dict[str, Any]
 

@@ -17,7 +17,10 @@ from tests.frameworks import crew
 _KUBECTL = """#!/bin/sh
 # exec POD -- /bin/sh -c COMMAND
 pod=$2; shift 3
-exec env -i {environment} unshare --uts sh -c 'hostname "$0"; exec "$@"' "$pod" "$@"
+hosts=$(mktemp {hosts}.XXXXXX)
+(cat {hosts}; echo "10.9.0.1 $pod") > "$hosts"
+enter='hostname "$0"; mount --bind "$1" /etc/hosts; shift; exec "$@"'
+exec env -i {environment} unshare --uts --mount sh -c "$enter" "$pod" "$hosts" "$@"
 """
 
 _POD = """set -e
@@ -26,8 +29,7 @@ mkdir {layers}/upper {layers}/work
 mount -t overlay none -o lowerdir=/etc,upperdir={layers}/upper,workdir={layers}/work /etc
 mkdir -p /etc/mpi
 mount --bind {mpi} /etc/mpi
-echo "127.0.0.1 localhost" > /etc/hosts
-echo "10.9.0.1 {launcher}" >> /etc/hosts
+cp {hosts} /etc/hosts
 : > /etc/resolv.conf
 ip link set lo up
 ip link add eth0 type veth peer name other
@@ -56,10 +58,13 @@ def of_example(path: str, where: pathlib.Path) -> crew.Crew:
     for key, text in files.items():
         _program(mpi / key, text)
     environment = " ".join(shlex.quote(f"{key}={value}") for key, value in worker.env.items())
-    _program(where / "kubectl", _KUBECTL.format(environment=environment))
+    # A pod knows its own name, a worker also the launcher's. The launcher must not know workers: they would be itself.
+    hosts = where / "hosts"
+    hosts.write_text(f"127.0.0.1 localhost\n10.9.0.1 {name}\n")
+    _program(where / "kubectl", _KUBECTL.format(environment=environment, hosts=hosts))
     layers = where / "layers"
     layers.mkdir()
-    script = _POD.format(layers=layers, mpi=mpi, launcher=name)
+    script = _POD.format(layers=layers, mpi=mpi, hosts=hosts, launcher=name)
     launcher.argv = ["unshare", "--mount", "--uts", "--net", "sh", "-c", script, "pod", *launcher.argv]
     return crew.Crew({"launcher": launcher})
 

@@ -42,7 +42,8 @@ _GPU_ONLY = (
 )
 
 # Its mpirun finds itself, but a process that was started without mpirun looks where the wheel was compiled.
-_OPEN_MPI_4 = (("OPAL_PREFIX", "{here}"),)
+# Pods share this machine's cores: a rank that waits must not keep the others from theirs.
+_OPEN_MPI_4 = (("OPAL_PREFIX", "{here}"), ("OMPI_MCA_mpi_yield_when_idle", "1"))
 _TORCH = """import torch
 assert torch.distributed.is_gloo_available()
 torch.nn.Conv2d(1, 2, 3)(torch.ones(1, 1, 8, 8)).sum().backward()"""
