@@ -299,7 +299,7 @@ SLOW = {
     ),
     "unseen": Obstacle(
         "NotScheduled",
-        ("has not been looked at by any scheduler: is kube-scheduler running?",),
+        ("has not been looked at by any scheduler: is one running (kube-scheduler, or",),
         Scene.submit,
     ),
 }

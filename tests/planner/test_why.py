@@ -77,7 +77,7 @@ CAUSES: list[tuple[Act, str, str]] = [
     (_quota, "QuotaExceeded", "Pod j-worker-1 cannot be created: exceeded quota"),
     (_stuck, "StuckTerminating", "--grace-period=0 --force"),
     (_unknown, "NodeUnreachable", "nothing is heard of pod j-worker-1"),
-    (lambda world, cluster: cluster.pass_time(31), "NotScheduled", "is kube-scheduler running?"),
+    (lambda world, cluster: cluster.pass_time(31), "NotScheduled", "is one running (kube-scheduler, or"),
 ]
 
 

@@ -30,7 +30,7 @@ def _kind_options(command: Any) -> Any:
 
 
 @click.command("operator", cls=GoFlags)
-@click.option("--kubeconfig", metavar="FILE", help="Default: $KUBECONFIG, then the pod's service account.")
+@click.option("--kubeconfig", metavar="FILE", help="Default: $KUBECONFIG, then the pod's own account, then the user's file.")
 @click.option("--context", metavar="NAME", help="The kubeconfig context to use.")
 @click.option("--namespace", default=lambda: os.environ.get("KUBEFLOW_NAMESPACE", ""), help="Only this one; default: all.")
 @click.option("--enable-scheme", multiple=True, metavar="KIND", help="Run only this kind; may be repeated. Default: all.")

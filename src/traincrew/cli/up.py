@@ -74,6 +74,7 @@ def up(detach: bool, data: str, **flags: Any) -> None:
     kubectl create -f job.yaml
     """
     where = place.Place(place.data_directory(data))
+    _checked(flags)
     if _runs_already(where):
         return
     with _troubles(where):
@@ -82,6 +83,12 @@ def up(detach: bool, data: str, **flags: Any) -> None:
             in_the_background(where, [each for each in sys.argv[1:] if each not in ("--detach", "-d")])
         else:
             _serve(where, flags)
+
+
+def _checked(flags: dict[str, Any]) -> None:
+    """Raises SettingsError; also where a cluster runs already, and the flags would have no effect."""
+    address(flags["listen"])
+    node(flags)
 
 
 @contextlib.contextmanager

@@ -33,7 +33,9 @@ def validate(files: tuple[str, ...], output: str) -> None:
         except ManifestError as error:
             unreadable += 1
             click.echo(f"traincrew: {error}", err=True)
-    click.echo(_as_json(found) if output == "json" else _as_text(found))
+    # Of what could not be read nothing is known, not even that it has no faults.
+    if found or output == "json" or not unreadable:
+        click.echo(_as_json(found) if output == "json" else _as_text(found))
     faulty = any(remark.level == "error" for one in found.values() for remark in one.remarks)
     sys.exit(2 if unreadable else 1 if faulty else 0)
 

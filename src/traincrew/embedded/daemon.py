@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from traincrew import errors, settings
-from traincrew.embedded import collector, operatorpod
+from traincrew.embedded import collector, furnishing, operatorpod
 from traincrew.embedded.access import certificates, credentials, kubeconfig, origins, private_files, users
 from traincrew.embedded.access.authentication import Authenticator
 from traincrew.embedded.access.rbac import Policy
@@ -177,7 +177,9 @@ async def running(options: Options) -> AsyncIterator[Running]:
             path = options.data / "kubeconfig"
             kubeconfig.write(path, url, daemon.pki.authority, daemon.admin_token)
             own = await stack.enter_async_context(_node(daemon, url, ground))
-            await operatorpod.show(daemon.own_client("node"), options.version)
+            await furnishing.reached_at(daemon.own_client("bootstrap"), int(url.rpartition(":")[2]))
+            around = furnishing.within(options.furniture, operatorpod.NAMESPACE)
+            await stack.enter_async_context(operatorpod.Shown(daemon.own_client("node"), options.version, around).kept())
             stack.enter_context(collector.calm())
             yield Running(daemon, url, path, own)
     finally:

@@ -57,6 +57,19 @@ def _priority(name: str) -> Object:
     return {"metadata": {"name": name}, "value": PRIORITIES[name], "description": told}
 
 
+def within(wanted: Furniture, namespace: str) -> list[tuple[Resource, Object]]:
+    """What of the furniture stands in that namespace."""
+    return [(_resource(each), each) for each in wanted.objects if each["metadata"].get("namespace") == namespace]
+
+
+async def reached_at(client: port.Client, number: int) -> None:
+    """The service default/kubernetes leads to the port that the server listens on."""
+    held = msgspec.json.decode(await client.get(resources.SERVICES, "default", "kubernetes"))
+    ports = [{**each, "targetPort": number} for each in held["spec"]["ports"]]
+    if ports != held["spec"]["ports"]:
+        await client.patch(resources.SERVICES, "default", "kubernetes", msgspec.json.encode({"spec": {"ports": ports}}))
+
+
 def _kubernetes_service() -> Object:
     spec = {
         "clusterIP": certificates.SERVICE_ADDRESS,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import datetime as dt
+import logging
 import os
 import platform
+from collections.abc import AsyncIterator, Sequence
 
 import msgspec
 
@@ -13,9 +17,14 @@ from traincrew.client import port
 from traincrew.embedded.furnishing import NODES, ensure
 from traincrew.embedded.served import Object
 from traincrew.model import resources
+from traincrew.model.resources import Resource
+
+log = logging.getLogger(__name__)
 
 NAMESPACE, POD, CONTAINER = "kubeflow", "traincrew-operator", "operator"
 NODE = "traincrew"
+PATIENCE = 1.0
+"""Seconds before another try."""
 
 
 async def show_node(client: port.Client, kubelet_port: int, version: str) -> None:
@@ -28,21 +37,64 @@ def _now() -> str:
     return dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-async def show(client: port.Client, version: str) -> None:
-    """The pod of this very process, started now."""
-    try:
-        await client.delete(resources.PODS, NAMESPACE, POD)
-        await client.delete(resources.PODS, NAMESPACE, POD)
-    except errors.NotFound:
-        pass
-    await ensure(client, resources.PODS, _pod(version))
-    await _status(client, NAMESPACE, POD, _pod_status(_now()))
+class Shown:
+    """The pod of this very process. Whoever deletes it, or its namespace, deletes an image: it comes back."""
+
+    def __init__(self, client: port.Client, version: str, around: Sequence[tuple[Resource, Object]] = ()) -> None:
+        """around: what belongs into its namespace beside it."""
+        self._client, self._version, self._around = client, version, around
+        self._since = _now()
+
+    @contextlib.asynccontextmanager
+    async def kept(self) -> AsyncIterator[None]:
+        """It is there when this is entered, and as long as it is."""
+        with contextlib.suppress(errors.NotFound):
+            await self._client.delete(resources.PODS, NAMESPACE, POD)
+            await self._client.delete(resources.PODS, NAMESPACE, POD)
+        keeping = asyncio.create_task(self._keep(await self._show()))
+        try:
+            yield
+        finally:
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
+
+    async def _keep(self, version: str) -> None:
+        while True:
+            try:
+                if await self._gone(version):
+                    version = await self._show()
+            except errors.ApiError as error:
+                # Such as that its namespace is going, and not yet gone.
+                log.debug("the operator's pod cannot be shown", extra={"error": str(error)})
+                await asyncio.sleep(PATIENCE)
+                version = ""
+
+    async def _gone(self, version: str) -> bool:
+        """Whether it has been deleted; else the watch has ended. No version: it was not there when it was last tried."""
+        if not version:
+            return True
+        watch = self._client.watch(resources.PODS, NAMESPACE, fields=f"metadata.name={POD}", resource_version=version)
+        async with contextlib.aclosing(watch) as changes:
+            async for change in changes:
+                if change.type == "DELETED":
+                    return True
+        await asyncio.sleep(PATIENCE)
+        return True
+
+    async def _show(self) -> str:
+        """Returns the version from which on it must be watched."""
+        await ensure(self._client, resources.NAMESPACES, {"metadata": {"name": NAMESPACE}})
+        for resource, document in self._around:
+            await ensure(self._client, resource, document)
+        await ensure(self._client, resources.PODS, _pod(self._version))
+        shown = await _status(self._client, NAMESPACE, POD, _pod_status(self._since))
+        return str(msgspec.json.decode(shown)["metadata"]["resourceVersion"])
 
 
-async def _status(client: port.Client, namespace: str | None, name: str, status: Object) -> None:
+async def _status(client: port.Client, namespace: str | None, name: str, status: Object) -> bytes:
     resource = resources.PODS if namespace else NODES
     body = msgspec.json.encode({"status": status})
-    await client.patch(resource, namespace, name, body, subresource="status")
+    return await client.patch(resource, namespace, name, body, subresource="status")
 
 
 def _pod(version: str) -> Object:

@@ -83,7 +83,7 @@ def _overdue(crew: Crew, pod: objects.Pod, now: Time) -> Iterator[Obstacle]:
     elif slow_at(pod) is not None and pod.metadata.uid in crew.observed.pod_events:
         yield Obstacle("NotStarted", _slow(pod), (slow_at(pod) or now) + UNSEEN)
     elif unseen_at(pod) is not None:
-        message = f"pod {pod.name} has not been looked at by any scheduler: is {_scheduler(crew)} running?"
+        message = f"pod {pod.name} has not been looked at by any scheduler: {_scheduler(crew)}"
         yield Obstacle("NotScheduled", message, unseen_at(pod))
 
 
@@ -112,7 +112,9 @@ def _unready(crew: Crew) -> str:
 
 
 def _scheduler(crew: Crew) -> str:
-    return crew.observed.planning.gang_scheduler or "kube-scheduler"
+    if named := crew.observed.planning.gang_scheduler:
+        return f"is {named} running?"
+    return "is one running (kube-scheduler, or the controllers of `traincrew up`)?"
 
 
 def _first_of(pods: Sequence[objects.Pod], judge: Callable[[objects.Pod], Obstacle | None]) -> Iterator[Obstacle]:

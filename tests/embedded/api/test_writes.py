@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import pathlib
 from collections.abc import AsyncIterator
 from typing import Any
@@ -141,3 +142,37 @@ async def test_a_pod_behind_a_gate_is_bound_to_no_node(at: Desk) -> None:
     await at.create("pods", "p", gated)
     told = await at.ask("create", "pods/p/binding", {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}})
     assert told.message.endswith("pod p has non-empty .spec.schedulingGates")
+
+
+async def test_whoever_deletes_a_pod_at_the_same_time_as_others_is_not_told_that_it_has_changed(at: Desk) -> None:
+    for number in range(5):
+        await at.create("pods", f"p{number}", POD)
+        told = await asyncio.gather(*(at.ask("delete", f"pods/p{number}") for _ in range(8)))
+        assert {each.code for each in told} <= {200, 404}
+        assert 200 in {each.code for each in told}
+        assert (await at.ask("get", f"pods/p{number}")).code == 404
+
+
+@pytest.mark.parametrize("value", [True, 1.5, 1])
+async def test_a_number_is_not_the_truth_that_python_takes_it_for(at: Desk, value: Any) -> None:
+    names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+    await at.create("apiextensions.k8s.io/v1:customresourcedefinitions", "things.example.com", {"spec": spec})
+    titled = {"apiVersion": "example.com/v1", "kind": "Thing", "free": 1}
+    made = await at.create("example.com/v1:things", "a", titled)
+    told = await at.patch("merge", "example.com/v1:things/a", {"free": value})
+    assert (told.code, repr(told.body["free"])) == (200, repr(value))
+    same = told.body["metadata"]["resourceVersion"] == made.body["metadata"]["resourceVersion"]
+    assert same == (repr(value) == "1")
+
+
+async def test_an_owner_that_is_named_twice_is_kept_once_and_the_writer_warned(at: Desk) -> None:
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "o", "uid": "u", "controller": True}
+    told = await at.create("configmaps", "a", ownerReferences=[owner, owner])
+    assert (told.code, told.body["metadata"]["ownerReferences"]) == (201, [owner])
+    assert told.warnings[0].endswith("please fix your requests; duplicate UID(s) observed: u")
+    again = await at.patch("merge", "configmaps/a", {"metadata": {"ownerReferences": [owner, owner]}})
+    assert again.body["metadata"] == told.body["metadata"]
+    assert "after mutating admission happens" in again.warnings[0]

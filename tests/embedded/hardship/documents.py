@@ -26,7 +26,7 @@ def good() -> dict[tuple[str, str], list[Object]]:
     paths = (pathlib.Path(__file__).with_name("documents.yaml"), *sorted(_EXAMPLES.rglob("*.yaml")))
     for path in paths:
         for document in yaml.load_all(path.read_bytes(), Loader=yaml.CSafeLoader):
-            if document:
+            if document and "kind" in document:
                 found.setdefault((document["apiVersion"], document["kind"]), []).append(document)
     return found
 
@@ -39,8 +39,9 @@ def document(chance: random.Random, served: Served) -> Object:
         found = after(chance, served.schema, 6)
         made = found if isinstance(found, dict) else {}
         made |= {"kind": served.kind, "apiVersion": served.api_version}
-    if not isinstance(made.get("metadata"), dict) or chance.random() < 0.7:
-        made["metadata"] = {**(made.get("metadata") or {}), "name": chance.choice(NAMES)}
+    meta = made.get("metadata")
+    if not isinstance(meta, dict) or chance.random() < 0.7:
+        made["metadata"] = {**(meta if isinstance(meta, dict) else {}), "name": chance.choice(NAMES)}
     return made
 
 

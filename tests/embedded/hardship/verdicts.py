@@ -29,8 +29,10 @@ LISTED_FAULTS = (
     # DeleteOptions that cannot be read, and bindings to nothing: the real server says 500 where 400 would be meant.
     "couldn't get version/kind; json parse error: ",
     "no kind .* is registered for version ",
-    "^yaml: ",
-    "cannot unmarshal number .* into Go value of type float64",
+    r"^yaml: (line \d+: )?(did not find|found|could not find|mapping|block|while|expected|unexpected|invalid|unacceptable) ",
+    "^yaml: (control characters are not allowed|exceeded max depth of 10000|document contains excessive aliasing)$",
+    "^yaml: (anchor '[^']*' value contains itself|unknown anchor '[^']*' referenced)$",
+    r"^json: cannot unmarshal number -?[0-9][0-9.eE+-]* into Go value of type float64$",
     "cannot unmarshal .* into Go struct field (DeleteOptions|Preconditions)",
     "converting .* to .*: unknown conversion",
     r"^\[?target\.(name|kind): ",

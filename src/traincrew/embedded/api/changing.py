@@ -6,12 +6,13 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from traincrew.embedded import fields, refusals
-from traincrew.embedded.api import admission, marks, queries, versions
+from traincrew.embedded.api import admission, marks, ownership, queries, versions
 from traincrew.embedded.api.calls import Answer, Call
 from traincrew.embedded.api.cluster import Cluster, encoded
 from traincrew.embedded.patches import managers
 from traincrew.embedded.patches.owners import Writing
-from traincrew.embedded.schemas import gowords
+from traincrew.embedded.sameness import same
+from traincrew.embedded.schemas import coercion, gowords
 from traincrew.embedded.served import Object
 from traincrew.embedded.store.faults import Stale
 from traincrew.embedded.store.records import Key, Record
@@ -73,7 +74,7 @@ class _Write(NamedTuple):
 async def _put(cluster: Cluster, call: Call, write: _Write) -> Answer:
     served, before = call.served, write.before
     after = _settled(write.wanted.object, before, call)
-    warned = list(write.wanted.warnings)
+    warned = [*ownership.once(after, call.verb == "patch"), *write.wanted.warnings]
     if not write.wanted.trusted:
         warned += _check(cluster, call, after, before)
     if not write.wanted.applied and before["metadata"].get("managedFields"):
@@ -81,7 +82,9 @@ async def _put(cluster: Cluster, call: Call, write: _Write) -> Answer:
         managers.updated(before, after, served.schema, **writing(cluster, door, write.options.manager))
     if marks.is_last_word(after):
         return await _gone(cluster, call, write, after)
-    if after == before:
+    if served.definition is not None:
+        coercion.whole(after)
+    if same(after, before):
         return Answer(200, versions.shown(write.record, served), tuple(warned))
     stored = versions.kept(after, served)
     if write.options.dry_run:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from traincrew.embedded import fields, refusals
-from traincrew.embedded.api import admission, bodies, changing, queries, versions
+from traincrew.embedded.api import admission, bodies, changing, ownership, queries, versions
 from traincrew.embedded.api.calls import Answer, Call
 from traincrew.embedded.api.cluster import Cluster, decoded, encoded
 from traincrew.embedded.patches import managers
@@ -67,6 +67,7 @@ def _taken(call: Call, name: str, holder: Record | None) -> refusals.Refusal:
 async def _put(cluster: Cluster, call: Call, obj: Object, options: queries.WriteOptions, warnings: tuple[str, ...]) -> Answer:
     served, strategy = call.served, cluster.strategy(call.served)
     strategy.default(obj)
+    warnings = (*ownership.once(obj, call.verb == "patch"), *warnings)
     if call.verb != "patch" and _is_owned(obj["metadata"]):  # an apply has settled that already
         managers.updated(None, obj, served.schema, **changing.writing(cluster, call, options.manager))
     key = Key(served.store_name, call.namespace, str(obj["metadata"]["name"]))

@@ -89,13 +89,23 @@ async def _delete(cluster: Cluster, call: Call, record: Record, wanted: Options)
     if marked is None:  # nothing to change: it waits already
         return Answer(200, versions.shown(record, call.served))
     if marks.is_last_word(marked) or not marked["metadata"].get("deletionTimestamp"):
-        if call.served.store_name == PODS and not wanted.dry_run:  # those who watch pods hear that it ends before it has ended
-            record = await cluster.store.put(record.key, marked, record.revision)
+        if call.served.store_name == PODS and not wanted.dry_run and marked != obj:
+            return await _announced(cluster, call, await cluster.store.put(record.key, marked, record.revision), wanted)
         return await _remove(cluster, call, record, wanted)
     if wanted.dry_run:
         return Answer(200, encoded(versions.back(marked, call.served)))
     changed = await cluster.store.put(record.key, marked, record.revision)
     return Answer(200, versions.shown(changed, call.served))
+
+
+async def _announced(cluster: Cluster, call: Call, record: Record, wanted: Options) -> Answer:
+    """Those who watch pods hear that one ends before it has ended; meanwhile somebody else may have removed it."""
+    try:
+        return await _remove(cluster, call, record, wanted)
+    except Stale as fault:
+        if fault.current is not None:
+            raise
+        return Answer(200, versions.shown(record, call.served))
 
 
 async def _remove(cluster: Cluster, call: Call, record: Record, wanted: Options) -> Answer:

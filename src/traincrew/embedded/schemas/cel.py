@@ -13,7 +13,8 @@ from typing import Any
 
 from traincrew.embedded import fields
 from traincrew.embedded.fields import FieldError
-from traincrew.embedded.schemas import cellibrary
+from traincrew.embedded.sameness import same
+from traincrew.embedded.schemas import cellibrary, floats
 from traincrew.embedded.schemas.structures import NOTHING, VALIDATIONS, Structure
 from traincrew.embedded.served import Object
 
@@ -181,7 +182,7 @@ def _walk(value: Any, node: Structure, path: str, old: Any, errors: list[FieldEr
 
 def _evaluate(value: Any, node: Structure, path: str, old: Any, errors: list[FieldError]) -> None:
     known = old is not NOTHING and old is not None
-    unchanged = known and old == value
+    unchanged = known and same(old, value)
     for rule in rules(node):
         if isinstance(rule, str) or (rule.uses_old and not known and not rule.optional_old):
             continue
@@ -189,9 +190,24 @@ def _evaluate(value: Any, node: Structure, path: str, old: Any, errors: list[Fie
         if rule.uses_old:
             before = [_given(old, node, rule, root=not path)] if known else []
             given |= {"oldSelves": before} if rule.optional_old else {"oldSelf": before[0]}
-        fault = _judged(rule, given, node, path)
+        fault = _misread(given, node, rule, path) or _judged(rule, given, node, path)
         if fault is not None and (rule.uses_old or not unchanged):
             errors.append(fault)
+
+
+def _misread(given: Object, node: Structure, rule: Rule, path: str) -> FieldError | None:
+    """A rule that comes upon 1.0 where its schema speaks of integers takes it for invalid data. (The schema lets it pass.)
+
+    Whether it comes upon it shows in whether its verdict depends on what stands there.
+    """
+    value = given["self"]
+    if not floats.stand_for_integers(value, node):
+        return None
+    verdicts = {rule.program.eval(data={**given, "self": each}).value() is True for each in floats.variants(value, node)}
+    if len(verdicts) == 1:
+        return None
+    told = f"invalid data, expected int, got float64 evaluating rule: {rule.named}"
+    return fields.invalid(path or "<nil>", node.schema.get("type", ""), told)
 
 
 def _judged(rule: Rule, given: Object, node: Structure, path: str) -> FieldError | None:

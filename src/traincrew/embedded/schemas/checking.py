@@ -8,6 +8,7 @@ from typing import Any
 from traincrew.admission import validation
 from traincrew.embedded import fields
 from traincrew.embedded.fields import FieldError
+from traincrew.embedded.sameness import same
 from traincrew.embedded.schemas import gowords
 from traincrew.embedded.schemas.structures import NOTHING, Structure
 
@@ -47,13 +48,9 @@ def _check(value: Any, node: Structure, path: str, errors: list[FieldError], old
         _check_enum(value, node.enum, path, errors)
     if value.__class__ is dict:
         right += 1 + _check_object(value, node, path, errors, old)
-    if len(errors) > before and old is not NOTHING and _same(old, value):
+    if len(errors) > before and old is not NOTHING and same(old, value):
         del errors[before:]
     return right
-
-
-def _same(old: Any, value: Any) -> bool:
-    return bool(old.__class__ is value.__class__ and old == value)
 
 
 def _invalid(path: str, value: Any, words: str) -> FieldError:

@@ -1,0 +1,72 @@
+"""The pod that stands for the operator, and the service that stands for the API server."""
+
+from __future__ import annotations
+
+import asyncio
+import pathlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from traincrew import errors, onemachine, settings
+from traincrew.embedded import daemon, operatorpod
+from traincrew.model.resources import NAMESPACES, PODS, SERVICE_ACCOUNTS, SERVICES
+
+LIMIT = 30.0
+
+
+@pytest.fixture
+async def cluster(tmp_path: pathlib.Path) -> AsyncIterator[daemon.Running]:
+    furniture = onemachine.furniture(settings.Cluster())
+    async with daemon.running(daemon.Options(tmp_path, "127.0.0.1", 0, furniture, tmp_path / "log", "0")) as found:
+        yield found
+
+
+async def pod(cluster: daemon.Running) -> dict[str, Any] | None:
+    try:
+        raw = await cluster.daemon.own_client("test").get(PODS, operatorpod.NAMESPACE, operatorpod.POD)
+    except errors.NotFound:
+        return None
+    found: dict[str, Any] = msgspec.json.decode(raw)
+    return found
+
+
+async def until(holds: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(LIMIT):
+        while not await holds():  # noqa: ASYNC110 - as a user would look
+            await asyncio.sleep(0.02)
+
+
+async def another_runs(cluster: daemon.Running, uid: str) -> bool:
+    found = await pod(cluster)
+    return found is not None and found["metadata"]["uid"] != uid and found.get("status", {}).get("phase") == "Running"
+
+
+async def test_whoever_deletes_the_operators_pod_sees_it_come_back(cluster: daemon.Running) -> None:
+    first = await pod(cluster)
+    assert first is not None
+    for _ in range(2):
+        before = await pod(cluster)
+        assert before is not None
+        await cluster.daemon.own_client("test").delete(PODS, operatorpod.NAMESPACE, operatorpod.POD)
+        await until(lambda uid=before["metadata"]["uid"]: another_runs(cluster, uid))  # type: ignore[misc]
+    last = await pod(cluster)
+    assert last is not None
+    assert last["status"]["startTime"] == first["status"]["startTime"], "it stands for a process that has not been started anew"
+
+
+async def test_it_comes_back_with_its_namespace_and_what_belongs_there(cluster: daemon.Running) -> None:
+    client, before = cluster.daemon.own_client("test"), await pod(cluster)
+    assert before is not None
+    accounts = [msgspec.json.decode(each) async for page in client.pages(SERVICE_ACCOUNTS, "kubeflow") for each in page.items]
+    await client.delete(NAMESPACES, None, operatorpod.NAMESPACE)
+    await until(lambda: another_runs(cluster, before["metadata"]["uid"]))
+    for account in accounts:
+        await client.get(SERVICE_ACCOUNTS, "kubeflow", account["metadata"]["name"])
+
+
+async def test_the_service_leads_to_the_port_that_is_listened_on(cluster: daemon.Running) -> None:
+    found = msgspec.json.decode(await cluster.daemon.own_client("test").get(SERVICES, "default", "kubernetes"))
+    assert [each["targetPort"] for each in found["spec"]["ports"]] == [int(cluster.url.rpartition(":")[2])]
