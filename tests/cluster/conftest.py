@@ -9,8 +9,8 @@ from typing import cast
 import kubernetes.client
 import kubernetes.config
 import pytest
-from tests.cluster import operators, spare, theatre
-from tests.cluster.api import Api, eventually
+from tests.cluster import installed, operators, spare, theatre
+from tests.cluster.api import Api
 from tests.cluster.kubelet import Kubelet
 from tests.cluster.operators import OperatorProcess
 from tests.cluster.submitted import Submit, Submitted
@@ -91,37 +91,21 @@ def _skipping_what_a_foreign_cluster_cannot_do() -> Generator[None, None, None]:
 @pytest.fixture(scope="session")
 def api(kube: cluster.Cluster) -> Api:
     """A plain client as administrator, with the CRDs installed."""
-    return _with_crds(kube)
-
-
-def _with_crds(kube: cluster.Cluster) -> Api:
-    client = Api(kube.kubeconfig)
-    for file in () if kube.furnished else sorted((ROOT / "manifests" / "crds").glob("*.yaml")):
-        result = kube.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(file))
-        assert result.returncode == 0, result.stderr
-    eventually(lambda: client.all("mpijobs", "default") == [] or True)
-    return client
+    return installed.crds(kube)
 
 
 @pytest.fixture(scope="session")
 def operator_kubeconfig(kube: cluster.Cluster, api: Api) -> pathlib.Path:
     """Speaks as the service account of manifests/rbac.yaml: the suite runs with the rights that are shipped, no more."""
-    return _as_shipped(kube)
-
-
-def _as_shipped(kube: cluster.Cluster) -> pathlib.Path:
-    for file in () if kube.furnished else ("namespace.yaml", "rbac.yaml"):
-        result = kube.kubectl("apply", "-f", str(ROOT / "manifests" / file))
-        assert result.returncode == 0, result.stderr
-    return kube.token_kubeconfig("kubeflow", "traincrew")
+    return installed.rights(kube)
 
 
 @pytest.fixture(scope="session")
 def spare_kube() -> Iterator[tuple[cluster.Cluster, Api, pathlib.Path]]:
     """A second API server, on which no operator runs but those that a test starts with flags of its own."""
     with cluster.start_any() as started:
-        client = _with_crds(started)
-        yield started, client, _as_shipped(started)
+        client = installed.crds(started)
+        yield started, client, installed.rights(started)
 
 
 @pytest.fixture

@@ -134,10 +134,13 @@ class Machine:
         found = self.api.all("events", namespace)
         return [(each["reason"], each["message"]) for each in found if each["involvedObject"]["name"] == name]
 
+    def end(self) -> None:
+        self.traincrew("down", check=False)
+
     def close(self) -> None:
         """Nothing of it may be left."""
-        self.traincrew("down", check=False)
         try:
+            self.end()
             leaks.assert_none(self.data)
         finally:
             shutil.rmtree(self.home, ignore_errors=True)

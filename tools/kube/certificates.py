@@ -10,6 +10,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 SERVER_NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
+SERVER_ADDRESSES = ("127.0.0.1", "10.96.0.1")
+"""The second is the Service `kubernetes`, as pods call it."""
 
 
 class Authority:
@@ -25,7 +27,7 @@ class Authority:
         self.path.write_bytes(_pem(draft.sign(self._key, hashes.SHA256())))
 
     def server(self, name: str) -> tuple[Path, Path]:
-        addresses = [x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+        addresses = [x509.IPAddress(ipaddress.ip_address(each)) for each in SERVER_ADDRESSES]
         names = [x509.DNSName(host) for host in SERVER_NAMES]
         alternatives = x509.SubjectAlternativeName([*names, *addresses])
         return self._issue(name, _subject(name, ()), [alternatives, _usage(ExtendedKeyUsageOID.SERVER_AUTH)])

@@ -56,6 +56,7 @@ class ControlPlane:
         self.admin = self.authority.client("admin", "system:masters")
         self.audit_log = self.directory / "audit.log"
         self._serving = self.authority.server("kube-apiserver")
+        self._at_nodes = self.authority.client("kube-apiserver-kubelet-client", "system:masters")
         self._options = options
         self._ports = {"etcd": Port(), "kube-apiserver": Port()}
         (self.directory / "audit-policy.json").write_text(json.dumps(AUDIT_POLICY))
@@ -138,6 +139,8 @@ class ControlPlane:
             "tls-cert-file": certificate,
             "tls-private-key-file": key,
             "client-ca-file": self.authority.path,
+            "kubelet-client-certificate": self._at_nodes[0],
+            "kubelet-client-key": self._at_nodes[1],
             "authorization-mode": "RBAC",
             "service-account-issuer": "https://kubernetes.default.svc",
             "service-account-key-file": service_accounts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import pathlib
 from typing import Any
@@ -27,6 +28,10 @@ class Builder:
     def __init__(self, tools: Tools, ledger: Ledger) -> None:
         self._tools, self._ledger = tools, ledger
         self._mounted: volumes.Mounted | None = None
+        self._adopted = False
+        self._alone = asyncio.Lock()
+        """One writes the pod's files at a time: what was read earlier must not be written later, and a change that comes while
+        they are made is not for nobody."""
         self._environments: dict[str, Environment] = {}
 
     def written(self, pod: dict[str, Any], name: str) -> dict[str, Any]:
@@ -42,14 +47,26 @@ class Builder:
 
     async def mount(self, pod: dict[str, Any]) -> volumes.Mounted:
         """Raises Unmade or ApiError."""
+        async with self._alone:
+            return await self._mount(pod)
+
+    async def _mount(self, pod: dict[str, Any]) -> volumes.Mounted:
         self._ledger.open()
         self._mounted = await volumes.mount(pod, self._tools.objects, self._place())
         return self._mounted
 
+    async def adopt(self, pod: dict[str, Any]) -> None:
+        """Its volumes are an earlier daemon's. Raises like `mount`; then it is tried again with whatever changes next."""
+        self._adopted = True
+        await self.mount(pod)
+
     async def refresh(self, pod: dict[str, Any]) -> None:
         """What config maps, secrets and tokens show now, into the pod's files."""
-        if self._mounted is not None:
-            await volumes.refresh(pod, self._tools.objects, self._place())
+        async with self._alone:
+            if self._mounted is not None:
+                await volumes.refresh(pod, self._tools.objects, self._place())
+            elif self._adopted:
+                await self._mount(pod)
 
     def _place(self) -> volumes.Place:
         tools = self._tools

@@ -98,7 +98,7 @@ class Deeds:
 
     async def follow_objects(self) -> None:
         """Of a pod that an earlier daemon mounted: what it shows is watched again, and brought up to date."""
-        await self._brought(self._builder.mount(self._case.object))
+        await self._brought(self._builder.adopt(self._case.object))
 
     async def refresh(self) -> None:
         await self._brought(self._builder.refresh(self._case.object))

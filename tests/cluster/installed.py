@@ -1,0 +1,32 @@
+"""What people install before the operator runs: our CRDs, its namespace and its rights."""
+
+from __future__ import annotations
+
+import pathlib
+
+from tests.cluster.api import Api, eventually
+from tools.kube import cluster
+
+MANIFESTS = pathlib.Path(__file__).parents[2] / "manifests"
+
+
+def crds(kube: cluster.Cluster) -> Api:
+    """A plain client as administrator, once the cluster knows our kinds."""
+    client = Api(kube.kubeconfig)
+    if not kube.furnished:
+        files = sorted((MANIFESTS / "crds").glob("*.yaml"))
+        _apply(kube, "--server-side", "--force-conflicts", *(f"--filename={file}" for file in files))
+    eventually(lambda: client.all("mpijobs", "default") == [] or True)
+    return client
+
+
+def rights(kube: cluster.Cluster) -> pathlib.Path:
+    """A kubeconfig that speaks as the service account of manifests/rbac.yaml."""
+    if not kube.furnished:
+        _apply(kube, *(f"--filename={MANIFESTS / name}" for name in ("namespace.yaml", "rbac.yaml")))
+    return kube.token_kubeconfig("kubeflow", "traincrew")
+
+
+def _apply(kube: cluster.Cluster, *arguments: str) -> None:
+    result = kube.kubectl("apply", *arguments)
+    assert result.returncode == 0, result.stderr

@@ -1,0 +1,29 @@
+"""The node agent's own suite, with the agent joined to a real kube-apiserver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.node import joined
+from tests.node.joined import Joined
+from tests.node.machines import Machine
+from tests.node.test_pods import *  # noqa: F403  every test of it, with the fixtures below
+from tests.node.test_volumes import *  # noqa: F403
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Joined]:
+    with joined.joined() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def everywhere(machine: Machine) -> Machine:
+    return machine
+
+
+@pytest.fixture(autouse=True, scope="module")
+def volume(machine: Joined) -> None:
+    """Nobody provides volumes here, so there is one beforehand."""
+    machine.api.call("POST", "/api/v1/persistentvolumes", joined.volume("kept", machine.home / "claimed"))

@@ -1,0 +1,128 @@
+"""This machine as a node of a real Kubernetes: its API server, scheduler and controllers, and `traincrew node`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import signal
+import subprocess
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from tests.cluster.api import Api, Object, eventually
+from tests.node.machines import Machine
+from tools.kube import cluster, control_plane
+
+STOP_LIMIT = 60.0
+
+
+class Joined(Machine):
+    """Pods, and what can be asked of them, are as on a machine that is a cluster by itself."""
+
+    def __init__(self, kube: cluster.Cluster, name: str = "") -> None:
+        super().__init__("root")
+        self.kube = kube
+        self.name = name or f"node-{uuid.uuid4().hex[:6]}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def environment(self) -> dict[str, str]:
+        return {**super().environment(), "KUBECONFIG": str(self.kube.kubeconfig)}
+
+    def up(self, *flags: str) -> Joined:
+        where = ("--data", str(self.data), "--name", self.name, "--isolation", self.level, "--drain")
+        self.data.mkdir(mode=0o700, exist_ok=True)
+        before = self._log.stat().st_size if self._log.exists() else 0
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self.command("node", *where, *flags), stdout=log, stderr=log, env=self.environment(), cwd=self.home,
+                stdin=subprocess.DEVNULL, start_new_session=True,
+            )  # fmt: skip
+        eventually(lambda: self._said_since(before, f"node {self.name} is ready"))
+        eventually(self._takes_pods)
+        return self
+
+    def _said_since(self, before: int, text: str) -> bool:
+        assert self._process is not None
+        if self._process.poll() is not None:
+            pytest.fail(f"the agent ended with {self._process.returncode}\n{self.log()}")
+        return text in self._log.read_text()[before:]
+
+    def _takes_pods(self) -> bool:
+        """The control plane has seen the node, and has made what every pod is given."""
+        taints = self.api.call("GET", f"/api/v1/nodes/{self.name}")["spec"].get("taints")
+        return not taints and self.api.find("serviceaccounts", "default", "default") is not None
+
+    @property
+    def _log(self) -> pathlib.Path:
+        return self.home / "node.log"
+
+    def log(self) -> str:
+        return self._log.read_text()[-4000:] if self._log.exists() else ""
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def kill(self) -> None:
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+
+    def down(self, *flags: str) -> None:
+        """The agent is told to stop: it ends its pods first."""
+        if self._process is None or self._process.poll() is not None:
+            return
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            self._process.wait(STOP_LIMIT)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            pytest.fail(f"the agent did not stop\n{self.log()}")
+        assert self._process.returncode == 0, self.log()
+
+    @property
+    def api(self) -> Api:
+        if self._api is None:
+            self._api = Api(self.kube.kubeconfig)
+        return self._api
+
+    def end(self) -> None:
+        if self._process is not None and self._process.poll() is not None:
+            self.up()  # it was killed; whatever runs is its successor's to end
+        self.down()
+
+
+@contextlib.contextmanager
+def control_plane_of_its_own() -> Iterator[cluster.Cluster]:
+    if os.geteuid() != 0:
+        pytest.skip("pods at the level `root` need root")
+    if os.environ.get("KUBE") == "embedded":
+        pytest.skip("for a real kube-apiserver; the embedded one has these tests in tests/node")
+    # Pods get service accounts and tokens, as on any cluster: kube-controller-manager makes what that needs.
+    with cluster.start(control_plane.Options(disabled_admission=())) as kube:
+        kube.start_controller_manager()
+        kube.start_scheduler()
+        yield kube
+
+
+@contextlib.contextmanager
+def joined() -> Iterator[Joined]:
+    """One node, and a control plane of its own."""
+    with control_plane_of_its_own() as kube:
+        machine = Joined(kube)
+        try:
+            yield machine.up()
+        finally:
+            machine.close()
+
+
+def volume(name: str, path: pathlib.Path) -> Object:
+    """A directory of this machine as a PersistentVolume, for the first claim that comes."""
+    spec = {
+        "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "persistentVolumeReclaimPolicy": "Retain",
+        "hostPath": {"path": str(path), "type": "DirectoryOrCreate"},
+    }  # fmt: skip
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec}
