@@ -6,13 +6,24 @@ from typing import Any
 
 import msgspec.inspect
 
+from traincrew.admission import prose
 from traincrew.model.status import JobStatus
 
 Schema = dict[str, Any]
 
 
 def status() -> Schema:
-    return _node(msgspec.inspect.type_info(JobStatus))
+    found = _node(msgspec.inspect.type_info(JobStatus))
+    _describe(found, "")
+    return found
+
+
+def _describe(node: Schema, path: str) -> None:
+    if path in prose.STATUS:
+        node["description"] = prose.STATUS[path]
+    inner = node.get("items") or node.get("additionalProperties") or node
+    for name, child in inner.get("properties", {}).items():
+        _describe(child, f"{path}.{name}" if path else name)
 
 
 def _node(type_: msgspec.inspect.Type) -> Schema:
