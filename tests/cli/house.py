@@ -7,6 +7,7 @@ import contextlib
 import functools
 import os
 import pathlib
+import ssl
 import subprocess
 import sys
 import uuid
@@ -45,6 +46,16 @@ class Cluster:
     @property
     def api(self) -> Api:
         return Api(self.data / "kubeconfig")
+
+    def environment(self) -> dict[str, str]:
+        return {"TRAINCREW_DATA": os.fspath(self.data)}
+
+    def context(self, directory: pathlib.Path) -> ssl.SSLContext:
+        """With which a node of it serves."""
+        pki = certificates.ensure(self.data / "pki", ())
+        pem = directory / "node.pem"
+        pem.write_bytes(pki.issue_for_node("node", ["127.0.0.1"]))
+        return kubelet.tls(str(pem), str(pem), str(self.data / "pki" / "ca.crt"))
 
 
 @contextlib.contextmanager
@@ -100,7 +111,7 @@ class House:
 
     def environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if name not in ("KUBECONFIG", "NO_COLOR")}
-        return {**kept, "TRAINCREW_DATA": os.fspath(self.cluster.data), "COLUMNS": "200"}
+        return {**kept, **self.cluster.environment(), "COLUMNS": "200"}
 
     def command(self, *arguments: str) -> list[str]:
         verb, *rest = arguments
@@ -199,10 +210,7 @@ class House:
 async def house(cluster: Cluster, directory: pathlib.Path) -> AsyncIterator[House]:
     name = uuid.uuid4().hex[:10]
     shop = Workshop(directory / "containers")
-    pki = certificates.ensure(cluster.data / "pki", ())
-    pem = directory / "node.pem"
-    pem.write_bytes(pki.issue_for_node("node", ["127.0.0.1"]))
-    context = kubelet.tls(str(pem), str(pem), str(cluster.data / "pki" / "ca.crt"))
+    context = cluster.context(directory)
     callers = kubelet.Callers(names=frozenset({"kube-apiserver-kubelet-client"}))
     async with kubelet.serving(kubelet.application(shop, callers), "127.0.0.1", 0, context) as port:
         found = House(cluster, shop, f"node-{name}", f"test-{name}")

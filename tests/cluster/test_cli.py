@@ -1,0 +1,110 @@
+"""The verbs for people on a real kube-apiserver, by KUBECONFIG. The node is played; logs and commands are real processes'."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import ssl
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from tests.cli import house as houses
+from tests.cli.house import House, written
+from tests.cluster import installed, manifests, operators
+from tests.cluster.api import Api
+from tools.kube import certificates, cluster, control_plane
+
+from traincrew.embedded.streams import kubelet
+
+
+class Real(houses.Cluster):
+    def __init__(self, kube: cluster.Cluster, authority: certificates.Authority) -> None:
+        self.kube, self.authority = kube, authority
+
+    @property
+    def api(self) -> Api:
+        return Api(self.kube.kubeconfig)
+
+    def environment(self) -> dict[str, str]:
+        return {"KUBECONFIG": os.fspath(self.kube.kubeconfig)}
+
+    def context(self, directory: pathlib.Path) -> ssl.SSLContext:
+        certificate, key = self.authority.server("kubelet")
+        return kubelet.tls(str(certificate), str(key), str(self.authority.path))
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
+    """An API server of its own: it must know the kubelet's authority, and show a certificate of it."""
+    authority = certificates.Authority(tmp_path_factory.mktemp("authority"))
+    certificate, key = authority.client("kube-apiserver-kubelet-client")
+    flags = (
+        f"--kubelet-client-certificate={certificate}",
+        f"--kubelet-client-key={key}",
+        f"--kubelet-certificate-authority={authority.path}",
+    )
+    with cluster.start(control_plane.Options(flags=flags)) as started:
+        installed.crds(started)
+        with operators.running(installed.rights(started)):
+            yield Real(started, authority)
+
+
+@pytest.fixture
+async def house(real: Real, tmp_path: pathlib.Path) -> AsyncIterator[House]:
+    async with houses.house(real, tmp_path) as found:
+        yield found
+
+
+async def test_a_job_is_run_to_its_outcome_with_its_logs(house: House, tmp_path: pathlib.Path) -> None:
+    job = manifests.job("PyTorchJob", Master=manifests.replicas("PyTorchJob", 1, "OnFailure"), Worker=1)
+    running = await house.start("run", written(tmp_path, job))
+    await house.run("j-master-0", "j-worker-0")
+    await house.say("j-worker-0", "hello")
+    assert await running.line() == "[worker-0] hello\n"
+    await house.say("j-master-0", "first run")
+    assert await running.line() == "[master-0] first run\n"
+    await house.say("j-master-0", "its end")
+    await house.restart("j-master-0")
+    assert await running.line() == "[master-0] its end\n"
+    await house.say("j-master-0", "second run")
+    await house.succeed("j-worker-0", "j-master-0")
+    code, out, err = await running.end()
+    assert (code, out) == (0, "[master-0] second run\n")
+    assert "pytorchjob/j succeeded" in err
+    assert "traincrew down" not in err  # that is no cluster of this machine
+
+
+async def test_verbs_and_files_work_as_on_one_machine(house: House, tmp_path: pathlib.Path) -> None:
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, "data": {"a": "1"}}
+    path = written(tmp_path, config, manifests.job("PyTorchJob", Master=1, Worker=1))
+    assert (await house("run", "--detach", path))[0] == 0
+    assert "pytorchjob/j exists already" in (await house("run", path))[2]
+    assert (await house("scale", "j", "2"))[:2] == (0, "pytorchjob/j: 1 → 2 workers\n")
+    await house.run("j-master-0", "j-worker-0")
+    await house.say("j-master-0", "one", "two")
+    assert (await house("logs", "j", "--replica", "master", "--tail", "1"))[:2] == (0, "two\n")
+    assert "j-worker-1" in (await house("describe", "j"))[1]
+    await house.do(house.kubelet.pod, "j-worker-1")
+    assert "worker-1: waiting for a node" in (await house("why", "j"))[1]
+    assert (await house("ls"))[1].splitlines()[1].split()[:2] == ["PyTorchJob", "j"]
+    assert (await house("suspend", "j"))[0] == 0
+    assert (await house("resume", "j"))[0] == 0
+    assert (await house("delete", "j"))[0] == 0
+
+
+async def test_commands_run_in_replicas(house: House, tmp_path: pathlib.Path) -> None:
+    await house("run", "--detach", written(tmp_path, manifests.job("PyTorchJob", Master=1)))
+    await house.run("j-master-0")
+    assert await house("exec", "j", "--", "sh", "-c", "echo out; echo err >&2; exit 3") == (3, "out\n", "err\n")
+    assert await house("exec", "j", "-i", "--", "cat", input=b"x" * 1_000_000) == (0, "x" * 1_000_000, "")
+    code, _, err = await house("exec", "j", "--", "no-such-program")
+    assert (code, "executable file not found" in err) == (1, True)
+
+
+async def test_what_the_api_server_refuses_is_told_and_leaves_nothing(house: House, tmp_path: pathlib.Path) -> None:
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "Bad_Name"}, "spec": {"ports": [{"port": 0}]}}
+    code, _, err = await house("run", written(tmp_path, config, service))
+    assert code == 2
+    assert "spec.ports[0].port" in err
+    assert await house.do(house.api.find, "configmaps", house.namespace, "m") is None
