@@ -158,6 +158,8 @@ class JobKind:
     ending: Callable[[jobs.Job, Observed], Ending | None] = lambda job, observed: None
     tolerates: Callable[[jobs.Job, str], bool] = lambda job, role: False
     """A failed pod of that role, under Never, leaves the job alone."""
+    farewell: Callable[[jobs.Job], float] = lambda job: 0.0
+    """Seconds that a replica gets to leave the others when the job is scaled down, before its pod is deleted."""
     phrases: Callable[[jobs.Job], Phrases] = lambda job: PLAIN
     ttl_event: str = "SuccessfulDeleteJob"
     running_before_end: bool = False

@@ -13,6 +13,7 @@ OURS = JOB_NAME
 """The label whose presence selects everything that any of our watches looks at."""
 
 CONFIG_DIGEST = "traincrew.kubeflow.org/config-digest"
+LEAVING_SINCE = "traincrew.kubeflow.org/leaving-since"
 """Annotation on a launcher pod: changing it makes a kubelet refresh the mounted files at once."""
 
 TOLD_OBJECTS = "traincrew.kubeflow.org/objects"

@@ -10,7 +10,7 @@ from traincrew.kinds.kind import Ending
 from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.status import Condition, Failure, JobStatus
-from traincrew.planner import clock, desired, gang, policy, progress, restarts, telling, why
+from traincrew.planner import clock, desired, gang, leaving, policy, progress, restarts, telling, why
 from traincrew.planner.actions import Action, Plan
 from traincrew.planner.crew import Crew
 from traincrew.planner.losses import Loss
@@ -25,12 +25,12 @@ def run(crew: Crew, now: Time) -> Plan:
     status = _judged(crew, status, reckoning, now)
     if status.finished:
         return _ending(crew, status, reckoning, now)
-    stages = _work(crew, status, now)
+    stages, farewell = _work(crew, status, now)
     found, moments = why.explain(crew, status, now)
     if found is not None or not any(stages):
         # While there is work under way it may yet meet the same obstacle: a restarted operator does not know of refusals.
         status = msgspec.structs.replace(status, why=found)
-    moments += [policy.deadline(crew, status), status.restarts.retry_at if _waiting(status, now) else None]
+    moments += [farewell, policy.deadline(crew, status), status.restarts.retry_at if _waiting(status, now) else None]
     plan = finish_plan(crew, status, stages, clock.earliest(moments))
     told = telling.exits(crew.job, reckoning.fresh)
     if crew.job.status.start_time is None:
@@ -182,16 +182,20 @@ def _waiting(status: JobStatus, now: Time) -> bool:
     return status.restarts.retry_at is not None and now < status.restarts.retry_at
 
 
-def _work(crew: Crew, status: JobStatus, now: Time) -> Stages:
-    """Objects to make and to remove. What a launcher reads is mended before a worker goes, so that it leaves the list first."""
+def _work(crew: Crew, status: JobStatus, now: Time) -> tuple[Stages, Time | None]:
+    """Objects to make and to remove, and when one that is leaving has had its time.
+
+    What a launcher reads is mended before a worker goes, so that it leaves the list first.
+    """
     first, made, transient = desired.extras(crew)
     entered = frozenset(status.restarts.entered)
     replaced = [slot.pod for slot in crew.slots if slot.pod is not None and _replaceable(slot.pod, entered)]
-    gone = desired.deletes([*crew.strays, *replaced]) + desired.stray_services(crew) + transient
+    strays, moment = leaving.strays(crew, now)
+    gone = strays + desired.deletes(replaced) + desired.stray_services(crew) + transient
     held = gang.held_back(crew) or _waiting(status, now)
     created = desired.creates(crew, () if held else [slot.replica for slot in crew.slots if slot.pod is None])
     asks = why.inquiries(crew, now)
-    return (tuple(first), tuple(made), tuple(desired.refreshes(crew)), (*gone, *created, *asks))
+    return (tuple(first), tuple(made), tuple(desired.refreshes(crew)), (*gone, *created, *asks)), moment
 
 
 def _replaceable(pod: objects.Pod, entered: frozenset[str]) -> bool:

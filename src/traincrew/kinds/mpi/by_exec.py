@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from traincrew.kinds.kind import Desired, Fault, JobKind, Manifest, Replica, Role, var
-from traincrew.kinds.mpi import advice, files, sketching
+from traincrew.kinds.mpi import advice, elastic, files, sketching
 from traincrew.kinds.mpi.delivery import delivery
 from traincrew.kinds.mpi.spec import CONFIG_VOLUME, MOUNT, Spec, find_config, launcher_name, worker_names
 from traincrew.model import jobs, naming, resources, words
@@ -176,6 +176,7 @@ KIND: JobKind = JobKind(
     makes=(resources.SERVICE_ACCOUNTS, resources.CONFIG_MAPS, resources.ROLES, resources.ROLE_BINDINGS),
     validate=validate,
     advise=advice.advise,
+    farewell=elastic.farewell,
     sketch=sketching.sketch,
     announces=("Running",),
     invalid_reason="MPIJobFailedValidation",

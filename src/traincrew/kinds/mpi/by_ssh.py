@@ -6,7 +6,7 @@ from typing import Any
 
 from traincrew.kinds import pods
 from traincrew.kinds.kind import Desired, Ending, Fault, JobKind, Manifest, Pods, Replica, Role
-from traincrew.kinds.mpi import advice, files, ssh_pods
+from traincrew.kinds.mpi import advice, elastic, files, ssh_pods
 from traincrew.kinds.mpi.spec import Spec, find_config, launcher_name, worker_names
 from traincrew.kinds.phrases import Phrases
 from traincrew.kinds.rules import DNS_LABEL
@@ -204,6 +204,7 @@ KIND: JobKind = JobKind(
     makes=(resources.SERVICES, resources.CONFIG_MAPS, resources.SECRETS, resources.BATCH_JOBS),
     validate=validate,
     advise=advice.advise,
+    farewell=elastic.farewell,
     running=running,
     ending=ending,
     tolerates=lambda job, role: role == "Worker",

@@ -9,7 +9,7 @@ from traincrew.embedded.node.network.client import Holder
 from traincrew.embedded.node.sandbox import hierarchies
 from traincrew.embedded.node.sandbox.spec import Isolation
 
-ISOLATED, EGRESS, LIMITED = "traincrew.dev/Isolated", "traincrew.dev/Egress", "traincrew.dev/Limited"
+ISOLATED, EGRESS, LIMITED = "traincrew.kubeflow.org/Isolated", "traincrew.kubeflow.org/Egress", "traincrew.kubeflow.org/Limited"
 
 _LEVELS = {
     Isolation.ROOT: Condition(True, "Namespaces", "pods have namespaces of their own, made by root"),
