@@ -117,7 +117,8 @@ class Machine:
         )
 
     def running(self, name: str, namespace: str = "default") -> Object:
-        return eventually(lambda: _ready(pod := self.pod(name, namespace)) and pod)
+        found: Object = eventually(lambda: _ready(pod := self.pod(name, namespace)) and pod)
+        return found
 
     def logs(self, name: str, namespace: str = "default", **query: str) -> str:
         response = self.api.session.get(

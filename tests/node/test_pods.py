@@ -86,7 +86,7 @@ def test_pods_find_each_other_by_the_names_of_services(machine: Machine) -> None
     ask = "import socket; print(socket.create_connection(('{}', 8000), 5).getpeername()[0])"
     for number, name in enumerate(("greeter", "greeter.default", "greeter-0.greeter.default.svc.cluster.local")):
         machine.create(pod(f"asks-{number}", "python3", "-c", ask.format(name), restartPolicy="OnFailure"))
-        eventually(lambda number=number: machine.pod(f"asks-{number}")["status"]["phase"] == "Succeeded", 60)
+        assert machine.ended(f"asks-{number}")["status"]["phase"] == "Succeeded"
         assert machine.logs(f"asks-{number}").split()[-1] == machine.pod("greeter-0")["status"]["podIP"]
 
 
