@@ -112,9 +112,9 @@ class Machine:
 
     def ended(self, name: str, namespace: str = "default", within: float = 60) -> Object:
         """The pod, once it has come to its end."""
-        return eventually(
-            lambda: (pod := self.pod(name, namespace))["status"].get("phase") in ("Succeeded", "Failed") and pod, within
-        )
+        over = ("Succeeded", "Failed")
+        found: Object = eventually(lambda: (pod := self.pod(name, namespace))["status"].get("phase") in over and pod, within)
+        return found
 
     def running(self, name: str, namespace: str = "default") -> Object:
         found: Object = eventually(lambda: _ready(pod := self.pod(name, namespace)) and pod)
