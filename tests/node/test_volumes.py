@@ -26,7 +26,7 @@ def test_memory_is_shared_by_a_pods_containers_and_as_large_as_it_says(machine: 
     own = machine.logs("memory", container="main").split()
     assert own[0] == "tmpfs"
     if machine.level == "root":
-        assert own[-1] == "full"
+        assert "full" in own  # beside what head says: the two streams have no order
 
 
 def test_scratch_space_outlives_a_container_and_goes_with_its_pod(machine: Machine) -> None:
