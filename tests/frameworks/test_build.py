@@ -9,7 +9,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from tools.frameworks import build, commands, images, packages, places
+from tools.frameworks import build, commands, horovod, images, packages, places
 from tools.frameworks.commands import BuildFailed
 from tools.frameworks.recipes import RECIPES, Recipe, named
 
@@ -135,3 +135,9 @@ def test_two_builds_of_one_environment_wait_for_each_other(cache: pathlib.Path) 
         assert "another process builds it" in other.stdout.readline()
         assert other.poll() is None
     assert other.wait() == 0
+
+
+def test_without_a_compiler_horovod_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BuildFailed, match=r"no C\+\+ compiler.*apt-get install g\+\+"):
+        horovod.compile_into(tmp_path, named("horovod-tensorflow"))
