@@ -5,7 +5,8 @@ from __future__ import annotations
 import pathlib
 from typing import Any
 
-from tests.node.machines import Machine, Object, pod
+from tests.cluster.api import Object, eventually
+from tests.node.machines import Machine, pod
 
 NOTES = "/notes"
 
@@ -173,3 +174,15 @@ def mpi(machine: Machine, name: str, text: str, workers: int = 2) -> Object:
 
 def condition(job: Object, kind: str) -> bool:
     return any(each["type"] == kind and each["status"] == "True" for each in job["status"].get("conditions", ()))
+
+
+def succeeded(machine: Machine, plural: str, name: str, within: float = 120.0) -> Object:
+    """The job at its end, which has to be a good one."""
+
+    def look() -> Any:
+        job = machine.api.get(plural, "default", name)
+        return (condition(job, "Succeeded") or condition(job, "Failed")) and job
+
+    found: Object = eventually(look, within)
+    assert condition(found, "Succeeded"), found["status"]
+    return found

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.cluster.api import Object, eventually
+from tests.cluster.api import eventually
 from tests.node import programs
 from tests.node.conftest import started
 from tests.node.machines import Machine, terminated
@@ -36,19 +36,32 @@ def moments(share: int) -> list[Moment]:
     return found[::share]
 
 
+@dataclasses.dataclass(frozen=True)
+class Killed:
+    """A machine whose daemon has died so often."""
+
+    machine: Machine
+    moments: tuple[Moment, ...]
+
+    def of(self, *during: str) -> list[int]:
+        return [number for number, moment in enumerate(self.moments) if moment.during in during]
+
+
+ALL = ("starting", "running", "ending", "adopting")
+
+
 @pytest.fixture(scope="module", params=[("root", 1), ("user", 7)], ids=lambda param: str(param[0]))
-def killed(request: pytest.FixtureRequest) -> Iterator[Machine]:
-    """A machine whose daemon has died so often, with two jobs in it that began before the first time."""
+def killed(request: pytest.FixtureRequest) -> Iterator[Killed]:
+    """With two jobs in it that began before the first time."""
     level, share = request.param
     for machine in started(level):
         machine.create(programs.pytorch(machine, "ddp", programs.EXCHANGE), programs.mpi(machine, "mpi", programs.LAUNCHER))
         for name in ("ddp-master-0", "ddp-worker-0", "ddp-worker-1", "mpi-launcher"):
             machine.running(name)
-        setattr(machine, "moments", moments(share))
         for number, moment in enumerate(moments(share)):
             _die(machine, number, moment)
         (programs.noted(machine) / "over").touch()
-        yield machine
+        yield Killed(machine, tuple(moments(share)))
 
 
 def _die(machine: Machine, number: int, moment: Moment) -> None:
@@ -87,67 +100,52 @@ def _kill_while_it_starts(machine: Machine, after: float) -> None:
     daemon.wait()
 
 
-def _of(machine: Machine, during: tuple[str, ...]) -> list[int]:
-    known: list[Moment] = getattr(machine, "moments")
-    return [number for number, moment in enumerate(known) if moment.during in during]
-
-
-def test_no_line_of_a_log_is_lost_or_doubled(killed: Machine) -> None:
-    for number in _of(killed, ("starting", "running", "ending", "adopting")):
-        killed.ended(f"loud-{number}", within=LONG)
-        lines = killed.logs(f"loud-{number}").splitlines()
+def test_no_line_of_a_log_is_lost_or_doubled(killed: Killed) -> None:
+    for number in killed.of(*ALL):
+        killed.machine.ended(f"loud-{number}", within=LONG)
+        lines = killed.machine.logs(f"loud-{number}").splitlines()
         for stream in ("out", "err"):
             said = [line for line in lines if line.startswith(stream)]
             assert said == [f"{stream} {each}" for each in range(programs.LINES)], (number, len(said))
         assert len(lines) == 2 * programs.LINES
 
 
-def test_no_exit_code_is_lost_and_no_pod_started_twice(killed: Machine) -> None:
-    for number in _of(killed, ("starting", "running", "ending", "adopting")):
-        ended = killed.ended(f"loud-{number}", within=LONG)
+def test_no_exit_code_is_lost_and_no_pod_started_twice(killed: Killed) -> None:
+    for number in killed.of(*ALL):
+        ended = killed.machine.ended(f"loud-{number}", within=LONG)
         assert terminated(ended)["exitCode"] == number
         assert ended["status"]["phase"] == ("Failed" if number else "Succeeded")
         assert ended["status"]["containerStatuses"][0]["restartCount"] == 0
-        assert programs.starts(killed, f"loud-{number}") == 1
+        assert programs.starts(killed.machine, f"loud-{number}") == 1
 
 
-def test_a_pod_that_is_being_deleted_comes_to_its_end_with_its_exit_code(killed: Machine) -> None:
-    for number in _of(killed, ("ending",)):
+def test_a_pod_that_is_being_deleted_comes_to_its_end_with_its_exit_code(killed: Killed) -> None:
+    for number in killed.of("ending"):
         name = f"ending-{number}"
-        ended = killed.ended(name, within=LONG)
-        assert terminated(ended)["exitCode"] == 40 + number, (ended, killed.log())
-        assert programs.starts(killed, name) == 1
-        assert killed.logs(name).splitlines()[-1] == "ended"
-        killed.api.patch("pods", "default", name, {"metadata": {"finalizers": None}})
-        killed.gone(name)
+        ended = killed.machine.ended(name, within=LONG)
+        assert terminated(ended)["exitCode"] == 40 + number, (ended, killed.machine.log())
+        assert programs.starts(killed.machine, name) == 1
+        assert killed.machine.logs(name).splitlines()[-1] == "ended"
+        killed.machine.api.patch("pods", "default", name, {"metadata": {"finalizers": None}})
+        killed.machine.gone(name)
 
 
-def test_processes_that_exchange_numbers_never_noticed(killed: Machine) -> None:
-    job = _succeeded(killed, "pytorchjobs", "ddp")
+def test_processes_that_exchange_numbers_never_noticed(killed: Killed) -> None:
+    job = programs.succeeded(killed.machine, "pytorchjobs", "ddp")
     assert "restarts" not in job["status"]
     pods = ("ddp-master-0", "ddp-worker-0", "ddp-worker-1")
-    assert {name: programs.starts(killed, name) for name in pods} == dict.fromkeys(pods, 1)
+    assert {name: programs.starts(killed.machine, name) for name in pods} == dict.fromkeys(pods, 1)
     for name in pods:
-        ended = killed.ended(name)
+        ended = killed.machine.ended(name)
         assert terminated(ended, "pytorch")["exitCode"] == 0
         assert ended["status"]["containerStatuses"][0]["restartCount"] == 0
-        *steps, last = killed.logs(name).splitlines()
+        *steps, last = killed.machine.logs(name).splitlines()
         assert steps == [f"step {20 * number}" for number in range(len(steps))]
         assert last.startswith("steps ")
 
 
-def test_a_launcher_and_its_commands_on_the_workers_never_noticed(killed: Machine) -> None:
-    job = _succeeded(killed, "mpijobs", "mpi")
+def test_a_launcher_and_its_commands_on_the_workers_never_noticed(killed: Killed) -> None:
+    job = programs.succeeded(killed.machine, "mpijobs", "mpi")
     assert "restarts" not in job["status"]
-    assert programs.starts(killed, "mpi-launcher") == 1
-    assert terminated(killed.ended("mpi-launcher"), "mpi")["exitCode"] == 0
-
-
-def _succeeded(machine: Machine, plural: str, name: str) -> Object:
-    def look() -> Any:
-        job = machine.api.get(plural, "default", name)
-        assert not programs.condition(job, "Failed"), job["status"]
-        return programs.condition(job, "Succeeded") and job
-
-    found: Object = eventually(look, LONG)
-    return found
+    assert programs.starts(killed.machine, "mpi-launcher") == 1
+    assert terminated(killed.machine.ended("mpi-launcher"), "mpi")["exitCode"] == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import dataclasses
 import datetime as dt
 from collections.abc import Iterable
@@ -39,6 +41,7 @@ async def adopt(pod: dict[str, Any], ledger: Ledger, tools: Tools, facts: Facts)
     facts = dataclasses.replace(facts, eviction=ledger.eviction())
     if identity.boot_id != tools.machine.boot_id:
         gone = Gone(REBOOTED, _now())
+        await bury(ledger, tools)
         return Adopted(dataclasses.replace(_dead(pod, ledger, facts, gone), rebooted=True), None)
     if ledger.ended():
         return Adopted(_dead(pod, ledger, facts, Gone(ENDED, _now())), None)
@@ -48,6 +51,7 @@ async def adopt(pod: dict[str, Any], ledger: Ledger, tools: Tools, facts: Facts)
         if not _began(pod, ledger):
             # The daemon died before there was a sandbox: it is made now.
             return Adopted(facts, None)
+        await bury(ledger, tools)
         return Adopted(_dead(pod, ledger, facts, Gone(LOST, _now())), None)
     await plug(shim, identity, tools)
     ready = Ready(identity.address or tools.place.address, dt.datetime.fromisoformat(identity.made))
@@ -59,6 +63,15 @@ async def plug(shim: sandbox.Shim, identity: Identity, tools: Tools) -> None:
     """Again is harmless."""
     if tools.holder is not None and not identity.host_network:
         await tools.holder.plug(shim.pid, identity.address)
+
+
+async def bury(ledger: Ledger, tools: Tools) -> None:
+    """After a shim that could not clear up behind itself."""
+    await asyncio.to_thread(sandbox.clear_remains, ledger.path)
+    identity = ledger.identity()
+    if identity is not None and identity.address and tools.holder is not None:
+        with contextlib.suppress(OSError):
+            await tools.holder.unplug(identity.address)
 
 
 def lost(facts: Facts, ledger: Ledger, now: dt.datetime) -> Facts:

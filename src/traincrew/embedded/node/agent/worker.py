@@ -183,7 +183,10 @@ class Worker:
             self.heard_end(container, attempt)
         if isinstance(self.facts.sandbox, Gone) or self.facts.ending is not None:
             return
-        self.learn(lambda facts: adoption.lost(facts, self.ledger, _now()))
+        # Before anybody knows: a sandbox that is made anew has its files in the same places.
+        await adoption.bury(self.ledger, self._tools)
+        if self.facts.ending is None:
+            self.learn(lambda facts: adoption.lost(facts, self.ledger, _now()))
 
     def heard_end(self, container: str, attempt: int) -> None:
         last = self.facts.of(container).last

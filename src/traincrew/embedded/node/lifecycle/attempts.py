@@ -44,7 +44,7 @@ def truthful(subject: Subject, facts: Facts) -> Facts:
 
 
 def _told(subject: Subject, part: Part, known: ContainerFacts) -> ContainerFacts:
-    """An end that the API knows and of which nothing is left here: a finalizer may keep a pod for long after it was cleared away."""
+    """An end that the API knows and of which nothing is left here: finalizers may keep a pod after it was cleared away."""
     api = subject.known.get(part.name) or {}
     attempt, ended = int(api.get("restartCount") or 0), (api.get("state") or {}).get("terminated") or {}
     if known.last is not None or ended.get("containerID") != subject.container_id(part.name, attempt):

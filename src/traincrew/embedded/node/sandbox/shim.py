@@ -62,6 +62,8 @@ class Shim:
             "started": protocol.process_start(),
             "boot": protocol.boot_id(),
             "isolation": str(self._place.isolation),
+            "groups": list(self._place.group.directories()) if self._place.group is not None else [],
+            "above": self._place.pod.cgroup.strip("/").count("/"),
         }
 
     def _welcome(self, peer: Peer) -> None:
