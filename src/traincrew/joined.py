@@ -18,6 +18,7 @@ from traincrew.client import connection, port, retries
 from traincrew.client.remote import RemoteClient
 from traincrew.embedded.access import certificates, private_files
 from traincrew.embedded.node.agent import node
+from traincrew.embedded.node.agent.delegation import Delegation
 from traincrew.embedded.streams import kubelet
 from traincrew.model.resources import CONFIG_MAPS
 
@@ -65,7 +66,7 @@ async def _site(client: port.Client, options: settings.Joined, target: connectio
     context.verify_mode = ssl.CERT_OPTIONAL
     parts = urllib.parse.urlsplit(target.server)
     api = (parts.hostname or "127.0.0.1", parts.port or 443)
-    callers = kubelet.Callers(names=frozenset(options.callers))
+    callers = kubelet.Callers(names=frozenset(options.callers), review=Delegation(client, options.node.name))
     return node.Site(data, __version__, api, context, callers, options.address)
 
 

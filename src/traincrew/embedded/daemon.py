@@ -230,11 +230,13 @@ async def _node(daemon: Daemon, url: str, ground: asyncio.Task[node.Ground] | No
             await operatorpod.show_node(client, port, options.version)
             yield None
         return
+    from traincrew.embedded import measured
     from traincrew.embedded.node.agent import node
 
     host, _, port_text = url.removeprefix("https://").rpartition(":")
     site = node.Site(options.data, options.version, (host.strip("[]"), int(port_text)), context, callers, beside=own.before)
     async with node.running(client, options.node, site, await ground) as found:
+        daemon.cluster.metrics = measured.by(found.meter, found.place.name)
         yield found
 
 

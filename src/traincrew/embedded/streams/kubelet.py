@@ -6,7 +6,8 @@ import contextlib
 import dataclasses
 import hmac
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Protocol
 
 from aiohttp import web
 
@@ -24,6 +25,14 @@ from traincrew.embedded.streams.containers import Containers, ExecOptions, NoCon
 from traincrew.embedded.streams.takeover import Upgraded, wants_websocket
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Page = Callable[[], tuple[str, str]]
+"""What is to be read at some path: its content type and text."""
+
+
+class Review(Protocol):
+    """Asks the cluster about the bearer of a token: whether he may; None: nobody knows him."""
+
+    async def __call__(self, token: str, method: str, path: str) -> bool | None: ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,16 +42,32 @@ class Callers:
     token: str = ""
     names: frozenset[str] = frozenset()
     """Common names of the certificates that count; none: all of the authority's."""
+    review: Review | None = None
+    """Who is asked about everybody else."""
 
-    def admit(self, request: web.Request) -> bool:
-        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-        if self.token and scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self.token.encode()):
+    async def judge(self, request: web.Request) -> web.Response | None:
+        """Nothing, or the refusal."""
+        if self._admit(request):
+            return None
+        given = _bearer(request)
+        allowed = await self.review(given, request.method, request.path) if given and self.review is not None else None
+        if allowed is None:
+            return web.Response(status=401, text="Unauthorized")
+        return None if allowed else web.Response(status=403, text="Forbidden")
+
+    def _admit(self, request: web.Request) -> bool:
+        if self.token and hmac.compare_digest(_bearer(request).encode(), self.token.encode()):
             return True
         certificate = request.transport.get_extra_info("peercert") if request.transport else None
         if not certificate:
             return False
         subject = {name: value for part in certificate.get("subject", ()) for name, value in part}
         return not self.names or subject.get("commonName") in self.names
+
+
+def _bearer(request: web.Request) -> str:
+    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+    return given.strip() if scheme.lower() == "bearer" else ""
 
 
 def tls(certificate: str, key: str, client_authority: str = "") -> ssl.SSLContext:
@@ -55,12 +80,10 @@ def tls(certificate: str, key: str, client_authority: str = "") -> ssl.SSLContex
     return context
 
 
-def application(containers: Containers, callers: Callers) -> web.Application:
+def application(containers: Containers, callers: Callers, pages: Mapping[str, Page] | None = None) -> web.Application:
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if not callers.admit(request):
-            return web.Response(status=401, text="Unauthorized")
-        return await handler(request)
+        return await callers.judge(request) or await handler(request)
 
     app = web.Application(middlewares=[guard])
     endpoints = Endpoints(containers)
@@ -73,7 +96,17 @@ def application(containers: Containers, callers: Callers) -> web.Application:
             app.router.add_route(method, f"/attach/{form}", endpoints.attach)
         for form in ("{namespace}/{pod}", "{namespace}/{pod}/{uid}"):
             app.router.add_route(method, f"/portForward/{form}", endpoints.port_forward)
+    for path, page in (pages or {}).items():
+        app.router.add_get(path, _shown(page))
     return app
+
+
+def _shown(page: Page) -> Handler:
+    async def respond(request: web.Request) -> web.StreamResponse:
+        kind, text = page()
+        return web.Response(body=text.encode(), headers={"Content-Type": kind})
+
+    return respond
 
 
 @contextlib.asynccontextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import json
 import logging
 import pathlib
 import ssl
@@ -13,10 +14,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from traincrew import errors, settings
 from traincrew.client import port
 from traincrew.embedded.access import private_files
-from traincrew.embedded.node.agent import conditions, gateway
+from traincrew.embedded.node.agent import conditions, exposition, gateway
 from traincrew.embedded.node.agent.agent import Agent, Pods
 from traincrew.embedded.node.agent.containers import NodeContainers
 from traincrew.embedded.node.agent.machine import Machine, Place
+from traincrew.embedded.node.agent.measuring import Meter
 from traincrew.embedded.node.agent.names import Names
 from traincrew.embedded.node.agent.pool import Pool
 from traincrew.embedded.node.agent.recording import Recorder
@@ -87,6 +89,7 @@ def _level(wanted: str, directory: str) -> tuple[Isolation, dict[Isolation, str]
 class Node:
     agent: Agent
     place: Place
+    meter: Meter
     stop: Callable[[], Awaitable[None]]
     """Ends all pods and what carries them."""
 
@@ -96,7 +99,9 @@ async def running(client: port.Client, options: settings.Node, site: Site, groun
     pods = Pods()
     async with contextlib.AsyncExitStack() as stack:
         endpoints = site.beside(NodeContainers(pods, site.data / "logs"))
-        serving = kubelet.serving(kubelet.application(endpoints, site.callers), site.address, 0, site.context)
+        meter = Meter(pods.all)
+        app = kubelet.application(endpoints, site.callers, _pages(meter, options.name))
+        serving = kubelet.serving(app, site.address, 0, site.context)
         place = Place(options.name, site.address, await stack.enter_async_context(serving), site.version, options.pods)
         names = Names(client, ground.holder, options.domain)
         objects = ApiObjects(client, pods.changed)
@@ -107,17 +112,27 @@ async def running(client: port.Client, options: settings.Node, site: Site, groun
             registration.set(kind, condition)
         await registration.register()
         agent = Agent(tools, pods)
-        tasks = [asyncio.create_task(each.run()) for each in (registration, names)]
+        tasks = [asyncio.create_task(each.run()) for each in (registration, names, meter)]
         if ground.holder is not None and (service := await gateway.service(client)) is not None:
             await stack.enter_async_context(gateway.Gateway(*site.api).open(ground.holder, *service))
         await names.synced()
         await stack.enter_async_context(agent.running())
         try:
-            yield Node(agent, place, lambda: _stop(agent, ground))
+            yield Node(agent, place, meter, lambda: _stop(agent, ground))
         finally:
             for task in tasks:
                 task.cancel()
             await ground.template.close()
+
+
+def _pages(meter: Meter, name: str) -> dict[str, kubelet.Page]:
+    def resources() -> tuple[str, str]:
+        return "text/plain; version=0.0.4; charset=utf-8", exposition.resource_metrics(meter.last)
+
+    def summary() -> tuple[str, str]:
+        return "application/json", json.dumps(exposition.summary(name, meter.last, meter.rates))
+
+    return {"/metrics/resource": resources, "/stats/summary": summary}
 
 
 async def _stop(agent: Agent, ground: Ground) -> None:

@@ -1,0 +1,69 @@
+"""Callers of the node's endpoints whom only the cluster knows: it is asked who they are, and whether they may."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+import msgspec
+
+from traincrew import errors
+from traincrew.client import port
+from traincrew.model.resources import Resource
+
+log = logging.getLogger(__name__)
+
+TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews", "TokenReview", namespaced=False)
+ACCESS_REVIEWS = Resource("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False)
+REMEMBERED = 30.0
+"""Seconds for which an answer counts: a metrics server asks every quarter of a minute."""
+MOST = 256
+_VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+
+def subresource(path: str) -> str:
+    """Which part of a Node is asked for, as RBAC names it."""
+    first = path.strip("/").partition("/")[0]
+    return {"metrics": "metrics", "stats": "stats", "logs": "log"}.get(first, "proxy")
+
+
+class Delegation:
+    """A `kubelet.Review`."""
+
+    def __init__(self, client: port.Client, node: str) -> None:
+        self._client, self._node = client, node
+        self._answers: dict[tuple[str, str, str], tuple[float, bool | None]] = {}
+
+    async def __call__(self, token: str, method: str, path: str) -> bool | None:
+        """Whether the bearer may; None: nobody knows him."""
+        key = (token, _VERBS.get(method, "get"), subresource(path))
+        now = time.monotonic()
+        known = self._answers.get(key)
+        if known is not None and known[0] > now:
+            return known[1]
+        try:
+            answer = await self._ask(*key)
+        except errors.ApiError as error:
+            log.warning("a caller of the node cannot be looked up", extra={"error": str(error)})
+            return None
+        if len(self._answers) >= MOST:
+            self._answers.clear()
+        self._answers[key] = now + REMEMBERED, answer
+        return answer
+
+    async def _ask(self, token: str, verb: str, part: str) -> bool | None:
+        found = await self._review(TOKEN_REVIEWS, {"token": token})
+        if not found.get("authenticated"):
+            return None
+        user = found.get("user") or {}
+        wanted = {"verb": verb, "version": "v1", "resource": "nodes", "subresource": part, "name": self._node}
+        who = {"user": user.get("username", ""), "groups": user.get("groups") or [], "uid": user.get("uid", "")}
+        told = await self._review(ACCESS_REVIEWS, {**who, "extra": user.get("extra") or {}, "resourceAttributes": wanted})
+        return bool(told.get("allowed"))
+
+    async def _review(self, resource: Resource, spec: dict[str, Any]) -> dict[str, Any]:
+        body = {"apiVersion": resource.api_version, "kind": resource.kind, "spec": spec}
+        answer = msgspec.json.decode(await self._client.create(resource, None, msgspec.json.encode(body)))
+        found: dict[str, Any] = answer.get("status") or {}
+        return found

@@ -1,0 +1,94 @@
+"""What pods and the machine use is measured: `kubectl top` shows it, and autoscalers act on it."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import Any
+
+import pytest
+from tests.cluster.api import Object, eventually
+from tests.node.machines import Machine, pod
+from tools.kube import build
+
+GROUP = "/apis/metrics.k8s.io/v1beta1"
+BUSY = ("sh", "-c", "while :; do :; done")
+A_THIRD = {"limits": {"cpu": "300m"}, "requests": {"cpu": "100m"}}
+
+
+def cores(usage: Object) -> float:
+    assert usage["cpu"].endswith("n")
+    return int(usage["cpu"][:-1]) / 1e9
+
+
+def used(machine: Machine, name: str) -> Any:
+    """By container, once the pod was measured."""
+
+    def look() -> Any:
+        items = machine.api.call("GET", f"{GROUP}/namespaces/default/pods")["items"]
+        found = [each for each in items if each["metadata"]["name"] == name]
+        return found and {each["name"]: each["usage"] for each in found[0]["containers"]}
+
+    return eventually(look, 60)
+
+
+def test_the_use_of_cpu_and_memory_is_told_of_each_container(everywhere: Machine) -> None:
+    idle = {"name": "idle", "image": "example", "command": ["sleep", "600"]}
+    everywhere.create(pod("measured", *BUSY, resources=A_THIRD, containers=[idle]))
+    everywhere.running("measured")
+    found = used(everywhere, "measured")
+    assert set(found) == {"main", "idle"}
+    assert cores(found["main"]) > 0.05 > cores(found["idle"])
+    assert all(int(each["memory"].removesuffix("Ki")) > 0 for each in found.values())
+    node = everywhere.api.call("GET", f"{GROUP}/nodes")["items"][0]
+    assert node["metadata"]["name"] == "traincrew"
+    assert cores(node["usage"]) > 0.05
+    everywhere.api.delete("pods", "default", "measured")
+    everywhere.gone("measured")
+    assert not [each for each in everywhere.api.call("GET", f"{GROUP}/pods")["items"] if each["metadata"]["name"] == "measured"]
+
+
+def top(machine: Machine, *arguments: str) -> list[list[str]]:
+    if not build.is_there("kubectl"):
+        pytest.skip("kubectl is not built yet: `make kube` does it")
+    kubeconfig = machine.data / "kubeconfig"
+    command = [str(build.program("kubectl")), f"--kubeconfig={kubeconfig}", "top", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return [line.split() for line in done.stdout.splitlines()]
+
+
+def test_kubectl_top_shows_nodes_pods_and_containers(machine: Machine) -> None:
+    machine.create(pod("topped", *BUSY, resources=A_THIRD))
+    machine.running("topped")
+    used(machine, "topped")
+    title, node = top(machine, "nodes")
+    assert (title[0], node[0]) == ("NAME", "traincrew")
+    assert node[2].endswith("%")
+    rows = top(machine, "pods")
+    assert next(row for row in rows if row[0] == "topped")[1].endswith("m")
+    rows = top(machine, "pods", "topped", "--containers")
+    assert rows[1][:2] == ["topped", "main"]
+    machine.api.delete("pods", "default", "topped")
+    machine.gone("topped")
+
+
+def elastic(name: str) -> Object:
+    """Workers that are busy from their start on, and an autoscaler that wants them at half of what they ask for."""
+    container = {"name": "pytorch", "image": "example", "command": list(BUSY), "resources": A_THIRD}
+    worker = {"replicas": 1, "template": {"spec": {"containers": [container], "terminationGracePeriodSeconds": 1}}}
+    metric = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}}
+    policy = {"minReplicas": 1, "maxReplicas": 3, "rdzvBackend": "c10d", "metrics": [metric]}
+    spec = {"elasticPolicy": policy, "pytorchReplicaSpecs": {"Worker": worker}, "runPolicy": {"cleanPodPolicy": "All"}}
+    return {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": name}, "spec": spec}
+
+
+def test_an_elastic_job_whose_workers_are_busy_is_scaled_up(machine: Machine) -> None:
+    machine.create(elastic("grows"))
+    eventually(lambda: machine.api.find("pods", "default", "grows-worker-2"), 120)
+    job = machine.api.get("pytorchjobs", "default", "grows")
+    assert job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 3
+    scaler = machine.api.get("horizontalpodautoscalers", "default", "grows")
+    assert scaler["status"]["desiredReplicas"] == 3
+    machine.running("grows-worker-2")
+    machine.api.delete("pytorchjobs", "default", "grows")
+    machine.gone("grows-worker-0")
