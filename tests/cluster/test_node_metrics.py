@@ -1,0 +1,67 @@
+"""A metrics server of a real cluster reads what the pods of our node use, with its own account and with its rights alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import requests
+import urllib3
+from tests.cluster.api import Object, eventually
+from tests.node import joined as joining
+from tests.node.joined import Joined
+from tests.node.machines import pod
+
+RIGHTS = "/apis/rbac.authorization.k8s.io/v1"
+
+
+@pytest.fixture(scope="module")
+def joined() -> Iterator[Joined]:
+    with joining.joined() as found:
+        yield found
+
+
+def account(machine: Joined, name: str, subresource: str) -> str:
+    """The token of a new account that may read that part of nodes."""
+    call = machine.api.call
+    call("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": name}})
+    rules = [{"apiGroups": [""], "resources": [f"nodes/{subresource}"], "verbs": ["get"]}]
+    call("POST", f"{RIGHTS}/clusterroles", {"metadata": {"name": name}, "rules": rules})
+    bound = {
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}],
+    }
+    call("POST", f"{RIGHTS}/clusterrolebindings", bound)
+    body: Object = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    return str(call("POST", f"/api/v1/namespaces/default/serviceaccounts/{name}/token", body)["status"]["token"])
+
+
+def read(machine: Joined, token: str, path: str) -> requests.Response:
+    status = machine.api.call("GET", f"/api/v1/nodes/{machine.name}")["status"]
+    address, port = status["addresses"][0]["address"], status["daemonEndpoints"]["kubeletEndpoint"]["Port"]
+    urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    return requests.get(f"https://{address}:{port}{path}", headers=headers, verify=False, timeout=30)
+
+
+def test_a_bearer_with_the_right_reads_and_others_do_not(joined: Joined) -> None:
+    joined.create(pod("measured", "sh", "-c", "while :; do :; done", resources={"limits": {"cpu": "200m"}}))
+    joined.running("measured")
+    reader = account(joined, "metrics-reader", "metrics")
+
+    def measured() -> bool:
+        told = read(joined, reader, "/metrics/resource")
+        assert told.status_code == 200, told.text
+        return 'container_cpu_usage_seconds_total{container="main",namespace="default",pod="measured"}' in told.text
+
+    eventually(measured, 60)
+    assert read(joined, reader, "/stats/summary").status_code == 403
+    assert read(joined, reader, "/containerLogs/default/measured/main").status_code == 403
+    assert read(joined, "no.such.token", "/metrics/resource").status_code == 401
+    assert read(joined, "", "/metrics/resource").status_code == 401
+    summary = read(joined, account(joined, "stats-reader", "stats"), "/stats/summary").json()
+    assert summary["node"]["nodeName"] == joined.name
+    assert [each["podRef"]["name"] for each in summary["pods"]] == ["measured"]
+    joined.api.delete("pods", "default", "measured")
+    joined.gone("measured")
