@@ -19,6 +19,10 @@ class Planning:
     """`volcano`, or the scheduler name of a scheduler-plugins installation; empty: no gangs."""
     leftover_grace: int = 30
     """Seconds after the end of a job before pods that still run are ended, where cleanPodPolicy was left out."""
+    host_ports: tuple[int, int] | None = None
+    """First and last of the ports of which replicas in their node's network get one each; None: they get none."""
+    host_ports_for_all: bool = False
+    """Whether every pod is in its node's network, though none says `hostNetwork`."""
     options: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Settings of single kinds, by flag name, as declared in `JobKind.options`."""
 
@@ -83,6 +87,8 @@ class Node:
     """Whether an image without an environment of its own is refused."""
     pods: int = 1000
     """Most pods at a time."""
+    pod_pids: int = 16_384
+    """Most processes and threads of a pod; 0: no limit."""
     subnet: str = ""
     """Of pods' addresses, such as 10.244.0.0/16; empty: one that is free here."""
     domain: str = "cluster.local"

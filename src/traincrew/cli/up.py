@@ -39,6 +39,10 @@ _NODE_OPTIONS = (
     click.option(
         "--device", "devices", multiple=True, metavar="NAME=COUNT", help="Declare devices, such as nvidia.com/gpu=4."
     ),
+    click.option(
+        "--pod-pids", type=click.IntRange(min=0), default=settings.Node.pod_pids, show_default=True, metavar="NUMBER",
+        help="Most processes and threads of a pod; 0: no limit.",
+    ),
     click.option("--strict-images", is_flag=True, help="Refuse images that have no environment (see `traincrew image`)."),
 )  # fmt: skip
 
@@ -129,6 +133,7 @@ def node(flags: dict[str, Any], name: str = settings.Node.name) -> settings.Node
         isolation="" if flags["isolation"] == "auto" else flags["isolation"],
         devices=dict(device(each) for each in flags["devices"]),
         strict_images=flags["strict_images"],
+        pod_pids=flags["pod_pids"],
     )
 
 

@@ -76,7 +76,7 @@ class Builder:
     def pod(self, pod: dict[str, Any]) -> spec.Pod:
         lodging = translation.Lodging(
             directory=str(self._ledger.path), masked=(str(self._tools.data),),
-            shm_bytes=self._tools.machine.memory // SHM_SHARE, limits=limits.of_pod(pod),
+            shm_bytes=self._tools.machine.memory // SHM_SHARE, limits=limits.of_pod(pod, self._tools.options.pod_pids),
         )  # fmt: skip
         return translation.pod(pod, self._tools.options.domain, lodging)
 

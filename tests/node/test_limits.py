@@ -1,0 +1,183 @@
+"""What limits promise: pods that want too much harm themselves, and neither their neighbours nor the node."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+from tests.cluster.api import Object, eventually
+from tests.embedded.node import leaks
+from tests.node import programs
+from tests.node.machines import Machine, pod, terminated
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="control groups need root here")
+
+PIDS = 64
+MANY = 200
+ROOM = 256 << 10
+"""Bytes of the disk for logs that is too small."""
+
+
+@pytest.fixture(scope="module")
+def limited() -> Iterator[Machine]:
+    machine = Machine("root")
+    try:
+        yield machine.up("--pod-pids", str(PIDS))
+    finally:
+        machine.close()
+
+
+def limits(**wanted: str) -> Object:
+    return {"limits": wanted}
+
+
+EATER = "import os; kept = []\nwhile True: kept.append(b'x' * (4 << 20))"
+
+
+@pytest.mark.parametrize("code", [0, 1, 137])
+def test_a_pod_that_ran_out_of_memory_is_oomkilled_whatever_its_exit_code(limited: Machine, code: int) -> None:
+    script = f"import os, subprocess, sys; subprocess.run([sys.executable, '-c', {EATER!r}]); os._exit({code})"
+    name = f"eats-{code}"
+    limited.create(pod(name, "python3", "-c", script, resources=limits(memory="64Mi")))
+    ended = limited.ended(name)
+    assert (terminated(ended)["exitCode"], terminated(ended)["reason"]) == (code, "OOMKilled")
+    assert ended["status"]["phase"] == ("Failed" if code else "Succeeded")
+
+
+def test_the_command_itself_out_of_memory_is_137(limited: Machine) -> None:
+    limited.create(pod("eats", "python3", "-c", EATER, resources=limits(memory="64Mi")))
+    told = terminated(limited.ended("eats"))
+    assert (told["exitCode"], told["reason"]) == (137, "OOMKilled")
+
+
+def test_what_stays_below_its_memory_limit_is_left_alone(limited: Machine) -> None:
+    limited.create(pod("frugal", "python3", "-c", "kept = b'x' * (16 << 20)", resources=limits(memory="128Mi")))
+    assert terminated(limited.ended("frugal"))["reason"] == "Completed"
+
+
+def test_a_fifth_of_a_core_is_a_fifth_of_a_core(limited: Machine) -> None:
+    script = (
+        "import time; began, spent = time.monotonic(), time.process_time()\n"
+        "while time.monotonic() - began < 2: pass\n"
+        "print((time.process_time() - spent) / (time.monotonic() - began))"
+    )
+    limited.create(pod("slow", "python3", "-c", script, resources=limits(cpu="0.2")))
+    assert limited.ended("slow")["status"]["phase"] == "Succeeded"
+    assert float(limited.logs("slow")) < 0.4
+
+
+def test_a_pod_that_forks_without_end_comes_to_its_own_and_no_further(limited: Machine) -> None:
+    script = (
+        "import os, time, errno\n"
+        "made = 0\n"
+        "while True:\n"
+        "    try: child = os.fork()\n"
+        "    except OSError as error:\n"
+        "        print(errno.errorcode[error.errno], made); os._exit(3)\n"
+        "    if not child: time.sleep(600)\n"
+        "    made += 1"
+    )
+    limited.create(pod("forks", "python3", "-c", script))
+    assert terminated(limited.ended("forks"))["exitCode"] == 3
+    why, made = limited.logs("forks").split()
+    assert why == "EAGAIN"
+    assert PIDS // 2 < int(made) < PIDS
+    limited.create(pod("neighbour", "true"))
+    assert limited.ended("neighbour")["status"]["phase"] == "Succeeded"
+
+
+def test_a_full_disk_loses_lines_says_how_many_and_holds_nobody_up() -> None:
+    lines = 6000
+    script = (
+        f"import os, time\nfor number in range({lines}): print('line', number, flush=True)\n"
+        "open('/notes/written', 'w').close()\n"
+        "while not os.path.exists('/notes/freed'): time.sleep(0.02)\n"
+        "print('more')"
+    )
+    with _little_room() as machine:
+        filler = machine.data / "logs" / "filler"
+        filler.write_bytes(b"x" * (ROOM // 2))
+        machine.create(programs.program(machine, "chatty", script))
+        eventually(lambda: (programs.noted(machine) / "written").exists())
+        filler.unlink()
+        (programs.noted(machine) / "freed").touch()
+        assert terminated(machine.ended("chatty"))["exitCode"] == 0
+        said = eventually(lambda: "were lost here" in (text := machine.logs("chatty")) and text.splitlines())
+    kept = [line for line in said if line.startswith("line ")]
+    lost = [int(line.split()[1]) for line in said if line.startswith("traincrew: ")]
+    assert kept == [f"line {number}" for number in range(len(kept))]
+    assert 0 < len(kept) < lines
+    assert len(kept) + sum(lost) == lines
+    assert said[-1] == "more"
+
+
+@contextlib.contextmanager
+def _little_room() -> Iterator[Machine]:
+    """A machine whose logs are on a disk of their own, and a small one."""
+    machine = Machine("root")
+    logs = machine.data / "logs"
+    logs.mkdir(parents=True, mode=0o700)
+    machine.data.chmod(0o700)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={ROOM}", "tmpfs", logs], check=True)
+    try:
+        yield machine.up()
+    finally:
+        machine.traincrew("down", check=False)
+        subprocess.run(["umount", logs], check=True)
+        machine.close()
+
+
+def test_two_hundred_pods_at_once_come_up_and_go_without_a_trace(limited: Machine, capsys: pytest.CaptureFixture[str]) -> None:
+    gate = programs.noted(limited) / "gate"
+    os.mkfifo(gate)
+    names = [f"many-{number}" for number in range(MANY)]
+    for name in names:
+        limited.create(pod(name, "cat", "/notes/gate", **programs.volumes(limited), **programs.mounts()))
+    eventually(lambda: sum(_phase(each) == "Running" for each in _many(limited)) == MANY, 120)
+    with capsys.disabled():
+        print(f"\n  {MANY} pods: {_memory(limited)}")
+    # Whoever opens a pipe to read waits for somebody who writes.
+    os.close(os.open(gate, os.O_WRONLY))
+    eventually(lambda: sum(_phase(each) == "Succeeded" for each in _many(limited)) == MANY, 120)
+    uids = [each["metadata"]["uid"] for each in _many(limited)]
+    assert all(status["restartCount"] == 0 for each in _many(limited) for status in each["status"]["containerStatuses"])
+    for name in names:
+        limited.api.delete("pods", "default", name)
+    eventually(lambda: not _many(limited), 120)
+    eventually(lambda: not [uid for uid in uids if (limited.data / "node" / "pods" / uid).exists()])
+    left = [each for each in leaks.found(limited.data) if any(uid in each for uid in uids)]
+    assert not left
+
+
+def _many(machine: Machine) -> list[Object]:
+    return [each for each in machine.api.all("pods", "default") if each["metadata"]["name"].startswith("many-")]
+
+
+def _phase(found: Object) -> str:
+    return str(found["status"].get("phase"))
+
+
+def _memory(machine: Machine) -> str:
+    """What the daemon, and on average each shim and each first process of a container, hold for themselves."""
+    shims = [json.loads(each.read_text())["pid"] for each in (machine.data / "node" / "pods").glob("*/shim.json")]
+    children = [int(pid) for shim in shims for pid in _text(f"/proc/{shim}/task/{shim}/children").split()]
+    each = {"a shim": shims, "a container's first process": children}
+    told = [f"{name} {sum(map(_pss, pids)) / max(len(pids), 1) / 1024:.2f} MB" for name, pids in each.items()]
+    return f"daemon {_pss(machine.pid) / 1024:.0f} MB, {', '.join(told)} (PSS)"
+
+
+def _pss(pid: int) -> int:
+    """KiB."""
+    return next((int(line.split()[1]) for line in _text(f"/proc/{pid}/smaps_rollup").splitlines() if line.startswith("Pss:")), 0)
+
+
+def _text(path: str) -> str:
+    try:
+        return pathlib.Path(path).read_text()
+    except OSError:
+        return ""
