@@ -158,7 +158,7 @@ def _ready(pod: Object) -> bool:
 def pod(name: str, *command: str, **spec: Any) -> Object:
     """A pod of one container; keywords that a container has are the container's."""
     of_container = ("env", "envFrom", "volumeMounts", "resources", "securityContext", "livenessProbe", "readinessProbe",
-                    "startupProbe", "lifecycle", "workingDir", "ports", "image", "args", "stdin", "tty",
+                    "startupProbe", "lifecycle", "workingDir", "ports", "image", "args", "stdin", "stdinOnce", "tty",
                     "terminationMessagePolicy", "terminationMessagePath")  # fmt: skip
     container = {"name": "main", "image": "example", **{key: spec.pop(key) for key in of_container if key in spec}}
     if command:

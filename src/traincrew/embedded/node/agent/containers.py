@@ -75,7 +75,7 @@ class NodeContainers:
         await self.find(namespace, pod, container, "")
         run = self._run(namespace, pod)
         directory = shelf.of_container(self._logs, namespace, pod, run.object["metadata"]["uid"], container)
-        attempt = _attempt(directory, options.previous, container, pod)
+        attempt = _attempt(shelf.attempts(directory), options.previous, run.object, container)
         now = dt.datetime.now(dt.UTC)
 
         def ended() -> bool:
@@ -136,12 +136,28 @@ def _names(pod: dict[str, Any]) -> set[str]:
     return {each["name"] for each in (*spec.get("initContainers", ()), *spec["containers"])}
 
 
-def _attempt(directory: pathlib.Path, previous: bool, container: str, pod: str) -> int:
-    found = shelf.attempts(directory)
+_WAITING = {"ErrImagePull": "image can't be pulled", "ImagePullBackOff": "trying and failing to pull image"}
+
+
+def _attempt(logged: list[int], previous: bool, pod: dict[str, Any], container: str) -> int:
+    """The run of the container that is meant. Between two runs, the last one is the previous one as well."""
+    status = _status(pod, container)
+    state, name = status.get("state") or {}, pod["metadata"]["name"]
     if previous:
-        if len(found) < 2:
-            raise NotStarted(f'previous terminated container "{container}" in pod "{pod}" not found')
-        return found[-2]
-    if not found:
-        raise NotStarted(f'container "{container}" in pod "{pod}" is waiting to start: ContainerCreating')
-    return found[-1]
+        between = "waiting" in state and "terminated" in (status.get("lastState") or {})
+        if len(logged) < (1 if between else 2):
+            raise NotStarted(f'previous terminated container "{container}" in pod "{name}" not found')
+        return logged[-1] if between else logged[-2]
+    if logged:
+        return logged[-1]
+    if "terminated" in state:
+        raise NotStarted(f'container "{container}" in pod "{name}" is terminated')
+    reason = (state.get("waiting") or {}).get("reason", "ContainerCreating")
+    raise NotStarted(f'container "{container}" in pod "{name}" is waiting to start: {_WAITING.get(reason, reason)}')
+
+
+def _status(pod: dict[str, Any], container: str) -> dict[str, Any]:
+    told = pod.get("status") or {}
+    kinds = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
+    found = (each for kind in kinds for each in told.get(kind) or () if each["name"] == container)
+    return next(found, {})
