@@ -83,6 +83,8 @@ class Node:
     """`root`, `user` or `none`; empty: the best that works here."""
     devices: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """Extended resources that are declared, such as nvidia.com/gpu: 4."""
+    driver_root: str = "/"
+    """Below which a driver of devices shows its /proc and /dev."""
     strict_images: bool = False
     """Whether an image without an environment of its own is refused."""
     pods: int = 1000

@@ -61,9 +61,14 @@ def _observed(kind: JobKind, job: Manifest, case: Manifest) -> Observed:
         entries = case.get(key) or {}
         named = entries.items() if isinstance(entries, dict) else ((name, {}) for name in entries)
         found[field] = tuple(msgspec.convert(_object(job, name, entry or {}), type_) for name, entry in named)
-    planning = settings.Planning(gang_scheduler=case.get("gangScheduler", ""), cluster_domain=case.get("clusterDomain", ""))
+    planning = settings.Planning(
+        gang_scheduler=case.get("gangScheduler", ""),
+        cluster_domain=case.get("clusterDomain", ""),
+        host_ports=tuple(case["hostPorts"]) if "hostPorts" in case else None,
+        host_ports_for_all=case.get("hostPortsForAll", False),
+    )
     known = frozenset((plural, name) for plural, name in (entry.split("/") for entry in case.get("known", [])))
-    return Observed(**found, known=known, planning=planning)
+    return Observed(**found, known=known, ports_taken=frozenset(case.get("portsTaken", [])), planning=planning)
 
 
 def _object(job: Manifest, name: str, entry: Manifest) -> Manifest:

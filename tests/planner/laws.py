@@ -42,11 +42,28 @@ def _check_new_pod(world: World, plan: Plan, action: Create) -> None:
     assert ("pods", action.name) not in world.objects, "no pod is made over another"
     book = (plan.status or world.stored.status).restarts
     assert book.retry_at is None or world.now >= book.retry_at, "no pod is made before its time"
+    _check_port(world, plan, action)
     role = action.body["metadata"]["labels"].get(naming.REPLICA_TYPE, "worker")
     counts = {name.lower(): entry for name, entry in world.stored.status.replica_statuses.items()}.get(role)
     index = action.name.rpartition("-")[2]
     if counts is not None and index.isdecimal() and not world.is_true("Suspended"):
         assert int(index) not in indexes.parse(counts.completed_indexes), "what has succeeded is not run again"
+
+
+def _check_port(world: World, plan: Plan, action: Create) -> None:
+    """Where a pod listens is on record before the pod is made, and nobody else's."""
+    ports = (plan.status or world.stored.status).host_ports
+    if not ports:
+        return
+    every = [port for found in ports.values() for port in found]
+    assert len(every) == len(set(every)), "no port is given twice"
+    new = set(every) - {port for found in world.stored.status.host_ports.values() for port in found}
+    assert not new & world.ports_taken, "no port is another job's"
+    declared = [port for container in action.body["spec"]["containers"] for port in container.get("ports", [])]
+    own = [port["containerPort"] for port in declared if port.get("name") == (world.kind.port or ("", 0))[0]]
+    role = action.body["metadata"]["labels"][naming.REPLICA_TYPE]
+    given = next((found for name, found in ports.items() if name.lower() == role), None)
+    assert given is None or own[0] in given, "a pod listens where its status says"
 
 
 def check_rest(world: World, plan: Plan, wait: float) -> None:
@@ -105,8 +122,16 @@ def check_history(before: Manifest, after: Manifest) -> None:
         _check_entry(old.get(type_), entry)
     assert after.get("contract", "") == before.get("contract", "") or "contract" not in before
     _check_book(before.get("restarts", {}), after.get("restarts", {}))
+    _check_ports(before, after, ended=bool(after.get("completionTime")))
     if "failure" in before:
         assert after["failure"] == before["failure"], "the first failure is kept"
+
+
+def _check_ports(before: Manifest, after: Manifest, *, ended: bool) -> None:
+    old, new = before.get("hostPorts", {}), after.get("hostPorts", {})
+    for role, ports in old.items():
+        kept = new.get(role, [])[: len(ports)]
+        assert kept == ports or (ended and not new), "a port stays with its replica until the job has ended"
 
 
 def _check_entry(old: Manifest | None, new: Manifest) -> None:

@@ -59,7 +59,11 @@ def valid_jobs(draw: st.DrawFn) -> Manifest:
     ssh = name == SSH
     restart = draw(st.sampled_from([None, "Never", "OnFailure"]) if ssh else RESTART_POLICIES)
     details: dict[str, Any] = {"restart": restart, "policy": draw(run_policies()), "spec": draw(_extras(name, roles)), **roles}
-    return manifests.ssh_job(**details) if ssh else manifests.job(name, **details)
+    found = manifests.ssh_job(**details) if ssh else manifests.job(name, **details)
+    for spec in found["spec"][manifests.BY_NAME[found["kind"]].replicas_field].values():
+        if draw(st.booleans()):
+            spec["template"]["spec"]["hostNetwork"] = True
+    return found
 
 
 def _extras(name: str, roles: dict[str, int]) -> st.SearchStrategy[Manifest]:
@@ -155,4 +159,6 @@ plannings = st.builds(
     gang_scheduler=st.sampled_from(["", "", "volcano", "scheduler-plugins-scheduler"]),
     cluster_domain=st.sampled_from(["", "cluster.local"]),
     leftover_grace=st.sampled_from([0, 30]),
+    host_ports=st.sampled_from([None, None, (20000, 20099), (20000, 20003)]),
+    host_ports_for_all=st.booleans(),
 )

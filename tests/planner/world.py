@@ -62,6 +62,8 @@ class World:
         self.memory = Memory()
         self.quota: int | None = None
         """How many pods the namespace may hold."""
+        self.ports_taken: frozenset[int] = frozenset()
+        """Ports of nodes that other jobs have."""
         self.events: list[tuple[str, str]] = []
         self._made = 0
 
@@ -96,6 +98,7 @@ class World:
             known=frozenset(self.memory.known),
             refusals=tuple(refusals),
             pod_events=dict(self.memory.pod_events),
+            ports_taken=self.ports_taken,
             planning=self.planning,
         )
 

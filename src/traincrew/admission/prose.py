@@ -33,6 +33,7 @@ STATUS = {
     "completionTime": "When it ended.",
     "lastReconcileTime": "Kept for readers of older operators' statuses.",
     "contract": "The API version whose behaviour the job follows, recorded when it is first seen.",
+    "hostPorts": "Ports of replicas in their node's network, by replica type: no other job has them while this one runs.",
     "endedBy": "What ended the job: Success, Replica, BackoffLimit, Deadline or Validation.",
     "failure": "The first failure of the job, kept after its pod is gone.",
     **{f"failure.{name}": words for name, words in _FAILURE.items()},

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from traincrew import app, logs, settings
+from traincrew import app, errors, logs, settings
 from traincrew.cli.goflags import GoFlags, unneeded
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import Option
@@ -45,6 +45,14 @@ def _kind_options(command: Any) -> Any:
 @click.option("--in-flight", default=settings.Operator.in_flight, show_default=True, help="Requests under way at once.")
 @click.option("--leftover-grace", default=settings.Planning.leftover_grace, show_default=True, metavar="SECONDS",
               help="Pods that still run this long after a job's end are ended, where cleanPodPolicy was left out.")  # fmt: skip
+@click.option(
+    "--host-ports",
+    default="",
+    metavar="FIRST-LAST",
+    help="Give replicas with hostNetwork a port of these each, such as 20000-29999. Default: they share their kind's.",
+)
+@click.option("--host-ports-for", type=click.Choice(["hostNetwork", "all"]), default="hostNetwork", show_default=True,
+              help="all: replicas that do not say hostNetwork, too, where nodes have no other network.")  # fmt: skip
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True)
 @_kind_options
@@ -66,6 +74,8 @@ def operator(**flags: Any) -> None:
             cluster_domain=flags["cluster_domain"],
             gang_scheduler=flags["gang_scheduler_name"],
             leftover_grace=flags["leftover_grace"],
+            host_ports=_range(flags["host_ports"]),
+            host_ports_for_all=flags["host_ports_for"] == "all",
             options={option.flag: _value(option, flags) for kind in KINDS for option in kind.options},
         ),
         election=settings.Election(
@@ -75,6 +85,15 @@ def operator(**flags: Any) -> None:
         ),
     )
     app.run_operator(options, app.connect(flags["kubeconfig"], flags["context"]))
+
+
+def _range(text: str) -> tuple[int, int] | None:
+    if not text:
+        return None
+    first, dash, last = text.partition("-")
+    if not (dash and first.isdecimal() and last.isdecimal() and 1024 <= int(first) <= int(last) <= 65535):
+        raise errors.SettingsError(f"--host-ports {text!r} is not FIRST-LAST within 1024-65535, such as 20000-29999")
+    return int(first), int(last)
 
 
 def _value(option: Option, flags: dict[str, Any]) -> str:

@@ -35,6 +35,8 @@ class Role:
     """False: the only pod of the role is called `<job>-<role>`, with no index."""
     delegated: bool = False
     """Its pods are made by another controller, from an object among the extras."""
+    shared_port: bool = False
+    """The kind's variables have room for one port of the role only: on one node there can be one replica that listens."""
 
     @property
     def label(self) -> str:
@@ -221,7 +223,7 @@ class JobKind:
         """The job with its defaults filled in."""
         given = {role.name: spec for key, spec in (stored.spec.replica_specs or {}).items() if (role := self.role(key))}
         roles = {role.name: _role_spec(role, given[role.name]) for role in self.roles if role.name in given}
-        return jobs.Job(stored.metadata, stored.spec, stored.spec.policy(), roles, stored.status)
+        return jobs.Job(stored.metadata, stored.spec, stored.spec.policy(), roles, stored.status, stored.status.host_ports)
 
     def leading(self, job: jobs.Job) -> tuple[str, ...]:
         """The roles that decide: leaders[0] and its alternatives if present, else the last resort."""
@@ -246,7 +248,9 @@ def _role_spec(role: Role, spec: jobs.ReplicaSpec | None) -> jobs.RoleSpec:
 
 
 def port_number(job: jobs.Job, role: str, container: str, port: tuple[str, int]) -> int:
-    """The number behind the port of that name in a role's container; the kind's default if there is none."""
+    """Where a role's first replica listens: at the port it was given, else at that of this name, else the default."""
+    if (given := job.port(role, 0)) is not None:
+        return given
     if role in job.roles:
         for candidate in job.roles[role].containers:
             if candidate.get("name") == container:

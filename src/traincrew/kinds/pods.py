@@ -41,6 +41,8 @@ def build(kind: JobKind, replica: Replica) -> Manifest:
     main = main_container(kind, spec["containers"])
     if kind.port is not None:
         _add_port(main, kind.port)
+        if (given := replica.job.port(replica.role.name, replica.index)) is not None:
+            _move(spec, main, kind.port[0], given)
     env = kind.env(replica)
     for container in spec["containers"] if kind.env_in == "all" else [main]:
         if env:
@@ -61,6 +63,18 @@ def _add_port(container: Manifest, port: tuple[str, int]) -> None:
     ports = container.get("ports", [])
     if not any(entry.get("name") == port[0] for entry in ports):
         container["ports"] = [*ports, {"name": port[0], "containerPort": port[1]}]
+
+
+def _move(spec: Manifest, container: Manifest, name: str, number: int) -> None:
+    """To the port that the replica was given, whatever its template says."""
+    for entry in container["ports"]:
+        if entry.get("name") == name:
+            entry["containerPort"] = number
+            if spec.get("hostNetwork") or "hostPort" in entry:
+                entry["hostPort"] = number
+    if spec.get("hostNetwork"):
+        # The names of the others are the cluster's, which a node's own resolver does not know.
+        spec.setdefault("dnsPolicy", "ClusterFirstWithHostNet")
 
 
 def service(kind: JobKind, replica: Replica, pod: Manifest) -> Manifest:

@@ -87,8 +87,10 @@ def _master_env(replica: Replica) -> list[Manifest]:
 
 
 def _elastic_env(job: jobs.Job, elastic: ElasticPolicy) -> list[Manifest]:
-    host = elastic.rdzv_host or naming.replica(job.name, "Worker", 0)
-    port = elastic.rdzv_port or port_number(job, "Worker", CONTAINER, PORT)
+    first = naming.replica(job.name, "Worker", 0)
+    host = elastic.rdzv_host or first
+    given = job.port("Worker", 0) if host.partition(".")[0] == first else None
+    port = given or elastic.rdzv_port or port_number(job, "Worker", CONTAINER, PORT)
     low, high = autoscaling.bounds(job, elastic)
     found = [
         var("PET_RDZV_ENDPOINT", f"{host}:{port}"),

@@ -39,8 +39,11 @@ def _task(replica: Replica) -> dict[str, Any]:
 def _addresses(replica: Replica, role: str) -> list[str]:
     job = replica.job
     port = port_number(job, role, CONTAINER, PORT)
-    names = (naming.replica(job.name, role, index) for index in range(job.count(role)))
-    return [f"{naming.service_host(name, job.namespace, replica.planning.cluster_domain)}:{port}" for name in names]
+    found = []
+    for index in range(job.count(role)):
+        host = naming.service_host(naming.replica(job.name, role, index), job.namespace, replica.planning.cluster_domain)
+        found.append(f"{host}:{job.port(role, index) or port}")
+    return found
 
 
 def _dense(replica: Replica) -> dict[str, list[str]]:

@@ -49,7 +49,7 @@ KIND = JobKind(
     framework="xgboost",
     spec=Spec,
     replicas_field="xgbReplicaSpecs",
-    roles=(Role("Master"), Role("Worker")),
+    roles=(Role("Master"), Role("Worker", shared_port=True)),
     leaders=("Master",),
     container=CONTAINER,
     port=PORT,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -124,6 +125,8 @@ class Job:
     roles: dict[str, RoleSpec]
     """By canonical role name, in the kind's order; unknown roles are left out (validation tells them)."""
     status: JobStatus = JobStatus()
+    ports: Mapping[str, Sequence[int]] = dataclasses.field(default_factory=dict)
+    """Those in the network of their nodes, by role: one for each replica, or one for all of the role."""
 
     @property
     def name(self) -> str:
@@ -140,6 +143,11 @@ class Job:
     def count(self, role: str) -> int:
         """How many pods a role has; a number below 0, which some kinds let pass, means none."""
         return min(max(self.roles[role].replicas, 0), MOST) if role in self.roles else 0
+
+    def port(self, role: str, index: int) -> int | None:
+        """What that replica has for itself in its node's network; None: it listens where its kind always does."""
+        given = self.ports.get(role)
+        return given[min(index, len(given) - 1)] if given else None
 
     @property
     def total(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from traincrew import settings
 from traincrew.model import objects
@@ -51,4 +51,6 @@ class Observed:
     refusals: tuple[Refusal, ...] = ()
     pod_events: Mapping[str, tuple[PodEvent, ...]] = dataclasses.field(default_factory=dict)
     """Warnings about a pod, by its UID; present (perhaps empty) once they have been listed."""
+    ports_taken: Container[int] = frozenset()
+    """Ports of nodes that other jobs have."""
     planning: settings.Planning = settings.Planning()

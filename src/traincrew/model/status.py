@@ -84,6 +84,8 @@ class JobStatus(Struct):
     last_failure: Failure | None = None
     """What the latest attempt was lost by, failure or disruption, where that is another one."""
     restarts: Restarts = Restarts()
+    host_ports: dict[str, list[int]] = {}
+    """Ports that the job has for itself on every node, by role: one for each replica, or one for all of the role."""
     why: Why | None = None
 
     def is_true(self, type: str) -> bool:

@@ -21,6 +21,7 @@ from traincrew.operator.telling import Teller
 from traincrew.operator.workqueue import WorkQueue
 from traincrew.planner import plan as decide
 from traincrew.planner.actions import Create, Event, Plan
+from traincrew.planner.why import NO_PORTS
 
 logger = logging.getLogger(__name__)
 
@@ -88,6 +89,8 @@ class Controller:
         wanted = {(a.resource, a.name) for stage in plan.stages for a in stage if isinstance(a, Create)}
         if notes.keep_only(wanted):
             plan = decide(self._world.kinds[key.plural], job, self._world.observe(job), now)
+        told = (plan.status or job.status).why
+        self._world.ports.waits(job.metadata.uid, key, told is not None and told.reason == NO_PORTS)
         if plan.look_again is not None:
             self._queue.add_after(key, (plan.look_again - now).total_seconds())
         if plan.status is not None and notes.rejected_status == job.metadata.resource_version:
@@ -155,7 +158,8 @@ class Controller:
 def _is_founding(kind: JobKind, job: jobs.Stored[Any], plan: Plan) -> bool:
     """A new job's objects are made and nothing else: lost on the way, all of it is planned again from what is there.
 
-    Which of several contracts a job follows must be on record before anything is made.
+    Which of several contracts a job follows, and which ports it has, must be on record before anything is made.
     """
     actions = [action for stage in plan.stages for action in stage]
-    return bool(actions) and not (kind.variants or job.status.conditions) and all(isinstance(each, Create) for each in actions)
+    on_record = kind.variants or job.status.conditions or (plan.status is not None and plan.status.host_ports)
+    return bool(actions) and not on_record and all(isinstance(each, Create) for each in actions)

@@ -61,10 +61,18 @@ class Executor:
         body = msgspec.json.encode(
             {"metadata": {"resourceVersion": meta.resource_version}, "status": patches.merge_patch(before, after)}
         )
-        store = self._tools.world.jobs[kind.plural]
+        store, ports = self._tools.world.jobs[kind.plural], self._tools.world.ports
+        ports.promise(meta.uid, status.host_ports)
         with store.writing(meta.namespace, meta.name):
-            raw = await self._tools.client.patch(kind.resource, meta.namespace, meta.name, body, subresource="status")
+            try:
+                raw = await self._tools.client.patch(kind.resource, meta.namespace, meta.name, body, subresource="status")
+            except errors.ApiError as error:
+                if not error.uncertain:
+                    ports.settle(meta.uid)
+                raise
             learnt: jobs.Stored[Any] = store.learn(raw)
+        ports.seen(meta.uid, learnt.status.host_ports)
+        ports.settle(meta.uid)
         return learnt
 
     def _announce(self, kind: JobKind, job: jobs.Stored[Any], outcome: Outcome) -> None:

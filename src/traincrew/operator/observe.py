@@ -20,6 +20,7 @@ from traincrew.model.observed import Observed
 from traincrew.model.resources import Resource
 from traincrew.operator.keys import Key
 from traincrew.operator.notebook import Name, Notebook
+from traincrew.operator.ports import Ledger
 
 logger = logging.getLogger(__name__)
 
@@ -75,6 +76,7 @@ class World:
         self._planning = options.planning
         self._ears = ears
         self._notebooks: dict[str, Notebook] = {}
+        self.ports = Ledger(ears.on_job)
         namespace = options.namespace or None
         self.jobs: dict[str, Store[Any]] = {
             kind.plural: Store(_job_decoder(kind), self._job_changed(kind.plural)) for kind in kinds
@@ -103,6 +105,7 @@ class World:
     def dismiss(self, uid: str) -> None:
         """A job that is no more needs no notebook."""
         self._notebooks.pop(uid, None)
+        self.ports.forget(uid)
 
     def notebook(self, uid: str) -> Notebook:
         return self._notebooks.setdefault(uid, Notebook())
@@ -143,6 +146,7 @@ class World:
             known=frozenset(notes.known),
             refusals=tuple(notes.refusals.values()),
             pod_events=dict(notes.pod_events),
+            ports_taken=self.ports.taken(uid),
             planning=self._planning,
         )
 
@@ -156,6 +160,8 @@ class World:
             assert job is not None
             if new is None:
                 self.dismiss(job.metadata.uid)
+            else:
+                self.ports.seen(job.metadata.uid, new.status.host_ports)
             self._ears.on_job(Key(plural, job.metadata.namespace, job.metadata.name))
 
         return changed

@@ -11,7 +11,7 @@ from traincrew.kinds.kind import Desired, Manifest, Replica
 from traincrew.model import naming, objects, resources
 from traincrew.model.meta import Named
 from traincrew.model.resources import Resource
-from traincrew.planner import gang
+from traincrew.planner import gang, hostports
 from traincrew.planner.actions import Action, Create, Delete, Patch
 from traincrew.planner.crew import Crew
 
@@ -34,11 +34,24 @@ def _owned(crew: Crew, body: Manifest) -> Manifest:
     return {**body, "metadata": {**body["metadata"], "ownerReferences": [owner(crew)]}}
 
 
-def creates(crew: Crew, missing_pods: Iterable[Replica]) -> list[Action]:
-    """Pods for those replicas, and a Service for every replica that has none."""
+def creates(crew: Crew, missing_pods: Iterable[Replica]) -> tuple[list[Create], list[Create]]:
+    """Pods for those replicas, and a Service for every replica that has none: what must be there first, and the rest.
+
+    On a node without the cluster's resolver a pod is told at its start where Services are. They have to be there by then.
+    """
+    if hostports.lacking(crew):
+        return [], []
+    found = _creates(crew, missing_pods)
+    if not crew.job.ports:
+        return [], found
+    early = [action for action in found if action.resource == resources.SERVICES]
+    return early, [action for action in found if action.resource != resources.SERVICES]
+
+
+def _creates(crew: Crew, missing_pods: Iterable[Replica]) -> list[Create]:
     missing = {replica.name for replica in missing_pods}
     served = {service.metadata.name for service in crew.observed.services} if crew.kind.services else None
-    found: list[Action] = []
+    found: list[Create] = []
     for replica in (slot.replica for slot in crew.slots):
         serve = served is not None and replica.name not in served
         if replica.name not in missing and not serve:

@@ -13,7 +13,7 @@ from traincrew.model import jobs
 from traincrew.model.meta import Time
 from traincrew.model.observed import Observed
 from traincrew.model.status import Condition, JobStatus
-from traincrew.planner import clock, desired, policy, progress, running, why
+from traincrew.planner import clock, desired, hostports, policy, progress, running, why
 from traincrew.planner.actions import NOTHING, Action, Event, Plan
 from traincrew.planner.crew import Crew
 
@@ -34,11 +34,11 @@ def plan(kind: JobKind, stored: jobs.Stored[Any], observed: Observed, now: Time)
         return _invalid(crew, faults, now)
     if job.suspended:
         return _suspended(crew, now)
-    return running.run(crew, now)
+    return running.run(hostports.with_ports(crew), now)
 
 
 def _after_the_end(crew: Crew, now: Time) -> Plan:
-    status = progress.still_active(crew, crew.job.status)
+    status = hostports.kept(crew, progress.still_active(crew, crew.job.status))
     expiry = policy.expiry(crew, status)
     if expiry is not None and now >= expiry:
         return _delete_job(crew)

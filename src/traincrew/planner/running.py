@@ -10,7 +10,7 @@ from traincrew.kinds.kind import Ending
 from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.status import Condition, Failure, JobStatus
-from traincrew.planner import clock, desired, gang, leaving, policy, progress, restarts, telling, why
+from traincrew.planner import clock, desired, gang, hostports, leaving, policy, progress, restarts, telling, why
 from traincrew.planner.actions import Action, Plan
 from traincrew.planner.crew import Crew
 from traincrew.planner.losses import Loss
@@ -22,7 +22,7 @@ Stages = tuple[tuple[Action, ...], ...]
 def run(crew: Crew, now: Time) -> Plan:
     status = _started(crew, clock.whole(now))
     status, reckoning = _reckoned(crew, status, now)
-    status = _judged(crew, status, reckoning, now)
+    status = hostports.kept(crew, _judged(crew, status, reckoning, now))
     if status.finished:
         return _ending(crew, status, reckoning, now)
     stages, farewell = _work(crew, status, now)
@@ -193,9 +193,9 @@ def _work(crew: Crew, status: JobStatus, now: Time) -> tuple[Stages, Time | None
     strays, moment = leaving.strays(crew, now)
     gone = strays + desired.deletes(replaced) + desired.stray_services(crew) + transient
     held = gang.held_back(crew) or _waiting(status, now)
-    created = desired.creates(crew, () if held else [slot.replica for slot in crew.slots if slot.pod is None])
+    early, created = desired.creates(crew, () if held else [slot.replica for slot in crew.slots if slot.pod is None])
     asks = why.inquiries(crew, now)
-    return (tuple(first), tuple(made), tuple(desired.refreshes(crew)), (*gone, *created, *asks)), moment
+    return (tuple(first), (*made, *early), tuple(desired.refreshes(crew)), (*gone, *created, *asks)), moment
 
 
 def _replaceable(pod: objects.Pod, entered: frozenset[str]) -> bool:

@@ -10,7 +10,7 @@ from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.observed import Refusal
 from traincrew.model.status import JobStatus, Why
-from traincrew.planner import clock, gang
+from traincrew.planner import clock, gang, hostports
 from traincrew.planner.actions import ListEvents
 from traincrew.planner.crew import Crew
 
@@ -19,6 +19,7 @@ UNSEEN = dt.timedelta(seconds=30)
 LIMIT = 1024
 ASKED_AT_ONCE = 3
 """Pods of one job whose events are listed: what keeps the others from starting is rarely something else."""
+NO_PORTS = "NoHostPorts"
 SAME = " (the same for "
 
 _HARMLESS = ("ContainerCreating", "PodInitializing", "")
@@ -56,6 +57,8 @@ def _obstacles(crew: Crew, status: JobStatus, now: Time) -> Iterator[Obstacle]:
     if gang.held_back(crew):
         message = f"PodGroup {crew.job.name} is not admitted yet: its queue has no room for the whole gang"
         yield Obstacle("WaitingForGang", message)
+    if complaint := hostports.complaint(crew):
+        yield Obstacle(NO_PORTS, complaint)
     pods = [*crew.own_pods, *crew.delegated_pods]
     live = [pod for pod in pods if not pod.terminating and not pod.finished]
     for judge in (_container_trouble, _unschedulable):
