@@ -23,10 +23,15 @@ _TRY = """log=/dev/shm/sshd.log
 /usr/sbin/sshd -De {more} 2>$log & server=$!
 trap 'kill $server' EXIT
 for attempt in $(seq 100); do
-  if ssh -i {key} 127.0.0.1 'echo reached $(id -un)'; then exit 0; fi
+  if ssh -i {key} 127.0.0.1 'echo reached $(id -un) $NAMED ${{PATH%%:*}}'; then exit 0; fi
   sleep 0.1
 done
 cat $log; exit 1"""
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRAINCREW_CACHE", str(tmp_path / "cache"))
 
 
 @pytest.fixture
@@ -42,7 +47,7 @@ def keys(tmp_path: pathlib.Path) -> pathlib.Path:
 @pytest.mark.skipif(os.geteuid() != 0, reason="sshd in namespaces of its own needs root here")
 def test_root_reaches_a_worker_by_the_jobs_key(keys: pathlib.Path) -> None:
     said = _in_a_pod(keys, "/root/.ssh", _TRY.format(more="", key="/root/.ssh/id_rsa"))
-    assert said == "reached root"
+    assert said == "reached root here /somewhere/mpi/bin"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="sshd in namespaces of its own needs root here")
@@ -51,11 +56,11 @@ def test_mpiuser_reaches_a_worker_that_mpiuser_runs(keys: pathlib.Path) -> None:
         key.chmod(0o644)
     script = _TRY.format(more="-f /home/mpiuser/.sshd_config", key="/home/mpiuser/.ssh/id_rsa")
     run = f"setpriv --reuid 1000 --regid 1000 --clear-groups sh -c {_quoted(script)}"
-    assert _in_a_pod(keys, "/home/mpiuser/.ssh", run) == "reached mpiuser"
+    assert _in_a_pod(keys, "/home/mpiuser/.ssh", run) == "reached mpiuser here /somewhere/mpi/bin"
 
 
 def _in_a_pod(keys: pathlib.Path, where: str, run: str) -> str:
-    provided = {path: source for source, path in ssh.provide()}
+    provided = {path: source for source, path in ssh.provide(pathlib.Path("/somewhere/mpi"), {"NAMED": "here"})}
     # Mounted first what comes from the machine's folders; then those are hidden, so that nothing is made in them.
     lines = [f"mount --bind {source} {path}" for path, source in provided.items() if path.startswith("/etc/")]
     lines += ["mkdir /dev/shm/pod", "mkdir /dev/shm/pod/home", f"mount --bind {provided['/home/mpiuser']} /dev/shm/pod/home"]

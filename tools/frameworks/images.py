@@ -121,9 +121,9 @@ def entries() -> tuple[Entry, ...]:
 
 def _entries(image: Image, folder: Path) -> list[Entry]:
     mounts = [MountEntry(str(EXAMPLES / source), path, True) for source, path in image.mounts]
-    if image.ssh:
-        mounts = [MountEntry(str(source), path) for source, path in ssh.provide()] + mounts
     variables = {name: value.format(here=folder) for name, value in named(image.recipe).variables}
+    if image.ssh:
+        mounts = [MountEntry(str(source), path) for source, path in ssh.provide(folder, variables)] + mounts
     return [
         Entry(
             pattern=pattern,

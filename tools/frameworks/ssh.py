@@ -1,6 +1,7 @@
 """What v2beta1 MPIJobs need of an image: sshd, and settings for it and for ssh that suit pods.
 
-In <cache>/frameworks/ssh: etc/ stands for /etc/ssh, run/ for /run/sshd, home/ for that of mpiuser, whom the public images run as.
+In <cache>/frameworks/ssh/<environment>: etc/ stands for /etc/ssh, run/ for /run/sshd, home/ for that of mpiuser, the user of the
+public images.
 Keys of users come from the job; the host key made here identifies nobody, since clients in pods do not check it.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from tools.frameworks import debian, places
@@ -43,12 +45,16 @@ MaxStartups 100
 """
 
 
-def provide() -> tuple[tuple[Path, str], ...]:
-    """What a pod must see, and where; nothing of it changes the machine but a missing package, and that only as root."""
-    where = places.root() / "ssh"
+def provide(environment: Path, variables: Mapping[str, str]) -> tuple[tuple[Path, str], ...]:
+    """What a pod must see, and where; nothing of it changes the machine but a missing package, and that only as root.
+
+    A session has none of the container's variables, so it would find the machine's MPI instead of the environment's.
+    """
+    where = places.root() / "ssh" / environment.name
+    path = f"{environment}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     with places.only_one_at_a_time("ssh", say):
-        _write(where)
-        programs = () if SSHD.exists() else _programs(where)
+        _write(where, "SetEnv " + " ".join(f"{name}={value}" for name, value in {"PATH": path, **variables}.items()) + "\n")
+        programs = () if SSHD.exists() else _programs(places.root() / "ssh")
     return (
         (where / "etc", "/etc/ssh"),
         (where / "run", "/run/sshd"),
@@ -58,12 +64,12 @@ def provide() -> tuple[tuple[Path, str], ...]:
     )
 
 
-def _write(where: Path) -> None:
+def _write(where: Path, session: str) -> None:
     for folder in ("etc", "run", "home"):
         (where / folder).mkdir(parents=True, exist_ok=True, mode=0o755)
     (where / "etc" / "ssh_config").write_text(_CLIENT)
-    (where / "etc" / "sshd_config").write_text(_SERVER)
-    (where / "home" / ".sshd_config").write_text(_OF_MPIUSER)
+    (where / "etc" / "sshd_config").write_text(_SERVER + session)
+    (where / "home" / ".sshd_config").write_text(_OF_MPIUSER + session)
     (where / "home" / ".ssh").mkdir(exist_ok=True)  # where the job's keys are mounted
     (where / "home" / "pi").touch()
     (where / "passwd").write_text(_accounts(Path("/etc/passwd").read_text()))
@@ -75,8 +81,12 @@ def _write(where: Path) -> None:
 
 
 def _accounts(known: str) -> str:
-    """Those of this machine, and the two that sshd and the public images count on."""
+    """Those of this machine, and the two that sshd and the public images count on.
+
+    Root gets a plain shell: bash would read root's own files, which put other Pythons first.
+    """
     lines = [line for line in known.splitlines() if line.split(":")[2:3] != ["1000"] and not line.startswith("mpiuser:")]
+    lines = [line.rpartition(":")[0] + ":/bin/sh" if line.startswith("root:") else line for line in lines]
     if not any(line.startswith("sshd:") for line in lines):
         lines.append("sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin")
     return "\n".join([*lines, "mpiuser:x:1000:1000::/home/mpiuser:/bin/sh", ""])
