@@ -51,7 +51,7 @@ class Attended:
         """Replicas end one after the other; what the last ones have to say when the job is over is part of its log."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LINGER):
-                while any(self.copy.pods[uid].active for uid in self.copy.there):
+                while any(not self.copy.pods[uid].finished for uid in self.copy.there):
                     await self.copy.changed(self.copy.changes)
 
     def exit_code(self) -> int:

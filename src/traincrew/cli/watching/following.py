@@ -103,11 +103,15 @@ class Log:
             return
         pod = await self._fresh()
         now = runs.run(pod, self.source.place.container) if pod is not None else runs.NONE
-        if pod is None or now.number > run.number or (now.number == run.number and now.over):
+        if pod is None:
+            self._done = run.number  # what is left of it is in files, if anywhere
+        elif now.number == run.number and not now.over:
+            await asyncio.sleep(self._backoff.next())  # the stream was cut, not the container
+        elif now.number == run.number and await self._read(self._resumed(first), run.number):
+            # Read once more when it was over: that a stream ends does not say that it had everything.
             self._done = run.number
             self._backoff.reset()
-        else:
-            await asyncio.sleep(self._backoff.next())  # the stream was cut, not the container
+        # Of a run that another has followed, the end is read as the previous log.
 
     def _resumed(self, first: podlogs.Wanted) -> podlogs.Wanted:
         if self._position.last:

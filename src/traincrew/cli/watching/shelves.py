@@ -14,6 +14,9 @@ from traincrew.embedded.node.logs import files, shelf
 from traincrew.embedded.streams.containers import LogOptions
 from traincrew.kinds.kind import JobKind
 
+WAITERS = ("init-pytorch", "kubectl-delivery")
+"""Init containers that the operator adds: nothing that they write is of interest once they are through."""
+
 
 class Kept(NamedTuple):
     pod: str
@@ -27,7 +30,7 @@ def of_job(root: pathlib.Path, namespace: str, kind: JobKind | None, job: str) -
     found = []
     for each in shelf.kept(root):
         if each.namespace == namespace and is_replica(each.pod, kind, job):
-            containers = tuple(each.containers())
+            containers = tuple(_trainers(each.containers()))
             began = min((stamp for name in containers if (stamp := shelf.began(each.path / name))), default=b"")
             found.append(Kept(each.pod, each.uid, began, containers))
     return sorted(found, key=lambda kept: kept.began)
@@ -35,7 +38,11 @@ def of_job(root: pathlib.Path, namespace: str, kind: JobKind | None, job: str) -
 
 def of_pod(root: pathlib.Path, namespace: str, pod: str, uid: str) -> list[str]:
     """The containers of one pod of which there are logs."""
-    return shelf.Kept(namespace, pod, uid, root / f"{namespace}_{pod}_{uid}").containers()
+    return _trainers(shelf.Kept(namespace, pod, uid, root / f"{namespace}_{pod}_{uid}").containers())
+
+
+def _trainers(names: list[str]) -> list[str]:
+    return [name for name in names if name not in WAITERS]
 
 
 def is_replica(pod: str, kind: JobKind | None, job: str) -> bool:

@@ -82,8 +82,7 @@ class Streams:
         names = [each.name for each in pod.status.container_statuses]
         if not names and uid not in self._copy.there and self._shelf is not None:
             # It came and went faster than its states were told.
-            kept = shelves.of_pod(self._shelf, pod.metadata.namespace, pod.name, uid)
-            names = [name for name in kept if not name.startswith("init-")]
+            names = shelves.of_pod(self._shelf, pod.metadata.namespace, pod.name, uid)
         return names
 
     def _replica(self, pod: objects.Pod) -> str:

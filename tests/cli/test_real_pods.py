@@ -1,0 +1,117 @@
+"""The verbs on pods that are real processes of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pathlib
+import re
+import signal
+from collections.abc import AsyncIterator
+
+import pytest
+from tests.cli.house import COMMAND, PATIENCE
+
+TRAIN = """
+import os, pathlib, time
+rank = os.environ["RANK"]
+print("rank", rank, flush=True)
+pathlib.Path(f"made-{rank}").write_text(os.getcwd())
+while not pathlib.Path("made-1").exists():  # a job is over when its master is
+    time.sleep(0.05)
+"""
+NOISY = """
+import os, pathlib, sys, time
+rank = os.environ["RANK"]
+state = pathlib.Path(f"at-{rank}")
+first = int(state.read_text()) if state.exists() else 0
+for number in range(first, first + 2000):
+    print(f"L{rank} {number}")
+    if number % 100 == 99:
+        time.sleep(0.05)
+state.write_text(str(first + 2000))
+sys.exit(3 if first < 2000 else 0)
+"""
+
+
+class Machine:
+    """A cluster of its own, and a directory to work in."""
+
+    def __init__(self, directory: pathlib.Path) -> None:
+        self.data, self.work = directory / "data", directory / "work"
+        self.work.mkdir()
+        kept = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
+        self.env = {**kept, "TRAINCREW_DATA": os.fspath(self.data)}
+
+    async def start(self, *arguments: str) -> asyncio.subprocess.Process:
+        pipe = asyncio.subprocess.PIPE
+        return await asyncio.create_subprocess_exec(*COMMAND, *arguments, cwd=self.work, env=self.env, stdout=pipe, stderr=pipe)
+
+    async def __call__(self, *arguments: str) -> tuple[int, str, str]:
+        process = await self.start(*arguments)
+        async with asyncio.timeout(2 * PATIENCE):
+            out, err = await process.communicate()
+        return process.returncode or 0, out.decode(), err.decode()
+
+    def pid(self) -> int:
+        found: int = json.loads((self.data / "running.json").read_text())["pid"]
+        return found
+
+
+@pytest.fixture
+async def machine(tmp_path: pathlib.Path) -> AsyncIterator[Machine]:
+    found = Machine(tmp_path)
+    code, _, err = await found("up", "--detach")
+    assert code == 0, err
+    yield found
+    await found("delete", "--all", "--wait")
+    await found("down")
+
+
+async def test_a_command_trains_where_it_was_called_and_what_it_writes_remains(machine: Machine) -> None:
+    (machine.work / "train.py").write_text(TRAIN)
+    code, out, err = await machine("run", "--kind", "PyTorchJob", "--workers", "2", "--name", "made", "--", "python", "train.py")
+    assert code == 0, err
+    assert sorted(out.splitlines()) == ["[master-0] rank 0", "[worker-0] rank 1"]
+    assert [(machine.work / f"made-{rank}").read_text() for rank in (0, 1)] == [str(machine.work)] * 2
+    assert (await machine("delete", "--wait", "made"))[0] == 0
+    # The job and its pods are gone; what they wrote is not.
+    assert sorted((await machine("logs", "made"))[1].splitlines()) == sorted(out.splitlines())
+
+
+async def test_a_command_that_fails_gives_its_exit_code_and_why_tells_its_last_lines(machine: Machine) -> None:
+    code, _, err = await machine("run", "--kind", "JAXJob", "--name", "bad", "--", "python", "-c", "import no_such_module")
+    assert code == 1
+    assert "Worker 0 failed with exit code 1" in err
+    told = (await machine("why", "bad"))[1]
+    assert "install no_such_module" in told
+    assert "| ModuleNotFoundError" in told
+
+
+async def test_no_line_is_lost_or_doubled_though_containers_restart_and_the_cluster_is_killed(machine: Machine) -> None:
+    (machine.work / "noisy.py").write_text(NOISY)
+    words = ("run", "--kind", "PyTorchJob", "--workers", "2", "--retries", "5", "--name", "noisy", "--", "python", "noisy.py")
+    process = await machine.start(*words)
+    assert process.stdout is not None
+    lines = [(await process.stdout.readline()).decode() for _ in range(500)]
+    os.kill(machine.pid(), signal.SIGKILL)
+    assert (await machine("up", "--detach"))[0] == 0
+    async with asyncio.timeout(2 * PATIENCE):
+        out, err = await process.communicate()
+    assert process.returncode == 0, err
+    found = re.findall(r"L(\d) (\d+)", "".join(lines) + out.decode())
+    for rank in "01":
+        assert [int(number) for each, number in found if each == rank] == list(range(4000))
+
+
+async def test_a_replica_can_be_entered_while_it_runs_and_is_gone_after_an_interrupt(machine: Machine) -> None:
+    process = await machine.start("run", "--kind", "JAXJob", "--name", "long", "--", "sh", "-c", "echo begun; sleep 1000")
+    assert process.stdout is not None
+    assert await asyncio.wait_for(process.stdout.readline(), PATIENCE) == b"[worker-0] begun\n"
+    assert await machine("exec", "long", "--", "sh", "-c", "hostname; pwd; exit 4") == (4, f"long-worker-0\n{machine.work}\n", "")
+    process.send_signal(signal.SIGINT)
+    async with asyncio.timeout(2 * PATIENCE):
+        await process.communicate()
+    assert process.returncode == 130
+    assert "no jobs" in (await machine("ls"))[2]
