@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from traincrew import app, errors, logs, place, settings
-from traincrew.cli.up import node as node_settings
-from traincrew.cli.up import node_options
+from traincrew.cli import clusterfile, nodeflags
 
 
 @click.command("node")
@@ -30,7 +29,7 @@ from traincrew.cli.up import node_options
     help="Common name of that certificate; may be repeated.",
 )
 @click.option("--drain", is_flag=True, help="End the pods when the agent is stopped; without, they run on.")
-@node_options
+@nodeflags.options
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True)
 def node(**flags: Any) -> None:
@@ -40,10 +39,11 @@ def node(**flags: Any) -> None:
     traincrew node --kubeconfig admin.conf --name gpu-1 --address 10.0.0.7
     """
     logs.configure(flags["log_format"], flags["log_level"])
-    data = flags["data"] or f"{place.data_directory()}-node"
+    data = pathlib.Path(flags["data"] or f"{place.data_directory()}-node").absolute()
+    flags = clusterfile.applied(click.get_current_context(), flags, data)
     options = settings.Joined(
-        data=str(pathlib.Path(data).absolute()),
-        node=node_settings(flags, flags["name"]),
+        data=str(data),
+        node=nodeflags.node(flags, flags["name"]),
         address=flags["address"],
         callers=flags["callers"],
         client_ca=_content(flags["client_ca_file"]),

@@ -18,33 +18,11 @@ from typing import Any
 import click
 
 from traincrew import errors, logs, place, settings
+from traincrew.cli import clusterfile, nodeflags
 
 START_LIMIT = 60.0
 LARGEST_LOG = 16 * 1024 * 1024
 """Bytes at which the log is set aside by the next start."""
-
-
-def node_options(command: Any) -> Any:
-    """How this machine runs pods: the flags of `up` and `node`."""
-    for option in reversed(_NODE_OPTIONS):
-        command = option(command)
-    return command
-
-
-_NODE_OPTIONS = (
-    click.option(
-        "--isolation", type=click.Choice(["auto", "root", "user", "none"]), default="auto", show_default=True,
-        help="How pods are kept apart: root's namespaces, a user namespace, or not at all. auto: the best that works here.",
-    ),
-    click.option(
-        "--device", "devices", multiple=True, metavar="NAME=COUNT", help="Declare devices, such as nvidia.com/gpu=4."
-    ),
-    click.option(
-        "--pod-pids", type=click.IntRange(min=0), default=settings.Node.pod_pids, show_default=True, metavar="NUMBER",
-        help="Most processes and threads of a pod; 0: no limit.",
-    ),
-    click.option("--strict-images", is_flag=True, help="Refuse images that have no environment (see `traincrew image`)."),
-)  # fmt: skip
 
 
 @click.command()
@@ -57,7 +35,7 @@ _NODE_OPTIONS = (
 @click.option("--no-operator", is_flag=True, help="Without our operator: you run one yourself.")
 @click.option("--no-controllers", is_flag=True, help="Without ours for garbage, namespaces, quotas: you run others.")
 @click.option("--no-node", is_flag=True, help="Pods are not run: an API server alone.")
-@node_options
+@nodeflags.options
 @click.option(
     "--overcommit",
     multiple=True,
@@ -78,6 +56,7 @@ def up(detach: bool, data: str, **flags: Any) -> None:
     kubectl create -f job.yaml
     """
     where = place.Place(place.data_directory(data))
+    flags = clusterfile.applied(click.get_current_context(), flags, where.data)
     _checked(flags)
     if _runs_already(where):
         return
@@ -92,7 +71,7 @@ def up(detach: bool, data: str, **flags: Any) -> None:
 def _checked(flags: dict[str, Any]) -> None:
     """Raises SettingsError; also where a cluster runs already, and the flags would have no effect."""
     address(flags["listen"])
-    node(flags)
+    nodeflags.node(flags)
 
 
 @contextlib.contextmanager
@@ -115,7 +94,7 @@ def _serve(where: place.Place, flags: dict[str, Any]) -> None:
         operator=not flags["no_operator"],
         controllers=not flags["no_controllers"],
         audit_log=flags["audit_log"],
-        node=None if flags["no_node"] else node(flags),
+        node=None if flags["no_node"] else nodeflags.node(flags),
         overcommit=tuple(each for each in flags["overcommit"] if each != "none"),
     )
     _log_to(where, flags["log_format"], flags["log_level"])
@@ -125,23 +104,6 @@ def _serve(where: place.Place, flags: dict[str, Any]) -> None:
     from traincrew import app
 
     app.run_cluster(options, where, lambda url: _tell(where, url))
-
-
-def node(flags: dict[str, Any], name: str = settings.Node.name) -> settings.Node:
-    return settings.Node(
-        name=name,
-        isolation="" if flags["isolation"] == "auto" else flags["isolation"],
-        devices=dict(device(each) for each in flags["devices"]),
-        strict_images=flags["strict_images"],
-        pod_pids=flags["pod_pids"],
-    )
-
-
-def device(text: str) -> tuple[str, int]:
-    name, _, count = text.partition("=")
-    if "/" not in name or not count.isdecimal():
-        raise errors.SettingsError(f"--device {text!r} is not NAME=COUNT, such as nvidia.com/gpu=4")
-    return name, int(count)
 
 
 def address(text: str) -> tuple[str, int]:

@@ -96,7 +96,7 @@ class Refusing:
             self._preempt(found.plan, [pod])
             self._refuse(pod, told, found.plan.nodes[pod.uid])
             return
-        told = f"{told} {wording.futile(found.verdicts)}{self._advice(unfit.verdicts)}"
+        told = f"{told} {wording.futile(found.verdicts)}{self._advice(unfit)}"
         if (shape := self._shape(pod)) is not None:
             self._told[shape] = told
         self._refuse(pod, told, "")
@@ -121,7 +121,7 @@ class Refusing:
         common = wording.gang(len(unfit), len(unit.pods), unit.members.total, least)
         after = excuse
         if not excuse and plan is None and unfit[0].verdicts:
-            after = self._futile(unfit[0].pod) + self._advice(unfit[0].verdicts)
+            after = self._futile(unfit[0].pod) + self._advice(unfit[0])
         for pod in unit.pods:
             each = lacking.get(pod.uid)
             told = common if each is None else self._told_of(each, after)
@@ -196,11 +196,11 @@ class Refusing:
         names = {name for name in wanted if name not in self._policy.overcommitted}
         return frozenset({name for name in names if wanted[name] > free.get(name, 0)} or names or {"pods"})
 
-    def _advice(self, verdicts: Iterable[Verdict]) -> str:
+    def _advice(self, unfit: Unfit) -> str:
         if not self._policy.advises:
             return ""
         capacity = amounts.total(room.capacity for room in self._world.rooms.values())
-        told = wording.advice((name for each in verdicts for name in each.short), capacity)
+        told = wording.advice((name for each in unfit.verdicts for name in each.short), unfit.pod.wanted, capacity)
         return f" {told}" if told else ""
 
     def _shape(self, pod: Pod) -> Hashable:

@@ -31,13 +31,15 @@ def futile(verdicts: Iterable[Verdict]) -> str:
     return f"preemption: {unfit(verdicts)}"
 
 
-def advice(short: Iterable[str], capacity: Mapping[str, int]) -> str:
+def advice(short: Iterable[str], wanted: Mapping[str, int], capacity: Mapping[str, int]) -> str:
     """What would help on a machine of one's own; empty: nothing that an option could."""
     for name in sorted(set(short)):
         if name == "memory":
             return "To let pods ask for more memory than there is, start the cluster with `traincrew up --overcommit memory`."
-        if "/" in name and not capacity.get(name):
-            return f"This machine has no {name}; `traincrew up --device {name}=N` declares some."
+        if "/" in name and wanted.get(name, 0) > (held := capacity.get(name, 0)):
+            return (
+                f"This machine has {held or 'no'} {name}; `traincrew up --device {name}=N` declares {'more' if held else 'some'}."
+            )
     return ""
 
 

@@ -144,6 +144,7 @@ class Agent:
             identity = left.identity()
             if identity is not None and identity.address and self._tools.holder is not None:
                 await self._tools.holder.unplug(identity.address)
+            self._tools.devices.give_back(left.uid)
             with contextlib.suppress(OSError):
                 await asyncio.to_thread(volumes.clear, volumes.Place(left.path))
             await self._tools.template.remove(left.path)

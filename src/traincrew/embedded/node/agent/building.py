@@ -107,9 +107,10 @@ class Builder:
         mounted = self._mounted or await self.mount(pod)
         environment = self._environments[name]
         variables = await self._variables(pod, written, address)
-        composed = compose(written, environment, variables, translation.own_variables(pod, written))
+        devices, visible = self._tools.devices.of(self._ledger, name)
+        composed = compose(written, environment, {**visible, **variables}, translation.own_variables(pod, written))
         mounts = (*self._etc_mounts(), *environment.mounts, *volumes.mounts_of(written, mounted, variables))
-        made = translation.Made(composed, mounts, limits.of_container(pod, written), groups=mounted.groups)
+        made = translation.Made(composed, mounts, limits.of_container(pod, written), devices, mounted.groups)
         log = self._tools.options.logs
         where = translation.Logging(str(self.log_directory(pod, name)), log.file_bytes, log.files)
         return translation.container(pod, written, attempt, made, where)

@@ -15,12 +15,14 @@ import msgspec
 
 from traincrew import errors
 from traincrew.embedded.node.agent import adoption, probes, tails
+from traincrew.embedded.node.agent.assignment import Impossible
 from traincrew.embedded.node.agent.building import Builder
 from traincrew.embedded.node.agent.ledger import Identity, Ledger
 from traincrew.embedded.node.agent.tools import Tools
 from traincrew.embedded.node.agent.translation import Unfit
+from traincrew.embedded.node.devices.allocation import Short
 from traincrew.embedded.node.lifecycle import changes, steps
-from traincrew.embedded.node.lifecycle.facts import ENDED, Facts, Gone, Mounted, Ready
+from traincrew.embedded.node.lifecycle.facts import ENDED, Facts, Gone, Mounted, Ready, Rejection
 from traincrew.embedded.node.network.addresses import NoAddress
 from traincrew.embedded.node.sandbox import client as sandbox
 from traincrew.embedded.node.volumes import faults
@@ -125,10 +127,15 @@ class Deeds:
         case, tools = self._case, self._tools
         try:
             identity = self._identity()
+            tools.devices.take(case.object, case.ledger)
             self._builder.write_etc(case.object, identity.address or tools.place.address)
             shim = await tools.template.fork(self._builder.pod(case.object))
             await adoption.plug(shim, identity, tools)
-        except (OSError, sandbox.SandboxError, NoAddress) as error:
+        except Impossible as refusal:
+            rejection = Rejection("UnexpectedAdmissionError", str(refusal))
+            case.learn(lambda facts: dataclasses.replace(facts, rejection=rejection, sandbox=None))
+            return
+        except (OSError, sandbox.SandboxError, NoAddress, Short) as error:
             message = str(error)
             case.learn(lambda facts: changes.not_made(facts, message, _now()))
             return
@@ -221,6 +228,7 @@ class Deeds:
         identity = case.ledger.identity()
         if identity is not None:
             case.ledger.mark_ended()
+        tools.devices.give_back(case.ledger.uid)
         shim = case.shim
         if shim is None:
             with contextlib.suppress(sandbox.ShimGone):
@@ -242,6 +250,7 @@ class Deeds:
             with contextlib.suppress(errors.NotFound, errors.Conflict):
                 await self._tools.client.delete(PODS, meta["namespace"], meta["name"], uid=meta["uid"], grace=0)
         identity = case.ledger.identity()
+        self._tools.devices.give_back(case.ledger.uid)
         await self._builder.clear(case.object)
         if identity is not None and self._tools.pool is not None:
             self._tools.pool.give_back(identity.address)

@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 
 from traincrew.embedded.access import private_files
+from traincrew.embedded.node.devices.allocation import Allocation
 from traincrew.embedded.node.lifecycle.facts import Eviction
 
-IDENTITY, ENDED, EVICTED = "pod.json", "ended", "evicted.json"
+IDENTITY, ENDED, EVICTED, DEVICES = "pod.json", "ended", "evicted.json", "devices.json"
 VERSION = 1
 
 
@@ -66,6 +67,16 @@ class Ledger:
     def eviction(self) -> Eviction | None:
         try:
             return msgspec.json.decode((self.path / EVICTED).read_bytes(), type=Eviction)
+        except (FileNotFoundError, msgspec.MsgspecError):
+            return None
+
+    def assign(self, allocation: Allocation) -> None:
+        """Before anything of the pod runs: its devices are its own from now on."""
+        private_files.write(self.path / DEVICES, msgspec.json.encode(allocation))
+
+    def devices(self) -> Allocation | None:
+        try:
+            return msgspec.json.decode((self.path / DEVICES).read_bytes(), type=Allocation)
         except (FileNotFoundError, msgspec.MsgspecError):
             return None
 

@@ -16,6 +16,7 @@ from traincrew.client import port
 from traincrew.embedded.access import private_files
 from traincrew.embedded.node.agent import conditions, exposition, gateway
 from traincrew.embedded.node.agent.agent import Agent, Pods
+from traincrew.embedded.node.agent.assignment import Assignments
 from traincrew.embedded.node.agent.containers import NodeContainers
 from traincrew.embedded.node.agent.machine import Machine, Place
 from traincrew.embedded.node.agent.measuring import Meter
@@ -24,6 +25,7 @@ from traincrew.embedded.node.agent.pool import Pool
 from traincrew.embedded.node.agent.recording import Recorder
 from traincrew.embedded.node.agent.registration import Registration
 from traincrew.embedded.node.agent.tools import Tools
+from traincrew.embedded.node.devices import inventory
 from traincrew.embedded.node.images import Images
 from traincrew.embedded.node.images import tools as own_tools
 from traincrew.embedded.node.network.addresses import DEFAULT, Subnet
@@ -144,13 +146,14 @@ async def _stop(agent: Agent, ground: Ground) -> None:
 def _tools(
     client: port.Client, options: settings.Node, site: Site, ground: Ground, place: Place, names: Names, objects: ApiObjects
 ) -> Tools:
+    devices = Assignments(inventory.look(options.devices, pathlib.Path(options.driver_root)), site.data / "node" / "pods")
     return Tools(
         client=client,
         learn=lambda pod: None,
         options=options,
         data=site.data,
         place=place,
-        machine=Machine.look(site.data, options.devices),
+        machine=Machine.look(site.data, devices.inventory.counts),
         isolation=ground.isolation,
         template=ground.template,
         holder=ground.holder,
@@ -159,4 +162,5 @@ def _tools(
         recorder=Recorder(client, place.name),
         services=names.services,
         pool=Pool(Subnet.parse(ground.holder.subnet), site.data / "node" / "pods") if ground.holder is not None else None,
+        devices=devices,
     )

@@ -26,6 +26,8 @@ RENEWAL = 10.0
 """Seconds between two renewals."""
 HEARTBEAT = 300.0
 """Seconds after which conditions are told again though nothing has changed."""
+DEVICES = "traincrew.dev/devices"
+"""The annotation with the names of extended resources that this node counts; others may have been added by others."""
 
 
 class Condition(NamedTuple):
@@ -49,6 +51,8 @@ class Registration:
         self._uid = ""
         self._told: dict[str, tuple[Condition, str]] = {}
         self._changed = asyncio.Event()
+        self._gone: set[str] = set()
+        """Devices that an earlier start declared, and this one does not."""
 
     def set(self, kind: str, condition: Condition) -> None:
         if self.conditions.get(kind) != condition:
@@ -57,20 +61,39 @@ class Registration:
 
     async def register(self) -> None:
         """The Node is there and up to date when this returns."""
-        name, labels = self._place.name, machine.labels(self._place)
-        try:
-            held = await self._client.patch(NODES, None, name, msgspec.json.encode({"metadata": {"labels": labels}}))
-        except errors.NotFound:
-            body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
-            held = await self._client.create(NODES, None, msgspec.json.encode(body))
-        self._uid = msgspec.json.decode(held)["metadata"]["uid"]
-        for each in msgspec.json.decode(held).get("status", {}).get("conditions", ()):
+        held = await self._introduced()
+        self._uid = held["metadata"]["uid"]
+        for each in held.get("status", {}).get("conditions", ()):
             known = Condition(each["status"] == "True", each.get("reason", ""), each.get("message", ""))
             self._told[each["type"]] = known, each.get("lastTransitionTime", "")
+        annotated = (held["metadata"].get("annotations") or {}).get(DEVICES, "")
+        self._gone = {each for each in annotated.split(",") if each} - set(self._machine.devices)
         await self.tell()
+        await self._count(annotated)
+
+    async def _introduced(self) -> Object:
+        """The Node as it is now, with our labels."""
+        name, meta = self._place.name, {"labels": machine.labels(self._place)}
+        try:
+            held = await self._client.patch(NODES, None, name, msgspec.json.encode({"metadata": meta}))
+        except errors.NotFound:
+            body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, **meta}}
+            held = await self._client.create(NODES, None, msgspec.json.encode(body))
+        found: Object = msgspec.json.decode(held)
+        return found
+
+    async def _count(self, annotated: str) -> None:
+        """Notes whose devices are ours to count, once those that are no longer have been told to be gone."""
+        names = ",".join(sorted(self._machine.devices))
+        if names != annotated:
+            body = {"metadata": {"annotations": {DEVICES: names}}}
+            await self._client.patch(NODES, None, self._place.name, msgspec.json.encode(body))
 
     async def tell(self) -> None:
         status = machine.status(self._machine, self._place, self._conditions())
+        for field in ("capacity", "allocatable"):
+            # Patched into what is there, where no word would leave what an earlier start has said.
+            status[field] = {**status[field], **dict.fromkeys(self._gone)}
         await self._client.patch(NODES, None, self._place.name, msgspec.json.encode({"status": status}), subresource="status")
 
     def _conditions(self) -> list[Object]:

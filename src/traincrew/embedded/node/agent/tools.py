@@ -10,6 +10,7 @@ from typing import Any
 
 from traincrew import settings
 from traincrew.client import port
+from traincrew.embedded.node.agent.assignment import Assignments
 from traincrew.embedded.node.agent.machine import Machine, Place
 from traincrew.embedded.node.agent.pool import Pool
 from traincrew.embedded.node.agent.recording import Recorder
@@ -39,6 +40,7 @@ class Tools:
     services: Callable[[], list[dict[str, Any]]]
     """All of the cluster's, for variables."""
     pool: Pool | None
+    devices: Assignments
 
     @property
     def pods(self) -> pathlib.Path:

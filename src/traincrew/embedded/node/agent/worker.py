@@ -132,6 +132,8 @@ class Worker:
 
     def _look(self) -> dt.datetime | None:
         now = _now()
+        if isinstance(self.facts.sandbox, Gone):
+            self._tools.devices.give_back(self.uid)
         found = next_steps(self.object, self.facts, now)
         for event in found.events:
             self._tools.recorder.tell(self.object, event, now)

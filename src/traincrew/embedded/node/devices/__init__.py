@@ -1,0 +1,1 @@
+"""Devices of this machine: which there are, and which pod has which."""
