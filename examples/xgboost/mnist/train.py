@@ -55,7 +55,7 @@ def main() -> None:
         tracker.start()
     meeting = {
         "dmlc_communicator": "rabit",
-        "dmlc_tracker_uri": address(os.environ["MASTER_ADDR"]) if rank else "127.0.0.1",
+        "dmlc_tracker_uri": address(os.environ["MASTER_ADDR"]),  # rank 0, too: others reach it where the tracker sees it
         "dmlc_tracker_port": port,
         "dmlc_task_id": str(rank),
         "dmlc_retry": 60,
