@@ -90,3 +90,17 @@ def test_a_launcher_that_does_not_ask_for_hosts_misses_nobody(command: list[str]
     world.settle()
     cluster.finish_deletions()
     assert {"j-worker-1", "j-worker-2"}.isdisjoint(own_pods(world))
+
+
+def test_a_worker_made_again_after_a_loss_is_marked_and_listed_under_another_name() -> None:
+    world, cluster = started(elastic(COMMAND, 2))
+    assert "traincrew.kubeflow.org/returned" not in world.pod("j-worker-1")["metadata"].get("annotations", {})
+    cluster.evict("j-worker-1")
+    world.settle()
+    cluster.finish_deletions()
+    world.settle()
+    assert "traincrew.kubeflow.org/returned" in world.pod("j-worker-1")["metadata"]["annotations"]
+    cluster.run("j-worker-1")
+    world.settle()
+    assert "echo j-worker-0:1" in hosts(world)
+    assert "echo j-worker-1.again-" in hosts(world)

@@ -13,8 +13,10 @@ OURS = JOB_NAME
 """The label whose presence selects everything that any of our watches looks at."""
 
 CONFIG_DIGEST = "traincrew.kubeflow.org/config-digest"
-LEAVING_SINCE = "traincrew.kubeflow.org/leaving-since"
 """Annotation on a launcher pod: changing it makes a kubelet refresh the mounted files at once."""
+LEAVING_SINCE = "traincrew.kubeflow.org/leaving-since"
+RETURNED = "traincrew.kubeflow.org/returned"
+"""Annotation on a pod that may have been there before, under the same name: how many losses the job had when it was made."""
 
 TOLD_OBJECTS = "traincrew.kubeflow.org/objects"
 """Annotation on an event: the first digits of the UIDs of the objects that it speaks of."""

@@ -1,4 +1,4 @@
-"""Replicas that are no longer wanted, where others talk to them: they are off the list at once, and get time to say goodbye.
+"""Replicas that come and go while others talk to them: who has to go is off the list at once and gets time to say goodbye.
 
 Since when one is leaving is written on its pod: an operator that takes over goes on counting.
 """
@@ -9,8 +9,9 @@ import datetime as dt
 
 from traincrew.model import naming, objects, resources
 from traincrew.model.meta import Time
+from traincrew.model.status import JobStatus
 from traincrew.planner import clock, desired
-from traincrew.planner.actions import Action, Patch
+from traincrew.planner.actions import Action, Create, Patch
 from traincrew.planner.crew import Crew
 
 
@@ -30,6 +31,18 @@ def strays(crew: Crew, now: Time) -> tuple[list[Action], Time | None]:
             actions.append(_marked(pod, now))
         moments.append((since or clock.whole(now)) + dt.timedelta(seconds=grace))
     return actions, clock.earliest(moments)
+
+
+def returned(crew: Crew, status: JobStatus, created: list[Create]) -> list[Create]:
+    """Pods made after a loss are marked: whoever has met their predecessors must be able to tell them apart."""
+    count = status.restarts.charged + status.restarts.disruptions
+    if not count or not crew.kind.farewell(crew.job):
+        return created
+    for action in created:
+        if action.resource == resources.PODS:
+            meta = action.body["metadata"]
+            meta["annotations"] = {**meta.get("annotations", {}), naming.RETURNED: str(count)}
+    return created
 
 
 def _met(crew: Crew) -> bool:

@@ -194,6 +194,7 @@ def _work(crew: Crew, status: JobStatus, now: Time) -> tuple[Stages, Time | None
     gone = strays + desired.deletes(replaced) + desired.stray_services(crew) + transient
     held = gang.held_back(crew) or _waiting(status, now)
     early, created = desired.creates(crew, () if held else [slot.replica for slot in crew.slots if slot.pod is None])
+    created = leaving.returned(crew, status, created)
     asks = why.inquiries(crew, now)
     return (tuple(first), (*made, *early), tuple(desired.refreshes(crew)), (*gone, *created, *asks)), moment
 

@@ -7,6 +7,7 @@ the workers can be reached: the init container that brings kubectl waits for the
 from __future__ import annotations
 
 from traincrew.kinds.kind import Manifest, Replica, var
+from traincrew.kinds.mpi import elastic
 from traincrew.kinds.mpi.spec import CONFIG_VOLUME, DELIVERY_IMAGE, MOUNT
 from traincrew.model import jobs
 
@@ -70,18 +71,8 @@ def elastic_minimum(job: jobs.Job) -> int | None:
     if not any(word.startswith("--host-discovery-script") for word in words):
         return None
     for flags in (("--min-np", "--min-num-proc"), ("-np", "--num-proc")):
-        value = _flag(words, flags)
+        value = elastic.flag(words, flags)
         if value is not None:
             per_worker = max(int(job.spec.slots_per_worker or 1), 1)
             return max(-(-value // per_worker), 1)
     return 1
-
-
-def _flag(words: list[str], names: tuple[str, ...]) -> int | None:
-    for index, word in enumerate(words):
-        name, _, value = word.partition("=")
-        if name in names:
-            value = value or (words[index + 1] if index + 1 < len(words) else "")
-            if value.isdecimal():
-                return int(value)
-    return None

@@ -12,11 +12,32 @@ FAREWELL = 30.0
 
 
 def is_elastic(job: jobs.Job) -> bool:
-    if "Launcher" not in job.roles:
-        return False
+    return "Launcher" in job.roles and _DISCOVERY.search(" ".join(_words(job))) is not None
+
+
+def _words(job: jobs.Job) -> list[str]:
     containers = job.roles["Launcher"].containers
-    words = (str(word) for each in containers for word in (*(each.get("command") or []), *(each.get("args") or [])))
-    return _DISCOVERY.search(" ".join(words)) is not None
+    return [str(word) for each in containers for word in (*(each.get("command") or []), *(each.get("args") or []))]
+
+
+def starts_with(job: jobs.Job) -> int:
+    """How many workers there must be before an elastic launcher starts its ranks: -np, else --min-np."""
+    words = [part for word in _words(job) for part in word.split()]
+    for names in (("-np", "--num-proc"), ("--min-np", "--min-num-proc")):
+        value = flag(words, names)
+        if value is not None:
+            return max(-(-value // max(int(job.spec.slots_per_worker or 1), 1)), 1)
+    return 1
+
+
+def flag(words: list[str], names: tuple[str, ...]) -> int | None:
+    for index, word in enumerate(words):
+        name, _, value = word.partition("=")
+        if name in names:
+            value = value or (words[index + 1] if index + 1 < len(words) else "")
+            if value.isdecimal():
+                return int(value)
+    return None
 
 
 def farewell(job: jobs.Job) -> float:

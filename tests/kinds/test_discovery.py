@@ -1,0 +1,121 @@
+"""The list of hosts that Horovod Elastic reads: who comes back, and who comes while nobody listens, is used."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import Any
+
+import msgspec
+from tests.kinds.replicas import defaulted
+from tests.planner import manifests
+
+from traincrew.kinds.mpi import discovery, elastic, files
+from traincrew.model import objects
+from traincrew.model.observed import Observed
+
+Manifest = dict[str, Any]
+COMMAND = ["horovodrun", "-np", "2", "--min-np", "1", "--host-discovery-script", "/etc/mpi/discover_hosts.sh", "train"]
+EARLY, START, LATE = (f"2026-01-01T12:00:{second}Z" for second in ("00", "10", "20"))
+
+
+def job(workers: int = 3, command: list[str] = COMMAND) -> Manifest:
+    made = manifests.job("MPIJob", Launcher=1, Worker=workers)
+    made["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]["command"] = command
+    return made
+
+
+def worker(index: int, ready: str = EARLY, restarts: int = 0, annotations: dict[str, str] | None = None) -> objects.Pod:
+    meta = {"name": f"j-worker-{index}", "uid": f"0123456{index}-uid", "annotations": annotations or {}}
+    status = {
+        "phase": "Running",
+        "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": ready}],
+        "containerStatuses": [{"name": "main", "restartCount": restarts}],
+    }
+    return msgspec.convert({"metadata": meta, "status": status}, objects.Pod)
+
+
+def launcher() -> objects.Pod:
+    state = {"running": {"startedAt": START}}
+    status = {"phase": "Running", "containerStatuses": [{"name": "main", "state": state}]}
+    return msgspec.convert({"metadata": {"name": "j-launcher"}, "status": status}, objects.Pod)
+
+
+def exec_files(manifest: Manifest, *pods: objects.Pod) -> dict[str, str]:
+    return files.exec_files(defaulted(manifest)[1], Observed(pods=pods))
+
+
+def listed(manifest: Manifest, *pods: objects.Pod) -> list[str]:
+    """What the script prints when it is run."""
+    script = exec_files(manifest, *pods)["discover_hosts.sh"]
+    return subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_workers_of_the_first_hour_are_listed_by_the_names_of_their_pods() -> None:
+    assert listed(job(), launcher(), worker(0), worker(1)) == ["j-worker-0:1", "j-worker-1:1"]
+
+
+def test_a_worker_that_was_restarted_in_its_pod_is_spelled_anew() -> None:
+    first = listed(job(), worker(0), worker(1, restarts=1))[1]
+    second = listed(job(), worker(0), worker(1, restarts=2))[1]
+    assert first.startswith("j-worker-1.again-")
+    assert len({"j-worker-1:1", first, second}) == 3
+
+
+def test_a_worker_whose_pod_was_made_again_is_spelled_anew() -> None:
+    mark = {"traincrew.kubeflow.org/returned": "1"}
+    assert listed(job(), worker(0), worker(1, annotations=mark))[1] == "j-worker-1.again-01234561-0:1"
+
+
+def test_every_spelling_leads_kubexec_to_the_same_pod() -> None:
+    script = exec_files(job())["kubexec.sh"].replace("/opt/kube/kubectl", "echo")
+    for name in ("j-worker-1", "j-worker-1.again-01234561-2"):
+        ran = subprocess.run(["/bin/sh", "-c", script, "sh", name, "true"], capture_output=True, text=True, check=True)
+        assert ran.stdout.split()[:2] == ["exec", "j-worker-1"]
+
+
+def test_jobs_that_are_not_elastic_keep_plain_names() -> None:
+    fixed = job(command=["mpirun", "train"])
+    assert listed(fixed, launcher(), worker(0), worker(1, ready=LATE, restarts=1)) == ["j-worker-0:1", "j-worker-1:1"]
+    assert "POD_NAME=$1\n" in exec_files(fixed)["kubexec.sh"]
+
+
+def test_while_somebody_came_late_the_list_changes_by_a_name_without_slots() -> None:
+    found = listed(job(), launcher(), worker(0), worker(1), worker(2, ready=LATE))
+    assert found[:3] == ["j-worker-0:1", "j-worker-1:1", "j-worker-2:1"]
+    assert found[3] in ("j-worker-0.again-even:0", "j-worker-0.again-odd:0")
+
+
+def test_those_without_whom_horovod_would_not_begin_are_not_late() -> None:
+    assert len(listed(job(2), launcher(), worker(0), worker(1, ready=LATE))) == 2
+
+
+def test_who_comes_back_is_always_late() -> None:
+    assert len(listed(job(2), launcher(), worker(0), worker(1, restarts=1))) == 3
+
+
+def test_nobody_is_late_while_no_launcher_runs() -> None:
+    assert len(listed(job(), worker(0), worker(1), worker(2, ready=LATE))) == 3
+
+
+def test_how_many_workers_a_launch_begins_with_is_in_its_command() -> None:
+    def begins(*words: str) -> int:
+        return elastic.starts_with(defaulted(job(command=["horovodrun", *words, "--host-discovery-script", "x"]))[1])
+
+    assert (begins("-np", "3", "--min-np", "2"), begins("--min-num-proc=2"), begins()) == (3, 2, 1)
+
+
+def test_names_in_dns_keep_their_meaning_in_every_spelling() -> None:
+    host = "j-worker-1.j.default.svc"
+    found = {discovery.dns_spelling(host, f"0123-{restarts}") for restarts in range(8)}
+    assert len(found) == 8
+    assert {spelling.lower() for spelling in found} == {host}
+
+
+def test_v2beta1_lists_who_comes_back_in_another_spelling() -> None:
+    made = job()
+    made["apiVersion"], made["spec"]["sshAuthMountPath"] = "kubeflow.org/v2beta1", "/root/.ssh"
+    seen = Observed(pods=(launcher(), worker(0), worker(1, restarts=1)))
+    lines = files.ssh_files(defaulted(made)[1], seen)["discover_hosts.sh"].splitlines()
+    assert lines[1] == "echo j-worker-0.j.n.svc"
+    assert lines[2].lower() == "echo j-worker-1.j.n.svc" != lines[2]
+    assert ":0" in lines[3]

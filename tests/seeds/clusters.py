@@ -1,0 +1,124 @@
+"""A cluster of this machine with the environments of `make frameworks`, and kubectl, as a reader of the seeds has them."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import time
+from collections.abc import Callable
+
+import pytest
+from tests.cluster.api import Object
+from tests.node.machines import SOURCE, Machine
+from tools.frameworks import images, places
+from tools.kube import build
+
+EXAMPLES = SOURCE / "examples"
+PATIENCE = float(os.environ.get("TRAINCREW_SEEDS_PATIENCE", "300"))
+"""Seconds that a busy machine may take for a step; what is waited for usually comes within ten."""
+Say = Callable[[str], None]
+
+
+class Cluster:
+    """`traincrew up` at level root; kubectl and traincrew as commands against it."""
+
+    def __init__(self, say: Say, *flags: str) -> None:
+        self.say = say
+        self.machine = Machine("root")
+        known = places.root() / "images.yaml"
+        if not known.exists():
+            pytest.fail("no environments: run `make frameworks` first")
+        config = self.machine.home / ".config" / "traincrew"
+        config.mkdir(parents=True)
+        (config / "images.yaml").write_text(known.read_text())
+        devices = [word for name, count in images.DEVICES.items() for word in ("--device", f"{name}={count}")]
+        self.flags = (*devices, "--namespace", "kubeflow", "--namespace", "mpi-operator", *flags)
+
+    def up(self) -> Cluster:
+        self.machine.up(*self.flags)
+        return self
+
+    def kubectl(self, *arguments: str, check: bool = True, **variables: str) -> str:
+        """What it says on its standard output, or without check on both."""
+        env = {**os.environ, "KUBECONFIG": str(self.machine.data / "kubeconfig"), **variables}
+        command = [str(build.program("kubectl")), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=env, cwd=EXAMPLES)
+        assert not check or done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stdout}{done.stderr}"
+        return done.stdout if check else done.stdout + done.stderr
+
+    def create(self, example: str, *flags: str) -> None:
+        self.say(f"kubectl create -f examples/{example}")
+        self.kubectl("create", "-f", example, *flags)
+
+    def get(self, resource: str, name: str, namespace: str = "default") -> Object:
+        found: Object = json.loads(self.kubectl("get", resource, name, "-n", namespace, "-o", "json"))
+        return found
+
+    def log(self, pod: str, namespace: str = "default") -> str:
+        return self.kubectl("logs", pod, "-n", namespace, check=False)
+
+    def says(self, pod: str, pattern: str, namespace: str = "default", within: float = PATIENCE) -> re.Match[str]:
+        """The first place of the pod's log that matches, once there is one."""
+        wanted = re.compile(pattern, re.MULTILINE)
+        self.say(f"{pod}: waits for {pattern!r}")
+        began = time.monotonic()
+        while True:
+            text = self.log(pod, namespace)
+            if found := wanted.search(text):
+                self.say(f"{pod}: {found[0].strip()!r} after {time.monotonic() - began:.1f} s")
+                return found
+            if time.monotonic() - began > within or self._over(pod, namespace):
+                text = self.log(pod, namespace)
+                if found := wanted.search(text):
+                    return found
+                pytest.fail(f"{pod} never said {pattern!r}:\n{text[-6000:]}\n{self.told(namespace)}")
+            time.sleep(0.3)
+
+    def _over(self, pod: str, namespace: str) -> bool:
+        phase = self.kubectl("get", "pod", pod, "-n", namespace, "-o", "jsonpath={.status.phase}", check=False)
+        return phase in ("Succeeded", "Failed")
+
+    def ends(self, job: str, namespace: str = "default", condition: str = "Succeeded") -> Object:
+        """The job (such as `mpijob/pi`), once it has come to that end."""
+        kind, _, name = job.partition("/")
+        self.say(f"{job}: waits for {condition}")
+        began = time.monotonic()
+        while True:
+            found = self.get(kind, name, namespace)
+            true = {each["type"] for each in found.get("status", {}).get("conditions", ()) if each["status"] == "True"}
+            if condition in true:
+                self.say(f"{job}: {condition} after {time.monotonic() - began:.1f} s")
+                return found
+            if true & {"Succeeded", "Failed"} or time.monotonic() - began > PATIENCE:
+                pytest.fail(f"{job} is {sorted(true)}, not {condition}:\n{self.told(namespace)}")
+            time.sleep(0.3)
+
+    def told(self, namespace: str = "default") -> str:
+        """What somebody who looks for a fault would look at."""
+        pods = self.kubectl("get", "pods", "-n", namespace, "-o", "wide", check=False)
+        names = [line.split()[0] for line in pods.splitlines()[1:]]
+        logs = "".join(f"--- {name}\n{self.log(name, namespace)[-3000:]}\n" for name in names)
+        events = self.kubectl("get", "events", "-n", namespace, check=False)
+        return f"{pods}\n{events[-3000:]}\n{logs}"
+
+    def delete(self, job: str, namespace: str = "default") -> None:
+        self.kubectl("delete", job, "-n", namespace, "--wait=false", check=False)
+        name = job.partition("/")[2]
+        began = time.monotonic()
+        while self.kubectl("get", "pods", "-n", namespace, "-l", f"training.kubeflow.org/job-name={name}", "-o", "name"):
+            assert time.monotonic() - began < PATIENCE, self.told(namespace)
+            time.sleep(0.3)
+
+    def close(self) -> None:
+        self.machine.close()
+
+
+def script(folder: pathlib.Path, name: str, text: str) -> pathlib.Path:
+    """A program for others to run, such as EDITOR."""
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path

@@ -1,0 +1,81 @@
+"""Horovod Elastic: the seeds' job grows and shrinks while it trains, and loses workers, without its launcher being disturbed."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+from tests.seeds import rings
+from tests.seeds.clusters import Cluster, script
+
+JOB = "tensorflow-mnist-elastic"
+LAUNCHER = f"{JOB}-launcher"
+WORKERS = [f"{JOB}-worker-{index}" for index in range(3)]
+
+
+def edit(cluster: Cluster, folder: pathlib.Path, before: int, after: int) -> None:
+    """As a user does it, whose editor is sed."""
+    editor = script(folder, "editor", f"sed -i '/Worker:/,/template:/ s/replicas: {before}/replicas: {after}/' \"$1\"")
+    cluster.say(f"kubectl edit mpijob {JOB}: {before} -> {after} workers")
+    told = cluster.kubectl("edit", "mpijob", JOB, EDITOR=str(editor), KUBE_EDITOR=str(editor))
+    assert "edited" in told, told
+
+
+def patch(cluster: Cluster, workers: int, job: str = JOB) -> None:
+    cluster.say(f"kubectl patch mpijob {job}: {workers} workers")
+    change = f'{{"spec":{{"mpiReplicaSpecs":{{"Worker":{{"replicas":{workers}}}}}}}}}'
+    cluster.kubectl("patch", "mpijob", job, "--type", "merge", "-p", change)
+
+
+@pytest.mark.parametrize("seed", [pytest.param("000", marks=pytest.mark.core), "001"])
+def test_the_seeds_job_goes_from_two_workers_to_three_to_one_while_it_trains(
+    cluster: Cluster, tmp_path: pathlib.Path, seed: str
+) -> None:
+    cluster.create(f"seeds/{seed}-tensorflow-mnist-elastic-mpijob.yaml")
+    rings.trains(cluster, LAUNCHER, JOB, 2)
+    before = rings.launcher(cluster, LAUNCHER)
+    edit(cluster, tmp_path, 2, 3)
+    rings.trains(cluster, LAUNCHER, JOB, 3)
+    assert rings.launcher(cluster, LAUNCHER) == before
+    patch(cluster, 1)
+    rings.trains(cluster, LAUNCHER, JOB, 1)
+    assert rings.launcher(cluster, LAUNCHER) == before
+    ended = cluster.ends(f"mpijob/{JOB}")
+    said = cluster.log(LAUNCHER)
+    for world in (2, 3, 1):
+        ranks = rings.hosts(said, world)
+        assert sorted(ranks) == list(range(world)), said
+        assert sorted(ranks.values()) == WORKERS[:world], said
+    rings.assert_it_never_lost_more_than_a_commit(said)
+    assert "done batch=1000" in said
+    assert "failure" not in ended["status"], "a worker that was taken away ends with SIGABRT, which is no failure"
+    cluster.delete(f"mpijob/{JOB}")
+
+
+def test_a_worker_that_gets_ready_while_rank_0_still_starts_is_used(cluster: Cluster) -> None:
+    cluster.create("seeds/000-tensorflow-mnist-elastic-mpijob.yaml")
+    cluster.says(LAUNCHER, r"HOROVOD_RANK=")  # now TensorFlow is being imported
+    patch(cluster, 3)
+    rings.trains(cluster, LAUNCHER, JOB, 3)
+    assert sorted(rings.hosts(cluster.log(LAUNCHER), 3).values()) == WORKERS
+    cluster.ends(f"mpijob/{JOB}")
+    rings.assert_it_never_lost_more_than_a_commit(cluster.log(LAUNCHER))
+    cluster.delete(f"mpijob/{JOB}")
+
+
+def test_the_job_goes_on_when_the_cluster_itself_is_killed(cluster: Cluster) -> None:
+    cluster.create("seeds/000-tensorflow-mnist-elastic-mpijob.yaml")
+    rings.trains(cluster, LAUNCHER, JOB, 2)
+    before = rings.launcher(cluster, LAUNCHER)
+    cluster.say("kill -9 of traincrew up")
+    cluster.machine.kill()
+    cluster.up()
+    rings.trains(cluster, LAUNCHER, JOB, 2)
+    assert rings.launcher(cluster, LAUNCHER) == before
+    patch(cluster, 1)
+    rings.trains(cluster, LAUNCHER, JOB, 1)
+    cluster.ends(f"mpijob/{JOB}")
+    said = cluster.log(LAUNCHER)
+    rings.assert_it_never_lost_more_than_a_commit(said)
+    assert "done batch=1000" in said
+    cluster.delete(f"mpijob/{JOB}")

@@ -1,0 +1,80 @@
+"""MPIJobs with each MPI: ranks run on the workers, which their host names and the size of their world prove."""
+
+from __future__ import annotations
+
+import pytest
+from tests.seeds.clusters import Cluster
+
+VERSIONS = {"openmpi4": "Open MPI v4", "openmpi5": "Open MPI v5", "openmpi": "Open MPI v4", "mpich": "MPICH", "intelmpi": "Intel"}
+
+
+def assert_ranks_are_on_the_workers(cluster: Cluster, job: str, pod: str, implementation: str) -> None:
+    said = cluster.log(pod)
+    assert f"ranks on {job}-worker-0 {job}-worker-1" in said, said
+    assert VERSIONS[implementation] in said, said
+    assert sorted(line.split()[1] for line in said.splitlines() if line.startswith("rank=")) == ["world=2", "world=2"]
+    assert "pi is approximately 3.14" in said
+
+
+@pytest.mark.parametrize("implementation", [pytest.param("openmpi4", marks=pytest.mark.core), "openmpi5", "mpich", "intelmpi"])
+def test_v1_reaches_its_workers_through_kubexec(cluster: Cluster, implementation: str) -> None:
+    job = f"pi-{implementation}"
+    cluster.create(f"mpi/pi/{implementation}.yaml")
+    cluster.ends(f"mpijob/{job}")
+    assert_ranks_are_on_the_workers(cluster, job, f"{job}-launcher", implementation)
+    cluster.delete(f"mpijob/{job}")
+
+
+@pytest.mark.parametrize("implementation", ["openmpi", "mpich", "intelmpi"])
+def test_v2beta1_reaches_its_workers_over_ssh_with_keys_of_the_jobs_own(cluster: Cluster, implementation: str) -> None:
+    job = f"ssh-{implementation}"
+    cluster.create(f"mpi/ssh/{implementation}.yaml")
+    cluster.ends(f"mpijobs.v2beta1.kubeflow.org/{job}")
+    pods = cluster.kubectl("get", "pods", "-l", f"training.kubeflow.org/job-name={job},training.kubeflow.org/job-role=launcher",
+                           "-o", "jsonpath={.items[*].metadata.name}").split()  # fmt: skip
+    assert len(pods) == 1
+    assert_ranks_are_on_the_workers(cluster, job, pods[0], implementation)
+    cluster.delete(f"mpijob/{job}")
+
+
+def test_seed_002_mnist_under_mpirun_trains_on_both_workers(cluster: Cluster) -> None:
+    cluster.create("seeds/002-tensorflow-mnist-mpijob.yaml")
+    cluster.ends("mpijob/tensorflow-mnist")
+    said = cluster.log("tensorflow-mnist-launcher")
+    for index in (0, 1):
+        assert f"world=2 host=tensorflow-mnist-worker-{index} mpi=True" in said, said
+    assert said.count("gradients exchanged: weights equal on 2 ranks") == 2
+    cluster.delete("mpijob/tensorflow-mnist")
+
+
+def test_seed_002_benchmarks_run_in_the_namespace_that_its_command_names(cluster: Cluster) -> None:
+    cluster.say("kubectl apply -f tensorflow-benchmarks.yaml -n mpi-operator")
+    cluster.kubectl("apply", "-f", "seeds/002-tensorflow-benchmarks-mpijob.yaml", "-n", "mpi-operator")
+    cluster.ends("mpijob/tensorflow-benchmarks", "mpi-operator")
+    assert_benchmarked(cluster, "mpi-operator")
+    cluster.delete("mpijob/tensorflow-benchmarks", "mpi-operator")
+
+
+def test_seed_004_asks_for_virtual_gpus_and_shows_three_replicas(cluster: Cluster) -> None:
+    cluster.create("seeds/004-tensorflow-benchmarks-mpijob.yaml")
+    for index in (0, 1):
+        cluster.says(f"tensorflow-benchmarks-worker-{index}", "")
+        worker = cluster.get("pod", f"tensorflow-benchmarks-worker-{index}")
+        limits = worker["spec"]["containers"][0]["resources"]["limits"]
+        assert (limits["nvidia.com/vgpu"], limits["nvidia.com/gpumem"]) == ("1", "1k")
+    cluster.says("tensorflow-benchmarks-launcher", "world=2|resnet101")
+    shown = cluster.machine.traincrew("ls").stdout
+    assert "3/3" in shown, shown
+    cluster.ends("mpijob/tensorflow-benchmarks")
+    assert_benchmarked(cluster, "default")
+    cluster.delete("mpijob/tensorflow-benchmarks")
+
+
+def assert_benchmarked(cluster: Cluster, namespace: str) -> None:
+    said = cluster.log("tensorflow-benchmarks-launcher", namespace)
+    assert "Model:       resnet101" in said, said
+    assert said.count("gradients exchanged: weights equal on 2 ranks") == 2
+    figure = next(line.split()[-1] for line in said.splitlines() if line.startswith("Total images/sec:"))
+    assert float(figure) > 0
+    for index in (0, 1):
+        assert f"host=tensorflow-benchmarks-worker-{index}" in said, said
