@@ -91,7 +91,8 @@ class Daemon:
         self.pki = certificates.ensure(options.data / "pki", certificates.names(options.host))
         self.cluster = Cluster(self.store, self.registry, self.policy, Identity(self.pki.authority, self.tokens))
         self.cluster.accounts = options.controllers
-        self.handler = Handler(self.cluster, Reviewing(self.cluster, self.policy, self.tokens, self.authenticator))
+        reviewing = Reviewing(self.cluster, self.policy, self.tokens, self.authenticator)
+        self.handler = Handler(self.cluster, reviewing, Audit(options.audit_log))
         self._settling: asyncio.Task[None] | None = None
         self._listen()
 
@@ -245,7 +246,7 @@ async def _serving(daemon: Daemon) -> AsyncIterator[str]:
     gate = Gate(origins.doors(daemon.pki.names, 0), daemon.authenticator, daemon.policy)
     pages = Pages(daemon.registry, "", lambda: True)
     streaming = Streaming(daemon.cluster, daemon.pki.kubelet_context())
-    server = ApiServer(daemon.handler, gate, pages, streaming, Audit(daemon.options.audit_log))
+    server = ApiServer(daemon.handler, gate, pages, streaming)
     port = await server.start(daemon.options.host, daemon.options.port, daemon.pki.server_context())
     gate.doors = origins.doors(daemon.pki.names, port)
     # Every interface is no address to call: who is on this machine takes the loopback.

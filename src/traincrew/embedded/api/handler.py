@@ -19,6 +19,7 @@ from traincrew.embedded.api import (
     replacing,
     scaling,
 )  # fmt: skip
+from traincrew.embedded.api.auditing import Audit
 from traincrew.embedded.api.calls import Answer, Call
 from traincrew.embedded.api.cluster import Cluster
 from traincrew.embedded.api.reviewing import Reviewing
@@ -28,8 +29,10 @@ from traincrew.embedded.store.records import Record
 
 
 class Handler:
-    def __init__(self, cluster: Cluster, reviewing: Reviewing) -> None:
+    def __init__(self, cluster: Cluster, reviewing: Reviewing, audit: Audit | None = None) -> None:
         self.cluster = cluster
+        self.audit = audit or Audit("")
+        """Told by whoever brings requests here."""
         self._reviewing = reviewing
 
     def authorize(self, call: Call) -> None:

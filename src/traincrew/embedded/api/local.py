@@ -43,7 +43,8 @@ class LocalClient:
     async def _ask(self, call: Call) -> bytes:
         try:
             async with self._turns:
-                return (await self._handler.handle(call)).body
+                with self._handler.audit.within(call):
+                    return (await self._handler.handle(call)).body
         except refusals.Refusal as refusal:
             raise _told(refusal) from None
 
@@ -57,7 +58,9 @@ class LocalClient:
         query = {"limit": [str(PAGE)], "labelSelector": [labels], "fieldSelector": [fields]}
         while True:
             try:
-                found = await self._handler.listed(call._replace(query=Query(query)))
+                asked = call._replace(query=Query(query))
+                with self._handler.audit.within(asked):
+                    found = await self._handler.listed(asked)
             except refusals.Refusal as refusal:
                 raise _told(refusal) from None
             yield port.Page([versions.untitled(each, call.served) for each in found.records], str(found.revision))
@@ -73,7 +76,8 @@ class LocalClient:
         query = Query({**chosen, "resourceVersion": [resource_version], "allowWatchBookmarks": ["true"]})
         call = self._call("watch", resource, namespace)._replace(query=query)
         try:
-            watch = self._handler.watch(call)
+            with self._handler.audit.within(call):
+                watch = self._handler.watch(call)
         except refusals.Refusal as refusal:
             raise _told(refusal) from None
         yield streams.bookmark(resource_version)

@@ -24,6 +24,9 @@ class Query:
         found = self._values.get(name)
         return found[0] if found else ""
 
+    def texts(self) -> dict[str, str]:
+        return {name: self.text(name) for name in self._values}
+
     def all(self, name: str) -> Sequence[str]:
         return self._values.get(name, ())
 

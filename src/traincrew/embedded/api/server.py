@@ -15,7 +15,6 @@ from traincrew import errors
 from traincrew.embedded import connections, refusals
 from traincrew.embedded.access import attributes
 from traincrew.embedded.api import paths, responses, routing
-from traincrew.embedded.api.auditing import Audit
 from traincrew.embedded.api.calls import Call
 from traincrew.embedded.api.gate import Gate
 from traincrew.embedded.api.handler import Handler
@@ -34,8 +33,9 @@ Streamed = Callable[[web.BaseRequest, Call], Awaitable[web.StreamResponse]]
 
 
 class ApiServer:
-    def __init__(self, handler: Handler, gate: Gate, pages: Pages, streamed: Streamed, audit: Audit) -> None:
-        self._handler, self._gate, self._pages, self._streamed, self._audit = handler, gate, pages, streamed, audit
+    def __init__(self, handler: Handler, gate: Gate, pages: Pages, streamed: Streamed) -> None:
+        self._handler, self._gate, self._pages, self._streamed = handler, gate, pages, streamed
+        self._audit = handler.audit
         self._runner: web.ServerRunner | None = None
         self._open: set[asyncio.Task[object]] = set()
         """Watches and streams: what would keep the server from ending."""
