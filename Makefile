@@ -17,8 +17,9 @@ AGREEMENT := $(filter-out %test_admission_agrees.py,$(wildcard tests/cluster/*_a
 # Tests of the operator that `make test` runs on the embedded API server; kubectl is used where it is there already.
 SAMPLE := $(addprefix tests/cluster/,test_first_job.py test_pytorch.py test_tensorflow.py test_mpi.py test_mpi_v2beta1.py test_restarts.py test_status.py)
 ON_EMBEDDED := KUBE=embedded TRAINCREW_WITHOUT_BUILDS=1
+CORE := torch tensorflow horovod-tensorflow openmpi4 jax xgboost paddle
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-chaos test-embedded test-differential test-cluster test-frameworks frameworks test-all check contract golden generate schemas bench kube lock clean
+.PHONY: help setup demo test test-chaos test-embedded test-differential test-cluster test-frameworks test-frameworks-core frameworks test-all check contract golden generate schemas bench kube lock clean
 
 help: ## this list
 	@grep -hE '^[a-z -]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{n = split($$1, names, " "); for (i = 1; i <= n; i++) printf "  make %-16s %s\n", names[i], $$2}'
@@ -33,7 +34,7 @@ $(READY): requirements/dev.txt pyproject.toml
 setup: $(READY) ## .venv with the traincrew command
 
 test: $(READY) ## everything that needs no long build: unit tests, the planner's laws, golden files, the embedded cluster
-	$(PYTEST) tests --ignore=tests/cluster --ignore=tests/differential --ignore=tests/embedded/clients --ignore=tests/frameworks -q --durations=10
+	$(PYTEST) tests --ignore=tests/cluster --ignore=tests/differential --ignore=tests/embedded/clients --ignore=tests/frameworks --ignore=tests/seeds -q --durations=10
 	$(ON_EMBEDDED) TRAINCREW_OPERATOR=inside $(PYTEST) $(SAMPLE) -q -n 2 --dist loadfile
 
 kube: $(READY) ## kube-apiserver, etcd, kubectl and controllers: from KUBEBUILDER_ASSETS, the cache, or built once
@@ -61,8 +62,13 @@ test-all: test test-cluster test-chaos test-embedded test-agreement test-differe
 demo: $(READY) ## a cluster on this machine, a small real training job on three pods, one of them killed (half a minute)
 	@$(BIN)/python examples/demo/demo.py
 
-test-frameworks: ## not yet: it comes with the node agent of the one-machine cluster
-	@echo "make $@ comes with the node agent, which runs pods on one machine and is not part of traincrew yet"; exit 2
+test-frameworks: kube frameworks ## real frameworks on the cluster of this machine: every job of the seeds, and the examples as plain processes (an hour)
+	$(PYTEST) tests/seeds tests/frameworks -q --durations=0 --durations-min=5
+
+test-frameworks-core: $(READY) ## of these one job of each kind, and the elastic one (builds the environments that they need)
+	@$(BIN)/python tools/kube/build.py kubectl
+	@$(BIN)/python -m tools.frameworks.build $(CORE)
+	$(PYTEST) tests/seeds -m core -q --durations=0 --durations-min=5
 
 frameworks: $(READY) ## the environments that stand in for images, built once into the cache (10 minutes, 9 GB)
 	@$(BIN)/python -m tools.frameworks.build
