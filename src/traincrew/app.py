@@ -52,13 +52,19 @@ def run_operator(options: settings.Operator, target: connection.Connection) -> N
         runner.run(_operate(options, target, kinds))
 
 
-def run_cluster(options: settings.Cluster, place: Place, ready: Callable[[str], None]) -> None:
-    """The cluster of this machine with the operator in it, until SIGTERM or SIGINT. `ready` is told its URL."""
+def run_cluster(
+    options: settings.Cluster,
+    place: Place,
+    ready: Callable[[str], None],
+    stopping: Callable[[int, float | None], None] = lambda pods, grace: None,
+) -> None:
+    """The cluster of this machine with the operator in it, until SIGTERM or SIGINT. `ready` is told its URL; `stopping` how many
+    pods run and the seconds that they get to end, if they are to."""
     # Imported here: whoever only runs the operator need not load an API server.
     from traincrew import onemachine
 
     with _runner() as runner:
-        runner.run(onemachine.serve(options, place, ready))
+        runner.run(onemachine.serve(options, place, onemachine.Voice(ready, stopping)))
 
 
 def run_node(options: settings.Joined, target: connection.Connection, ready: Callable[[str], None]) -> None:

@@ -42,7 +42,7 @@ async def serve(options: settings.Joined, target: connection.Connection, ready: 
                 ready(found.place.name)
                 await stop.wait()
                 if options.drain:
-                    await found.stop()
+                    await found.stop(options.node.shutdown_grace)
     finally:
         os.close(lock)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import datetime as dt
 import faulthandler
 import os
@@ -14,6 +15,7 @@ from traincrew.admission import rights, schema
 from traincrew.embedded import daemon
 from traincrew.embedded.access import users
 from traincrew.embedded.furnishing import Furniture
+from traincrew.embedded.node.network import listening
 from traincrew.embedded.scheduling.outcome import on_one_machine
 from traincrew.kinds import KINDS
 from traincrew.operator.metrics import Metrics
@@ -26,6 +28,18 @@ LONGEST_END = 30.0
 """Seconds from being told to stop until the process ends, beside those that pods get to end, and whatever hangs: all that was
 acknowledged is on the disk already."""
 OPERATOR = settings.Operator(metrics_address="0", health_address="0")
+ON_THE_HOST = settings.Planning(host_ports=(20000, 29999), host_ports_for_all=True)
+"""Where pods are in the host's network. Linux gives none of these to whoever asks for any port."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Voice:
+    """What is said to whoever has started the cluster."""
+
+    ready: Callable[[str], None]
+    """With its URL."""
+    stopping: Callable[[int, float | None], None] = lambda pods, grace: None
+    """How many pods run, and the seconds they get to end; None: they run on."""
 
 
 def furniture(options: settings.Cluster) -> Furniture:
@@ -33,13 +47,40 @@ def furniture(options: settings.Cluster) -> Furniture:
     return Furniture(options.namespaces, tuple(schema.crd(kind) for kind in KINDS), tuple(objects))
 
 
-async def serve(options: settings.Cluster, place: Place, ready: Callable[[str], None]) -> None:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for each in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(each, _end, stop, place, LONGEST_END + (options.node.shutdown_grace if options.node else 0.0))
-    leaving = asyncio.Event()
-    loop.add_signal_handler(LEAVE, _leave, leaving, stop, place)
+class Ending:
+    """How the cluster was told to stop: with its pods, which get some time, or without them."""
+
+    def __init__(self, place: Place, grace: float) -> None:
+        self._place, self.grace = place, grace
+        self.told = asyncio.Event()
+        self.leaves_pods = False
+        place.asked_grace()  # of a stop that never came
+
+    def listen(self) -> None:
+        loop = asyncio.get_running_loop()
+        for each in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(each, self._end)
+        loop.add_signal_handler(LEAVE, self._leave)
+
+    def _leave(self) -> None:
+        self.leaves_pods = True
+        self._end()
+
+    def _end(self) -> None:
+        if self.told.is_set():
+            return
+        self.told.set()
+        asked = self._place.asked_grace()
+        self.grace = asked if asked is not None else self.grace
+        # Not a timer of the loop, for the loop may be what hangs; and what does is told in the log.
+        log = os.open(self._place.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        longest = LONGEST_END + (0.0 if self.leaves_pods else self.grace)
+        faulthandler.dump_traceback_later(longest, exit=True, file=log)
+
+
+async def serve(options: settings.Cluster, place: Place, voice: Voice) -> None:
+    ending = Ending(place, options.node.shutdown_grace if options.node is not None else 0.0)
+    ending.listen()
     chosen = daemon.Options(
         data=place.data,
         host=options.listen,
@@ -53,34 +94,29 @@ async def serve(options: settings.Cluster, place: Place, ready: Callable[[str], 
         node=options.node,
     )
     async with daemon.running(chosen) as cluster:
-        place.announce(cluster.url, dt.datetime.now(dt.UTC).isoformat(timespec="seconds"))
+        started = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+        node = options.node.name if options.node is not None else ""
+        place.announce(cluster.url, started, node=node, overcommit=list(options.overcommit))
         try:
-            ready(cluster.url)
-            await _with_operator(cluster.daemon, options, stop)
-            if cluster.node is not None and not leaving.is_set():
-                await cluster.node.stop()
+            voice.ready(cluster.url)
+            await _with_operator(cluster, options, ending.told)
+            if cluster.node is not None:
+                voice.stopping(cluster.node.agent.busy, None if ending.leaves_pods else ending.grace)
+                if not ending.leaves_pods:
+                    await cluster.node.stop(ending.grace)
         finally:
             place.withdraw()
 
 
-def _leave(leaving: asyncio.Event, stop: asyncio.Event, place: Place) -> None:
-    leaving.set()
-    _end(stop, place, LONGEST_END)
-
-
-def _end(stop: asyncio.Event, place: Place, longest: float) -> None:
-    if not stop.is_set():
-        stop.set()
-        # Not a timer of the loop, for the loop may be what hangs; and what does is told in the log.
-        log = os.open(place.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        faulthandler.dump_traceback_later(longest, exit=True, file=log)
-
-
-async def _with_operator(cluster: daemon.Daemon, options: settings.Cluster, stop: asyncio.Event) -> None:
+async def _with_operator(cluster: daemon.Running, options: settings.Cluster, stop: asyncio.Event) -> None:
     if not options.operator:
         await stop.wait()
         return
     # As on a cluster, the operator has the rights of its service account and no more.
     user = users.service_account("kubeflow", rights.NAME)
-    client = cluster.client(user, "traincrew-operator")
-    await Operator(Clients(client), KINDS, OPERATOR, Metrics()).run(stop)
+    client = cluster.daemon.client(user, "traincrew-operator")
+    bare = cluster.node is not None and cluster.node.isolation == "none"
+    chosen = dataclasses.replace(OPERATOR, planning=ON_THE_HOST) if bare else OPERATOR
+    operator = Operator(Clients(client), KINDS, chosen, Metrics())
+    operator.world.ports.busy = listening.ports
+    await operator.run(stop)

@@ -35,6 +35,10 @@ class Place:
     def _note(self) -> pathlib.Path:
         return self.data / "running.json"
 
+    @property
+    def _grace(self) -> pathlib.Path:
+        return self.data / "grace.json"
+
     def holder(self) -> int:
         """The process that has the cluster's data open; 0 if none has. (The lock says so, not a file that may be stale.)"""
         path = self.data / "cluster.db.lock"
@@ -63,13 +67,22 @@ class Place:
     def _closed(self) -> errors.NotRunning:
         return errors.NotRunning(f"{self.data} belongs to another user and cannot be looked into: name yours with --data DIR")
 
-    def announce(self, url: str, started: str) -> None:
+    def announce(self, url: str, started: str, **more: object) -> None:
         """That it is ready, for whoever waits."""
-        note = {"pid": os.getpid(), "server": url, "started": started}
-        fresh = self._note.with_suffix(".new")
-        with open(fresh, "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
-            file.write(json.dumps(note))
-        fresh.replace(self._note)
+        _written(self._note, {"pid": os.getpid(), "server": url, "started": started, **more})
+
+    def ask_for_grace(self, seconds: float) -> None:
+        """How long pods are to be given when the cluster is told to stop, which follows."""
+        _written(self._grace, {"seconds": seconds})
+
+    def asked_grace(self) -> float | None:
+        """Taken once: the next stop has a grace of its own."""
+        try:
+            return float(json.loads(self._grace.read_text())["seconds"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        finally:
+            self._grace.unlink(missing_ok=True)
 
     def withdraw(self) -> None:
         self._note.unlink(missing_ok=True)
@@ -98,3 +111,11 @@ class Place:
         if found is None:
             raise errors.NotRunning(f"no cluster runs on {self.data}: start one with `traincrew up --detach`")
         return found
+
+
+def _written(path: pathlib.Path, content: dict[str, object]) -> None:
+    """Whole or not at all."""
+    fresh = path.with_suffix(".new")
+    with open(fresh, "w", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        file.write(json.dumps(content))
+    fresh.replace(path)

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-import collections
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from traincrew import errors, place
 
-MIRROR = "kubernetes.io/config.mirror"
+if TYPE_CHECKING:
+    from traincrew.client.remote import RemoteClient
+    from traincrew.model.resources import Resource
 
 
 @click.command()
 @click.option("--data", metavar="DIR", default="", help="Where the cluster keeps everything.")
 @click.option("-o", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def status(data: str, output: str) -> None:
-    """Tell whether the cluster of this machine runs, where, and what is in it. Exit code 1 if it does not run."""
+    """Tell whether the cluster of this machine runs, what it can do, what is free, and what is in it.
+
+    Exit code 1 if it does not run. `traincrew doctor` tells what this machine lacks.
+    """
     where = place.Place(place.data_directory(data))
     found = where.running()
     if found is None:
         _stopped(where, output)
         raise SystemExit(1)
+    from traincrew.cli.telling import cluster
+
     told: dict[str, Any] = {"running": True, **found, "data": str(where.data), "kubeconfig": str(where.kubeconfig)}
-    told |= asyncio.run(_contents(where))
-    click.echo(json.dumps(told, indent=2) if output == "json" else _lines(told))
+    told |= asyncio.run(_contents(where, str(found.get("node", ""))))
+    click.echo(json.dumps(told, indent=2) if output == "json" else cluster.lines(told))
 
 
 def _stopped(where: place.Place, output: str) -> None:
@@ -39,54 +45,43 @@ def _stopped(where: place.Place, output: str) -> None:
         click.echo(f"no cluster runs on {where.data}; `traincrew up --detach` starts one")
 
 
-async def _contents(where: place.Place) -> dict[str, Any]:
+async def _contents(where: place.Place, name: str) -> dict[str, Any]:
+    """name: of the node that this machine is; empty: it is none."""
     from traincrew import app
+    from traincrew.cli.telling import cluster
     from traincrew.client.remote import RemoteClient
     from traincrew.kinds import KINDS
-    from traincrew.model import resources
+    from traincrew.model.resources import PODS, Resource
 
+    nodes = Resource("", "v1", "nodes", "Node", namespaced=False)
+    measured = Resource("metrics.k8s.io", "v1beta1", "nodes", "NodeMetrics", namespaced=False)
     async with RemoteClient(app.connect(str(where.kubeconfig)), component="status") as client:
         try:
-            jobs = {kind.kind: await _states(client, kind.resource) for kind in KINDS}
-            pods = await _phases(client, resources.PODS)
+            jobs = {kind.kind: cluster.jobs_by_state(await _all(client, kind.resource)) for kind in KINDS}
+            pods = await _raw(client, PODS)
+            node = json.loads(await client.get(nodes, None, name)) if name else None
+            usage = {each["metadata"]["name"]: each["usage"] for each in await _all(client, measured)}
         except errors.ApiError as error:
             raise errors.NotRunning(f"the cluster does not answer: {error}; see {where.log}") from error
-    return {"jobs": {kind: states for kind, states in jobs.items() if states}, "pods": pods}
+    return {
+        "node": cluster.node(node) if node is not None else None,
+        "resources": cluster.resources(node, _asked(pods), usage.get(name, {})) if node is not None else {},
+        "jobs": {kind: states for kind, states in jobs.items() if states},
+        "pods": cluster.pods_by_phase(json.loads(each) for each in pods),
+    }
 
 
-async def _states(client: Any, resource: Any) -> dict[str, int]:
-    found: collections.Counter[str] = collections.Counter()
-    async for page in client.pages(resource, None):
-        for item in page.items:
-            conditions = json.loads(item).get("status", {}).get("conditions") or ()
-            current = [each["type"] for each in conditions if each["status"] == "True"]
-            found[current[-1] if current else "New"] += 1
-    return dict(found)
+def _asked(pods: list[bytes]) -> list[dict[str, int]]:
+    """What those ask for that have a place and have not ended, as the scheduler counts it."""
+    from traincrew.embedded.scheduling import pods as scheduled
+
+    found = [scheduled.decode(each) for each in pods]
+    return [dict(pod.wanted) for pod in found if pod.spec.node_name and not pod.finished]
 
 
-async def _phases(client: Any, resource: Any) -> dict[str, int]:
-    found: collections.Counter[str] = collections.Counter()
-    async for page in client.pages(resource, None):
-        for item in page.items:
-            pod = json.loads(item)
-            # The pod that stands for the operator is no work of anybody's.
-            if MIRROR not in (pod["metadata"].get("annotations") or {}):
-                found[pod.get("status", {}).get("phase", "Unknown")] += 1
-    return dict(found)
+async def _raw(client: RemoteClient, resource: Resource) -> list[bytes]:
+    return [bytes(item) async for page in client.pages(resource, None) for item in page.items]
 
 
-def _lines(told: dict[str, Any]) -> str:
-    lines = [
-        f"server      {told['server']}",
-        f"process     {told['pid']}, since {told['started']}",
-        f"data        {told['data']}",
-        f"kubeconfig  {told['kubeconfig']}",
-    ]
-    for kind, states in told["jobs"].items():
-        lines.append(f"{kind:<11} {_counted(states)}")
-    lines.append(f"{'pods':<11} {_counted(told['pods']) or 'none'}")
-    return "\n".join(lines)
-
-
-def _counted(states: dict[str, int]) -> str:
-    return ", ".join(f"{number} {state}" for state, number in states.items())
+async def _all(client: RemoteClient, resource: Resource) -> list[dict[str, Any]]:
+    return [json.loads(item) for item in await _raw(client, resource)]

@@ -103,7 +103,7 @@ def _serve(where: place.Place, flags: dict[str, Any]) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     from traincrew import app
 
-    app.run_cluster(options, where, lambda url: _tell(where, url))
+    app.run_cluster(options, where, lambda url: _tell(where, url), _tell_stopping)
 
 
 def address(text: str) -> tuple[str, int]:
@@ -164,7 +164,19 @@ def _tell(where: place.Place, url: str) -> None:
         return
     click.echo(f"the cluster is ready at {url}")
     click.echo(f"  export KUBECONFIG={shlex.quote(str(where.kubeconfig))}")
-    click.echo("  Ctrl-C stops it; what it holds is kept")
+    click.echo("  Ctrl-C stops it and ends its pods; what it holds is kept (`traincrew down --leave-pods` leaves them running)")
+
+
+def _tell_stopping(pods: int, grace: float | None) -> None:
+    if os.environ.get(BACKGROUND):
+        return
+    counted = "1 pod" if pods == 1 else f"{pods} pods"
+    if not pods:
+        click.echo("stopping; no pods run")
+    elif grace is None:
+        click.echo(f"stopping; {counted} run on, and the next `traincrew up` takes them over")
+    else:
+        click.echo(f"stopping; {counted} may take {grace:g} s to end; their jobs go on with the next `traincrew up`")
 
 
 BACKGROUND = "TRAINCREW_IN_BACKGROUND"

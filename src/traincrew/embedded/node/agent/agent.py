@@ -156,10 +156,14 @@ class Agent:
             await asyncio.to_thread(retention.sweep, self._tools.logs, set(self._pods.workers), rule, time.time())
             await asyncio.sleep(SWEEP)
 
-    async def shut_down(self) -> None:
+    @property
+    def busy(self) -> int:
+        """How many pods have anything that runs."""
+        return sum(worker.busy for worker in self._pods.workers.values())
+
+    async def shut_down(self, grace: float) -> None:
         """Ends every pod, as a kubelet does when its machine is switched off; those pods are Failed, by no fault of theirs."""
         self._stopping = True
-        grace = self._tools.options.shutdown_grace
         for worker in self._pods.workers.values():
             worker.evict(dataclasses.replace(SHUTDOWN, grace=grace))
         deadline = dt.timedelta(seconds=grace + 5).total_seconds()

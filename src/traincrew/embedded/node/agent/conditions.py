@@ -9,6 +9,8 @@ from traincrew.embedded.node.network.client import Holder
 from traincrew.embedded.node.sandbox import hierarchies
 from traincrew.embedded.node.sandbox.spec import Isolation
 
+LEVEL = "traincrew.kubeflow.org/isolation"
+"""The label with the level of isolation."""
 ISOLATED, EGRESS, LIMITED = "traincrew.kubeflow.org/Isolated", "traincrew.kubeflow.org/Egress", "traincrew.kubeflow.org/Limited"
 
 _LEVELS = {

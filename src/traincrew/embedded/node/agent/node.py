@@ -18,6 +18,7 @@ from traincrew.embedded.node.agent import conditions, exposition, gateway
 from traincrew.embedded.node.agent.agent import Agent, Pods
 from traincrew.embedded.node.agent.assignment import Assignments
 from traincrew.embedded.node.agent.containers import NodeContainers
+from traincrew.embedded.node.agent.localnames import LocalNames
 from traincrew.embedded.node.agent.machine import Machine, Place
 from traincrew.embedded.node.agent.measuring import Meter
 from traincrew.embedded.node.agent.names import Names
@@ -84,7 +85,8 @@ def _level(wanted: str, directory: str) -> tuple[Isolation, dict[Isolation, str]
         return found.isolation, found.refusals
     if refusal := isolation.tried(Isolation(wanted), directory):
         raise errors.SettingsError(f"--isolation {wanted} cannot be had here: {refusal}")
-    return Isolation(wanted), {}
+    better = list(Isolation)[: list(Isolation).index(Isolation(wanted))]
+    return Isolation(wanted), dict.fromkeys(better, f"--isolation {wanted} was asked for")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,8 +94,9 @@ class Node:
     agent: Agent
     place: Place
     meter: Meter
-    stop: Callable[[], Awaitable[None]]
-    """Ends all pods and what carries them."""
+    isolation: Isolation
+    stop: Callable[[float], Awaitable[None]]
+    """Ends all pods, which get that many seconds at most, and what carries them."""
 
 
 @contextlib.asynccontextmanager
@@ -104,7 +107,8 @@ async def running(client: port.Client, options: settings.Node, site: Site, groun
         meter = Meter(pods.all)
         app = kubelet.application(endpoints, site.callers, _pages(meter, options.name))
         serving = kubelet.serving(app, site.address, 0, site.context)
-        place = Place(options.name, site.address, await stack.enter_async_context(serving), site.version, options.pods)
+        labels = {conditions.LEVEL: str(ground.isolation)}
+        place = Place(options.name, site.address, await stack.enter_async_context(serving), site.version, options.pods, labels)
         names = Names(client, ground.holder, options.domain)
         objects = ApiObjects(client, pods.changed)
         stack.push_async_callback(objects.close)
@@ -115,12 +119,14 @@ async def running(client: port.Client, options: settings.Node, site: Site, groun
         await registration.register()
         agent = Agent(tools, pods)
         tasks = [asyncio.create_task(each.run()) for each in (registration, names, meter)]
+        if ground.holder is None:
+            tasks.append(asyncio.create_task(LocalNames(client, tools.names, options.domain).run()))
         if ground.holder is not None and (service := await gateway.service(client)) is not None:
             await stack.enter_async_context(gateway.Gateway(*site.api).open(ground.holder, *service))
         await names.synced()
         await stack.enter_async_context(agent.running())
         try:
-            yield Node(agent, place, meter, lambda: _stop(agent, ground))
+            yield Node(agent, place, meter, ground.isolation, lambda grace: _stop(agent, ground, grace))
         finally:
             for task in tasks:
                 task.cancel()
@@ -137,8 +143,8 @@ def _pages(meter: Meter, name: str) -> dict[str, kubelet.Page]:
     return {"/metrics/resource": resources, "/stats/summary": summary}
 
 
-async def _stop(agent: Agent, ground: Ground) -> None:
-    await agent.shut_down()
+async def _stop(agent: Agent, ground: Ground, grace: float) -> None:
+    await agent.shut_down(grace)
     if ground.holder is not None:
         await ground.holder.stop()
 
@@ -163,4 +169,5 @@ def _tools(
         services=names.services,
         pool=Pool(Subnet.parse(ground.holder.subnet), site.data / "node" / "pods") if ground.holder is not None else None,
         devices=devices,
+        api=site.api,
     )

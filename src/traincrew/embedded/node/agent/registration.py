@@ -26,7 +26,7 @@ RENEWAL = 10.0
 """Seconds between two renewals."""
 HEARTBEAT = 300.0
 """Seconds after which conditions are told again though nothing has changed."""
-DEVICES = "traincrew.dev/devices"
+DEVICES = "traincrew.kubeflow.org/devices"
 """The annotation with the names of extended resources that this node counts; others may have been added by others."""
 
 
