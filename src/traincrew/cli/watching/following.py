@@ -123,13 +123,25 @@ class Log:
         resumed = podlogs.Resumed(self._position)
         async with contextlib.aclosing(podlogs.lines(self._client, self.source.place, wanted)) as bunches:
             await anext(bunches)
-            pod = await self._fresh()
-            if pod is not None and runs.run(pod, self.source.place.container).number != run:
+            if not await self._is_certain(run):
+                await asyncio.sleep(self._backoff.next())
                 return False
             self._read_any = True
             async for bunch in bunches:
                 self._take([line for line in bunch if resumed.is_new(line)])
         return True
+
+    async def _is_certain(self, run: int) -> bool:
+        """Whether the log that was opened before this is asked can be of no later run.
+
+        A node starts a container again before the API tells of it. Its files are as fast as the node; elsewhere a moment is
+        left in which the log of the next run may be taken for this one's.
+        """
+        pod = await self._fresh()
+        if pod is not None and runs.run(pod, self.source.place.container).number != run:
+            return False
+        newest = shelves.newest(self._shelf, self.source.place, self.source.uid) if self._shelf is not None else None
+        return newest is None or newest <= run
 
     def _take(self, lines: list[podlogs.Line]) -> None:
         for line in lines:

@@ -41,6 +41,12 @@ def of_pod(root: pathlib.Path, namespace: str, pod: str, uid: str) -> list[str]:
     return _trainers(shelf.Kept(namespace, pod, uid, root / f"{namespace}_{pod}_{uid}").containers())
 
 
+def newest(root: pathlib.Path, place: podlogs.Place, uid: str) -> int | None:
+    """The last run of a container of which there is a log."""
+    attempts = shelf.attempts(shelf.of_container(root, place.namespace, place.pod, uid, place.container))
+    return attempts[-1] if attempts else None
+
+
 def _trainers(names: list[str]) -> list[str]:
     return [name for name in names if name not in WAITERS]
 
