@@ -102,6 +102,7 @@ contract: kube ## C1–C202 with the tests that prove them
 bench: kube ## the comparison tables
 	$(BIN)/python -m bench.operator
 	$(BIN)/python -m bench.apiserver
+	$(BIN)/python -m bench.node
 
 lock: $(READY) ## requirements/*.txt from requirements/*.in
 	@$(BIN)/python -m pip install --quiet uv

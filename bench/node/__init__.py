@@ -1,0 +1,1 @@
+"""Pods as processes: how soon they start, what they cost, and what `traincrew run` adds to a framework's own launcher."""

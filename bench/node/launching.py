@@ -1,0 +1,109 @@
+"""`traincrew run` beside a framework's own launcher, with the same work. Without the framework: plain Python stands in for it."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import yaml
+from tools.frameworks import places
+
+from bench.node.world import ROOT, World
+
+WORK = pathlib.Path(__file__).parent / "work"
+RANKS = 2
+
+
+class Pair(NamedTuple):
+    name: str
+    plain: Callable[[], None]
+    """The launcher alone."""
+    run: Callable[[], None]
+
+
+def measured(world: World, times: int) -> dict[str, dict[str, float]]:
+    """Seconds, medians; the first time of each is for the disk's sake."""
+    found: dict[str, dict[str, float]] = {}
+    for pair in (_torch(world), _mpi(world)):
+        plain, run = [], []
+        for _ in range(times + 1):
+            plain.append(_took(pair.plain))
+            run.append(_took(pair.run))
+        found[pair.name] = {"plain": statistics.median(plain[1:]), "run": statistics.median(run[1:])}
+    return found
+
+
+def _took(work: Callable[[], None]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+def _environment(prefix: str) -> pathlib.Path | None:
+    """The framework's, if it has been built; the cluster of the bench then knows it."""
+    return next(iter(sorted((places.root()).glob(f"{prefix}-*"))), None)
+
+
+def prepare(world: World) -> None:
+    """The images of the frameworks, before the cluster starts."""
+    images = places.root() / "images.yaml"
+    if images.exists():
+        shutil.copy(images, world.home / "config" / "traincrew" / "images.yaml")
+
+
+def _torch(world: World) -> Pair:
+    built = _environment("torch")
+    script = os.fspath(WORK / ("reduce.py" if built else "exchange.py"))
+    made = ["run", "--kind", "PyTorchJob", "--workers", str(RANKS), "--rm"]
+    if built is None:
+        plain = [sys.executable, os.fspath(WORK / "ranks.py"), str(RANKS), script]
+        return Pair("PyTorchJob, stand-in", lambda: _run(plain, {}), lambda: _traincrew(world, *made, "--", "python", script))
+    launcher = os.fspath(built / "bin" / "torchrun")
+
+    def torchrun() -> None:
+        port = str(_free_port())
+        _run([launcher, "--nproc-per-node", str(RANKS), "--master-port", port, script], {"OMP_NUM_THREADS": "1"})
+
+    return Pair(
+        "PyTorchJob, torchrun", torchrun, lambda: _traincrew(world, *made, "--image", "traincrew/torch", "--", "python", script)
+    )
+
+
+def _mpi(world: World) -> Pair:
+    built = _environment("openmpi4")
+    job = yaml.safe_load((ROOT / "examples" / "mpi" / "minimal" / "job.yaml").read_text())
+    if built is None:
+        specs = job["spec"]["mpiReplicaSpecs"]
+        launcher = (WORK / "launch.py").read_text()
+        specs["Launcher"]["template"]["spec"]["containers"][0]["command"] = ["python3", "-c", launcher]
+    file = world.home / "mpi.yaml"
+    file.write_text(yaml.safe_dump(job))
+    run = lambda: _traincrew(world, "run", "--rm", os.fspath(file))  # noqa: E731
+    if built is None:
+        return Pair("MPIJob, stand-in", lambda: _run([sys.executable, os.fspath(WORK / "launch.py")], {}), run)
+    mpirun = [os.fspath(built / "bin" / "mpirun"), "--allow-run-as-root", "--oversubscribe", "-np", str(RANKS), "hostname"]
+    return Pair("MPIJob, mpirun", lambda: _run(mpirun, {"OPAL_PREFIX": os.fspath(built)}), run)
+
+
+def _traincrew(world: World, *arguments: str) -> None:
+    world.traincrew(*arguments, cwd=WORK)
+
+
+def _run(command: list[str], variables: dict[str, str]) -> None:
+    done = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, check=False, cwd=WORK)
+    if done.returncode:
+        raise SystemExit(f"{command[0]}: {done.stdout}{done.stderr}")
+
+
+def _free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])

@@ -1,0 +1,130 @@
+"""A cluster of its own for the measurements, and what its processes take."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import requests
+import yaml
+
+ROOT = pathlib.Path(__file__).parents[2]
+ENTRY = "traincrew.cli.main"
+PATIENCE = 120.0
+Object = dict[str, Any]
+
+
+class World:
+    """One data directory; `up` and `down` as often as is wanted."""
+
+    def __init__(self, home: pathlib.Path) -> None:
+        self.home, self.data = home, home / "data"
+        (home / "config" / "traincrew").mkdir(parents=True)
+        # Compiled as an installed package is, whatever is set for work on the sources.
+        self.environment = {
+            **os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPATH": os.fspath(ROOT / "src"), "KUBECONFIG": "",
+            "TRAINCREW_DATA": os.fspath(self.data), "XDG_CONFIG_HOME": os.fspath(home / "config"), "NO_COLOR": "1",
+        }  # fmt: skip
+        self.session = requests.Session()
+        self.server = ""
+
+    def traincrew(self, *arguments: str, cwd: pathlib.Path | None = None) -> str:
+        command = [sys.executable, "-m", ENTRY, *arguments]
+        done = subprocess.run(command, env=self.environment, cwd=cwd or self.home, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"traincrew {' '.join(arguments)}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    def up(self) -> float:
+        """Seconds until it was ready."""
+        begun = time.perf_counter()
+        self.traincrew("up", "--detach")
+        took = time.perf_counter() - begun
+        config = yaml.safe_load((self.data / "kubeconfig").read_text())
+        self.server = config["clusters"][0]["cluster"]["server"]
+        self.session = requests.Session()
+        self.session.trust_env = False
+        self.session.verify = os.fspath(self.data / "pki" / "ca.crt") if (self.data / "pki" / "ca.crt").exists() else False
+        self.session.headers["Authorization"] = f"Bearer {config['users'][0]['user']['token']}"
+        return took
+
+    def down(self) -> None:
+        self.traincrew("down")
+
+    def call(self, verb: str, path: str, body: Object | None = None) -> Object:
+        response = self.session.request(verb, f"{self.server}/api/v1/namespaces/default/{path}", json=body, timeout=60)
+        response.raise_for_status()
+        found: Object = response.json()
+        return found
+
+    def pods(self) -> list[Object]:
+        items: list[Object] = self.call("GET", "pods")["items"]
+        return items
+
+    def log(self, name: str) -> str:
+        response = self.session.get(f"{self.server}/api/v1/namespaces/default/pods/{name}/log", timeout=60)
+        response.raise_for_status()
+        return response.text
+
+    def pid(self) -> int:
+        return int(json.loads((self.data / "running.json").read_text())["pid"])
+
+    def shims(self) -> list[int]:
+        notes = (self.data / "node" / "pods").glob("*/shim.json")
+        return [int(json.loads(note.read_text())["pid"]) for note in notes]
+
+
+@contextlib.contextmanager
+def world(parent: pathlib.Path) -> Iterator[World]:
+    home = pathlib.Path(tempfile.mkdtemp(prefix="traincrew-bench-", dir=parent))
+    made = World(home)
+    try:
+        yield made
+    finally:
+        subprocess.run([sys.executable, "-m", ENTRY, "down"], env=made.environment, cwd=home, capture_output=True, check=False)
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def pod(name: str, *command: str, **spec: Any) -> Object:
+    container = {"name": "main", "image": "example", "command": list(command), **spec.pop("container", {})}
+    whole = {"containers": [container], "restartPolicy": "Never", "terminationGracePeriodSeconds": 1, **spec}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": whole}
+
+
+def until(claim: Callable[[], bool], every: float = 0.02) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not claim():
+        if time.monotonic() > deadline:
+            raise SystemExit("the cluster did not do what was waited for")
+        time.sleep(every)
+
+
+def children(pid: int) -> list[int]:
+    try:
+        return [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def proportional(pid: int) -> float:
+    """MiB: what it has for itself, and its part of what it shares."""
+    try:
+        lines = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0) / 1024
+
+
+def resident(pid: int) -> float:
+    """MiB."""
+    text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("VmRSS")) / 1024
