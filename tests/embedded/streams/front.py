@@ -37,6 +37,8 @@ class Front:
         self.host, self.port = "127.0.0.1", node.port
         self.pods: dict[tuple[str, str], dict[str, Any]] = {}
         self.url = ""
+        self.create_only = False
+        """Nobody has the right to `get` streams, so that WebSockets are refused."""
         self.app = web.Application(middlewares=[_refusals])
         self.app.on_shutdown.append(self._hang_up)
         self._open: set[asyncio.Task[object]] = set()
@@ -75,6 +77,9 @@ class Front:
         return await relayed_logs.relay(request, self._target(found), request.match_info["name"])
 
     async def _tunnel(self, request: web.Request) -> web.StreamResponse:
+        if self.create_only and request.method == "GET":
+            told = {"kind": "Status", "status": "Failure", "reason": "Forbidden", "message": "no right to get", "code": 403}
+            return web.json_response(told, status=403)
         ask = SUBRESOURCES[request.match_info["sub"]]
         target = self._target(ask(self._pod(request), list(request.query.items())))
         task = asyncio.current_task()

@@ -38,10 +38,14 @@ class Kubectl:
         return process.returncode or 0, out, told
 
 
-@pytest.fixture
-async def kubectl(node: Node, authority: certificates.Authority, tmp_path: pathlib.Path) -> AsyncIterator[Kubectl]:
+@pytest.fixture(params=[False, True], ids=["WebSocket", "SPDY"])
+async def kubectl(
+    request: pytest.FixtureRequest, node: Node, authority: certificates.Authority, tmp_path: pathlib.Path
+) -> AsyncIterator[Kubectl]:
+    """With the right to get streams, and with the right to create them only, as launchers have it."""
     async with fronts.serving(node, authority) as front:
         front.add("ns", "pod", "main")
+        front.create_only = request.param
         yield Kubectl(tmp_path, front.kubeconfig(tmp_path / "kubeconfig"))
 
 

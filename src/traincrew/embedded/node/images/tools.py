@@ -24,7 +24,13 @@ TOP = pathlib.Path(__file__).parents[4]
 BUILTIN = pathlib.Path(__file__).parent / "builtin"
 INSIDE = "/run/traincrew/tools"
 DOORS = "/run/traincrew/doors"
-MODULES = (*sorted(BUILTIN.glob("*.py")), BUILTIN.parents[1] / "sandbox" / "direct.py")
+STREAMS = BUILTIN.parents[2] / "streams"
+MODULES = (
+    *sorted(BUILTIN.glob("*.py")),
+    BUILTIN.parents[1] / "sandbox" / "direct.py",
+    STREAMS / "frames.py",
+    STREAMS / "headers.py",
+)
 COMMANDS = ("kubectl", "nslookup")
 PACKAGE = "traincrew.embedded.node.images.builtin"
 OTHER_PYTHONS = ("/usr/bin/python3", "/usr/local/bin/python3")

@@ -82,9 +82,9 @@ def _dial(access: Access) -> socket.socket:
             raise Failed(f"Unable to connect to the server: {error}") from None
 
 
-def head(access: Access, path: str, more: str) -> bytes:
+def head(access: Access, path: str, more: str, method: str = "GET") -> bytes:
     where = f"[{access.host}]" if ":" in access.host else access.host
-    lines = f"GET {path} HTTP/1.1\r\nHost: {where}:{access.port}\r\nUser-Agent: kubectl/traincrew\r\n"
+    lines = f"{method} {path} HTTP/1.1\r\nHost: {where}:{access.port}\r\nUser-Agent: kubectl/traincrew\r\n"
     bearer = f"Authorization: Bearer {access.token}\r\n" if access.token else ""
     return f"{lines}{bearer}{more}\r\n".encode()
 

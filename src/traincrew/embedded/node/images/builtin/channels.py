@@ -1,49 +1,48 @@
-"""A WebSocket that carries a command's streams (v5.channel.k8s.io, v4 where v5 is not known)."""
+"""A connection to the API server that carries a command's streams, whichever way it lets them pass.
 
-import binascii
+A WebSocket is opened by a GET, and API servers ask for the right to `get` then; SPDY is opened by a POST, for the right to
+`create`. Roles of launchers have the latter alone, so what is refused the one way is asked for the other way, as kubectl does.
+"""
+
 import os
 import select
 import ssl
 from collections.abc import Callable
+from typing import Protocol
 
 from traincrew.embedded.node.images.builtin import api
 
 STDIN, STDOUT, STDERR, ERROR = range(4)
-CLOSE = 255
-PROTOCOLS = "v5.channel.k8s.io, v4.channel.k8s.io"
 PIECE = 32768
 FULL = 1 << 20
 """Bytes on their way to the server before standard input waits."""
 
-_CONTINUATION, _BINARY, _END, _PING, _PONG = 0, 2, 8, 9, 10
+Take = Callable[[int, bytes], None]
+
+
+class Dialect(Protocol):
+    ended: bool
+
+    def feed(self, data: bytes, take: Take) -> bytes:
+        """What came is handed on with its channel; returned is what has to be answered."""
+        ...
+
+    def input(self, data: bytes) -> bytes:
+        """What to send; b"" is the input's end."""
+        ...
 
 
 class Channels:
-    def __init__(self, access: api.Access, path: str) -> None:
-        self._stream = api.connect(access)
-        key = binascii.b2a_base64(os.urandom(16), newline=False).decode()
-        more = f"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n"
-        self._stream.sendall(api.head(access, path, f"{more}Sec-WebSocket-Protocol: {PROTOCOLS}\r\n"))
-        status, headers, rest = api.answer(self._stream)
-        if status != 101:
-            raise api.refusal(status, rest + self._body(headers, len(rest)))
-        self._can_close = headers.get("sec-websocket-protocol", "").startswith("v5")
-        self._seen, self._parts, self._going = bytearray(rest), bytearray(), bytearray()
-        self._ended = False
+    def __init__(self, stream: ssl.SSLSocket, dialect: Dialect, going: bytes, seen: bytes) -> None:
+        self._stream, self._dialect = stream, dialect
+        self._going, self._seen = bytearray(going), seen
         self._stream.setblocking(False)
 
-    def _body(self, headers: dict[str, str], have: int) -> bytes:
-        wanted = int(headers.get("content-length", "0")) - have
-        pieces = b""
-        while len(pieces) < wanted and (piece := self._stream.recv(PIECE)):
-            pieces += piece
-        return pieces
-
-    def pump(self, stdin: int | None, take: Callable[[int, bytes], None]) -> None:
+    def pump(self, stdin: int | None, take: Take) -> None:
         """Until the server ends; what comes is handed to `take` with its channel."""
-        while not self._ended:
+        while not self._dialect.ended:
             self._receive(take)
-            if self._ended:
+            if self._dialect.ended:
                 return
             reads = [self._stream.fileno()]
             if stdin is not None and len(self._going) < FULL:
@@ -51,64 +50,24 @@ class Channels:
             ready, _, _ = select.select(reads, [self._stream.fileno()] if self._going else [], [])
             if stdin is not None and stdin in ready:
                 data = os.read(stdin, PIECE)
-                self._queue(bytes([STDIN]) + data if data else bytes([CLOSE, STDIN]) if self._can_close else b"")
+                self._going += self._dialect.input(data)
                 stdin = stdin if data else None
             self._send()
 
-    def _receive(self, take: Callable[[int, bytes], None]) -> None:
-        while not self._ended:
-            while frame := self._frame():
-                self._handle(*frame, take)
+    def _receive(self, take: Take) -> None:
+        while not self._dialect.ended:
+            if self._seen:
+                self._going += self._dialect.feed(self._seen, take)
+                self._seen = b""
+                continue
             try:
-                piece = self._stream.recv(1 << 18)
+                self._seen = self._stream.recv(1 << 18)
             except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
                 return
             except (ssl.SSLError, OSError):
-                piece = b""
-            if not piece:
-                self._ended = True
-            self._seen += piece
-
-    def _handle(self, kind: int, last: bool, data: bytes, take: Callable[[int, bytes], None]) -> None:
-        if kind == _END:
-            self._ended = True
-        elif kind == _PING:
-            self._queue(data, _PONG)
-        elif kind <= _BINARY:
-            self._parts += data
-            if last:
-                whole, self._parts = bytes(self._parts), bytearray()
-                if whole:
-                    take(whole[0], whole[1:])
-
-    def _frame(self) -> tuple[int, bool, bytes] | None:
-        seen = self._seen
-        if len(seen) < 2:
-            return None
-        length, at = seen[1] & 127, 2
-        if length > 125:
-            width = 2 if length == 126 else 8
-            if len(seen) < 2 + width:
-                return None
-            length, at = int.from_bytes(seen[2 : 2 + width], "big"), 2 + width
-        if len(seen) < at + length:
-            return None
-        kind, last, data = seen[0] & 15, bool(seen[0] & 128), bytes(seen[at : at + length])
-        del seen[: at + length]
-        return kind, last, data
-
-    def _queue(self, data: bytes, kind: int = _BINARY) -> None:
-        if not data and kind == _BINARY:
-            return
-        size = len(data)
-        if size < 126:
-            head = bytes([128 | kind, 128 | size])
-        elif size < 1 << 16:
-            head = bytes([128 | kind, 128 | 126]) + size.to_bytes(2, "big")
-        else:
-            head = bytes([128 | kind, 128 | 127]) + size.to_bytes(8, "big")
-        # Masking protects caches between browsers and servers; within TLS a mask of zeros is as good as any.
-        self._going += head + b"\0\0\0\0" + data
+                self._seen = b""
+            if not self._seen:
+                self._dialect.ended = True
 
     def _send(self) -> None:
         while self._going:
@@ -117,9 +76,40 @@ class Channels:
             except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
                 return
             except OSError:
-                self._ended = True
+                self._dialect.ended = True
                 return
             del self._going[:sent]
 
     def close(self) -> None:
         self._stream.close()
+
+
+def opened(access: api.Access, path: str, stdin: bool) -> Channels:
+    """Streams for output, errors and the outcome, and for input if that is wanted. Raises Failed."""
+    from traincrew.embedded.node.images.builtin import websocket
+
+    try:
+        return _upgraded(access, websocket.request(access, path), lambda headers: (websocket.WebSocket(headers), b""))
+    except api.Failed:
+        from traincrew.embedded.node.images.builtin import spdy
+
+        return _upgraded(access, spdy.request(access, path), lambda headers: spdy.begun(stdin))
+
+
+def _upgraded(access: api.Access, request: bytes, begin: Callable[[dict[str, str]], tuple[Dialect, bytes]]) -> Channels:
+    stream = api.connect(access)
+    stream.sendall(request)
+    status, headers, rest = api.answer(stream)
+    if status != 101:
+        refusal = api.refusal(status, rest + _body(stream, headers, len(rest)))
+        stream.close()
+        raise refusal
+    return Channels(stream, *begin(headers), rest)
+
+
+def _body(stream: ssl.SSLSocket, headers: dict[str, str], have: int) -> bytes:
+    wanted = int(headers.get("content-length", "0")) - have
+    pieces = b""
+    while len(pieces) < wanted and (piece := stream.recv(PIECE)):
+        pieces += piece
+    return pieces

@@ -114,7 +114,7 @@ _OUTPUT = (("stdout", "true"), ("stderr", "true"))
 def _leave(access: api.Access, path: str) -> dict[str, str] | None:
     """The way in, if the pod is on this machine; None: ask for the command itself."""
     told = bytearray()
-    opened = channels.Channels(access, path)
+    opened = channels.opened(access, path, False)
     opened.pump(None, lambda channel, data: told.extend(data) if channel == channels.STDOUT else None)
     opened.close()
     if not told.startswith(b"{"):
@@ -159,7 +159,7 @@ def _through(access: api.Access, path: str, stdin: bool) -> int:
         elif channel == channels.ERROR:
             outcome.extend(data)
 
-    channels.Channels(access, path).pump(0 if stdin else None, take)
+    channels.opened(access, path, stdin).pump(0 if stdin else None, take)
     return _outcome(bytes(outcome))
 
 
