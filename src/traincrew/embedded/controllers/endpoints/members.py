@@ -26,7 +26,7 @@ def has_endpoints(service: Object) -> bool:
 
 
 def included(pod: Pod, terminating: bool) -> bool:
-    return not pod.ended and bool(pod.addresses) and (terminating or not pod.deleted)
+    return not pod.ended and any(map(_allowed, pod.addresses)) and (terminating or not pod.deleted)
 
 
 def publishes_unready(service: Object) -> bool:
@@ -43,7 +43,12 @@ def families(service: Object) -> list[str]:
 
 
 def addresses(pod: Pod, family: str) -> list[str]:
-    return [each for each in pod.addresses if (":" in each) == (family == "IPv6")]
+    return [each for each in pod.addresses if (":" in each) == (family == "IPv6") and _allowed(each)]
+
+
+def _allowed(address: str) -> bool:
+    """Pods without a network of their own may be at the loopback, which is nobody's endpoint: an API server refuses it."""
+    return not address.startswith("127.") and address != "::1"
 
 
 def ports(service: Object, pod: Pod) -> list[EndpointPort]:

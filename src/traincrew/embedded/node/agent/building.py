@@ -8,7 +8,7 @@ import pathlib
 from typing import Any
 
 from traincrew.embedded.node import volumes
-from traincrew.embedded.node.agent import translation
+from traincrew.embedded.node.agent import translation, unisolated
 from traincrew.embedded.node.agent.ledger import Ledger
 from traincrew.embedded.node.agent.tools import Tools
 from traincrew.embedded.node.agent.translation import Unfit
@@ -108,7 +108,7 @@ class Builder:
         environment = self._environments[name]
         variables = await self._variables(pod, written, address)
         devices, visible = self._tools.devices.of(self._ledger, name)
-        composed = compose(written, environment, {**visible, **variables}, translation.own_variables(pod, written))
+        composed = compose(written, environment, {**visible, **variables}, self._own_variables(pod, written))
         mounts = (*self._etc_mounts(), *environment.mounts, *volumes.mounts_of(written, mounted, variables))
         made = translation.Made(composed, mounts, limits.of_container(pod, written), devices, mounted.groups)
         log = self._tools.options.logs
@@ -119,7 +119,15 @@ class Builder:
         tools = self._tools
         host = tools.place.address
         rest = Known(services=tools.services(), pod_ips=(address,), host_ips=(host,), allocatable=tools.machine.allocatable)
-        return volumes.environment(pod, written, await gathering.known(pod, written, tools.objects, rest))
+        known = await gathering.known(pod, written, tools.objects, rest)
+        if tools.isolation is spec.Isolation.NONE:
+            written, known = unisolated.told(pod, written, known, await unisolated.services(tools.client), tools)
+        return volumes.environment(pod, written, known)
+
+    def _own_variables(self, pod: dict[str, Any], written: dict[str, Any]) -> dict[str, str]:
+        own = translation.own_variables(pod, written)
+        bare = self._tools.isolation is spec.Isolation.NONE
+        return {**own, **unisolated.variables(self._ledger.path, self._tools)} if bare else own
 
     def _etc_mounts(self) -> tuple[spec.Mount, ...]:
         etc_files = self._ledger.path / "etc"

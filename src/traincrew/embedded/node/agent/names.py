@@ -27,7 +27,7 @@ class Seen(NamedTuple):
     body: dict[str, Any]
 
 
-def _decode(raw: bytes) -> Seen:
+def decoded(raw: bytes) -> Seen:
     body = msgspec.json.decode(raw)
     return Seen(msgspec.convert(body["metadata"], meta.Meta), body)
 
@@ -36,7 +36,7 @@ class Names:
     def __init__(self, client: port.Reader, holder: Holder | None, domain: str) -> None:
         self._holder, self._domain = holder, domain
         self._changed = asyncio.Event()
-        self._copies = {each: store.Store(_decode, self._note) for each in (SERVICES, SLICES)}
+        self._copies = {each: store.Store(decoded, self._note) for each in (SERVICES, SLICES)}
         self._informers = [informer.Informer(client, informer.Scope(each), copy) for each, copy in self._copies.items()]
 
     def _note(self, old: Seen | None, new: Seen | None) -> None:

@@ -41,6 +41,8 @@ class Tools:
     """All of the cluster's, for variables."""
     pool: Pool | None
     devices: Assignments
+    api: tuple[str, int]
+    """Host and port of the API server, as this machine reaches it."""
 
     @property
     def pods(self) -> pathlib.Path:
@@ -49,6 +51,11 @@ class Tools:
     @property
     def logs(self) -> pathlib.Path:
         return self.data / "logs"
+
+    @property
+    def names(self) -> pathlib.Path:
+        """The cluster's names, where nobody can be asked for them."""
+        return self.data / "node" / "names"
 
     @property
     def doors(self) -> pathlib.Path:

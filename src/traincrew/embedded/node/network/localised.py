@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from traincrew.embedded.node.network.zone import DOMAIN
+from traincrew.embedded.node.network.zone import DOMAIN, SERVICE
 
 Object = Mapping[str, Any]
 HERE = "127.0.0.1"
@@ -29,6 +29,63 @@ def localised(values: Mapping[str, str], services: Iterable[Object], namespace: 
     ]
     pattern = _pattern(names, namespace, domain)
     return {key: pattern.sub(HERE, value) for key, value in values.items()} if pattern else dict(values)
+
+
+def container(written: Mapping[str, Any], services: Iterable[Object], namespace: str, domain: str = DOMAIN) -> dict[str, Any]:
+    """The container with the variables that are written in it localised."""
+    entries = [dict(entry) for entry in written.get("env") or ()]
+    texts = {str(index): entry["value"] for index, entry in enumerate(entries) if entry.get("value")}
+    for index, value in localised(texts, services, namespace, domain).items():
+        entries[int(index)]["value"] = value
+    return {**written, "env": entries}
+
+
+def slices(services: Iterable[Object], pods: Iterable[Object]) -> list[Object]:
+    """In the stead of EndpointSlices, which cannot have this host's own address: who is ready behind each Service."""
+    ready = [pod for pod in pods if _ready(pod)]
+    return [_slice(service, [pod for pod in ready if _selects(service, pod)]) for service in services]
+
+
+def _ready(pod: Object) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    leaving = "deletionTimestamp" in pod["metadata"]
+    return not leaving and any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+def _selects(service: Object, pod: Object) -> bool:
+    selector, labels = (service.get("spec") or {}).get("selector") or {}, pod["metadata"].get("labels") or {}
+    near = pod["metadata"].get("namespace") == service["metadata"].get("namespace")
+    return bool(selector) and near and all(labels.get(key) == value for key, value in selector.items())
+
+
+def _slice(service: Object, pods: Iterable[Object]) -> Object:
+    meta = service["metadata"]
+    endpoints = []
+    for pod in pods:
+        named = pod["spec"].get("hostname") if pod["spec"].get("subdomain") == meta["name"] else None
+        endpoints.append({"addresses": [HERE], **({"hostname": named} if named else {})})
+    labels = {SERVICE: meta["name"]}
+    return {"metadata": {"namespace": meta.get("namespace"), "labels": labels}, "addressType": "IPv4", "endpoints": endpoints}
+
+
+def on_host(services: Iterable[dict[str, Any]], api: tuple[str, int]) -> list[dict[str, Any]]:
+    """Services as variables tell of them where nobody answers at cluster IPs: at this host, at the ports of their pods."""
+    return [_on_host(each, api) for each in services]
+
+
+def _on_host(service: dict[str, Any], api: tuple[str, int]) -> dict[str, Any]:
+    spec, meta = service.get("spec") or {}, service["metadata"]
+    if spec.get("clusterIP") in (None, "", "None"):
+        return service
+    if (meta.get("namespace"), meta["name"]) == ("default", "kubernetes"):
+        return {**service, "spec": {**spec, "clusterIP": api[0], "ports": [{**each, "port": api[1]} for each in spec["ports"]]}}
+    ports = [{**each, "port": _own(each)} for each in spec.get("ports") or ()]
+    return {**service, "spec": {**spec, "clusterIP": HERE, "ports": ports}}
+
+
+def _own(port: Mapping[str, Any]) -> int:
+    target = port.get("targetPort")
+    return target if isinstance(target, int) and target else int(port["port"])
 
 
 def _pattern(names: list[tuple[str, str]], namespace: str, domain: str) -> re.Pattern[str] | None:

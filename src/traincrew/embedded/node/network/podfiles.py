@@ -57,7 +57,7 @@ class Resolving:
 
 
 def resolv_conf(pod: Object, gateway: str, domain: str = DOMAIN, host: Resolving | None = None) -> str:
-    """host: what the host's own says."""
+    """host: what the host's own says. Without a gateway nobody but the host's servers can be asked."""
     spec = pod.get("spec") or {}
     policy, host = spec.get("dnsPolicy") or "ClusterFirst", host or Resolving()
     if policy == "ClusterFirst" and spec.get("hostNetwork"):
@@ -69,7 +69,7 @@ def resolv_conf(pod: Object, gateway: str, domain: str = DOMAIN, host: Resolving
     else:
         namespace = (pod.get("metadata") or {}).get("namespace") or "default"
         own = (f"{namespace}.svc.{domain}", f"svc.{domain}", domain)
-        found = Resolving((gateway,), (*own, *host.search), ("ndots:5",))
+        found = Resolving((gateway,) if gateway else host.servers, (*own, *host.search), ("ndots:5",))
     return _configured(found, spec.get("dnsConfig") or {}).text()
 
 

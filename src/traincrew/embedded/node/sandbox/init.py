@@ -102,10 +102,13 @@ def _check_mounts(mounts: tuple[spec.Mount, ...]) -> None:
             if mount.kind == "bind" and os.path.samefile(mount.path, mount.source):
                 continue
         if not mount.optional:
-            raise launch.Refused(
-                "CreateContainerError",
-                f"the mount at {mount.path} cannot be had: this node runs pods without namespaces, so paths are the host's",
-            )
+            raise launch.Refused("StartError", _UNMOUNTABLE.format(path=mount.path))
+
+
+_UNMOUNTABLE = (
+    "unable to start container process: nothing can be mounted at {path}: without namespaces (--isolation none) paths are the "
+    "host's, and only a host path at the very same path can be had"
+)
 
 
 class Init:

@@ -13,6 +13,7 @@ from traincrew.embedded.node.volumes.faults import ConfigError, Unfit
 from traincrew.embedded.node.volumes.place import Mounted
 
 Object = dict[str, Any]
+ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
 def mounts_of(container: Object, mounted: Mounted, variables: Mapping[str, str] | None = None) -> tuple[spec.Mount, ...]:
@@ -39,7 +40,8 @@ def _mount(wanted: Object, container: str, mounted: Mounted, variables: Mapping[
             told = f'failed to prepare subPath for volumeMount "{name}" of container "{container}"'
             raise ConfigError(told, "CreateContainerConfigError") from None
     path = posixpath.normpath(posixpath.join("/", wanted["mountPath"]))
-    return spec.Mount(path, source, bool(wanted.get("readOnly")) or volume.read_only)
+    # Every pod gets the files of its service account, few need them: those who cannot have them run without.
+    return spec.Mount(path, source, bool(wanted.get("readOnly")) or volume.read_only, optional=path == ACCOUNT)
 
 
 def _inner(wanted: Object, variables: Mapping[str, str]) -> str:

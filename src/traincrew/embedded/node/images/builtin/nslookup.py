@@ -1,12 +1,16 @@
 """nslookup, as far as scripts use it: exit code 0 if the name has an address. Asks the pod's resolver only, and soon gives up."""
 
+import os
 import random
 import socket
 import struct
 import sys
+from collections.abc import Callable
 
 PORT, TIMEOUT, ATTEMPTS = 53, 1.0, 2
 _A, _AAAA = 1, 28
+RESOLV_CONF, NAMES = "TRAINCREW_RESOLV_CONF", "TRAINCREW_NAMES"
+"""Variables that name files, where pods cannot have an /etc of their own: instead of resolv.conf, and of the cluster's names."""
 
 Server = tuple[str, int]
 
@@ -16,19 +20,40 @@ def main() -> None:
     if not words:
         sys.exit("usage: nslookup [-port=PORT] NAME [SERVER]")
     port = next((int(word[6:]) for word in sys.argv[1:] if word.startswith("-port=")), PORT)
-    named, searches, dots = _settings()
+    named, searches, dots = _settings(os.environ.get(RESOLV_CONF) or "/etc/resolv.conf")
     servers = [(server, port) for server in words[1:2] or named or ["127.0.0.1"]]
     print(f"Server:\t\t{servers[0][0]}\nAddress:\t{servers[0][0]}:{port}\n")
-    for name in _candidates(words[0], searches, dots):
-        addresses = _addresses(name, servers)
-        if addresses:
-            for address in addresses:
-                print(f"Name:\t{name}\nAddress: {address}")
-            return
+    listed = _listed(os.environ.get(NAMES, ""))
+    candidates = _candidates(words[0], searches, dots)
+    if _told(candidates, lambda name: listed.get(name.rstrip(".").lower(), [])):
+        return
+    # Where names are listed, one without a dot is the cluster's: nobody else is asked for it.
+    if (not listed or "." in words[0]) and _told(candidates, lambda name: _addresses(name, servers)):
+        return
     sys.exit(f"** server can't find {words[0]}: NXDOMAIN")
 
 
-def _settings(path: str = "/etc/resolv.conf") -> tuple[list[str], list[str], int]:
+def _told(candidates: list[str], look: Callable[[str], list[str]]) -> bool:
+    for name in candidates:
+        if addresses := look(name):
+            for address in addresses:
+                print(f"Name:\t{name}\nAddress: {address}")
+            return True
+    return False
+
+
+def _listed(path: str) -> dict[str, list[str]]:
+    """Addresses by name, of the list if there is one."""
+    found: dict[str, list[str]] = {}
+    if path:
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                address, _, name = line.strip().partition("\t")
+                found.setdefault(name, []).append(address)
+    return found
+
+
+def _settings(path: str) -> tuple[list[str], list[str], int]:
     servers, searches, dots = [], [], 1
     try:
         with open(path, encoding="utf-8", errors="replace") as file:

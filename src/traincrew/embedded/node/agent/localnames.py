@@ -1,0 +1,54 @@
+"""Which names of Services have somebody behind them, in a file: for tools of pods that have no network and no resolver."""
+
+from __future__ import annotations
+
+import asyncio
+import pathlib
+from collections.abc import Iterable
+from typing import Any
+
+from traincrew.client import informer, port, store
+from traincrew.embedded.node.agent.names import Seen, decoded
+from traincrew.embedded.node.network import localised
+from traincrew.embedded.node.network.zone import zone
+from traincrew.model.resources import PODS, SERVICES
+
+GATHERED = 0.005
+"""Seconds in which changes come together."""
+
+
+class LocalNames:
+    def __init__(self, client: port.Reader, path: pathlib.Path, domain: str) -> None:
+        self._path, self._domain = path, domain
+        self._changed = asyncio.Event()
+        self._services, self._pods = (store.Store(decoded, self._note) for _ in range(2))
+        scopes = ((SERVICES, self._services), (PODS, self._pods))
+        self._informers = [informer.Informer(client, informer.Scope(each), copy) for each, copy in scopes]
+
+    def _note(self, old: Seen | None, new: Seen | None) -> None:
+        self._changed.set()
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for each in self._informers:
+                group.create_task(each.run())
+            for each in self._informers:
+                await each.synced.wait()
+            while True:
+                self._write(lines((seen.body for seen in self._services), (seen.body for seen in self._pods), self._domain))
+                await self._changed.wait()
+                await asyncio.sleep(GATHERED)
+                self._changed.clear()
+
+    def _write(self, text: str) -> None:
+        beside = self._path.with_suffix(".new")
+        beside.touch(mode=0o600)
+        beside.write_text(text)
+        beside.replace(self._path)
+
+
+def lines(services: Iterable[dict[str, Any]], pods: Iterable[dict[str, Any]], domain: str) -> str:
+    """An address and a name a line."""
+    known = list(services)
+    names = zone(known, localised.slices(known, pods), (), domain).names
+    return "".join(f"{address}\t{name}\n" for name, records in names.items() for address in records.get("A", ()))
