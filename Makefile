@@ -102,6 +102,8 @@ contract: kube ## C1–C202 with the tests that prove them
 bench: kube ## the comparison tables
 	$(BIN)/python -m bench.operator
 	$(BIN)/python -m bench.apiserver
+	@$(BIN)/python -m tools.frameworks.build horovod-tensorflow
+	$(BIN)/python -m bench.elastic
 	$(BIN)/python -m bench.node
 
 lock: $(READY) ## requirements/*.txt from requirements/*.in

@@ -63,11 +63,15 @@ def alone(batch: tf.Tensor, wanted: tf.Tensor) -> tf.Tensor:
 @tf.function
 def together(batch: tf.Tensor, wanted: tf.Tensor, voice: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """voice is an argument: the sum of a constant would be worked out once, when the graph is built, and a worker that joins
-    later would wait for the others' part of it for ever."""
+    later would wait for the others' part of it for ever.
+
+    Names begin as Horovod's own do: by that it tells an exchange that a lost worker broke, which it then tries again, from an
+    error of the script's, after which it would silently leave the training.
+    """
     loss, gradients = gradients_of(batch, wanted)
-    mean = [hvd.allreduce(gradient, name=f"gradient{index}") for index, gradient in enumerate(gradients)]
+    mean = [hvd.allreduce(gradient, name=f"HorovodAllreduce_gradient{index}") for index, gradient in enumerate(gradients)]
     optimizer.apply_gradients(zip(mean, model.trainable_variables, strict=True))
-    return loss, hvd.allreduce(voice, op=hvd.Sum, name="voices")
+    return loss, hvd.allreduce(voice, op=hvd.Sum, name="HorovodAllreduce_voices")
 
 
 @hvd.elastic.run
@@ -93,6 +97,8 @@ def train(state: hvd.elastic.TensorFlowKerasState) -> None:
 alone(images[:32], labels[:32])
 state = hvd.elastic.TensorFlowKerasState(model, optimizer, batch=0)
 train(state)
+if state.batch < BATCHES:
+    raise SystemExit(f"training ended at batch {state.batch} of {BATCHES}")
 if hvd.rank() == 0:
     right = np.mean(np.argmax(model(images[4000:]).numpy(), 1) == labels[4000:])
     print(f"rank=0 world={hvd.size()} done batch={state.batch} accuracy={right:.4f}", flush=True)
