@@ -2,7 +2,7 @@
 
 By hand is the floor: three workers run already, and a discovery script that we write ourselves names two of them, then three,
 then one. Under the operator the same script starts with two workers, and `kubectl patch` asks for three, then for one, so a pod
-must be made and listed on top. Both take turns on one cluster; the figures are the medians. Needs `make framework-horovod-tensorflow`.
+must be made and listed on top. Both take turns on one cluster; the figures are the medians.
 """
 
 from __future__ import annotations

@@ -19,6 +19,8 @@ from tools.kube import build
 EXAMPLES = SOURCE / "examples"
 PATIENCE = float(os.environ.get("TRAINCREW_SEEDS_PATIENCE", "300"))
 """Seconds that a busy machine may take for a step; what is waited for usually comes within ten."""
+KEPT = os.environ.get("TRAINCREW_SEEDS_LOGS", "")
+"""A folder that gets the logs of all pods; none if empty."""
 Say = Callable[[str], None]
 
 
@@ -105,12 +107,22 @@ class Cluster:
         return f"{pods}\n{events[-3000:]}\n{logs}"
 
     def delete(self, job: str, namespace: str = "default") -> None:
+        self._keep_logs(namespace)
         self.kubectl("delete", job, "-n", namespace, "--wait=false", check=False)
         name = job.partition("/")[2]
         began = time.monotonic()
         while self.kubectl("get", "pods", "-n", namespace, "-l", f"training.kubeflow.org/job-name={name}", "-o", "name"):
             assert time.monotonic() - began < PATIENCE, self.told(namespace)
             time.sleep(0.3)
+
+    def _keep_logs(self, namespace: str) -> None:
+        """For whoever writes the pages of the seeds: what was seen, in files."""
+        if not KEPT:
+            return
+        for pod in self.kubectl("get", "pods", "-n", namespace, "-o", "name").split():
+            path = pathlib.Path(KEPT, f"{pod.removeprefix('pod/')}.log")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(self.log(pod, namespace))
 
     def close(self) -> None:
         self.machine.close()

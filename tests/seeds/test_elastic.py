@@ -5,8 +5,10 @@ from __future__ import annotations
 import pathlib
 
 import pytest
+import yaml
+from tests.cluster.api import eventually
 from tests.seeds import rings
-from tests.seeds.clusters import Cluster, script
+from tests.seeds.clusters import EXAMPLES, Cluster, script
 
 JOB = "tensorflow-mnist-elastic"
 LAUNCHER = f"{JOB}-launcher"
@@ -79,3 +81,35 @@ def test_the_job_goes_on_when_the_cluster_itself_is_killed(cluster: Cluster) -> 
     rings.assert_it_never_lost_more_than_a_commit(said)
     assert "done batch=1000" in said
     cluster.delete(f"mpijob/{JOB}")
+
+
+def test_a_launch_that_waits_for_more_workers_than_there_are_is_told_on_the_job(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+    job = yaml.safe_load((EXAMPLES / "mpi/horovod-elastic/job.yaml").read_text())
+    job["metadata"]["name"] = "too-many"
+    job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]["command"][2] = "3"
+    path = tmp_path / "job.yaml"
+    path.write_text(yaml.safe_dump(job))
+    cluster.kubectl("create", "-f", str(path))
+    told = eventually(lambda: "asks for 3 processes" in (text := cluster.kubectl("describe", "mpijob", "too-many")) and text)
+    assert "the job has 2 slots" in told
+    cluster.delete("mpijob/too-many")
+
+
+def test_over_ssh_it_grows_and_shrinks_too(cluster: Cluster) -> None:
+    job = "horovod-elastic-ssh"
+    cluster.create("mpi/horovod-elastic/ssh.yaml")
+    named = ("get", "pods", "-l", f"training.kubeflow.org/job-name={job},training.kubeflow.org/job-role=launcher", "-o", "name")
+    launcher = eventually(lambda: cluster.kubectl(*named).strip().removeprefix("pod/"))
+    rings.trains(cluster, launcher, job, 2)
+    before = rings.launcher(cluster, launcher)
+    patch(cluster, 3, job)
+    rings.trains(cluster, launcher, job, 3)
+    patch(cluster, 1, job)
+    rings.trains(cluster, launcher, job, 1)
+    assert rings.launcher(cluster, launcher) == before
+    cluster.ends(f"mpijob/{job}")
+    said = cluster.log(launcher)
+    for world in (2, 3, 1):
+        assert sorted(rings.hosts(said, world).values()) == [f"{job}-worker-{index}" for index in range(world)], said
+    rings.assert_it_never_lost_more_than_a_commit(said)
+    cluster.delete(f"mpijob/{job}")
