@@ -117,3 +117,11 @@ def test_no_more_than_a_thousand_addresses_are_listed_and_it_says_so() -> None:
     assert made is not None
     assert len(made["subsets"][0]["addresses"]) == 1000
     assert made["metadata"]["annotations"][subsets.OVER_CAPACITY] == "truncated"
+
+
+def test_pods_at_the_loopback_are_nobodys_endpoints() -> None:
+    there = pod(1)
+    here = msgspec.structs.replace(there, status=msgspec.structs.replace(there.status, pod_ip="127.0.0.1", pod_ips=[]))
+    assert not members.included(here, terminating=False)
+    assert members.addresses(here, "IPv4") == []
+    assert members.included(there, terminating=False)

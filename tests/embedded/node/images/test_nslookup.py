@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import socket
 import subprocess
@@ -82,3 +83,29 @@ def test_a_resolver_that_is_silent_fails(tmp_path: pathlib.Path, resolver: Resol
     found = look_up(tmp_path, resolver, f"{KNOWN}.")
     assert found.returncode == 1
     assert "connection timed out" in found.stdout
+
+
+def listed(tmp_path: pathlib.Path, name: str) -> subprocess.CompletedProcess[str]:
+    """Where pods have no resolver: a list of names, and settings, in files that variables name."""
+    (tmp_path / "names").write_text("127.0.0.1\tj-master-0.ns.svc.cluster.local\n")
+    (tmp_path / "resolv.conf").write_text(
+        "search ns.svc.cluster.local svc.cluster.local\nnameserver 127.0.0.1\noptions ndots:5\n"
+    )
+    program = tools.prepare(tmp_path).directory / "bin" / "nslookup"
+    env = {"TRAINCREW_NAMES": str(tmp_path / "names"), "TRAINCREW_RESOLV_CONF": str(tmp_path / "resolv.conf")}
+    return subprocess.run(
+        [str(program), name], capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **env}
+    )
+
+
+@pytest.mark.parametrize("name", ["j-master-0", "j-master-0.ns", "J-Master-0.ns.svc.cluster.local."])
+def test_names_are_found_in_a_list(tmp_path: pathlib.Path, name: str) -> None:
+    found = listed(tmp_path, name)
+    assert found.returncode == 0, found.stderr
+    assert "Address: 127.0.0.1\n" in found.stdout
+
+
+def test_a_short_name_that_is_not_in_the_list_is_asked_of_nobody(tmp_path: pathlib.Path) -> None:
+    found = listed(tmp_path, "j-worker-0")
+    assert (found.returncode, found.stderr) == (1, "** server can't find j-worker-0: NXDOMAIN\n")
+    assert "timed out" not in found.stdout

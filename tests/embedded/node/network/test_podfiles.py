@@ -93,3 +93,9 @@ def test_a_pod_in_the_hosts_network_has_the_hosts_file() -> None:
 def test_a_long_name_is_cut_to_what_the_kernel_takes() -> None:
     assert hostname({"metadata": {"name": "a" * 62 + "-b"}}) == "a" * 62
     assert hostname({"metadata": {"name": "a" * 63}}) == "a" * 63
+
+
+def test_without_a_network_of_its_own_a_pod_asks_the_hosts_servers_for_the_clusters_names() -> None:
+    assert resolv_conf(_pod(), "", "cluster.local", HOST) == (
+        "search team.svc.cluster.local svc.cluster.local cluster.local office.example\nnameserver 192.0.2.53\noptions ndots:5\n"
+    )

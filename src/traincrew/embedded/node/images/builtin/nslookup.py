@@ -28,7 +28,7 @@ def main() -> None:
     if _told(candidates, lambda name: listed.get(name.rstrip(".").lower(), [])):
         return
     # Where names are listed, one without a dot is the cluster's: nobody else is asked for it.
-    if (not listed or "." in words[0]) and _told(candidates, lambda name: _addresses(name, servers)):
+    if (NAMES not in os.environ or "." in words[0]) and _told(candidates, lambda name: _addresses(name, servers)):
         return
     sys.exit(f"** server can't find {words[0]}: NXDOMAIN")
 
@@ -45,7 +45,7 @@ def _told(candidates: list[str], look: Callable[[str], list[str]]) -> bool:
 def _listed(path: str) -> dict[str, list[str]]:
     """Addresses by name, of the list if there is one."""
     found: dict[str, list[str]] = {}
-    if path:
+    if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
             for line in file:
                 address, _, name = line.strip().partition("\t")
