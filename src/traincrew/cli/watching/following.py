@@ -41,7 +41,7 @@ class Log:
         self._position = podlogs.Position()
         self._done = -1
         """The last run that was read to its end."""
-        self._read_any = False
+        self._first_run: int | None = None
         self._backoff = retries.Backoff(FIRST_DELAY, LONGEST_DELAY)
         self.trouble = ""
 
@@ -91,7 +91,7 @@ class Log:
     async def _previous(self, run: runs.Run, first: podlogs.Wanted) -> bool:
         """What came before that run: all of it where there are files, else what the API has, which is the last one."""
         if self._shelf is None or not await self._from_files(first, before=run.number):
-            wanted = dataclasses.replace(self._resumed(first), previous=True, follow=False)
+            wanted = dataclasses.replace(self._resumed(first, run.number), previous=True, follow=False)
             with contextlib.suppress(errors.Rejected):  # it is kept no longer
                 if not await self._read(wanted, run.number):
                     return False
@@ -99,7 +99,7 @@ class Log:
         return True
 
     async def _current(self, run: runs.Run, first: podlogs.Wanted) -> None:
-        if not await self._read(dataclasses.replace(self._resumed(first), follow=True), run.number):
+        if not await self._read(dataclasses.replace(self._resumed(first, run.number), follow=True), run.number):
             return
         pod = await self._fresh()
         now = runs.run(pod, self.source.place.container) if pod is not None else runs.NONE
@@ -107,16 +107,17 @@ class Log:
             self._done = run.number  # what is left of it is in files, if anywhere
         elif now.number == run.number and not now.over:
             await asyncio.sleep(self._backoff.next())  # the stream was cut, not the container
-        elif now.number == run.number and await self._read(self._resumed(first), run.number):
+        elif now.number == run.number and await self._read(self._resumed(first, run.number), run.number):
             # Read once more when it was over: that a stream ends does not say that it had everything.
             self._done = run.number
             self._backoff.reset()
         # Of a run that another has followed, the end is read as the previous log.
 
-    def _resumed(self, first: podlogs.Wanted) -> podlogs.Wanted:
+    def _resumed(self, first: podlogs.Wanted, run: int) -> podlogs.Wanted:
+        """From where we are; as long as nothing has come of the run that was there first, as it was asked for."""
         if self._position.last:
             return podlogs.Wanted(since=self._position.since())
-        return first if not self._read_any else podlogs.Wanted()
+        return first if self._first_run in (None, run) else podlogs.Wanted()
 
     async def _read(self, wanted: podlogs.Wanted, run: int) -> bool:
         """False if the container was restarted while we asked: then it is not certain whose log this is."""
@@ -126,7 +127,7 @@ class Log:
             if not await self._is_certain(run):
                 await asyncio.sleep(self._backoff.next())
                 return False
-            self._read_any = True
+            self._first_run = run if self._first_run is None else self._first_run
             async for bunch in bunches:
                 self._take([line for line in bunch if resumed.is_new(line)])
         return True
@@ -163,10 +164,11 @@ class Log:
         """Whether there are any."""
         if self._shelf is None:
             return False
-        resumed, wanted = podlogs.Resumed(self._position), self._resumed(first)
+        resumed, wanted = podlogs.Resumed(self._position), self._resumed(first, self._done + 1)
         source, found = self.source, False
         async for bunch in shelves.lines(self._shelf, source.place, source.uid, wanted, before):
             found = True
             self._take([line for line in bunch if resumed.is_new(line)])
-        self._read_any |= found
+        if found and self._first_run is None:
+            self._first_run = self._done + 1
         return found
