@@ -150,6 +150,12 @@ def test_attach_speaks_with_the_first_process(machine: Joined, kubectl: Kubectl)
     machine.gone("listening")
 
 
+def test_a_container_is_added_to_a_running_pod_to_look_into_it(machine: Joined, kubectl: Kubectl, waiting: str) -> None:
+    kubectl("debug", waiting, "--image=x", "--container=look", "--profile=general", "--", "sh", "-c", "hostname; sleep 60")
+    eventually(lambda: kubectl("logs", waiting, "-c", "look") == f"{waiting}\n")
+    assert kubectl("exec", waiting, "-c", "look", "--", "echo", "inside") == "inside\n"
+
+
 def test_pods_and_nodes_are_described(machine: Joined, kubectl: Kubectl, waiting: str) -> None:
     eventually(lambda: "Started container main" in kubectl("describe", "pod", waiting))
     told = kubectl("describe", "pod", waiting)

@@ -133,7 +133,8 @@ class Said:
 
 def _names(pod: dict[str, Any]) -> set[str]:
     spec = pod["spec"]
-    return {each["name"] for each in (*spec.get("initContainers", ()), *spec["containers"])}
+    every = (*spec.get("initContainers", ()), *spec["containers"], *spec.get("ephemeralContainers", ()))
+    return {each["name"] for each in every}
 
 
 _WAITING = {"ErrImagePull": "image can't be pulled", "ImagePullBackOff": "trying and failing to pull image"}

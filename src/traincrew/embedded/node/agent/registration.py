@@ -94,7 +94,9 @@ class Registration:
         for field in ("capacity", "allocatable"):
             # Patched into what is there, where no word would leave what an earlier start has said.
             status[field] = {**status[field], **dict.fromkeys(self._gone)}
-        await self._client.patch(NODES, None, self._place.name, msgspec.json.encode({"status": status}), subresource="status")
+        body = msgspec.json.encode({"status": status})
+        # Conditions are merged by their types: others of a cluster's parts have theirs on the node, too.
+        await self._client.patch(NODES, None, self._place.name, body, subresource="status", type="strategic")
 
     def _conditions(self) -> list[Object]:
         now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -150,6 +152,8 @@ class Registration:
         try:
             await self._client.patch(LEASES, LEASE_NAMESPACE, name, msgspec.json.encode({"spec": spec}))
         except errors.NotFound:
+            # Leases go with their Nodes: if that is gone, it comes back first.
+            await self.register()
             owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": self._uid}
             meta = {"name": name, "namespace": LEASE_NAMESPACE, "ownerReferences": [owner]}
             body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": meta, "spec": spec}

@@ -1,0 +1,191 @@
+"""The node agent as a node of a real Kubernetes: jobs of each kind to their end, and what a control plane does with a node."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.cluster import installed, operators
+from tests.cluster.api import Object, eventually, steadily
+from tests.node import joined, programs, standins
+from tests.node.joined import Joined
+from tests.node.kubectl import Kubectl
+from tests.node.machines import pod, terminated
+from tools.kube import build
+
+LONG = 90.0
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Joined]:
+    """With the operator, which has the rights that are shipped."""
+    with joined.joined() as found:
+        installed.crds(found.kube)
+        with operators.running(installed.rights(found.kube)):
+            yield found
+
+
+@pytest.fixture
+def kubectl(machine: Joined) -> Kubectl:
+    return Kubectl(build.program("kubectl"), machine.kube.kubeconfig)
+
+
+def _succeeded(machine: Joined, plural: str, name: str, version: str = "v1") -> Object:
+    def look() -> Any:
+        job = machine.api.get(plural, "default", name, version=version)
+        if programs.condition(job, "Failed"):
+            pytest.fail(f"{job['status']}\n{machine.log()}")
+        return programs.condition(job, "Succeeded") and job
+
+    found: Object = eventually(look, LONG)
+    return found
+
+
+def test_jobs_exchange_by_what_they_are_told_and_never_notice_that_the_agent_was_killed(machine: Joined) -> None:
+    over = programs.noted(machine) / "over"
+    machine.create(programs.pytorch(machine, "ddp", programs.EXCHANGE), programs.mpi(machine, "crew", programs.LAUNCHER))
+    pods = ("ddp-master-0", "ddp-worker-0", "ddp-worker-1", "crew-launcher")
+    for name in pods:
+        machine.running(name)
+    eventually(lambda: "step 20\n" in machine.logs("ddp-worker-1"))
+    machine.kill()
+    machine.up()
+    over.touch()
+    jobs = _succeeded(machine, "pytorchjobs", "ddp"), _succeeded(machine, "mpijobs", "crew")
+    assert all("restarts" not in job["status"] for job in jobs)
+    assert {name: programs.starts(machine, name) for name in pods} == dict.fromkeys(pods, 1)
+    for name in pods[:3]:
+        *steps, last = machine.logs(name).splitlines()
+        assert steps == [f"step {20 * number}" for number in range(len(steps))]
+        assert last.startswith("steps ")
+
+
+def test_a_tfjobs_roles_find_each_other_by_tf_config(machine: Joined) -> None:
+    machine.create(standins.tensorflow("tf"))
+    _succeeded(machine, "tfjobs", "tf")
+    assert machine.logs("tf-chief-0") == "chief 0 heard 31\n"
+    for number in range(2):
+        machine.ended(f"tf-worker-{number}")
+        assert machine.logs(f"tf-worker-{number}") == f"worker {number} heard 31\n"
+    assert machine.pod("tf-ps-0")["status"]["phase"] == "Running"
+    machine.api.delete("tfjobs", "default", "tf")
+    machine.gone("tf-ps-0")
+
+
+def test_an_mpijobs_launcher_reaches_its_workers_by_exec_and_no_other_pod(machine: Joined) -> None:
+    machine.create(pod("bystander", "sleep", "600"))
+    machine.running("bystander")
+    machine.create(standins.mpi("by-exec", "bystander"))
+    _succeeded(machine, "mpijobs", "by-exec")
+    said = [line for line in machine.logs("by-exec-launcher").splitlines() if not line.startswith("+ ")]
+    *ranks, code, refusal, last = said
+    assert ranks == [f"rank at by-exec-worker-{each} in /" for each in range(2)]
+    assert code == "code 5"
+    assert 'serviceaccount:default:by-exec-launcher" cannot create resource "pods/exec"' in refusal
+    assert last == "bystander 1"
+
+
+def test_an_mpijobs_launcher_reaches_its_workers_by_ssh(machine: Joined) -> None:
+    assert os.path.exists("/usr/sbin/sshd"), "workers of a v2beta1 MPIJob run sshd: as root, `apt-get install openssh-server`"
+    machine.create(standins.mpi_by_ssh("by-ssh"))
+    _succeeded(machine, "mpijobs", "by-ssh", version="v2beta1")
+    (launcher,) = machine.api.all("pods", "default", labels="batch.kubernetes.io/job-name=by-ssh-launcher")
+    said = [line for line in machine.logs(launcher["metadata"]["name"]).splitlines() if not line.startswith("ssh:")]
+    assert said == [f"rank at by-ssh-worker-{each}" for each in range(2)]
+    batch = machine.api.get("jobs", "default", "by-ssh-launcher")
+    assert batch["status"]["succeeded"] == 1
+
+
+def test_a_pods_token_is_its_own_and_opens_nothing_by_itself(machine: Joined, kubectl: Kubectl) -> None:
+    """The real kubectl in a pod, which finds the API server and its rights as on any cluster."""
+    machine.create(pod("closed", "sleep", "600"))
+    machine.running("closed")
+    script = (
+        f"{kubectl.program} auth whoami -o jsonpath='{{.status.userInfo.username}}'; echo; {kubectl.program} exec closed -- true"
+    )
+    machine.create(pod("curious", "sh", "-c", script))
+    assert machine.ended("curious")["status"]["phase"] == "Failed"
+    who, refusal = machine.logs("curious").splitlines()
+    assert who == "system:serviceaccount:default:default"
+    assert refusal.startswith("Error from server (Forbidden)")
+
+
+def test_the_node_is_ready_and_its_lease_is_renewed(machine: Joined) -> None:
+    def renewed() -> str:
+        lease = machine.api.get("leases", "kube-node-lease", machine.name)
+        assert lease["spec"]["holderIdentity"] == machine.name
+        (owner,) = lease["metadata"]["ownerReferences"]
+        assert owner["uid"] == _node(machine)["metadata"]["uid"]
+        return str(lease["spec"]["renewTime"])
+
+    before = renewed()
+    eventually(lambda: renewed() > before)
+    conditions = {each["type"]: each["status"] for each in _node(machine)["status"]["conditions"]}
+    usual = {"Ready": "True", "MemoryPressure": "False", "DiskPressure": "False", "PIDPressure": "False"}
+    assert usual.items() <= conditions.items()
+
+
+def _node(machine: Joined) -> Object:
+    return machine.api.call("GET", f"/api/v1/nodes/{machine.name}")
+
+
+def test_a_node_is_drained_and_takes_pods_again(machine: Joined, kubectl: Kubectl) -> None:
+    machine.create(pod("drained", "sh", "-c", "trap 'echo told; exit 0' TERM; while :; do sleep 0.05; done"))
+    uid = machine.running("drained")["metadata"]["uid"]
+    told = kubectl("drain", machine.name, "--force", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=60s")
+    assert "pod/drained evicted" in told
+    assert machine.api.find("pods", "default", "drained") is None
+    (kept,) = machine.data.glob(f"logs/default_drained_{uid}/main/0.log")
+    assert kept.read_text().endswith("told\n")
+    machine.create(pod("after", "true"))
+    eventually(lambda: any(each[0] == "FailedScheduling" for each in machine.events("after")))
+    kubectl("uncordon", machine.name)
+    assert machine.ended("after")["status"]["phase"] == "Succeeded"
+
+
+def test_pods_of_another_node_are_not_touched(machine: Joined) -> None:
+    machine.api.call("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "elsewhere"}})
+    machine.create(pod("theirs", "true", nodeName="elsewhere"))
+    machine.create(pod("ours", "true"))
+    machine.ended("ours")
+    machine.api.delete("pods", "default", "theirs")
+    steadily(lambda: "containerStatuses" not in machine.pod("theirs")["status"])
+    uid = machine.pod("theirs")["metadata"]["uid"]
+    assert not (machine.data / "node" / "pods" / uid).exists()
+    machine.api.delete("pods", "default", "theirs", grace=0)
+    machine.api.call("DELETE", "/api/v1/nodes/elsewhere")
+
+
+def test_pods_run_on_while_the_api_server_is_away(machine: Joined) -> None:
+    over = programs.noted(machine) / "back"
+    script = f"until [ -e {programs.NOTES}/back ]; do sleep 0.05; done; exit 9"
+    machine.create(pod("patient", "sh", "-c", script, **programs.volumes(machine), **programs.mounts()))
+    machine.running("patient")
+    machine.kube.kill_apiserver()
+    over.touch()
+    machine.kube.start_apiserver()
+    ended = machine.ended("patient")
+    assert (terminated(ended)["exitCode"], ended["status"]["containerStatuses"][0]["restartCount"]) == (9, 0)
+    machine.create(pod("later", "true"))
+    assert machine.ended("later")["status"]["phase"] == "Succeeded"
+
+
+def test_conditions_that_others_tell_of_the_node_are_kept(machine: Joined) -> None:
+    told = {"type": "example.com/Sound", "status": "True", "reason": "Heard", "message": "by somebody else"}
+    body = {"status": {"conditions": [told]}}
+    machine.api.call("PATCH", f"/api/v1/nodes/{machine.name}/status", body, "application/strategic-merge-patch+json")
+    machine.kill()
+    machine.up()
+    types = {each["type"] for each in _node(machine)["status"]["conditions"]}
+    assert {"Ready", "example.com/Sound"} <= types
+
+
+def test_a_node_that_somebody_deletes_comes_back(machine: Joined) -> None:
+    before = _node(machine)["metadata"]["uid"]
+    machine.api.call("DELETE", f"/api/v1/nodes/{machine.name}")
+    eventually(lambda: _node(machine)["metadata"]["uid"] != before)
+    eventually(lambda: not _node(machine)["spec"].get("taints"))
+    machine.create(pod("anew", "true"))
+    assert machine.ended("anew")["status"]["phase"] == "Succeeded"

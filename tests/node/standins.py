@@ -1,0 +1,83 @@
+"""Jobs of the kinds whose frameworks are not at hand: what they do with each other over the network, without the frameworks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.cluster import manifests
+from tests.cluster.api import Object
+
+_TF = """
+import json, os, socket, time
+config = json.loads(os.environ["TF_CONFIG"])
+role, index, cluster = config["task"]["type"], config["task"]["index"], config["cluster"]
+workers = [(each, number) for each in ("chief", "worker") for number in range(len(cluster[each]))]
+host, _, port = cluster["ps"][0].rpartition(":")
+if role == "ps":
+    door, given, waiting = socket.create_server(("", int(port))), {}, []
+    while True:
+        peer = door.accept()[0].makefile("rw")
+        name, value = peer.readline().split()
+        given[name] = int(value)
+        waiting.append(peer)
+        if len(given) == len(workers):
+            for each in waiting:
+                each.write(f"{sum(given.values())}\\n")
+                each.close()
+            print("sum", sum(given.values()), "of", *sorted(given), flush=True)
+while True:
+    try:
+        peer = socket.create_connection((host, int(port)), 5).makefile("rw")
+        break
+    except OSError:
+        time.sleep(0.1)
+peer.write(f"{role}-{index} {index + 10}\\n")
+peer.flush()
+print(role, index, "heard", int(peer.readline()), flush=True)
+"""
+"""A parameter server that never ends by itself, to which the chief and the workers give a number each."""
+
+
+def tensorflow(name: str) -> Object:
+    roles = {"PS": 1, "Chief": 1, "Worker": 2}
+    replicas: dict[str, Any] = {
+        role: manifests.replicas("TFJob", count, "Never", command=["python3", "-c", _TF]) for role, count in roles.items()
+    }
+    return manifests.job("TFJob", name, run={"cleanPodPolicy": "None"}, **replicas)
+
+
+_KUBEXEC = """set -e
+for host in $(cut -d' ' -f1 /etc/mpi/hostfile); do
+  echo rank at $(/etc/mpi/kubexec.sh $host 'hostname; echo in $PWD'); done
+set +e
+/etc/mpi/kubexec.sh {name}-worker-0 'exit 5' 2>/dev/null; echo code $?
+/opt/kube/kubectl exec {bystander} -- true 2>&1; echo bystander $?
+"""
+
+
+def mpi(name: str, bystander: str) -> Object:
+    """Reaches its workers by exec, and tries a pod that is not its own."""
+    script = _KUBEXEC.format(name=name, bystander=bystander)
+    launcher = manifests.replicas("MPIJob", 1, command=["sh", "-c", script])
+    return manifests.job("MPIJob", name, run={"cleanPodPolicy": "None"}, Launcher=launcher, Worker=2)
+
+
+_OPTIONS = "-p 2222 -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
+_SSH = f"""set -e
+for host in $(cut -d' ' -f1 /etc/mpi/hostfile); do
+  until ssh {_OPTIONS} $host true; do sleep 0.2; done
+  echo rank at $(ssh {_OPTIONS} $host hostname)
+done"""
+_SSHD = """set -e
+mkdir -p /run/sshd
+ssh-keygen -q -t ed25519 -N '' -f /tmp/host-key
+exec /usr/sbin/sshd -De -p 2222 -o HostKey=/tmp/host-key -o StrictModes=no -o UsePAM=no -o PermitRootLogin=prohibit-password"""
+
+
+def mpi_by_ssh(name: str) -> Object:
+    def replica(count: int, script: str) -> dict[str, Any]:
+        return manifests.replicas("MPIJob", count, command=["sh", "-c", script])
+
+    run = {"cleanPodPolicy": "Running"}
+    roles = {"Launcher": replica(1, _SSH), "Worker": replica(2, _SSHD)}
+    return manifests.job("MPIJob", name, version="v2beta1", run=run, spec={"slotsPerWorker": 1}, **roles)
