@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import pathlib
 from collections.abc import Iterable
 from typing import Any
 
 from traincrew.client import informer, port, store
-from traincrew.embedded.node.agent.names import Seen, decoded
+from traincrew.embedded.node.agent.names import AFTER_A_FAULT, GATHERED, Seen, decoded
 from traincrew.embedded.node.network import localised
 from traincrew.embedded.node.network.zone import zone
 from traincrew.model.resources import PODS, SERVICES
 
-GATHERED = 0.005
-"""Seconds in which changes come together."""
+log = logging.getLogger(__name__)
 
 
 class LocalNames:
@@ -34,11 +34,20 @@ class LocalNames:
                 group.create_task(each.run())
             for each in self._informers:
                 await each.synced.wait()
+            self._changed.set()
             while True:
-                self._write(lines((seen.body for seen in self._services), (seen.body for seen in self._pods), self._domain))
                 await self._changed.wait()
                 await asyncio.sleep(GATHERED)
                 self._changed.clear()
+                await self._publish()
+
+    async def _publish(self) -> None:
+        try:
+            self._write(lines((seen.body for seen in self._services), (seen.body for seen in self._pods), self._domain))
+        except OSError as error:
+            log.warning("names not written", extra={"error": str(error)})
+            await asyncio.sleep(AFTER_A_FAULT)
+            self._changed.set()
 
     def _write(self, text: str) -> None:
         beside = self._path.with_suffix(".new")
