@@ -169,6 +169,7 @@ async def running(options: Options) -> AsyncIterator[Running]:
     daemon = Daemon(options)
     # It takes other processes a while to start: they may as well do so while namespaces and roles are made.
     ground = asyncio.create_task(_ground(options.node, options.data)) if options.node is not None else None
+    trodden = False
     try:
         await furnish(daemon.own_client("bootstrap"), options.furniture)
         async with contextlib.AsyncExitStack() as stack:
@@ -177,6 +178,7 @@ async def running(options: Options) -> AsyncIterator[Running]:
             url = await stack.enter_async_context(_serving(daemon))
             path = options.data / "kubeconfig"
             kubeconfig.write(path, url, daemon.pki.authority, daemon.admin_token)
+            trodden = True
             own = await stack.enter_async_context(_node(daemon, url, ground))
             await furnishing.reached_at(daemon.own_client("bootstrap"), int(url.rpartition(":")[2]))
             around = furnishing.within(options.furniture, operatorpod.NAMESPACE)
@@ -184,6 +186,8 @@ async def running(options: Options) -> AsyncIterator[Running]:
             stack.enter_context(collector.calm())
             yield Running(daemon, url, path, own)
     finally:
+        if ground is not None and not trodden:
+            await _left(ground)
         await daemon.store.close()
 
 
@@ -219,6 +223,12 @@ async def _ground(options: settings.Node, data: pathlib.Path) -> node.Ground:
     from traincrew.embedded.node.agent import node
 
     return await node.prepare(options, data)
+
+
+async def _left(ground: asyncio.Task[node.Ground]) -> None:
+    """Of a start that failed. What was begun is ended in order, so that it does not complain of being left alone."""
+    with contextlib.suppress(errors.TraincrewError, OSError):
+        await (await ground).template.close()
 
 
 @contextlib.asynccontextmanager
