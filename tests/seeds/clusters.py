@@ -70,7 +70,7 @@ class Cluster:
         while True:
             text = self.log(pod, namespace)
             if found := wanted.search(text):
-                self.say(f"{pod}: {found[0].strip()!r} after {time.monotonic() - began:.1f} s")
+                self.say(f"{pod}: {found[0].strip()[-120:]!r} after {time.monotonic() - began:.1f} s")
                 return found
             if time.monotonic() - began > within or self._over(pod, namespace):
                 text = self.log(pod, namespace)

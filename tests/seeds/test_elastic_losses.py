@@ -50,9 +50,9 @@ def _is_init(pid: int) -> bool:
 
 
 def comes_back(cluster: Cluster, seen: int) -> None:
-    """Waits until the lost one takes part in steps after that place of the log."""
-    rest = rf"(?s)\A.{{{seen},}}?world=2 host={LOST} batch=\d+ "
-    cluster.says(LAUNCHER, rest)
+    """Waits until Horovod has started a new process on the lost one, after that place of the log, and it takes part in steps."""
+    steps = (rf"POD_NAME={LOST}\b", rf"world=2 host={LOST} begins", rf"world=2 host={LOST} batch=\d+ ")
+    cluster.says(LAUNCHER, rf"(?s)(?<=\A.{{{seen}}}).*?" + ".*?".join(steps))
 
 
 def test_a_worker_killed_under_onfailure_is_used_again(ring: Cluster) -> None:
