@@ -174,7 +174,7 @@ def _tell_stopping(pods: int, grace: float | None) -> None:
     if not pods:
         click.echo("stopping; no pods run")
     elif grace is None:
-        click.echo(f"stopping; {counted} run on, and the next `traincrew up` takes them over")
+        click.echo(f"stopping; {counted} {'runs' if pods == 1 else 'run'} on, and the next `traincrew up` takes over")
     else:
         click.echo(f"stopping; {counted} may take {grace:g} s to end; their jobs go on with the next `traincrew up`")
 

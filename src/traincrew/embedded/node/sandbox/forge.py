@@ -8,6 +8,7 @@ import logging
 import os
 import pathlib
 import socket
+import subprocess
 import sys
 from typing import Self
 
@@ -118,9 +119,10 @@ class _Process:
         source = str(pathlib.Path(traincrew.__file__).parent.parent)
         arguments = ["-I", "-S", "-c", _START, source, str(theirs.fileno()), str(isolation), str(space)]
         try:
+            # Shims outlive the daemon: whoever reads its output must not wait for theirs to end.
             process = await asyncio.create_subprocess_exec(
                 sys.executable, *arguments, pass_fds=[fd for fd in (theirs.fileno(), space) if fd >= 0], cwd="/",
-                start_new_session=True,
+                start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             )  # fmt: skip
         finally:
             theirs.close()

@@ -1,0 +1,1 @@
+"""What `traincrew doctor` looks at, one file a subject."""

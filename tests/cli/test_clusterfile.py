@@ -1,0 +1,75 @@
+"""cluster.yaml: the user's, the cluster's own, and the flags that win."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import click
+import pytest
+
+from traincrew import errors
+from traincrew.cli import clusterfile, nodeflags
+
+
+@pytest.fixture
+def files(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> tuple[pathlib.Path, pathlib.Path]:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    found = clusterfile.paths(tmp_path / "data")
+    for each in found:
+        each.parent.mkdir(parents=True)
+    return found
+
+
+def chosen(data: pathlib.Path, *arguments: str) -> Any:
+    found: list[Any] = []
+
+    @click.command()
+    @nodeflags.options
+    @click.option("--overcommit", multiple=True, default=("cpu",))
+    def command(**flags: Any) -> None:
+        flags = clusterfile.applied(click.get_current_context(), flags, data)
+        found.extend((nodeflags.node(flags), flags["overcommit"]))
+
+    command.main(list(arguments), standalone_mode=False)
+    return found
+
+
+def test_flags_win_over_the_clusters_file_and_that_over_the_users(files: tuple[pathlib.Path, pathlib.Path]) -> None:
+    user, own = files
+    user.write_text("isolation: user\nlog-days: 3\nlog-bytes: 2Gi\npod-pids: 7\n")
+    own.write_text("log-days: 2\novercommit: [cpu, memory]\nstrict-images: true\n")
+    node, overcommit = chosen(own.parent, "--pod-pids", "9")
+    assert (node.isolation, node.logs.days, node.logs.total_bytes, node.pod_pids) == ("user", 2.0, 2 << 30, 9)
+    assert (tuple(overcommit), node.strict_images) == (("cpu", "memory"), True)
+
+
+def test_every_device_counts_for_itself(files: tuple[pathlib.Path, pathlib.Path]) -> None:
+    user, own = files
+    user.write_text("devices:\n  nvidia.com/vgpu: 8\n  nvidia.com/gpumem: 1000\n")
+    own.write_text("devices: {nvidia.com/gpumem: 2000, nvidia.com/gpu: 4}\n")
+    node, _ = chosen(own.parent, "--device", "nvidia.com/gpu=2")
+    assert node.devices == {"nvidia.com/vgpu": 8, "nvidia.com/gpumem": 2000, "nvidia.com/gpu": 2}
+
+
+def test_without_files_the_flags_are_as_they_are(files: tuple[pathlib.Path, pathlib.Path]) -> None:
+    node, overcommit = chosen(files[1].parent)
+    assert (node.devices, node.isolation, node.logs.days, tuple(overcommit)) == ({}, "", 7.0, ("cpu",))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("devices: {gpu: 4}", "devices is .* not a mapping of names such as nvidia.com/vgpu"),
+        ("devices: {nvidia.com/gpu: many}", "to whole numbers"),
+        ("isolation: total", "isolation is 'total', not one of auto, root, user, none"),
+        ("log-bytes: lots", "not a size such as 500Mi"),
+        ("color: red", "'color' is no setting; there are isolation, devices"),
+        ("- devices", "is not a mapping of settings"),
+        ("a: [", "is not YAML"),
+    ],
+)
+def test_a_fault_is_told_with_its_file(files: tuple[pathlib.Path, pathlib.Path], text: str, told: str) -> None:
+    files[1].write_text(text)
+    with pytest.raises(errors.SettingsError, match=f"{files[1]}.*{told}"):
+        chosen(files[1].parent)

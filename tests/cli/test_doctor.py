@@ -1,0 +1,92 @@
+"""`traincrew doctor`: what it looks at, and what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from traincrew import place
+from traincrew.cli.checking import egress, isolation, leftovers, programs, storage
+from traincrew.cli.checking.finding import Grade
+from traincrew.embedded.node.sandbox.hostmounts import HostMount
+
+COMMAND = [sys.executable, "-m", "traincrew.cli.main", "doctor"]
+
+
+def doctor(data: pathlib.Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    command = [*COMMAND, "--data", str(data), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env={**os.environ, **variables})
+
+
+def test_every_subject_is_told_and_nothing_is_made(tmp_path: pathlib.Path) -> None:
+    done = doctor(tmp_path / "data", "-o", "json")
+    found = json.loads(done.stdout)
+    subjects = {each["subject"] for each in found}
+    assert {"data", "disk", "fsync", "isolation", "overlay", "ids", "cgroups", "egress", "python", "kubectl", "ports"} <= subjects
+    assert {"clock", "open files", "leftovers"} <= subjects
+    assert done.returncode == (1 if any(each["grade"] == "fail" for each in found) else 0)
+    assert all(each["remedy"] for each in found if each["grade"] != "ok")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_text_has_a_line_for_each_and_what_to_do(tmp_path: pathlib.Path) -> None:
+    done = doctor(tmp_path, PATH="/nonexistent")
+    line = next(each for each in done.stdout.splitlines() if "kubectl" in each)
+    assert line.split() == ["warn", "kubectl", "not", "in", "PATH"]
+    assert "→ traincrew's own verbs need none" in done.stdout
+
+
+def test_a_directory_that_cannot_be_written_fails(tmp_path: pathlib.Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    # Root writes anywhere but where nobody can.
+    found = list(storage.check(pathlib.Path("/proc/self/nowhere") if os.geteuid() == 0 else closed / "data"))
+    assert found[-1].grade is Grade.FAIL
+    assert "--data DIR" in found[-1].remedy
+
+
+@pytest.mark.parametrize(("kind", "grade"), [("ext4", Grade.OK), ("tmpfs", Grade.WARN), ("nfs4", Grade.FAIL)])
+def test_the_file_system_of_the_data_is_that_of_the_nearest_mount(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, kind: str, grade: Grade
+) -> None:
+    mounts = (HostMount(1, 0, "/", "ext4", True), HostMount(2, 1, str(tmp_path.resolve()), kind, True))
+    assert storage.kind_of(tmp_path / "data", mounts) == kind
+    monkeypatch.setattr("traincrew.embedded.node.sandbox.hostmounts.read", lambda table="": mounts)
+    assert next(iter(storage.check(tmp_path / "data"))).grade is grade
+
+
+def test_a_clock_before_the_clusters_last_files_fails(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "kubeconfig").touch()
+    written = (tmp_path / "kubeconfig").stat().st_mtime
+    assert programs.clock(tmp_path, written + 1).grade is Grade.OK
+    assert programs.clock(tmp_path, written - 3600).grade is Grade.FAIL
+
+
+def test_a_port_that_somebody_else_has_is_told(tmp_path: pathlib.Path) -> None:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        (tmp_path / "kubeconfig").write_text(f"    server: https://127.0.0.1:{port}\n")
+        found = {each.subject: each for each in programs.check(place.Place(tmp_path))}
+    assert found["ports"].grade is Grade.WARN
+    assert str(port) in found["ports"].told
+
+
+def test_what_is_tried_is_told(tmp_path: pathlib.Path) -> None:
+    found = {each.subject: each for each in isolation.check(tmp_path)}
+    assert list(found) == ["isolation", "overlay", "ids", "cgroups"]
+    assert egress.check().subject == "egress"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_processes_of_a_cluster_are_known_by_their_directories() -> None:
+    uid = "1f84fefd-84af-4485-b0ab-a972b4391329"
+    shim = leftovers.Process(7, f"/data/x/node/pods/{uid} (deleted)", False)
+    assert (shim.data, shim.uid) == ("/data/x", uid)
+    assert leftovers.Process(8, "/data/x/node", True).data == "/data/x"
