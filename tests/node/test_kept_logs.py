@@ -1,0 +1,39 @@
+"""Logs outlive pods, jobs and the cluster's restarts, until they are too old or too many."""
+
+from __future__ import annotations
+
+from tests.cluster.api import Object, eventually
+from tests.node.machines import Machine
+from tests.node.programs import succeeded
+
+TWICE = "if [ -e /kept/once ]; then echo second; else touch /kept/once; echo first; exit 1; fi"
+
+
+def job(name: str, script: str) -> Object:
+    """Two replicas that leave no pod behind."""
+    volumes = [{"name": "kept", "emptyDir": {}}]
+    mounts = [{"name": "kept", "mountPath": "/kept"}]
+    container = {"name": "tensorflow", "image": "example", "command": ["sh", "-c", script], "volumeMounts": mounts}
+    template = {"spec": {"containers": [container], "volumes": volumes, "terminationGracePeriodSeconds": 1}}
+    roles = {"Worker": {"replicas": 2, "restartPolicy": "OnFailure", "template": template}}
+    spec = {"runPolicy": {"cleanPodPolicy": "All"}, "successPolicy": "AllWorkers", "tfReplicaSpecs": roles}
+    return {"apiVersion": "kubeflow.org/v1", "kind": "TFJob", "metadata": {"name": name}, "spec": spec}
+
+
+def shown(machine: Machine, name: str, *options: str) -> list[str]:
+    lines = machine.traincrew("logs", name, *options).stdout.splitlines()
+    return sorted(line.split("]")[-1].split("|")[-1].split()[-1] for line in lines if line.strip())
+
+
+def test_traincrew_logs_shows_every_run_of_pods_that_are_gone(machine: Machine) -> None:
+    machine.create(job("kept", TWICE))
+    succeeded(machine, "tfjobs", "kept")
+    eventually(lambda: not [each for each in machine.api.all("pods", "default") if each["metadata"]["name"].startswith("kept-")])
+    whole = ["first", "first", "second", "second"]
+    assert shown(machine, "kept") == whole
+    assert shown(machine, "kept", "--replica", "worker-0") == ["first", "second"]
+    machine.traincrew("delete", "kept", "--wait")
+    assert shown(machine, "kept") == whole
+    machine.down()
+    machine.up()
+    assert shown(machine, "kept") == whole
