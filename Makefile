@@ -34,7 +34,7 @@ $(READY): requirements/dev.txt pyproject.toml
 setup: $(READY) ## .venv with the traincrew command
 
 test: $(READY) ## everything that needs no long build: unit tests, the planner's laws, golden files, the embedded cluster
-	$(PYTEST) tests --ignore=tests/cluster --ignore=tests/differential --ignore=tests/embedded/clients --ignore=tests/frameworks --ignore=tests/seeds -q --durations=10
+	$(PYTEST) tests --ignore=tests/cluster --ignore=tests/differential --ignore=tests/embedded/clients --ignore=tests/frameworks --ignore=tests/seeds -q --durations=10 -n 2 --dist loadfile
 	$(ON_EMBEDDED) TRAINCREW_OPERATOR=inside $(PYTEST) $(SAMPLE) -q -n 2 --dist loadfile
 
 kube: $(READY) ## kube-apiserver, etcd, kubectl and controllers: from KUBEBUILDER_ASSETS, the cache, or built once

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import pathlib
 import re
-import socket
 from collections.abc import Iterator
 
 import pytest
@@ -124,7 +123,7 @@ def test_files_are_copied_both_ways(kubectl: Kubectl, waiting: str, tmp_path: pa
     assert not pathlib.Path("/brought").exists()
 
 
-def test_a_port_of_a_pod_is_reached_from_here(machine: Joined, kubectl: Kubectl, tmp_path: pathlib.Path) -> None:
+def test_a_port_of_a_pod_is_reached_from_here(machine: Joined, kubectl: Kubectl) -> None:
     script = "mkdir /www; cd /www; hostname > index.html; exec python3 -m http.server 8080 --bind 127.0.0.1"
     knock = ["python3", "-c", "import socket; socket.create_connection(('127.0.0.1', 8080))"]
     for name in _made(machine, script, "serving", readinessProbe={"exec": {"command": knock}, "periodSeconds": 1}):
@@ -134,8 +133,6 @@ def test_a_port_of_a_pod_is_reached_from_here(machine: Joined, kubectl: Kubectl,
                 connection.request("GET", "/")
                 assert connection.getresponse().read().decode().strip() == name
                 connection.close()
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", port))  # nobody listens there any more
 
 
 def test_attach_speaks_with_the_first_process(machine: Joined, kubectl: Kubectl) -> None:

@@ -83,6 +83,7 @@ class Daemon:
         self.options = options
         private_files.directory(options.data)
         self.registry = Registry((*builtins.load().resources(), *metrics.RESOURCES), now)
+        self.registry.trust(options.furniture.definitions)
         self.store = Store.open(options.data / "cluster.db", self._describe)
         self.policy = Policy()
         self.tokens = Tokens(credentials.signing_key(options.data), self._lookup)

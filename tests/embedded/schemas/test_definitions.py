@@ -7,6 +7,7 @@ import pytest
 from tests.embedded.schemas import crds, widgets
 
 from traincrew.admission import schema
+from traincrew.embedded.api import defining
 from traincrew.embedded.schemas import definition_checks, definitions
 
 
@@ -26,6 +27,15 @@ def test_our_own_definitions_are_right_and_every_rule_of_theirs_is_enforced(crd:
     found = defaulted(copy.deepcopy(crd))
     assert definition_checks.validate(found) == []
     assert definitions.unenforced(found) == []
+
+
+def test_only_the_very_definitions_of_this_release_are_taken_unseen() -> None:
+    own = schema.crds()[0]
+    strategy = defining.DefinitionStrategy(lambda: (), lambda: "", {own["metadata"]["name"]: own}.get)
+    theirs = defaulted(copy.deepcopy(own))
+    theirs["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["type"] = "nonsense"
+    assert strategy.validate(defaulted(copy.deepcopy(own))) == []
+    assert strategy.validate(theirs) == definition_checks.validate(theirs) != []
 
 
 def test_a_version_is_served_with_all_that_it_says() -> None:

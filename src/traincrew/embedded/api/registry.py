@@ -19,6 +19,7 @@ class Registry:
     def __init__(self, built_in: Iterable[Served], now: Callable[[], str]) -> None:
         self._now = now
         self._known: dict[str, Object] = {}
+        self._own: dict[str, Object] = {}
         self._since: dict[str, int] = {}
         """The revision in which a definition became what it is."""
         self._built_in = tuple(built_in)
@@ -68,8 +69,12 @@ class Registry:
 
     def _make_strategy(self, served: Served) -> Strategy:
         if served.kind == defining.KIND and served.definition is None:
-            return defining.DefinitionStrategy(self._definitions, self._now)
+            return defining.DefinitionStrategy(self._definitions, self._now, self._own.get)
         return CustomStrategy(served) if served.definition is not None else builtin.strategy(served.group, served.kind)
+
+    def trust(self, own: Iterable[Object]) -> None:
+        """Definitions of this release: tests have looked through them already, and it takes time and memory at a first start."""
+        self._own |= {crd["metadata"]["name"]: crd for crd in own}
 
     def _definitions(self) -> Iterator[Object]:
         """Also those that serve nothing: their names are taken all the same."""

@@ -124,10 +124,10 @@ def _column(given: Object) -> Column:
 _COLUMN_DESCRIPTION = "Custom resource definition column (in JSONPath format): {path}"
 
 
-def accept(crd: Object, others: Iterable[Object], now: str) -> Object:
+def accept(crd: Object, others: Iterable[Object], now: str, sound: bool = False) -> Object:
     """The status of a definition after its names were held against those of the other definitions of its group.
 
-    Conditions keep their time of transition where their status stays.
+    Conditions keep their time of transition where their status stays. sound: its rules are known to be enforced.
     """
     status: Object = dict(crd.get("status") or {})
     accepted, fault = _accepted(crd, [each for each in others if each["spec"].get("group") == crd["spec"].get("group")])
@@ -141,7 +141,7 @@ def accept(crd: Object, others: Iterable[Object], now: str) -> Object:
         if not _is_true(conditions, "Established"):
             told = "the initial names have been accepted"
             _set(conditions, _condition("Established", "True", "InitialNamesAccepted", told), now)
-    _tell_unenforced(crd, conditions, now)
+    _tell_unenforced([] if sound else unenforced(crd), conditions, now)
     return {
         **status,
         "conditions": conditions,
@@ -199,8 +199,7 @@ UNENFORCED = "ValidationRulesUnenforced"
 """The condition that tells of validation rules which cannot be compiled here; no API server of Kubernetes has it."""
 
 
-def _tell_unenforced(crd: Object, conditions: list[Object], now: str) -> None:
-    told = unenforced(crd)
+def _tell_unenforced(told: list[str], conditions: list[Object], now: str) -> None:
     conditions[:] = [each for each in conditions if each["type"] != UNENFORCED or told]
     if told:
         _set(conditions, _condition(UNENFORCED, "True", "CannotCompile", "; ".join(told)[:4096]), now)
