@@ -40,7 +40,7 @@ test: $(READY) ## everything that needs no long build: unit tests, the planner's
 kube: $(READY) ## kube-apiserver, etcd, kubectl and controllers: from KUBEBUILDER_ASSETS, the cache, or built once
 	$(BIN)/python tools/kube/build.py
 
-test-cluster: kube ## the operator on a real kube-apiserver (KUBECONFIG, else one started for the tests)
+test-cluster: kube ## the operator on a real kube-apiserver (KUBECONFIG, else one started for the tests), and as root the node agent on one of its own
 	$(PYTEST) tests/cluster -q --durations=10 $(PARALLEL) $(addprefix --ignore=,$(CHAOS) $(AGREEMENT))
 
 test-chaos: kube ## the operator killed at every call, a failing network and API server, two operators at once (5 minutes)

@@ -87,8 +87,8 @@ def test_an_mpijobs_launcher_reaches_its_workers_by_exec_and_no_other_pod(machin
     assert last == "bystander 1"
 
 
+@pytest.mark.skipif(not os.path.exists("/usr/sbin/sshd"), reason="no sshd: as root, `apt-get install openssh-server`")
 def test_an_mpijobs_launcher_reaches_its_workers_by_ssh(machine: Joined) -> None:
-    assert os.path.exists("/usr/sbin/sshd"), "workers of a v2beta1 MPIJob run sshd: as root, `apt-get install openssh-server`"
     machine.create(standins.mpi_by_ssh("by-ssh"))
     _succeeded(machine, "mpijobs", "by-ssh", version="v2beta1")
     (launcher,) = machine.api.all("pods", "default", labels="batch.kubernetes.io/job-name=by-ssh-launcher")
@@ -102,13 +102,10 @@ def test_a_pods_token_is_its_own_and_opens_nothing_by_itself(machine: Joined, ku
     """The real kubectl in a pod, which finds the API server and its rights as on any cluster."""
     machine.create(pod("closed", "sleep", "600"))
     machine.running("closed")
-    script = (
-        f"{kubectl.program} auth whoami -o jsonpath='{{.status.userInfo.username}}'; echo; {kubectl.program} exec closed -- true"
-    )
-    machine.create(pod("curious", "sh", "-c", script))
+    machine.create(pod("curious", str(kubectl.program), "exec", "closed", "--", "true"))
     assert machine.ended("curious")["status"]["phase"] == "Failed"
-    who, refusal = machine.logs("curious").splitlines()
-    assert who == "system:serviceaccount:default:default"
+    (refusal,) = machine.logs("curious").splitlines()
+    assert 'User "system:serviceaccount:default:default" cannot create resource "pods/exec"' in refusal
     assert refusal.startswith("Error from server (Forbidden)")
 
 

@@ -35,10 +35,10 @@ def test_a_command_that_is_not_there_is_told_with_where_it_was_looked_for(everyw
 def test_deletion_gives_grace_and_then_kills_every_process(everywhere: Machine) -> None:
     stubborn = "trap 'echo told' TERM; (trap '' TERM; while :; do sleep 0.1; done) & while :; do sleep 0.1; done"
     everywhere.create(pod("stubborn", "sh", "-c", stubborn, terminationGracePeriodSeconds=1))
-    everywhere.running("stubborn")
+    uid = everywhere.running("stubborn")["metadata"]["uid"]
     everywhere.api.delete("pods", "default", "stubborn")
-    eventually(lambda: "told" in everywhere.logs("stubborn"))
     everywhere.gone("stubborn")
+    assert "told" in (everywhere.data / "logs" / f"default_stubborn_{uid}" / "main" / "0.log").read_text()
 
 
 def test_a_pod_has_a_name_an_address_and_a_root_of_its_own(machine: Machine) -> None:

@@ -26,7 +26,10 @@ IN_GO = "The fields that may not change are told, but not as Go prints its struc
 NOT_SERVED = "This resource is not served."
 FIRST_APPLY = "Ownership of fields is kept from an object's first apply on: before, there are no managed fields."
 
+MEASURED = "metrics.k8s.io is always served; the real API server of the comparison has no metrics server beside it."
+
 ACCEPTED = (
+    Accepted(MEASURED, "discovering", "top (nodes|pods?)", "Metrics API not available"),
     Accepted(NOT_SERVED, "access", "certificate approve"),
     Accepted(NOT_SERVED, "forms", "get componentstatuses"),
     Accepted(NOT_SERVED, "discovering", "api-resources --api-group=apps", "-. controllerrevisions"),

@@ -73,10 +73,11 @@ class Gateway:
 
 async def _pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     try:
-        while piece := await reader.read(PIECE):
+        while (piece := await reader.read(PIECE)) and not writer.is_closing():
             writer.write(piece)
             await writer.drain()
-        writer.write_eof()
+        if not writer.is_closing():
+            writer.write_eof()
     except OSError:
         writer.close()
 
