@@ -18,6 +18,9 @@ AGREEMENT := $(filter-out %test_admission_agrees.py,$(wildcard tests/cluster/*_a
 SAMPLE := $(addprefix tests/cluster/,test_first_job.py test_pytorch.py test_tensorflow.py test_mpi.py test_mpi_v2beta1.py test_restarts.py test_status.py)
 ON_EMBEDDED := KUBE=embedded TRAINCREW_WITHOUT_BUILDS=1
 CORE := torch tensorflow horovod-tensorflow openmpi4 jax xgboost paddle
+LIGHT := tests $(addprefix --ignore=tests/,cluster differential embedded/clients frameworks seeds)
+# Machines are shared: what failed beside everything else is tried once more by itself. A fault that is there fails again.
+ONCE_MORE = echo "== once more, by themselves: those that failed" && $(PYTEST) -q --last-failed --last-failed-no-failures none
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-chaos test-embedded test-differential test-cluster test-frameworks test-frameworks-core frameworks test-all check contract golden generate schemas bench kube lock clean
 
@@ -34,14 +37,14 @@ $(READY): requirements/dev.txt pyproject.toml
 setup: $(READY) ## .venv with the traincrew command
 
 test: $(READY) ## everything that needs no long build: unit tests, the planner's laws, golden files, the embedded cluster
-	$(PYTEST) tests --ignore=tests/cluster --ignore=tests/differential --ignore=tests/embedded/clients --ignore=tests/frameworks --ignore=tests/seeds -q --durations=10 -n 2 --dist loadfile
+	$(PYTEST) $(LIGHT) -q --durations=10 -n 2 --dist loadfile || $(ONCE_MORE) $(LIGHT)
 	$(ON_EMBEDDED) TRAINCREW_OPERATOR=inside $(PYTEST) $(SAMPLE) -q -n 2 --dist loadfile
 
 kube: $(READY) ## kube-apiserver, etcd, kubectl and controllers: from KUBEBUILDER_ASSETS, the cache, or built once
 	$(BIN)/python tools/kube/build.py
 
 test-cluster: kube ## the operator on a real kube-apiserver (KUBECONFIG, else one started for the tests), and as root the node agent on one of its own
-	$(PYTEST) tests/cluster -q --durations=10 $(PARALLEL) $(addprefix --ignore=,$(CHAOS) $(AGREEMENT))
+	$(PYTEST) tests/cluster -q --durations=10 $(PARALLEL) $(addprefix --ignore=,$(CHAOS) $(AGREEMENT)) || $(ONCE_MORE) tests/cluster
 
 test-chaos: kube ## the operator killed at every call, a failing network and API server, two operators at once (5 minutes)
 	$(PYTEST) $(CHAOS) -q --durations=10

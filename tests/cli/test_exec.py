@@ -77,6 +77,7 @@ async def test_a_terminal_here_is_a_terminal_there_and_keeps_its_size(begun: Hou
     await typed(running, "sh -c 'echo asleep-$((1+1)); exec sleep 1000'\n")
     await until(running, "asleep-2")
     await typed(running, "\x03")  # goes to the command, not to us
+    await until(running, "^C")  # what was typed before a terminal has seen it is thrown away
     await typed(running, "echo still-$((1+1))-here; exit 7\n")
     await until(running, "still-2-here")
     assert await asyncio.wait_for(running.wait(), PATIENCE) == 7

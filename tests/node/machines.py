@@ -75,6 +75,7 @@ class Machine:
 
     def up(self, *flags: str) -> Machine:
         self.traincrew("up", "--detach", "--isolation", self.level, *flags)
+        self._api = None  # somebody else may have its port of the last time
         self._api = None  # connections to the last one are of no use
         return self
 

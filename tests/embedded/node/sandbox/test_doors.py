@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import pathlib
 import sys
 
@@ -85,7 +86,9 @@ async def test_the_door_is_open_to_other_pods_that_see_it(isolated: World) -> No
         spec.Mount("/run/traincrew/doors", str(isolated.data / "node/doors"), read_only=True),
         spec.Mount("/run/traincrew/direct.py", direct.__file__, read_only=True),
     )
-    command = f"{sys.executable} -I -S /run/traincrew/direct.py /run/traincrew/doors/{worker.directory.name}.sock cat /tmp/mark"
+    # Not that of a virtual environment, which may be below /tmp: pods have one of their own.
+    python = os.path.realpath(sys.executable)
+    command = f"{python} -I -S /run/traincrew/direct.py /run/traincrew/doors/{worker.directory.name}.sock cat /tmp/mark"
     await launcher.start(isolated.shell(command, name="launcher", mounts=mounts, env={"TRAINCREW_TICKET": "leave"}))
     assert (await ended(launcher, "launcher")).code == 0
     assert isolated.output("launcher") == b"of-worker\n"
