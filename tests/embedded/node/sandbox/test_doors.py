@@ -12,6 +12,10 @@ from tests.embedded.node.sandbox.world import World, ended, until
 from traincrew.embedded.node.sandbox import client, direct, doors, spec
 
 
+PYTHON = os.path.realpath(sys.executable)
+"""Not that of a virtual environment, which may be below /tmp: pods have one of their own."""
+
+
 async def knock(world: World, shim: client.Shim, secret: str, *argv: str, stdin: bytes = b"") -> tuple[int, bytes, bytes]:
     process = await start(world, shim, secret, *argv)
     out, err = await process.communicate(stdin)
@@ -86,9 +90,7 @@ async def test_the_door_is_open_to_other_pods_that_see_it(isolated: World) -> No
         spec.Mount("/run/traincrew/doors", str(isolated.data / "node/doors"), read_only=True),
         spec.Mount("/run/traincrew/direct.py", direct.__file__, read_only=True),
     )
-    # Not that of a virtual environment, which may be below /tmp: pods have one of their own.
-    python = os.path.realpath(sys.executable)
-    command = f"{python} -I -S /run/traincrew/direct.py /run/traincrew/doors/{worker.directory.name}.sock cat /tmp/mark"
+    command = f"{PYTHON} -I -S /run/traincrew/direct.py /run/traincrew/doors/{worker.directory.name}.sock cat /tmp/mark"
     await launcher.start(isolated.shell(command, name="launcher", mounts=mounts, env={"TRAINCREW_TICKET": "leave"}))
     assert (await ended(launcher, "launcher")).code == 0
     assert isolated.output("launcher") == b"of-worker\n"
