@@ -11,7 +11,6 @@ from tests.embedded.node.sandbox.world import World, ended, until
 
 from traincrew.embedded.node.sandbox import client, direct, doors, spec
 
-
 PYTHON = os.path.realpath(sys.executable)
 """Not that of a virtual environment, which may be below /tmp: pods have one of their own."""
 
