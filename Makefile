@@ -20,7 +20,7 @@ ON_EMBEDDED := KUBE=embedded TRAINCREW_WITHOUT_BUILDS=1
 CORE := torch tensorflow horovod-tensorflow openmpi4 jax xgboost paddle
 LIGHT := tests $(addprefix --ignore=tests/,cluster differential embedded/clients frameworks seeds)
 # Machines are shared: what failed beside everything else is tried once more by itself. A fault that is there fails again.
-ONCE_MORE = echo "== once more, by themselves: those that failed" && $(PYTEST) -q --last-failed --last-failed-no-failures none
+ONCE_MORE = $(PYTEST) -q --last-failed --last-failed-no-failures none
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-chaos test-embedded test-differential test-cluster test-frameworks test-frameworks-core frameworks test-all check contract golden generate schemas bench kube lock clean
 
