@@ -9,11 +9,12 @@ import datetime as dt
 import logging
 import time
 from collections.abc import AsyncIterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from traincrew.client import informer, store
+from traincrew.embedded.controllers.copies import Seen, decode
 from traincrew.embedded.node import volumes
 from traincrew.embedded.node.agent import ledger
 from traincrew.embedded.node.agent.containers import Run
@@ -32,16 +33,6 @@ MIRROR = "kubernetes.io/config.mirror"
 SWEEP = 600.0
 """Seconds between looks for logs that are too old."""
 SHUTDOWN = Eviction("Terminated", "Pod was terminated in response to imminent node shutdown.", grace=0.0)
-
-
-class Seen(NamedTuple):
-    metadata: meta.Meta
-    body: dict[str, Any]
-
-
-def _decode(raw: bytes) -> Seen:
-    body = msgspec.json.decode(raw)
-    return Seen(msgspec.convert(body["metadata"], meta.Meta), body)
 
 
 class Pods:
@@ -84,7 +75,7 @@ class Agent:
     def __init__(self, tools: Tools, pods: Pods) -> None:
         self._tools, self._pods = dataclasses.replace(tools, learn=self._learn), pods
         self._pods.tools = self._tools
-        self._store: store.Store[Seen] = store.Store(_decode, self._changed)
+        self._store: store.Store[Seen] = store.Store(decode, self._changed)
         scope = informer.Scope(PODS, fields=f"spec.nodeName={tools.place.name}")
         self._informer = informer.Informer(tools.client, scope, self._store)
         self._tasks: dict[str, asyncio.Task[None]] = {}

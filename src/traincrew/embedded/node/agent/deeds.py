@@ -117,8 +117,7 @@ class Deeds:
         try:
             await self._builder.mount(self._case.object)
         except (faults.Unmade, errors.ApiError) as fault:
-            reason, message = getattr(fault, "reason", ""), fault.message
-            reason = reason if isinstance(fault, faults.Unmade) else "FailedMount"
+            reason, message = fault.reason if isinstance(fault, faults.Unmade) else "FailedMount", fault.message
             self._case.learn(lambda facts: changes.not_mounted(facts, reason, message, _now()))
         else:
             self._case.learn(lambda facts: dataclasses.replace(facts, volumes=Mounted()))

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from traincrew.client import informer, port, store
-from traincrew.embedded.node.agent.names import AFTER_A_FAULT, GATHERED, Seen, decoded
+from traincrew.embedded.controllers.copies import Seen, decode
+from traincrew.embedded.node.agent.names import AFTER_A_FAULT, GATHERED
 from traincrew.embedded.node.network import localised
 from traincrew.embedded.node.network.zone import zone
 from traincrew.model.resources import PODS, SERVICES
@@ -21,7 +22,7 @@ class LocalNames:
     def __init__(self, client: port.Reader, path: pathlib.Path, domain: str) -> None:
         self._path, self._domain = path, domain
         self._changed = asyncio.Event()
-        self._services, self._pods = (store.Store(decoded, self._note) for _ in range(2))
+        self._services, self._pods = (store.Store(decode, self._note) for _ in range(2))
         scopes = ((SERVICES, self._services), (PODS, self._pods))
         self._informers = [informer.Informer(client, informer.Scope(each), copy) for each, copy in scopes]
 

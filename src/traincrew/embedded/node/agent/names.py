@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any, NamedTuple
-
-import msgspec
+from typing import Any
 
 from traincrew.client import informer, port, store
+from traincrew.embedded.controllers.copies import Seen, decode
 from traincrew.embedded.node.network.client import Holder
 from traincrew.embedded.node.network.zone import zone
-from traincrew.model import meta
 from traincrew.model.resources import SERVICES, Resource
 
 log = logging.getLogger(__name__)
@@ -22,21 +20,11 @@ GATHERED = 0.005
 AFTER_A_FAULT = 1.0
 
 
-class Seen(NamedTuple):
-    metadata: meta.Meta
-    body: dict[str, Any]
-
-
-def decoded(raw: bytes) -> Seen:
-    body = msgspec.json.decode(raw)
-    return Seen(msgspec.convert(body["metadata"], meta.Meta), body)
-
-
 class Names:
     def __init__(self, client: port.Reader, holder: Holder | None, domain: str) -> None:
         self._holder, self._domain = holder, domain
         self._changed = asyncio.Event()
-        self._copies = {each: store.Store(decoded, self._note) for each in (SERVICES, SLICES)}
+        self._copies = {each: store.Store(decode, self._note) for each in (SERVICES, SLICES)}
         self._informers = [informer.Informer(client, informer.Scope(each), copy) for each, copy in self._copies.items()]
 
     def _note(self, old: Seen | None, new: Seen | None) -> None:

@@ -6,10 +6,10 @@ import contextlib
 import fcntl
 import os
 import pathlib
-import secrets
 from collections.abc import Callable, Iterator
 
 from traincrew import errors
+from traincrew.embedded.access import private_files
 from traincrew.embedded.node.images import catalogue, lines
 from traincrew.embedded.node.images.catalogue import Entry
 
@@ -44,7 +44,7 @@ def change(path: pathlib.Path, make: Callable[[tuple[Entry, ...]], tuple[Entry, 
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _locked(path.with_name(f".{path.name}.lock")):
         entries = make(read(path))
-        _write(path, catalogue.written(entries).encode())
+        private_files.write(path, catalogue.written(entries).encode())
     return entries
 
 
@@ -56,18 +56,3 @@ def _locked(path: pathlib.Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
-
-
-def _write(path: pathlib.Path, content: bytes) -> None:
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            beside.unlink()
-        raise
