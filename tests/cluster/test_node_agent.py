@@ -36,11 +36,23 @@ def _succeeded(machine: Joined, plural: str, name: str, version: str = "v1") -> 
     def look() -> Any:
         job = machine.api.get(plural, "default", name, version=version)
         if programs.condition(job, "Failed"):
-            pytest.fail(f"{job['status']}\n{machine.log()}")
+            pytest.fail(_told(machine, job))
         return programs.condition(job, "Succeeded") and job
 
-    found: Object = eventually(look, LONG)
+    try:
+        found: Object = eventually(look, LONG)
+    except AssertionError:
+        pytest.fail(_told(machine, machine.api.get(plural, "default", name, version=version)))
     return found
+
+
+def _told(machine: Joined, job: Object) -> str:
+    """Everything that helps to see why a job did not come to the end it should."""
+    pods = machine.api.all("pods", "default", labels=f"training.kubeflow.org/job-name={job['metadata']['name']}")
+    names = [each["metadata"]["name"] for each in pods]
+    statuses = [f"{name}: {each['status']}" for name, each in zip(names, pods, strict=True)]
+    logs = [f"{name} said: {machine.logs(name)}" for name in names]
+    return "\n".join([f"{job['status']}", *statuses, *logs, machine.log()])
 
 
 def test_jobs_exchange_by_what_they_are_told_and_never_notice_that_the_agent_was_killed(machine: Joined) -> None:
@@ -71,7 +83,7 @@ def test_a_tfjobs_roles_find_each_other_by_tf_config(machine: Joined) -> None:
         assert machine.logs(f"tf-worker-{number}") == f"worker {number} heard 31\n"
     assert machine.pod("tf-ps-0")["status"]["phase"] == "Running"
     machine.api.delete("tfjobs", "default", "tf")
-    machine.gone("tf-ps-0")
+    machine.gone("tf-ps-0", seconds=LONG)  # Kubernetes' garbage collector learns of a new kind only every 30 seconds
 
 
 def test_an_mpijobs_launcher_reaches_its_workers_by_exec_and_no_other_pod(machine: Joined) -> None:

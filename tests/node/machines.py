@@ -129,8 +129,8 @@ class Machine:
             raise Refused(response)
         return response.text
 
-    def gone(self, name: str, namespace: str = "default") -> None:
-        eventually(lambda: self.api.find("pods", namespace, name) is None)
+    def gone(self, name: str, namespace: str = "default", seconds: float = 30.0) -> None:
+        eventually(lambda: self.api.find("pods", namespace, name) is None, seconds)
 
     def events(self, name: str, namespace: str = "default") -> list[tuple[str, str]]:
         found = self.api.all("events", namespace)
