@@ -81,9 +81,9 @@ class Agent:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._stopping = False
 
-    def _learn(self, pod: dict[str, Any]) -> None:
-        """Our own writes: the watch need not tell us of them again."""
-        self._store.learn(Seen(msgspec.convert(pod["metadata"], meta.Meta), pod))
+    def _learn(self, pod: dict[str, Any]) -> dict[str, Any]:
+        """Our own writes: the watch need not tell us of them again. Returns the newest that is known: it may have been faster."""
+        return self._store.learn(Seen(msgspec.convert(pod["metadata"], meta.Meta), pod)).body
 
     def _changed(self, old: Seen | None, new: Seen | None) -> None:
         if new is None:

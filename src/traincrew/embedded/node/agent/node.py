@@ -155,7 +155,7 @@ def _tools(
     devices = Assignments(inventory.look(options.devices, pathlib.Path(options.driver_root)), site.data / "node" / "pods")
     return Tools(
         client=client,
-        learn=lambda pod: None,
+        learn=lambda pod: pod,
         options=options,
         data=site.data,
         place=place,

@@ -22,9 +22,14 @@ Status = dict[str, Any]
 
 class StatusWriter:
     def __init__(
-        self, client: port.Writer, current: Callable[[], dict[str, Any]], written: Callable[[dict[str, Any]], None]
+        self,
+        client: port.Client,
+        current: Callable[[], dict[str, Any]],
+        written: Callable[[dict[str, Any]], None],
+        overtaken: Callable[[dict[str, Any]], None],
     ) -> None:
-        self._client, self._current, self._written = client, current, written
+        """overtaken: called with a pod that somebody else has changed; what is wanted of it then has to be told anew."""
+        self._client, self._current, self._written, self._overtaken = client, current, written, overtaken
         self._wanted: Status | None = None
         self._news = asyncio.Event()
         self._settled = asyncio.Event()
@@ -55,9 +60,6 @@ class StatusWriter:
             self._news.clear()
             try:
                 await self._write()
-            except errors.Conflict:
-                # Somebody else wrote it: the watch brings theirs, and what is wanted then is asked for anew.
-                continue
             except errors.NotFound:
                 self.abandon()
             except errors.ApiError as error:
@@ -74,10 +76,20 @@ class StatusWriter:
         meta = pod["metadata"]
         # The version keeps us from undoing a condition that somebody else set meanwhile.
         body = {"metadata": {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}, "status": change}
-        answer = await self._client.patch(PODS, meta["namespace"], meta["name"], msgspec.json.encode(body), subresource="status")
+        try:
+            answer = await self._client.patch(
+                PODS, meta["namespace"], meta["name"], msgspec.json.encode(body), subresource="status"
+            )
+        except errors.Conflict:
+            await self._read_anew(meta["namespace"], meta["name"])
+            return
         self._written(msgspec.json.decode(answer))
         if self._wanted is wanted:
             self._settled.set()
+
+    async def _read_anew(self, namespace: str, name: str) -> None:
+        """Somebody else wrote it. The watch may have told of that long ago, before the answer to an earlier write of ours."""
+        self._overtaken(msgspec.json.decode(await self._client.get(PODS, namespace, name)))
 
 
 def difference(held: Status, wanted: Status) -> Status:

@@ -24,7 +24,7 @@ from traincrew.embedded.node.volumes.objects import Objects
 @dataclasses.dataclass(frozen=True)
 class Tools:
     client: port.Client
-    learn: Callable[[dict[str, Any]], None]
+    learn: Callable[[dict[str, Any]], dict[str, Any]]
     """Takes the server's answer to a write of a pod."""
     options: settings.Node
     data: pathlib.Path

@@ -40,7 +40,7 @@ class Worker:
         self._under_way: set[asyncio.Task[None]] = set()
         self._busy: set[Step] = set()
         self._deeds = Deeds(self, tools)
-        self._status = StatusWriter(tools.client, lambda: self.object, self._rewritten)
+        self._status = StatusWriter(tools.client, lambda: self.object, self._rewritten, self.shown)
         self.over = False
 
     @property
@@ -96,8 +96,7 @@ class Worker:
         task.add_done_callback(self._under_way.discard)
 
     def _rewritten(self, pod: dict[str, Any]) -> None:
-        self.object = pod
-        self._tools.learn(pod)
+        self.object = self._tools.learn(pod)
 
     async def run(self) -> None:
         try:
