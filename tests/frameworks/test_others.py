@@ -10,17 +10,11 @@ from tests.frameworks import crew
 pytestmark = pytest.mark.frameworks
 
 
-@pytest.mark.parametrize("kind", ["jax", "paddle"])
+@pytest.mark.parametrize("kind", ["jax", "xgboost", "paddle"])
 def test_two_processes_add_up_their_numbers(kind: str, tmp_path: pathlib.Path) -> None:
     with crew.of_example(f"{kind}/minimal/job.yaml", tmp_path) as ranks:
         ranks.ends()
         assert {line[1] for line in ranks.lines(r"rank=(\d) world=2 host=\S+ sum=1$")} == {"0", "1"}
-
-
-def test_master_and_worker_are_told_of_each_other(tmp_path: pathlib.Path) -> None:
-    with crew.of_example("xgboost/minimal/job.yaml", tmp_path) as ranks:
-        ranks.ends()
-        assert {line[1] for line in ranks.lines(r"rank=(\d) world=2 ")} == {"0", "1"}
 
 
 @pytest.mark.parametrize(("kind", "least"), [("jax", 0.8), ("xgboost", 0.75), ("paddle", 0.75)])

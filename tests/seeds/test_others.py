@@ -1,0 +1,31 @@
+"""JAXJob, XGBoostJob and PaddleJob with their frameworks: as many ranks as replicas, each in its pod, and a loss that falls."""
+
+from __future__ import annotations
+
+import pytest
+from tests.seeds import ranks
+from tests.seeds.clusters import Cluster
+
+KINDS = ("jax", "xgboost", "paddle")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_processes_add_up_their_numbers(cluster: Cluster, kind: str) -> None:
+    job = f"{kind}-minimal"
+    cluster.create(f"{kind}/minimal/job.yaml")
+    cluster.ends(f"{kind}job/{job}")
+    said = ranks.logs(cluster, job)
+    ranks.assert_each_pod_is_a_rank(said, 2)
+    assert all("sum=1\n" in text for text in said.values()), said
+    cluster.delete(f"{kind}job/{job}")
+
+
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=pytest.mark.core) for kind in KINDS])
+def test_three_processes_learn_mnist_together(cluster: Cluster, kind: str) -> None:
+    job = f"{kind}-mnist"
+    cluster.create(f"{kind}/mnist/job.yaml")
+    cluster.ends(f"{kind}job/{job}")
+    said = ranks.logs(cluster, job)
+    ranks.assert_each_pod_is_a_rank(said, 3)
+    ranks.assert_they_learnt_together(said, 3)
+    cluster.delete(f"{kind}job/{job}")
