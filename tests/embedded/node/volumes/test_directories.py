@@ -98,11 +98,12 @@ def test_host_paths_are_of_the_type_they_say(tmp_path: pathlib.Path) -> None:
         assert str(refusal.value) == f"hostPath type check failed: {tmp_path / name} is not {said}"
 
 
-def test_host_paths_are_made_only_where_asked(tmp_path: pathlib.Path) -> None:
+def test_host_paths_are_made_unless_they_must_be_there_already(tmp_path: pathlib.Path) -> None:
     with pytest.raises(Unfit):
         hostpath.path_of({"path": str(tmp_path / "none"), "type": "Directory"})
-    assert hostpath.path_of({"path": str(tmp_path / "none")}) == str(tmp_path / "none")
     assert not (tmp_path / "none").exists()
+    assert hostpath.path_of({"path": str(tmp_path / "plain")}) == str(tmp_path / "plain")
+    assert (tmp_path / "plain").is_dir(), "as containers' runtimes do where no type is said"
     hostpath.path_of({"path": str(tmp_path / "a" / "b"), "type": "DirectoryOrCreate"})
     hostpath.path_of({"path": str(tmp_path / "a" / "f"), "type": "FileOrCreate"})
     assert (tmp_path / "a" / "b").is_dir()

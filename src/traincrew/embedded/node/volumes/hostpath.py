@@ -30,10 +30,11 @@ def path_of(source: Object, data: pathlib.Path | None = None) -> str:
         raise Unfit(f"hostPath {path} belongs to the cluster itself: its directory {data} is not for pods")
     if kind and kind not in _CHECKS:
         raise Unfit(f"{kind} is an invalid volume type")
+    # Nobody checks a path without a type, but the runtimes of containers make it a directory if nothing is there.
+    if (not kind or kind.endswith("OrCreate")) and not os.path.lexists(path):
+        _make(path, kind or "DirectoryOrCreate")
     if not kind:
         return str(path)
-    if kind.endswith("OrCreate") and not os.path.lexists(path):
-        _make(path, kind)
     check, words = _CHECKS[kind]
     if not _is(path, check):
         raise Unfit(f"hostPath type check failed: {path} is not {words}")
