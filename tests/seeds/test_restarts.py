@@ -1,0 +1,250 @@
+"""Processes that are killed, fail, eat too much or take too long: what becomes of their jobs, of each kind under each policy."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import signal
+from typing import Any
+
+import pytest
+from tests.cluster import led, manifests
+from tests.cluster.api import Object, eventually
+from tests.cluster.submitted import Submitted
+from tests.seeds import checkpoints, processes
+from tests.seeds.clusters import PATIENCE, Cluster
+
+PERMANENT = 3
+STAYS = f"trap 'exit {PERMANENT}' USR1; echo ready; while :; do sleep 0.1; done"
+"""A worker that trains for as long as it is let, and fails by itself when it is asked to."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A policy, the blow that a worker under it gets, and whose work the restart is, if there is one."""
+
+    policy: str
+    blow: signal.Signals
+    restarted_by: str = ""
+
+    @property
+    def code(self) -> int:
+        return 137 if self.blow is signal.SIGKILL else PERMANENT
+
+
+CASES = {
+    "always": Case("Always", signal.SIGKILL, "node"),
+    "onfailure": Case("OnFailure", signal.SIGKILL, "node"),
+    "never": Case("Never", signal.SIGKILL),
+    "exitcode-retryable": Case("ExitCode", signal.SIGKILL, "operator"),
+    "exitcode-permanent": Case("ExitCode", signal.SIGUSR1),
+}
+
+
+def job(kind: str, name: str, policy: str, run: Object | None = None, **worker: Any) -> Object:
+    """A leader where the kind has one, and two workers; the worker's container takes the further fields."""
+    stays: Object = {"command": ["sh", "-c", STAYS]}
+    roles: Object = {"Worker": manifests.replicas(kind, 2, policy, **{**stays, **worker})}
+    if leader := led.LEADERS[kind]:
+        roles[leader] = manifests.replicas(kind, 1, policy, **stays)
+    for role in roles.values():
+        role["template"]["spec"]["terminationGracePeriodSeconds"] = 1
+    return manifests.job(kind, name, run=run, **roles)
+
+
+def submitted(cluster: Cluster, body: Object) -> Submitted:
+    return Submitted(cluster.machine.api, "default", body)
+
+
+def runs(made: Submitted) -> dict[str, Object]:
+    """Its pods, once all of them are ready."""
+    names = set(led.pods(made.kind, 2, made.name))
+
+    def ready() -> dict[str, Object] | bool:
+        found = made.pods()
+        return found.keys() == names and all(_ready(pod) for pod in found.values()) and found
+
+    found: dict[str, Object] = eventually(ready, PATIENCE, f"{made.name} is {made.status}")
+    eventually(lambda: made.is_true("Running"), PATIENCE)
+    return found
+
+
+def _ready(pod: Object) -> bool:
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in pod["status"].get("conditions", ()))
+
+
+def restarts(pod: Object) -> int:
+    return sum(each["restartCount"] for each in pod["status"].get("containerStatuses", ()))
+
+
+def remove(*jobs: Submitted) -> None:
+    for each in jobs:
+        each.api.delete(each.plural, "default", each.name)
+    eventually(lambda: not any(each.pods() for each in jobs), PATIENCE)
+
+
+@pytest.mark.parametrize("kind", led.EVERY)
+def test_a_worker_that_is_killed_meets_what_its_policy_says(cluster: Cluster, kind: str) -> None:
+    prefix = kind.lower()
+    jobs = {name: submitted(cluster, job(kind, f"{prefix}-{name}", case.policy)) for name, case in CASES.items()}
+    before = {name: runs(made) for name, made in jobs.items()}
+    for name, case in CASES.items():
+        lost = before[name][f"{prefix}-{name}-worker-1"]
+        cluster.say(f"{case.blow.name} to {lost['metadata']['name']} under {case.policy}")
+        processes.send(cluster.machine, lost, case.blow)
+    for name, case in CASES.items():
+        meets_its_fate(jobs[name], before[name], case)
+    remove(*jobs.values())
+
+
+def first_failure(made: Submitted) -> Object:
+    found: Object = eventually(lambda: made.status.get("failure"), PATIENCE)
+    return found
+
+
+def meets_its_fate(made: Submitted, before: dict[str, Object], case: Case) -> None:
+    lost = f"{made.name}-worker-1"
+    told = first_failure(made)
+    found = (told["replica"], told["pod"], told["uid"], told["exitCode"], told["reason"])
+    assert found == ("Worker 1", lost, before[lost]["metadata"]["uid"], case.code, "Error")
+    fate = {"node": is_started_again_in_its_pod, "operator": is_created_anew, "": ends_its_job}[case.restarted_by]
+    fate(made, before, lost)
+    if not case.restarted_by:
+        assert made.condition("Failed")["message"] == _sentence(made, case.policy)
+    assert made.status["failure"] == told, "the first cause stays"
+
+
+def is_started_again_in_its_pod(made: Submitted, before: dict[str, Object], lost: str) -> None:
+    eventually(lambda: restarts(made.pods()[lost]) == 1 and _ready(made.pods()[lost]), PATIENCE)
+    after = runs(made)
+    assert _uids(after) == _uids(before)
+    assert {name: restarts(pod) for name, pod in after.items()} == {name: int(name == lost) for name in before}
+    (status,) = after[lost]["status"]["containerStatuses"]
+    assert status["lastState"]["terminated"]["exitCode"] == 137
+    assert (made.book(), made.events(f"{made.kind}Restarting")) == ((0, 0), [])
+
+
+def is_created_anew(made: Submitted, before: dict[str, Object], lost: str) -> None:
+    told = made.event(f"{made.kind}Restarting")
+    assert told["message"] == f"job {made.name} is restarting because Worker replica(s) failed."
+    eventually(lambda: lost in made.pods() and made.uids()[lost] != before[lost]["metadata"]["uid"], PATIENCE)
+    after = runs(made)
+    assert {name for name, uid in _uids(after).items() if uid != _uids(before)[name]} == {lost}
+    assert {restarts(pod) for pod in after.values()} == {0}
+    eventually(lambda: "Restarting" not in made.states())
+    assert made.book() == (1, 0)
+
+
+def ends_its_job(made: Submitted, before: dict[str, Object], lost: str) -> None:
+    eventually(lambda: made.is_true("Failed"), PATIENCE)
+    status, pods = made.status, made.pods()
+    assert status["completionTime"]
+    assert made.states()["Running"] == "False"
+    assert pods[lost]["metadata"]["uid"] == before[lost]["metadata"]["uid"], "it is kept to be looked at"
+    assert (pods[lost]["status"]["phase"], restarts(pods[lost]), made.book()) == ("Failed", 0, (0, 0))
+    assert status["replicaStatuses"]["Worker"]["failed"] == 1
+
+
+def _sentence(made: Submitted, policy: str) -> str:
+    if policy == "ExitCode":
+        return f'job "{made.name}" is failing because "Worker" replica(s) failed.'
+    if made.kind == "TFJob":
+        return f"TFJob default/{made.name} has failed because 1 Worker replica(s) failed."
+    return f"{made.kind} {made.name} is failed because 1 Worker replica(s) failed."
+
+
+def _uids(pods: dict[str, Object]) -> dict[str, str]:
+    return {name: pod["metadata"]["uid"] for name, pod in pods.items()}
+
+
+FRESH = 30.0
+"""A loss that is far below that of untrained weights, which is about 140, and far above that after 50 steps."""
+EATER = "kept = []\nwhile True: kept.append(b'x' * (4 << 20))"
+
+
+def second_worker(does: str) -> list[str]:
+    """A command for both, since they have one template; the $ of a shell's own is doubled, lest Kubernetes expand it."""
+    return ["sh", "-c", f"case $$(hostname) in *-worker-1) {does};; esac\n{STAYS}"]
+
+
+def test_out_of_memory_is_the_workers_own_failure(cluster: Cluster) -> None:
+    eats = f'[ -e /kept/$$(hostname) ] || {{ touch /kept/$$(hostname); exec python3 -c "{EATER}"; }}'
+    (room := cluster.machine.home / "kept").mkdir()
+    jobs = {}
+    for policy in ("OnFailure", "ExitCode", "Never"):
+        limits, mounts = {"limits": {"memory": "64Mi"}}, [{"name": "kept", "mountPath": "/kept"}]
+        body = job(
+            "PyTorchJob", f"oom-{policy.lower()}", policy, command=second_worker(eats), resources=limits, volumeMounts=mounts
+        )
+        template = body["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]
+        template["spec"]["volumes"] = [{"name": "kept", "hostPath": {"path": str(room)}}]
+        jobs[policy] = submitted(cluster, body)
+    for made in jobs.values():
+        told = first_failure(made)
+        assert (told["replica"], told["exitCode"], told["reason"]) == ("Worker 1", 137, "OOMKilled")
+    eventually(lambda: jobs["Never"].is_true("Failed"), PATIENCE)
+    assert sum(restarts(pod) for pod in runs(jobs["OnFailure"]).values()) == 1
+    assert sum(restarts(pod) for pod in runs(jobs["ExitCode"]).values()) == 0
+    assert {policy: made.book() for policy, made in jobs.items()} == {"OnFailure": (0, 0), "ExitCode": (1, 0), "Never": (0, 0)}
+    remove(*jobs.values())
+
+
+def test_a_crash_loop_ends_at_the_limit_whoever_restarts(cluster: Cluster) -> None:
+    limit, command = {"backoffLimit": 2, "cleanPodPolicy": "None"}, second_worker("echo no data; exit 137")
+    by_node, by_operator = (
+        submitted(cluster, job("PyTorchJob", f"loop-{policy.lower()}", policy, limit, command=command))
+        for policy in ("OnFailure", "ExitCode")
+    )
+    for made in (by_node, by_operator):
+        eventually(lambda made=made: made.is_true("Failed"), PATIENCE)  # type: ignore[misc]
+        said = made.condition("Failed")["message"]
+        assert said == f"Job {made.name} has failed because it has reached the specified backoff limit"
+        eventually(lambda made=made: not made.pods(), PATIENCE)  # type: ignore[misc]
+        told = made.status["failure"]
+        assert (told["pod"], told["exitCode"], told["message"].strip()) == (f"{made.name}-worker-1", 137, "no data")
+    assert by_operator.book() == (2, 0)
+    remove(by_node, by_operator)
+
+
+def test_a_job_that_takes_too_long_ends_with_all_its_processes(cluster: Cluster) -> None:
+    made = submitted(cluster, job("JAXJob", "long", "OnFailure", {"activeDeadlineSeconds": 10, "cleanPodPolicy": "None"}))
+    pids = [pid for pod in runs(made).values() for pid in processes.commands(cluster.machine, pod)]
+    assert len(pids) == 2
+    eventually(lambda: made.is_true("Failed"), PATIENCE)
+    said = made.condition("Failed")["message"]
+    assert said == "Job long has failed because it was active longer than specified deadline"
+    eventually(lambda: not made.pods(), PATIENCE)
+    assert not [pid for pid in pids if processes.lives(pid)]
+    remove(made)
+
+
+def test_a_suspended_training_goes_on_from_its_checkpoint(cluster: Cluster) -> None:
+    claim = {
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "checkpoints"},
+        "spec": {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}},
+    }  # fmt: skip
+    cluster.machine.create(claim)
+    made, master = submitted(cluster, checkpoints.job("pauses", "checkpoints")), "pauses-master-0"
+    cluster.says(master, r"rank=0 step=50 ")
+    began, pods = made.status["startTime"], made.uids()
+
+    cluster.say("suspended")
+    made.suspend()
+    eventually(lambda: made.is_true("Suspended") and not made.pods(), PATIENCE)
+    assert made.states()["Running"] == "False"
+    assert not made.services()
+
+    cluster.say("resumed")
+    made.suspend(False)
+    after = int(cluster.says(master, r"rank=0 world=2 begins after step=(\d+)")[1])
+    assert 50 <= after < checkpoints.STEPS
+    assert after % checkpoints.EVERY == 0
+    cluster.ends("pytorchjob/pauses")
+    steps = [(int(number), float(loss)) for number, loss in re.findall(r"rank=0 step=(\d+) loss=(\S+)", cluster.log(master))]
+    assert [number for number, _ in steps] == list(range(after + 1, checkpoints.STEPS + 1))
+    assert steps[0][1] < FRESH, "it goes on with the weights, not only with the number"
+    assert steps[-1][1] < steps[0][1]
+    assert made.status["startTime"] > began
+    assert not set(made.uids().values()) & set(pods.values())
+    assert ("failure" in made.status, made.book()) == (False, (0, 0))
+    remove(made)
