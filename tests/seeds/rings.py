@@ -43,6 +43,11 @@ def trains(cluster: Cluster, pod: str, job: str, world: int) -> None:
     cluster.says(pod, rf"world={world} host={job}-worker-{world - 1} batch=\d+ ")
 
 
+def says_next(cluster: Cluster, pod: str, seen: str, *patterns: str) -> None:
+    """Waits until it has said these, in this order, after what was seen of its log."""
+    cluster.says(pod, rf"(?s)(?<=\A.{{{len(seen)}}}).*?" + ".*?".join(patterns))
+
+
 def assert_it_never_lost_more_than_a_commit(log: str) -> None:
     furthest = 0
     for _, _, _, batch in _STEP.findall(log):

@@ -72,7 +72,8 @@ def test_the_job_goes_on_when_the_cluster_itself_is_killed(cluster: Cluster) -> 
     cluster.say("kill -9 of traincrew up")
     cluster.machine.kill()
     cluster.up()
-    rings.trains(cluster, LAUNCHER, JOB, 2)
+    # Read now, so what follows was said to a cluster that is up again.
+    rings.says_next(cluster, LAUNCHER, cluster.log(LAUNCHER), rf"world=2 host={WORKERS[1]} batch=\d+ ")
     assert rings.launcher(cluster, LAUNCHER) == before
     patch(cluster, 1)
     rings.trains(cluster, LAUNCHER, JOB, 1)

@@ -49,14 +49,14 @@ def _is_init(pid: int) -> bool:
     return re.search(r"^NSpid:.*\s1$", status, re.MULTILINE) is not None
 
 
-def comes_back(cluster: Cluster, seen: int) -> None:
-    """Waits until Horovod has started a new process on the lost one, after that place of the log, and it takes part in steps."""
+def comes_back(cluster: Cluster, seen: str) -> None:
+    """Waits until Horovod has started a new process on the lost one, and it takes part in steps."""
     steps = (rf"POD_NAME={LOST}\b", rf"world=2 host={LOST} begins", rf"world=2 host={LOST} batch=\d+ ")
-    cluster.says(LAUNCHER, rf"(?s)(?<=\A.{{{seen}}}).*?" + ".*?".join(steps))
+    rings.says_next(cluster, LAUNCHER, seen, *steps)
 
 
 def test_a_worker_killed_under_onfailure_is_used_again(ring: Cluster) -> None:
-    before, seen = rings.launcher(ring, LAUNCHER), len(ring.log(LAUNCHER))
+    before, seen = rings.launcher(ring, LAUNCHER), ring.log(LAUNCHER)
     ring.say(f"kill -9 of process 1 of {LOST}")
     kill_init(ring, LOST)
     comes_back(ring, seen)
@@ -66,7 +66,7 @@ def test_a_worker_killed_under_onfailure_is_used_again(ring: Cluster) -> None:
 
 
 def test_a_worker_that_was_evicted_is_used_again(ring: Cluster) -> None:
-    before, seen = rings.launcher(ring, LAUNCHER), len(ring.log(LAUNCHER))
+    before, seen = rings.launcher(ring, LAUNCHER), ring.log(LAUNCHER)
     uid = ring.get("pod", LOST)["metadata"]["uid"]
     ring.say(f"eviction of {LOST}")
     body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": LOST, "namespace": "default"}}
