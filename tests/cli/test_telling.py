@@ -136,6 +136,11 @@ def test_why_names_the_first_failure_and_where_to_look() -> None:
     assert "traincrew logs pytorchjob/j --replica worker-1 --previous" in found.look
 
 
+def test_why_names_the_backend_that_every_pytorch_has_where_another_is_missing() -> None:
+    found = failed(message="RuntimeError: Distributed package doesn't have MPI built in. MPI is only included if you build it.\n")
+    assert any("built without MPI: use the backend gloo" in remedy for remedy in found.remedies)
+
+
 def test_why_takes_the_last_lines_from_the_log_where_the_status_has_none() -> None:
     assert failed().last_lines == "from the log"
 
