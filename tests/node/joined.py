@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
-from tests.cluster.api import Api, Object, eventually
+from tests.cluster.api import Object, eventually
 from tests.node.machines import Machine
 from tools.kube import cluster, control_plane
 
@@ -84,10 +84,8 @@ class Joined(Machine):
         assert self._process.returncode == 0, self.log()
 
     @property
-    def api(self) -> Api:
-        if self._api is None:
-            self._api = Api(self.kube.kubeconfig)
-        return self._api
+    def kubeconfig(self) -> pathlib.Path:
+        return self.kube.kubeconfig
 
     def end(self) -> None:
         if self._process is not None and self._process.poll() is not None:

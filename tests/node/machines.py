@@ -75,7 +75,6 @@ class Machine:
 
     def up(self, *flags: str) -> Machine:
         self.traincrew("up", "--detach", "--isolation", self.level, *flags)
-        self._api = None  # somebody else may have its port of the last time
         self._api = None  # connections to the last one are of no use
         return self
 
@@ -99,9 +98,13 @@ class Machine:
             return ""
 
     @property
+    def kubeconfig(self) -> pathlib.Path:
+        return self.data / "kubeconfig"
+
+    @property
     def api(self) -> Api:
         if self._api is None:
-            self._api = Api(self.data / "kubeconfig")
+            self._api = Api(self.kubeconfig)
         return self._api
 
     def create(self, *objects: Object, namespace: str = "default") -> None:

@@ -25,11 +25,11 @@ Say = Callable[[str], None]
 
 
 class Cluster:
-    """`traincrew up` at level root; kubectl and traincrew as commands against it."""
+    """`traincrew up` at level root, or a machine that was given; kubectl and traincrew as commands against it."""
 
-    def __init__(self, say: Say, *flags: str) -> None:
+    def __init__(self, say: Say, *flags: str, machine: Machine | None = None) -> None:
         self.say = say
-        self.machine = Machine("root")
+        self.machine = machine or Machine("root")
         known = places.root() / "images.yaml"
         if not known.exists():
             pytest.fail("no environments: run `make frameworks` first")
@@ -37,7 +37,8 @@ class Cluster:
         config.mkdir(parents=True)
         (config / "images.yaml").write_text(known.read_text())
         devices = [word for name, count in images.DEVICES.items() for word in ("--device", f"{name}={count}")]
-        self.flags = (*devices, "--namespace", "kubeflow", "--namespace", "mpi-operator", *flags)
+        namespaces = () if machine else ("--namespace", "kubeflow", "--namespace", "mpi-operator")
+        self.flags = (*devices, *namespaces, *flags)
 
     def up(self) -> Cluster:
         self.machine.up(*self.flags)
@@ -45,7 +46,7 @@ class Cluster:
 
     def kubectl(self, *arguments: str, check: bool = True, **variables: str) -> str:
         """What it says on its standard output, or without check on both."""
-        env = {**os.environ, "KUBECONFIG": str(self.machine.data / "kubeconfig"), **variables}
+        env = {**os.environ, "KUBECONFIG": str(self.machine.kubeconfig), **variables}
         command = [str(build.program("kubectl")), *arguments]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=env, cwd=EXAMPLES)
         assert not check or done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stdout}{done.stderr}"
