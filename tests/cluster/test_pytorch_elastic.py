@@ -50,6 +50,7 @@ def test_an_elastic_policy_gives_bounds_backend_and_meeting_point(api: Api, kube
             "PET_RDZV_ENDPOINT": "j-worker-0:23456",
             "PET_RDZV_BACKEND": "c10d",
             "PET_NNODES": "1:3",
+            "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
         }, name
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.kinds.replicas import built, env, names
 from tests.planner import manifests
+from tests.planner.manifests import Manifest
 
 
 def test_tf_config_names_the_whole_cluster_in_a_fixed_form() -> None:
@@ -102,6 +103,21 @@ def test_an_elastic_policy_becomes_torchruns_variables(policy: dict[str, Any], w
     assert wanted.items() <= found.items()
     assert ("PET_STANDALONE" in found) == policy.get("standalone", False)
     assert "PET_RDZV_CONF" not in found
+
+
+@pytest.mark.parametrize(
+    ("given", "policy", "wanted"),
+    [
+        pytest.param([], {}, ["1"], id="a store for each round"),
+        pytest.param([{"name": "TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "value": "0"}], {}, ["0"], id="the user's own word"),
+        pytest.param([], {"rdzvBackend": "etcd-v2"}, [], id="a store of somebody else's"),
+    ],
+)
+def test_rounds_of_torchrun_do_not_share_a_store(given: list[Manifest], policy: Manifest, wanted: list[str]) -> None:
+    job = manifests.job("PyTorchJob", Worker=2, spec={"elasticPolicy": policy})
+    job["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]["env"] = given
+    found = built(job, "Worker")["spec"]["containers"][0]["env"]
+    assert [entry["value"] for entry in found if entry["name"] == "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"] == wanted
 
 
 def test_xgboost_replicas_know_master_rank_and_all_workers() -> None:

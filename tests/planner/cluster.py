@@ -43,7 +43,8 @@ class Cluster:
         waited = pod["spec"].get("initContainers", [])
         pod["status"]["initContainerStatuses"] = [{"name": c["name"], "state": {"terminated": {"exitCode": 0}}} for c in waited]
         pod["status"]["containerStatuses"] = [
-            {"name": container["name"], "ready": ready, "state": {"running": {}}} for container in pod["spec"]["containers"]
+            {"name": container["name"], "ready": ready, "state": {"running": {"startedAt": stamp(self.world.now)}}}
+            for container in pod["spec"]["containers"]
         ]
         self._set_condition(pod, "Ready", "True" if ready else "False")
 
@@ -67,7 +68,8 @@ class Cluster:
         for status in self.world.pod(name)["status"].get("containerStatuses", [])[:1]:
             ended = {"exitCode": code, "reason": "Error", "message": message, "finishedAt": stamp(self.world.now)}
             status["restartCount"] = status.get("restartCount", 0) + 1
-            status["lastState"] = {"terminated": ended}
+            status["lastState"] = {"terminated": {**ended, **status["state"].get("running", {})}}
+            status["state"] = {"running": {"startedAt": stamp(self.world.now)}}
 
     def _terminate(self, pod: Manifest, phase: str, code: int, **details: str) -> None:
         for status in pod["status"].get("containerStatuses", []):

@@ -160,6 +160,8 @@ class JobKind:
     ending: Callable[[jobs.Job, Observed], Ending | None] = lambda job, observed: None
     tolerates: Callable[[jobs.Job, str], bool] = lambda job, role: False
     """A failed pod of that role, under Never, leaves the job alone."""
+    meeting_point: Callable[[jobs.Job], str] = lambda job: ""
+    """Name of the replica with which all others end, since they meet at it; empty: there is none."""
     farewell: Callable[[jobs.Job], float] = lambda job: 0.0
     """Seconds that a replica gets to leave the others when the job is scaled down, before its pod is deleted."""
     phrases: Callable[[jobs.Job], Phrases] = lambda job: PLAIN

@@ -28,6 +28,8 @@ from traincrew.model.observed import Observed
 
 CONTAINER = "pytorch"
 PORT = ("pytorchjob-port", 23456)
+OWN_STORE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
+"""Without it recent PyTorch keeps the first round's store, and a crew that grows is given the addresses of the one before."""
 INIT_IMAGE = "pytorch-init-container-image"
 INIT_TEMPLATE = "pytorch-init-container-template-file"
 INIT_TRIES = "pytorch-init-container-max-tries"
@@ -107,8 +109,21 @@ def _elastic_env(job: jobs.Job, elastic: ElasticPolicy) -> list[Manifest]:
     return found + [var(name, value) for name, value in optional.items() if value is not None]
 
 
+def meeting_point(job: jobs.Job) -> str:
+    """The worker that hosts torchrun's store. Agents that lose it end at once."""
+    elastic = job.spec.elastic_policy
+    first = naming.replica(job.name, "Worker", 0)
+    if elastic is None or elastic.standalone or (elastic.rdzv_backend or "c10d") != "c10d":
+        return ""
+    return first if (elastic.rdzv_host or first).partition(".")[0] == first else ""
+
+
 def adorn(pod: Manifest, replica: Replica) -> None:
     """Workers wait until the master's name resolves, so that none of them fails before the master is there."""
+    if meeting_point(replica.job):
+        for container in pod["spec"]["containers"]:
+            if not any(entry.get("name") == OWN_STORE for entry in container["env"]):
+                container["env"] = [*container["env"], var(OWN_STORE, 1)]
     if replica.role.name == "Worker" and "Master" in replica.job.roles:
         waiting = _init_containers(replica)
         main = next((c for c in pod["spec"]["containers"] if c.get("name") == CONTAINER), pod["spec"]["containers"][0])
@@ -215,8 +230,6 @@ def sketch(wish: sketches.Wish) -> sketches.Sketch:
     return sketches.Sketch(
         (sketches.Part("Worker", wish.workers, command),),
         {"nprocPerNode": str(max(wish.gpus, 1)), "elasticPolicy": policy},
-        # Workers that join would else be given the addresses of the round before.
-        {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"},
     )
 
 
@@ -238,6 +251,7 @@ KIND = JobKind(
     extras=extras,
     makes=(resources.AUTOSCALERS,),
     succeeded=succeeded,
+    meeting_point=meeting_point,
     validate=validate,
     advise=advise,
     phrases=lambda job: PLAIN if "Master" in job.roles else QUALIFIED,

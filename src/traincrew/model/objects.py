@@ -17,6 +17,7 @@ class Terminated(Struct, gc=False):
     signal: int = 0
     reason: str = ""
     message: str = ""
+    started_at: Time | None = None
     finished_at: Time | None = None
 
 

@@ -47,6 +47,14 @@ def in_place(replica: Replica, pod: objects.Pod) -> Failure | None:
     return None
 
 
+def latest_end(pod: objects.Pod) -> objects.Terminated | None:
+    """How the container ended that failed inside its pod and was, or will be, started again."""
+    for status in pod.status.container_statuses:
+        if status.last_state.terminated is not None and status.last_state.terminated.exit_code != 0:
+            return status.last_state.terminated
+    return None
+
+
 def _place(replica: Replica) -> str:
     return f"{replica.role.name} {replica.index}" if replica.role.indexed else replica.role.name
 

@@ -14,7 +14,7 @@ import msgspec
 from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.status import Failure, JobStatus, Restarts
-from traincrew.planner import clock, losses, records
+from traincrew.planner import clock, consequences, losses, records
 from traincrew.planner.crew import Crew
 from traincrew.planner.losses import Loss
 
@@ -62,7 +62,8 @@ def reckon(crew: Crew, status: JobStatus, now: Time) -> Reckoning:
     book = msgspec.structs.replace(book, entered=sorted(entered))
     book = status.restarts if book == status.restarts else book  # an untouched book is left out of the status
     record = records.of_loss(kind, cause) if cause is not None else None
-    return Reckoning(book, tuple(fresh), left, fatal, record, _seen(crew, tolerated, book, now))
+    seen = _seen(crew, tolerated, msgspec.structs.replace(status, restarts=book), now)
+    return Reckoning(book, tuple(fresh), left, fatal, record, seen)
 
 
 def _losses(crew: Crew, now: Time) -> list[Loss]:
@@ -119,12 +120,12 @@ def _all_settled(crew: Crew, tolerated: frozenset[str]) -> bool:
     return all(slot.settled or (slot.pod is not None and slot.pod.metadata.uid in tolerated) for slot in crew.slots)
 
 
-def _seen(crew: Crew, tolerated: list[Loss], book: Restarts, now: Time) -> tuple[Failure, ...]:
+def _seen(crew: Crew, tolerated: list[Loss], status: JobStatus, now: Time) -> tuple[Failure, ...]:
     """What fails inside pods while an attempt is being lost is a consequence of that, and not worth a record."""
     found = [records.of_loss(crew.kind, loss) for loss in (*tolerated, *_delegated(crew, now)) if not loss.disruption]
-    if not book.open:
-        inner = [records.in_place(slot.replica, slot.pod) for slot in crew.slots if slot.pod is not None]
-        found += [record for record in inner if record is not None]
+    if not status.restarts.open:
+        living = [(slot.pod, records.in_place(slot.replica, slot.pod)) for slot in crew.slots if slot.pod is not None]
+        found += [record for pod, record in living if record and not consequences.follows(crew, status, pod, record)]
     return tuple(sorted(found, key=_when))
 
 

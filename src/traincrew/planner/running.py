@@ -45,7 +45,7 @@ def finish_plan(crew: Crew, status: JobStatus, stages: Stages, moment: Time | No
     return Plan(
         status=None if _same(before, status) else status,
         stages=tuple(stage for stage in stages if stage),
-        events=tuple(telling.events(crew.kind, before, status)),
+        events=(*telling.parted(crew.kind, crew.job, before, status), *telling.events(crew.kind, before, status)),
         look_again=moment,
         milestones=telling.milestones(before, status),
         can_wait=counts_only and not any(stages),

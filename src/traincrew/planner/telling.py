@@ -11,7 +11,7 @@ from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
 from traincrew.model.meta import Time
 from traincrew.model.observed import Observed
-from traincrew.model.status import Condition, JobStatus, Why
+from traincrew.model.status import Condition, Failure, JobStatus, Why
 from traincrew.planner import conditions
 from traincrew.planner.actions import Event
 from traincrew.planner.losses import Loss
@@ -58,6 +58,19 @@ def exits(job: jobs.Job, losses: tuple[Loss, ...]) -> list[Event]:
     return [_exited(job.namespace, loss.pod.name, loss.exit_code, loss.uid) for loss in losses if loss.exit_code is not None]
 
 
+def parted(kind: JobKind, job: jobs.Job, old: JobStatus, new: JobStatus) -> list[Event]:
+    """The replica was lost at which the others meet: that explains why they all end, whatever each of them says."""
+    point = "" if new.finished else kind.meeting_point(job)
+    known = (old.failure, old.last_failure)
+    lost = [record for record in (new.failure, new.last_failure) if record is not None and point and record.pod == point]
+    return [_parted(record) for record in dict.fromkeys(lost) if record not in known]
+
+
+def _parted(record: Failure) -> Event:
+    message = f"{record.pod} was lost, at which the other replicas meet: they end with it, and all start again together"
+    return Event("Warning", "RendezvousLost", message, key=f"{record.uid} {record.time}")
+
+
 def _exited(namespace: str, pod: str, code: int, uid: str) -> Event:
     return Event("Normal", "ExitedWithCode", f"Pod: {namespace}.{pod} exited with code {code}", uid)
 
@@ -90,6 +103,9 @@ def implied(kind: JobKind, stored: jobs.Stored[Any], observed: Observed, since: 
         found += events(kind, JobStatus(), JobStatus(why=status.why))
     if not status.finished and _young(status.start_time, since) and stored.metadata.generation <= 1:
         found += overridden(kind, kind.job(stored), observed.planning.gang_scheduler)
+    recent = [record if record and _young(record.time, since) else None for record in (status.failure, status.last_failure)]
+    after = msgspec.structs.replace(status, failure=recent[0], last_failure=recent[1])
+    found += parted(kind, kind.job(stored), JobStatus(), after)
     return found + [_exited(stored.metadata.namespace, *each) for each in _ended(kind, status, observed, since)]
 
 

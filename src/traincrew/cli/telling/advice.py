@@ -48,6 +48,8 @@ _PYTHON: tuple[tuple[str, str], ...] = (
      "install {0} in the environment that stands for the image, or choose another image"),
     (r"Distributed package doesn't have (\w+) built in",
      "this PyTorch was built without {0}: use the backend gloo, which every PyTorch has, or an image that was built with {0}"),
+    (r"RendezvousConnectionError",
+     "the replica was lost at which torchrun's agents meet, worker-0 unless rdzvHost says otherwise: look how that one ended"),
     (r"FileNotFoundError|No such file or directory", "the path is looked for inside the pod: mount its directory"),
     (r"Address already in use", "two processes of one pod want the same port"),
     (r"Permission denied|PermissionError", "check the user that the pod runs as, and the modes of what it writes to"),
