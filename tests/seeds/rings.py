@@ -38,6 +38,12 @@ def hosts(log: str, world: int) -> dict[int, str]:
     return {int(rank): host for rank, size, host, _ in _STEP.findall(log) if int(size) == world}
 
 
+def patch(cluster: Cluster, job: str, workers: int) -> None:
+    cluster.say(f"kubectl patch mpijob {job}: {workers} workers")
+    change = f'{{"spec":{{"mpiReplicaSpecs":{{"Worker":{{"replicas":{workers}}}}}}}}}'
+    cluster.kubectl("patch", "mpijob", job, "--type", "merge", "-p", change)
+
+
 def trains(cluster: Cluster, pod: str, job: str, world: int) -> None:
     """Waits until the last of that many workers takes part."""
     cluster.says(pod, rf"world={world} host={job}-worker-{world - 1} batch=\d+ ")

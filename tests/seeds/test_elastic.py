@@ -23,12 +23,6 @@ def edit(cluster: Cluster, folder: pathlib.Path, before: int, after: int) -> Non
     assert "edited" in told, told
 
 
-def patch(cluster: Cluster, workers: int, job: str = JOB) -> None:
-    cluster.say(f"kubectl patch mpijob {job}: {workers} workers")
-    change = f'{{"spec":{{"mpiReplicaSpecs":{{"Worker":{{"replicas":{workers}}}}}}}}}'
-    cluster.kubectl("patch", "mpijob", job, "--type", "merge", "-p", change)
-
-
 @pytest.mark.parametrize("seed", [pytest.param("000", marks=pytest.mark.core), "001"])
 def test_the_seeds_job_goes_from_two_workers_to_three_to_one_while_it_trains(
     cluster: Cluster, tmp_path: pathlib.Path, seed: str
@@ -39,7 +33,7 @@ def test_the_seeds_job_goes_from_two_workers_to_three_to_one_while_it_trains(
     edit(cluster, tmp_path, 2, 3)
     rings.trains(cluster, LAUNCHER, JOB, 3)
     assert rings.launcher(cluster, LAUNCHER) == before
-    patch(cluster, 1)
+    rings.patch(cluster, JOB, 1)
     rings.trains(cluster, LAUNCHER, JOB, 1)
     assert rings.launcher(cluster, LAUNCHER) == before
     ended = cluster.ends(f"mpijob/{JOB}")
@@ -57,7 +51,7 @@ def test_the_seeds_job_goes_from_two_workers_to_three_to_one_while_it_trains(
 def test_a_worker_that_gets_ready_while_rank_0_still_starts_is_used(cluster: Cluster) -> None:
     cluster.create("seeds/000-tensorflow-mnist-elastic-mpijob.yaml")
     cluster.says(LAUNCHER, r"HOROVOD_RANK=")  # now TensorFlow is being imported
-    patch(cluster, 3)
+    rings.patch(cluster, JOB, 3)
     rings.trains(cluster, LAUNCHER, JOB, 3)
     assert sorted(rings.hosts(cluster.log(LAUNCHER), 3).values()) == WORKERS
     cluster.ends(f"mpijob/{JOB}")
@@ -75,7 +69,7 @@ def test_the_job_goes_on_when_the_cluster_itself_is_killed(cluster: Cluster) -> 
     # Read now, so what follows was said to a cluster that is up again.
     rings.says_next(cluster, LAUNCHER, cluster.log(LAUNCHER), rf"world=2 host={WORKERS[1]} batch=\d+ ")
     assert rings.launcher(cluster, LAUNCHER) == before
-    patch(cluster, 1)
+    rings.patch(cluster, JOB, 1)
     rings.trains(cluster, LAUNCHER, JOB, 1)
     cluster.ends(f"mpijob/{JOB}")
     said = cluster.log(LAUNCHER)
@@ -103,9 +97,9 @@ def test_over_ssh_it_grows_and_shrinks_too(cluster: Cluster) -> None:
     launcher = eventually(lambda: cluster.kubectl(*named).strip().removeprefix("pod/"))
     rings.trains(cluster, launcher, job, 2)
     before = rings.launcher(cluster, launcher)
-    patch(cluster, 3, job)
+    rings.patch(cluster, job, 3)
     rings.trains(cluster, launcher, job, 3)
-    patch(cluster, 1, job)
+    rings.patch(cluster, job, 1)
     rings.trains(cluster, launcher, job, 1)
     assert rings.launcher(cluster, launcher) == before
     cluster.ends(f"mpijob/{job}")

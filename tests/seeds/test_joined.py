@@ -65,7 +65,7 @@ def test_horovod_elastic_takes_a_third_worker_while_it_trains(remote: Cluster, t
     remote.kubectl("create", "-f", str(modest(tmp_path)))
     rings.trains(remote, LAUNCHER, JOB, 2)
     before = rings.launcher(remote, LAUNCHER)
-    test_elastic.patch(remote, 3)
+    rings.patch(remote, JOB, 3)
     rings.trains(remote, LAUNCHER, JOB, 3)
     assert rings.launcher(remote, LAUNCHER) == before
     remote.ends(f"mpijob/{JOB}")
