@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+import tempfile
+import time
 import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
 from tests.embedded.node.sandbox.boxes import box
 
-from traincrew.embedded.node.sandbox import cgroups, hierarchies, hostmounts
+from traincrew.embedded.node.sandbox import cgroups, entrances, forking, hierarchies, hostmounts
 from traincrew.embedded.node.sandbox.cgroups import Group
 from traincrew.embedded.node.sandbox.hierarchies import Part
 from traincrew.embedded.node.sandbox.spec import Isolation, Limits
@@ -135,14 +138,40 @@ def test_everybody_is_killed_however_they_fork(pod: Group) -> None:
 
 def test_a_process_joins_by_an_open_entrance(pod: Group) -> None:
     group = pod.make("main", Limits())
-    entrances = group.entrances()
-    process = subprocess.Popen(["sleep", "1000"], preexec_fn=lambda: [os.write(fd, b"0") for fd in entrances])
+    ways = group.entrances()
+    process = subprocess.Popen(["sleep", "1000"], preexec_fn=lambda: entrances.join(ways))
 
-    assert group.processes() == {process.pid}
+    assert [_members(directory) for directory in group.directories()] == [{process.pid}] * len(ways)
     process.kill()
     process.wait()
-    for descriptor in entrances:
+    for descriptor in ways:
         os.close(descriptor)
+
+
+@pytest.mark.skipif(not any(each.unified for each in _GROUND.parts), reason="no unified hierarchy")
+def test_a_process_is_born_in_its_group(pod: Group) -> None:
+    group = pod.make("main", Limits())
+    ways = group.entrances()
+    born = forking.child(lambda: time.sleep(1000), entrances.birthplace(ways))
+
+    assert group.processes() == {born}
+    os.kill(born, signal.SIGKILL)
+    assert os.waitpid(born, 0)[1] == signal.SIGKILL
+    for descriptor in ways:
+        os.close(descriptor)
+
+
+def test_what_is_no_group_does_not_keep_a_process_from_being_born() -> None:
+    with tempfile.TemporaryDirectory() as nowhere:
+        descriptor = os.open(nowhere, os.O_RDONLY)
+        born = forking.child(lambda: None, descriptor)
+        os.close(descriptor)
+
+    assert os.waitpid(born, 0)[1] == 0
+
+
+def _members(directory: str) -> set[int]:
+    return {int(word) for word in pathlib.Path(directory, "cgroup.procs").read_text().split()}
 
 
 def test_usage_counts_what_is_held(pod: Group) -> None:
@@ -182,11 +211,11 @@ def test_a_busy_group_is_not_removed(pod: Group) -> None:
 @pytest.mark.parametrize("level", [Isolation.ROOT, Isolation.USER])
 def test_a_container_sees_its_own_limits_and_cannot_change_them(pod: Group, level: Isolation) -> None:
     group = pod.make("main", Limits(memory=64 << 20))
-    entrances = group.entrances()
+    ways = group.entrances()
     file = "memory/memory.limit_in_bytes" if not group_is_unified(group) else "memory.max"
     with box(level) as one:
-        outcome = one.run(f"cat /sys/fs/cgroup/{file}; echo 999999999 > /sys/fs/cgroup/{file}", entrances=tuple(entrances))
-    for descriptor in entrances:
+        outcome = one.run(f"cat /sys/fs/cgroup/{file}; echo 999999999 > /sys/fs/cgroup/{file}", entrances=tuple(ways))
+    for descriptor in ways:
         os.close(descriptor)
 
     assert outcome.words[0] == str(64 << 20)

@@ -8,7 +8,7 @@ import signal
 import time
 from dataclasses import dataclass
 
-from traincrew.embedded.node.sandbox import hierarchies
+from traincrew.embedded.node.sandbox import entrances, hierarchies
 from traincrew.embedded.node.sandbox.hierarchies import Part, enable, write
 from traincrew.embedded.node.sandbox.spec import Limits
 
@@ -62,8 +62,8 @@ class Group:
         return tuple(part.directory for part in self._parts)
 
     def entrances(self) -> list[int]:
-        """Open cgroup.procs files: a process that writes "0" to each of them is in the group, wherever its root has moved."""
-        return [os.open(f"{part.directory}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC) for part in self._parts]
+        """What `entrances.join` takes: good wherever the root of the process has moved."""
+        return [entrances.opened(part) for part in self._parts]
 
     def add(self, pid: int) -> None:
         """0: this process. Allocates and locks nothing, so it may be called between fork and exec."""

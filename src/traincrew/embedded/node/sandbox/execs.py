@@ -10,7 +10,7 @@ import signal
 import socket
 from collections.abc import Callable
 
-from traincrew.embedded.node.sandbox import forking, init, kernel, launch, protocol
+from traincrew.embedded.node.sandbox import entrances, forking, init, kernel, launch, protocol
 from traincrew.embedded.node.sandbox.beginning import Beginning, pair
 from traincrew.embedded.node.sandbox.loop import READ
 from traincrew.embedded.node.sandbox.peer import Peer
@@ -50,7 +50,8 @@ class Exec:
         ours, theirs = pair()
         try:
             if self._reaped_by_container:
-                self.pid = forking.grandchild(self._enter, lambda: self._become(order, telling, theirs))
+                group = entrances.birthplace(groups)
+                self.pid = forking.grandchild(self._enter, lambda: self._become(order, telling, theirs), group)
             else:
                 mounts = self.run.beginning.namespaces[0] if self.run.beginning.namespaces else -1
                 duty = init.Duty(self._place.pod, order, theirs, telling, -1, False, mounts)

@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterable
 from traincrew.embedded.node.sandbox import kernel
 
 
-def child(body: Callable[[], None]) -> int:
-    """A process that does this and nothing of what its parent would have gone on to do."""
-    pid = os.fork()
+def child(body: Callable[[], None], group: int = -1) -> int:
+    """A process that does this and nothing of what its parent would have gone on to do.
+
+    group: the open directory of a unified group to be born in; where the kernel cannot, it is born in its parent's.
+    """
+    pid = _forked(group)
     if pid:
         return pid
     code = 1
@@ -29,8 +32,15 @@ def child(body: Callable[[], None]) -> int:
         os._exit(code)
 
 
-def grandchild(enter: Callable[[], None], body: Callable[[], None]) -> int:
-    """A child that begins where `enter` leads.
+def _forked(group: int) -> int:
+    if group >= 0:
+        with contextlib.suppress(OSError):
+            return kernel.fork_into(group)
+    return os.fork()
+
+
+def grandchild(enter: Callable[[], None], body: Callable[[], None], group: int = -1) -> int:
+    """A child that begins where `enter` leads, and in that group; see `child`.
 
     Entering a PID namespace holds for children alone and, in a user namespace, cannot be taken back: so a process in between
     enters and goes. The caller, who adopts orphans, becomes the parent.
@@ -40,7 +50,7 @@ def grandchild(enter: Callable[[], None], body: Callable[[], None]) -> int:
     def between() -> None:
         try:
             enter()
-            told = str(child(body))
+            told = str(child(body, group))
         except OSError as error:
             told = f"{-(error.errno or 1)} {error.strerror}"
         os.write(writing, told.encode())

@@ -11,7 +11,7 @@ import signal
 import socket
 from collections.abc import Callable, Collection
 
-from traincrew.embedded.node.sandbox import forking, kernel, launch, protocol, root, spec
+from traincrew.embedded.node.sandbox import entrances, forking, kernel, launch, protocol, root, spec
 
 _PASSED_ON = (
     signal.SIGTERM,
@@ -92,7 +92,7 @@ def _start(duty: Duty) -> int:
             socket.send_fds(duty.status, [protocol.line({"namespaces": True}, fds)], fds)
     if not duty.alone:
         kernel.adopt_orphans()
-    return forking.child(lambda: launch.become(duty.order, duty.status))
+    return forking.child(lambda: launch.become(duty.order, duty.status), entrances.birthplace(duty.order.groups))
 
 
 def _check_mounts(mounts: tuple[spec.Mount, ...]) -> None:

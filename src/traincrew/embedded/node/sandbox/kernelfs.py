@@ -7,7 +7,7 @@ import errno
 import os
 import stat
 
-from traincrew.embedded.node.sandbox import kernel, sharedmemory
+from traincrew.embedded.node.sandbox import entrances, kernel, sharedmemory
 from traincrew.embedded.node.sandbox.mounting import bind, place, restrict, tmpfs
 from traincrew.embedded.node.sandbox.rooted import Rooted
 from traincrew.embedded.node.sandbox.spec import Container, Pod
@@ -147,11 +147,11 @@ def _mount_shared_memory(root: Rooted, pod: Pod, memory: int) -> None:
         kernel.mount("mqueue", target_path, "mqueue", _SAFE)
 
 
-def groups_behind(entrances: tuple[int, ...]) -> dict[str, str]:
-    """By place below /sys/fs/cgroup ("" for the unified hierarchy) the directories of open cgroup.procs files."""
+def groups_behind(ways: tuple[int, ...]) -> dict[str, str]:
+    """By place below /sys/fs/cgroup ("" for the unified hierarchy) the directories that `entrances` lead to."""
     found: dict[str, str] = {}
-    for descriptor in entrances:
-        directory = os.path.dirname(os.readlink(f"/proc/self/fd/{descriptor}"))
+    for way in ways:
+        directory = entrances.directory(way)
         if os.path.exists(f"{directory}/cgroup.events"):
             found.setdefault("", directory)
         else:

@@ -12,7 +12,7 @@ import stat
 import termios
 from typing import NoReturn
 
-from traincrew.embedded.node.sandbox import credentials, kernel, protocol, spec
+from traincrew.embedded.node.sandbox import credentials, entrances, kernel, protocol, spec
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -36,7 +36,7 @@ class Order:
     tty: bool
     isolation: spec.Isolation
     groups: tuple[int, ...] = ()
-    """Open cgroup.procs files: what is written to them counts wherever the root has moved."""
+    """Ways into the container's group; see `entrances`."""
 
 
 def become(order: Order, status: socket.socket) -> NoReturn:
@@ -63,9 +63,8 @@ def become(order: Order, status: socket.socket) -> NoReturn:
 
 
 def _join(groups: tuple[int, ...]) -> None:
-    for fd in groups:
-        os.write(fd, b"0")
     if groups:
+        entrances.join(groups)
         kernel.unshare(kernel.CLONE_NEWCGROUP)
 
 

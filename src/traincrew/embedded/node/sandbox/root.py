@@ -24,7 +24,7 @@ class RootRefused(OSError):
 def build(pod: Pod, container: Container, isolation: Isolation, groups: tuple[int, ...] = (), memory: int = -1) -> None:
     """Called by the container's init in a mount namespace of its own: makes the root and goes into it; the host's is gone then.
 
-    groups: open cgroup.procs files of the container, whose directories it sees below /sys/fs/cgroup.
+    groups: the entrances of the container's group, whose directories it sees below /sys/fs/cgroup.
     memory: what keeps the pod's shared memory (sharedmemory.held); -1: the container has its own.
     Works at levels ROOT and USER. Raises RootRefused; the caller exits then, and its mounts go with its namespace.
     """
