@@ -15,12 +15,14 @@ TARGET = "/opt/kube"
 VOLUME = "mpi-job-kubectl"
 
 # Counts against the mounted host file, so that a job scaled before its start waits for the right number. jsonpath prints one
-# status a line, so grep counts pods.
+# status a line, so grep counts pods. Workers that are started beside the launcher are ready in a moment; for those that are not,
+# once a second is enough. (Not every sleep knows parts of seconds.)
 _SCRIPT = """set -eu
 kubectl="$(command -v kubectl || true)"
 if [ -z "$kubectl" ]; then echo "no kubectl in this image: give the operator an image that has one"; exit 1; fi
 cp "$kubectl" "$TARGET_DIR/kubectl"
 workers={selector}
+tries=0
 states='jsonpath={{range .items[*]}}{{.status.conditions[?(@.type=="Ready")].status}}{{"\\n"}}{{end}}'
 count_ready() {{
   "$TARGET_DIR/kubectl" get pods --namespace "$NAMESPACE" --selector "$workers" --output "$states" | grep -c '^True$' || true
@@ -30,7 +32,8 @@ while true; do
   ready="$(count_ready)"
   if [ "${{ready:-0}}" -ge "$need" ]; then echo "$ready of $need workers are ready"; exit 0; fi
   echo "waiting for workers: ${{ready:-0}} of $need are ready"
-  sleep 1
+  tries=$((tries + 1))
+  if [ "$tries" -gt 10 ]; then sleep 1; else sleep 0.1 2>/dev/null || sleep 1; fi
 done"""
 
 

@@ -6,6 +6,7 @@ hostfile="${HOSTFILE:-/etc/mpi/hostfile}"
 cp "$(command -v kubectl)" "$target/kubectl"
 [ -r "$hostfile" ] || exit 0
 states='jsonpath={.status.conditions[?(@.type=="Ready")].status} {.status.podIP}'
+tries=0
 : > "$target/hosts.new"
 for host in $(sed 's/[ :].*//' "$hostfile"); do
   [ "$host" != "$(hostname)" ] || continue
@@ -13,7 +14,8 @@ for host in $(sed 's/[ :].*//' "$hostfile"); do
     found="$("$target/kubectl" get pod "$host" --namespace "${NAMESPACE:-}" --output "$states" || true)"
     case "$found" in True\ ?*) break ;; esac
     echo "waiting for $host"
-    sleep 1
+    tries=$((tries + 1))
+    if [ "$tries" -gt 10 ]; then sleep 1; else sleep 0.1; fi
   done
   printf '%s\t%s\n' "${found#True }" "$host" >> "$target/hosts.new"
 done
