@@ -16,6 +16,7 @@ from tests.node.machines import Machine
 from tools.kube import cluster, control_plane
 
 STOP_LIMIT = 60.0
+RIGHTS = pathlib.Path(__file__).parents[2] / "manifests" / "node.yaml"
 
 
 class Joined(Machine):
@@ -26,9 +27,11 @@ class Joined(Machine):
         self.kube = kube
         self.name = name or f"node-{uuid.uuid4().hex[:6]}"
         self._process: subprocess.Popen[bytes] | None = None
+        # With the rights of a kubelet and of a kube-proxy, and no others.
+        self._kubeconfig = kube.user_kubeconfig(f"system:node:{self.name}", "system:nodes")
 
     def environment(self) -> dict[str, str]:
-        return {**super().environment(), "KUBECONFIG": str(self.kube.kubeconfig)}
+        return {**super().environment(), "KUBECONFIG": str(self._kubeconfig)}
 
     def up(self, *flags: str) -> Joined:
         where = ("--data", str(self.data), "--name", self.name, "--isolation", self.level, "--drain")
@@ -103,6 +106,8 @@ def control_plane_of_its_own() -> Iterator[cluster.Cluster]:
     with cluster.start(control_plane.Options(disabled_admission=())) as kube:
         kube.start_controller_manager()
         kube.start_scheduler()
+        done = kube.kubectl("apply", f"--filename={RIGHTS}")
+        assert done.returncode == 0, done.stderr
         yield kube
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pathlib
+from collections.abc import Sequence
 from typing import Any
 
 from tests.cluster import manifests
@@ -70,14 +72,21 @@ for host in $(cut -d' ' -f1 /etc/mpi/hostfile); do
 done"""
 _SSHD = """set -e
 mkdir -p /run/sshd
+grep -q ^sshd: /etc/passwd || echo sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin >> /etc/passwd
 ssh-keygen -q -t ed25519 -N '' -f /tmp/host-key
 exec /usr/sbin/sshd -De -p 2222 -o HostKey=/tmp/host-key -o StrictModes=no -o UsePAM=no -o PermitRootLogin=prohibit-password"""
 
 
-def mpi_by_ssh(name: str) -> Object:
+def mpi_by_ssh(name: str, programs: Sequence[tuple[pathlib.Path, str]]) -> Object:
+    """programs: sshd, as files of the host and where they are to be, if the host itself does not have it there."""
+
     def replica(count: int, script: str) -> dict[str, Any]:
         return manifests.replicas("MPIJob", count, command=["sh", "-c", script])
 
     run = {"cleanPodPolicy": "Running"}
     roles = {"Launcher": replica(1, _SSH), "Worker": replica(2, _SSHD)}
+    spec = roles["Worker"]["template"]["spec"]
+    spec["volumes"] = [{"name": f"p{at}", "hostPath": {"path": str(each)}} for at, (each, _) in enumerate(programs)]
+    mounts = [{"name": f"p{at}", "mountPath": path, "readOnly": True} for at, (_, path) in enumerate(programs)]
+    spec["containers"][0]["volumeMounts"] = mounts
     return manifests.job("MPIJob", name, version="v2beta1", run=run, spec={"slotsPerWorker": 1}, **roles)

@@ -96,6 +96,13 @@ def _programs(where: Path) -> tuple[tuple[Path, str], ...]:
     if os.geteuid() == 0 and shutil.which("apt-get"):
         debian.install("openssh-server")
         return ()
-    prefix = debian.unpack(PACKAGES, where / "prefix")
+    return unpacked(where / "prefix")
+
+
+def unpacked(prefix: Path) -> tuple[tuple[Path, str], ...]:
+    """What a pod must see of sshd, and where, on a machine that has none; nothing is installed."""
+    debian.unpack(PACKAGES, prefix)
     libraries = [path for path in prefix.rglob("libwrap.so.0") if not Path("/", path.relative_to(prefix)).exists()]
-    return tuple((path.resolve(), f"/{path.relative_to(prefix)}") for path in [prefix / "usr/sbin/sshd", *libraries])
+    # Recent ones have parts of their own for sessions.
+    programs = [prefix / "usr/sbin/sshd", *prefix.glob("usr/lib/openssh/sshd-*")]
+    return tuple((path.resolve(), f"/{path.relative_to(prefix)}") for path in [*programs, *libraries])

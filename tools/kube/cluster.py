@@ -75,6 +75,10 @@ class Cluster:
         path.write_text(json.dumps(config))
         return path
 
+    def user_kubeconfig(self, user: str, *groups: str) -> Path:
+        """A kubeconfig beside ours that speaks as the user, by a certificate."""
+        raise self._not_ours("making a user")
+
     def restart_apiserver(self) -> None:
         """Kills the API server and starts it on the same port and the same data."""
         self.kill_apiserver()
@@ -142,7 +146,12 @@ class OwnCluster(Cluster):
     def __init__(self, plane: control_plane.ControlPlane) -> None:
         super().__init__(plane.directory / "admin.kubeconfig", build.program("kubectl"))
         self.plane = plane
-        self.kubeconfig.write_text(json.dumps(_kubeconfig(plane)))
+        self.kubeconfig.write_text(json.dumps(_kubeconfig(plane, plane.admin)))
+
+    def user_kubeconfig(self, user: str, *groups: str) -> Path:
+        path = self.plane.directory / f"{user.replace(':', '-')}.kubeconfig"
+        path.write_text(json.dumps(_kubeconfig(self.plane, self.plane.authority.client(user, *groups))))
+        return path
 
     def kill_apiserver(self) -> None:
         self.plane.kill("kube-apiserver")
@@ -223,11 +232,11 @@ def connect() -> Cluster:
     return Cluster(flat, Path(kubectl))
 
 
-def _kubeconfig(plane: control_plane.ControlPlane) -> dict[str, Any]:
+def _kubeconfig(plane: control_plane.ControlPlane, identity: tuple[Path, Path]) -> dict[str, Any]:
     def embedded(path: Path) -> str:
         return base64.b64encode(path.read_bytes()).decode()
 
-    certificate, key = plane.admin
+    certificate, key = identity
     user = {"client-certificate-data": embedded(certificate), "client-key-data": embedded(key)}
     server = {"server": plane.url, "certificate-authority-data": embedded(plane.authority.path)}
     return {

@@ -141,7 +141,9 @@ class ControlPlane:
             "client-ca-file": self.authority.path,
             "kubelet-client-certificate": self._at_nodes[0],
             "kubelet-client-key": self._at_nodes[1],
-            "authorization-mode": "RBAC",
+            # As installers set them: a node reads what its own pods need, and writes itself and them.
+            "authorization-mode": "Node,RBAC",
+            "enable-admission-plugins": "NodeRestriction",
             "service-account-issuer": "https://kubernetes.default.svc",
             "service-account-key-file": service_accounts,
             "service-account-signing-key-file": service_accounts,
