@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterable
 
+import traincrew.cli.quickly  # noqa: F401 - before others import aiohttp
 from traincrew import errors
 from traincrew.cli import jobnames, reach
 from traincrew.cli.telling import events, explanation, view

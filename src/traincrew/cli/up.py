@@ -101,6 +101,7 @@ def _serve(where: place.Place, flags: dict[str, Any]) -> None:
     # Every connection and every watch is a file; the usual limit is for programs that serve nobody.
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    import traincrew.cli.quickly  # noqa: F401 - before others import aiohttp
     from traincrew import app
 
     app.run_cluster(options, where, lambda url: _tell(where, url), _tell_stopping)
