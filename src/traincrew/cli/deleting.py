@@ -13,7 +13,8 @@ from traincrew.client import port
 from traincrew.kinds.kind import JobKind
 from traincrew.model.resources import Resource
 
-LOOK = 0.2
+SHORTEST, LONGEST = 0.02, 0.2
+"""Seconds between looks: most are gone at once, and others take as long as they were given."""
 
 
 class Gone(NamedTuple):
@@ -41,11 +42,10 @@ async def delete(client: port.Client, job: Gone) -> None:
 
 async def until_gone(client: port.Client, job: Gone) -> None:
     """Looked at again and again rather than watched: it is short, and a look also survives a restart of the API server."""
-    while True:
-        left = await _is_there(client, job.kind.resource, job) or await _pods(client, job)
-        if not left:
-            return
-        await asyncio.sleep(LOOK)
+    pause = SHORTEST
+    while await _is_there(client, job.kind.resource, job) or await _pods(client, job):
+        await asyncio.sleep(pause)
+        pause = min(pause * 1.5, LONGEST)
 
 
 async def _is_there(client: port.Client, resource: Resource, job: Gone) -> bool:

@@ -55,7 +55,7 @@ class Log:
                     await self._current(run, first)
                 self.trouble = ""
             except errors.NotFound:
-                await self._wait_for_news()
+                await self._wait_for_news(self._copy.changes)
             except errors.Forbidden as error:
                 self.trouble = error.message
                 return
@@ -79,11 +79,11 @@ class Log:
                 return None
             await self._copy.changed(heard)
 
-    async def _wait_for_news(self) -> None:
-        """The server no longer has the pod, or not yet its log: the watch will tell; if it does not, we ask again."""
+    async def _wait_for_news(self, heard: int) -> None:
+        """The server no longer has the pod, or not yet its log or its end: the watch will tell; else we ask again."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._backoff.next()):
-                await self._copy.changed(self._copy.changes)
+                await self._copy.changed(heard)
 
     def _is_gone(self) -> bool:
         return self.source.uid not in self._copy.there
@@ -101,12 +101,13 @@ class Log:
     async def _current(self, run: runs.Run, first: podlogs.Wanted) -> None:
         if not await self._read(dataclasses.replace(self._resumed(first, run.number), follow=True), run.number):
             return
+        heard = self._copy.changes
         pod = await self._fresh()
         now = runs.run(pod, self.source.place.container) if pod is not None else runs.NONE
         if pod is None:
             self._done = run.number  # what is left of it is in files, if anywhere
         elif now.number == run.number and not now.over:
-            await asyncio.sleep(self._backoff.next())  # the stream was cut, not the container
+            await self._wait_for_news(heard)  # the stream was cut; or the container has ended, and we are told next
         elif now.number == run.number and await self._read(self._resumed(first, run.number), run.number):
             # Read once more when it was over: that a stream ends does not say that it had everything.
             self._done = run.number

@@ -7,6 +7,7 @@ import contextlib
 import datetime as dt
 import os
 import pathlib
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -129,7 +130,7 @@ async def test_a_follower_sees_each_line_once_over_many_rotations(log: Written) 
     pieces: list[bytes] = []
 
     async def follow() -> None:
-        async for piece in files.read(log.directory, 0, LogOptions(follow=True), START, lambda: over):
+        async for piece in files.read(log.directory, 0, LogOptions(follow=True), START, files.Writer(lambda: over)):
             pieces.append(piece)
 
     task = asyncio.create_task(follow())
@@ -144,9 +145,28 @@ async def test_a_follower_sees_each_line_once_over_many_rotations(log: Written) 
     assert b"".join(pieces) == b"".join(b"%d\n" % number for number in range(3000))
 
 
+async def test_a_follower_ends_with_the_news_of_the_end_and_not_with_its_next_look(log: Written) -> None:
+    log.write(b"a")
+    news = asyncio.Event()
+
+    async def until_news(seconds: float) -> None:
+        await news.wait()
+
+    follower = files.read(log.directory, 0, LogOptions(follow=True), START, files.Writer(news.is_set, until_news))
+    reading = asyncio.create_task(_all(follower))
+    await asyncio.sleep(0)
+    log.write(b"b")
+    news.set()
+    assert await asyncio.wait_for(reading, 30) == b"a\nb\n"
+
+
+async def _all(pieces: AsyncIterator[bytes]) -> bytes:
+    return b"".join([piece async for piece in pieces])
+
+
 async def test_a_follower_goes_on_when_the_file_it_reads_is_cut_away(log: Written) -> None:
     log.write(b"a")
-    follower = files.read(log.directory, 0, LogOptions(follow=True), START, lambda: False)
+    follower = files.read(log.directory, 0, LogOptions(follow=True), START, files.Writer(lambda: False))
     seen = b""
     while seen != b"a\n":
         seen += await anext(follower)
@@ -164,7 +184,7 @@ async def test_a_follower_goes_on_when_the_file_it_reads_is_cut_away(log: Writte
 
 async def test_a_follower_that_goes_away_lets_go_of_the_file(log: Written) -> None:
     log.write(b"a")
-    follower = files.read(log.directory, 0, LogOptions(follow=True), START, lambda: False)
+    follower = files.read(log.directory, 0, LogOptions(follow=True), START, files.Writer(lambda: False))
     while await anext(follower) != b"a\n":
         pass
     await follower.aclose()

@@ -38,6 +38,10 @@ class Run(Protocol):
     @property
     def address(self) -> str: ...
     def running(self, container: str) -> bool: ...
+    async def news(self, seconds: float) -> None:
+        """Returns when something else is known of it than before, or that time is over."""
+        ...
+
     def door(self) -> str:
         """The socket, as the host names it, at which the shim lets in who has a leave."""
         ...
@@ -82,7 +86,7 @@ class NodeContainers:
             latest = shelf.attempts(directory)[-1:] != [attempt]
             return latest or not run.running(container)
 
-        async for piece in files.read(directory, attempt, options, now, ended):
+        async for piece in files.read(directory, attempt, options, now, files.Writer(ended, run.news)):
             yield piece
 
     def _entered(self, namespace: str, pod: str, container: str) -> sandbox.Shim:

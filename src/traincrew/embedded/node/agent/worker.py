@@ -37,6 +37,8 @@ class Worker:
         self.ledger = Ledger(tools.pods / pod["metadata"]["uid"])
         self._tools = tools
         self._changed = asyncio.Event()
+        self._news = asyncio.Event()
+        """Set once, and replaced then: for all who wait."""
         self._under_way: set[asyncio.Task[None]] = set()
         self._busy: set[Step] = set()
         self._deeds = Deeds(self, tools)
@@ -85,6 +87,13 @@ class Worker:
     def learn(self, change: Callable[[Facts], Facts]) -> None:
         self.facts = change(self.facts)
         self._changed.set()
+        self._news.set()
+        self._news = asyncio.Event()
+
+    async def news(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
 
     def refresh(self) -> None:
         """Its files are brought up to date; if a container waits for just that, it is looked at again."""

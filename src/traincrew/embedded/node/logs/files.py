@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import pathlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from typing import NamedTuple
 
 from traincrew.embedded.node.logs import cri
 from traincrew.embedded.node.logs.cursor import Cursor
@@ -15,16 +16,23 @@ SHORTEST, LONGEST = 0.02, 0.25
 """Seconds between looks at a log that is followed: the longer nothing comes, the seldomer."""
 
 
+class Writer(NamedTuple):
+    """The container whose log is followed."""
+
+    ended: Callable[[], bool] = lambda: True
+    pause: Callable[[float], Awaitable[object]] = asyncio.sleep
+    """For so many seconds, or until there is news of the container."""
+
+
+OVER = Writer()
+
+
 async def read(
-    directory: pathlib.Path,
-    attempt: int,
-    options: LogOptions,
-    now: dt.datetime,
-    ended: Callable[[], bool] = lambda: True,
+    directory: pathlib.Path, attempt: int, options: LogOptions, now: dt.datetime, writer: Writer = OVER
 ) -> AsyncGenerator[bytes, None]:
     """The log of one run, in pieces; the first comes at once, if need be empty. `directory` is the container's own.
 
-    A follower gets what comes until `ended` says that nothing more will, and everything up to then.
+    A follower gets what comes until the writer has ended, and everything up to then.
     """
     since = options.since(now)
     shown = cri.Shown(timestamps=options.timestamps, stream=options.stream, since=cri.stamp_of(since) if since else cri.EARLIEST)
@@ -36,22 +44,22 @@ async def read(
         while lines := await asyncio.to_thread(cursor.lines):
             yield shown.feed(lines)
         if options.follow:
-            async for lines in _coming(cursor, ended):
+            async for lines in _coming(cursor, writer):
                 yield shown.feed(lines)
     finally:
         cursor.close()
 
 
-async def _coming(cursor: Cursor, ended: Callable[[], bool]) -> AsyncIterator[list[bytes]]:
+async def _coming(cursor: Cursor, writer: Writer) -> AsyncIterator[list[bytes]]:
     pause = SHORTEST
     while True:
         # Asked before the look: what was written before the end is seen by the look after it.
-        over = ended()
+        over = writer.ended()
         if lines := cursor.lines():
             yield lines
             pause = SHORTEST
             continue
         if over:
             return
-        await asyncio.sleep(pause)
+        await writer.pause(pause)
         pause = min(pause * 1.5, LONGEST)
