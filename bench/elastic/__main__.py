@@ -3,6 +3,9 @@
 By hand is the floor: three workers run already, and a discovery script that we write ourselves names two of them, then three,
 then one. Under the operator the same script starts with two workers, and `kubectl patch` asks for three, then for one, so a pod
 must be made and listed on top. Both take turns on one cluster; the figures are the medians.
+
+What the operator adds is the difference of two long times, so it is also measured by itself: how long it takes until the list of
+hosts is as it was asked for, which by hand takes as long as one `kubectl exec`.
 """
 
 from __future__ import annotations
@@ -15,9 +18,11 @@ import statistics
 import sys
 import tempfile
 import time
-from typing import Any
+from concurrent import futures
+from typing import Any, NamedTuple
 
 import yaml
+from tests.seeds import rings
 from tests.seeds.clusters import EXAMPLES, Cluster
 
 GOAL = 1.0
@@ -25,6 +30,16 @@ GOAL = 1.0
 _SCRIPT = "/examples/mpi/horovod-elastic/tensorflow2_mnist_elastic.py"
 _BY_HAND = f"""while [ ! -x /tmp/hosts.sh ]; do sleep 0.1; done
 exec horovodrun -np 2 --min-np 1 --max-np 3 --host-discovery-script /tmp/hosts.sh python {_SCRIPT}"""
+
+
+class Times(NamedTuple):
+    """Seconds from the wish."""
+
+    listed: float
+    step: float
+
+
+Found = dict[str, list[tuple[Times, Times]]]
 _STEP = re.compile(r"world=(\d+) host=(\S+) batch=(\d+) loss=\S+ t=([\d.]+)")
 
 
@@ -47,9 +62,11 @@ def list_by_hand(cluster: Cluster, name: str, workers: int) -> None:
     cluster.kubectl("exec", f"{name}-launcher", "--", "sh", "-c", write)
 
 
-def patch(cluster: Cluster, name: str, workers: int) -> None:
-    change = {"spec": {"mpiReplicaSpecs": {"Worker": {"replicas": workers}}}}
-    cluster.kubectl("patch", "mpijob", name, "--type", "merge", "-p", json.dumps(change))
+def listed(cluster: Cluster, name: str, workers: int, by_hand: bool) -> float:
+    """When the launcher's own list names so many workers."""
+    script = "/tmp/hosts.sh" if by_hand else "/etc/mpi/discover_hosts.sh"  # noqa: S108
+    look = f"until [ $({script} | grep -c ':1$') = {workers} ]; do sleep 0.05; done; date +%s.%N"
+    return float(cluster.kubectl("exec", f"{name}-launcher", "--", "sh", "-c", look))
 
 
 def first_step(cluster: Cluster, name: str, workers: int, asked: float) -> float:
@@ -60,9 +77,18 @@ def first_step(cluster: Cluster, name: str, workers: int, asked: float) -> float
     return next(moment for moment in moments if moment > asked) - asked
 
 
-def measure(cluster: Cluster, folder: pathlib.Path, name: str, *, by_hand: bool) -> tuple[float, float]:
-    """Seconds to grow from two to three, and to shrink to one."""
-    change = list_by_hand if by_hand else patch
+def change(cluster: Cluster, name: str, workers: int, by_hand: bool) -> Times:
+    with futures.ThreadPoolExecutor(1) as beside:
+        looking = beside.submit(listed, cluster, name, workers, by_hand)
+        time.sleep(1)  # so that it looks already
+        asked = time.time()
+        (list_by_hand if by_hand else rings.patch)(cluster, name, workers)
+        step = first_step(cluster, name, workers, asked)
+        return Times(looking.result() - asked, step)
+
+
+def measure(cluster: Cluster, folder: pathlib.Path, name: str, by_hand: bool) -> tuple[Times, Times]:
+    """To grow from two to three, and to shrink to one."""
     path = folder / f"{name}.yaml"
     path.write_text(yaml.safe_dump(job(name, 3 if by_hand else 2, by_hand=by_hand)))
     cluster.kubectl("create", "-f", str(path))
@@ -70,13 +96,9 @@ def measure(cluster: Cluster, folder: pathlib.Path, name: str, *, by_hand: bool)
         cluster.kubectl("wait", "--for=condition=Ready", f"pod/{name}-launcher", "--timeout=120s")
         list_by_hand(cluster, name, 2)
     cluster.says(f"{name}-launcher", r"world=2 host=\S+ batch=50 ")
-    found = []
-    for workers in (3, 1):
-        asked = time.time()
-        change(cluster, name, workers)
-        found.append(first_step(cluster, name, workers, asked))
+    found = change(cluster, name, 3, by_hand), change(cluster, name, 1, by_hand)
     cluster.delete(f"mpijob/{name}")
-    return found[0], found[1]
+    return found
 
 
 def main() -> int:
@@ -84,15 +106,14 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
-    found: dict[str, list[tuple[float, float]]] = {"by hand": [], "operator": []}
+    found: Found = {"by hand": [], "operator": []}
     cluster = Cluster(lambda line: print(f"  {line}", flush=True))
     try:
         cluster.up()
         with tempfile.TemporaryDirectory() as folder:
             for turn in range(options.rounds):
-                for way in found:
-                    name = f"{way.replace(' ', '-')}-{turn}"
-                    found[way].append(measure(cluster, pathlib.Path(folder), name, by_hand=way == "by hand"))
+                for way, times in found.items():
+                    times.append(measure(cluster, pathlib.Path(folder), f"{way.replace(' ', '-')}-{turn}", way == "by hand"))
     finally:
         cluster.close()
     print(table(found))
@@ -101,13 +122,20 @@ def main() -> int:
     return 0
 
 
-def table(found: dict[str, list[tuple[float, float]]]) -> str:
-    lines = [f"{'change':34} {'by hand':>8} {'operator':>9} {'added':>7}  goal"]
+def table(found: Found) -> str:
+    """Medians, and in brackets the least and the most: imports of TensorFlow take what a busy machine leaves them."""
+    lines = [f"{'median of ' + str(len(found['operator'])):38} {'by hand':>22} {'operator':>22} {'added':>8}  goal"]
     for place, what in enumerate(("2 -> 3: the new worker's first step", "3 -> 1: the next step of the other")):
-        floor, ours = (statistics.median(each[place] for each in found[way]) for way in ("by hand", "operator"))
-        verdict = "met" if ours - floor <= GOAL else "missed"
-        lines.append(f"{what:34} {floor:>6.1f} s {ours:>7.1f} s {ours - floor:>5.1f} s  <= {GOAL:.0f} s: {verdict}")
+        for part, name in ((1, what), (0, "        the list is as asked for")):
+            floor, ours = ([each[place][part] for each in found[way]] for way in ("by hand", "operator"))
+            added = statistics.median(ours) - statistics.median(floor)
+            verdict = "met" if added <= GOAL else "missed"
+            lines.append(f"{name:38} {_range(floor):>22} {_range(ours):>22} {added:>6.2f} s  <= {GOAL:.0f} s: {verdict}")
     return "\n".join(lines)
+
+
+def _range(seconds: list[float]) -> str:
+    return f"{statistics.median(seconds):.2f} s ({min(seconds):.1f}-{max(seconds):.1f})"
 
 
 if __name__ == "__main__":
