@@ -6,10 +6,10 @@ import asyncio
 import contextlib
 import os
 import pathlib
-import signal
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
-from traincrew import errors, settings
+from traincrew import errors, settings, signals
 from traincrew.client import connection, kubeconfig, retries
 from traincrew.client.remote import RemoteClient
 from traincrew.kinds import KINDS
@@ -48,8 +48,7 @@ def own_namespace() -> str:
 def run_operator(options: settings.Operator, target: connection.Connection) -> None:
     """Until SIGTERM or SIGINT. Returns when everything in hand is finished."""
     kinds = chosen_kinds(options.kinds)
-    with _runner() as runner:
-        runner.run(_operate(options, target, kinds))
+    _run(_operate(options, target, kinds))
 
 
 def run_cluster(
@@ -63,16 +62,20 @@ def run_cluster(
     # Imported here: whoever only runs the operator need not load an API server.
     from traincrew import onemachine
 
-    with _runner() as runner:
-        runner.run(onemachine.serve(options, place, onemachine.Voice(ready, stopping)))
+    _run(onemachine.serve(options, place, onemachine.Voice(ready, stopping)))
 
 
 def run_node(options: settings.Joined, target: connection.Connection, ready: Callable[[str], None]) -> None:
     """This machine as a node of a cluster, until SIGTERM or SIGINT. `ready` is told the node's name."""
     from traincrew import joined
 
+    _run(joined.serve(options, target, ready))
+
+
+def _run(work: Coroutine[Any, Any, None]) -> None:
     with _runner() as runner:
-        runner.run(joined.serve(options, target, ready))
+        runner.run(signals.until_done(work))
+    signals.deafen()
 
 
 def _runner() -> asyncio.Runner:
@@ -85,9 +88,7 @@ def _runner() -> asyncio.Runner:
 
 async def _operate(options: settings.Operator, target: connection.Connection, kinds: tuple[JobKind, ...]) -> None:
     stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for each in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(each, stop.set)
+    signals.listen(stop.set, *signals.STOP)
     metrics = Metrics()
     async with contextlib.AsyncExitStack() as stack:
 

@@ -6,14 +6,13 @@ import asyncio
 import fcntl
 import os
 import pathlib
-import signal
 import ssl
 import urllib.parse
 from collections.abc import Callable
 
 import msgspec
 
-from traincrew import __version__, errors, settings
+from traincrew import __version__, errors, settings, signals
 from traincrew.client import connection, port, retries
 from traincrew.client.remote import RemoteClient
 from traincrew.embedded.access import certificates, private_files
@@ -29,9 +28,7 @@ AUTHENTICATION = ("kube-system", "extension-apiserver-authentication")
 async def serve(options: settings.Joined, target: connection.Connection, ready: Callable[[str], None]) -> None:
     """Until SIGTERM or SIGINT. Pods run on: they are the cluster's, and the next agent adopts them."""
     stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for each in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(each, stop.set)
+    signals.listen(stop.set, *signals.STOP)
     data = private_files.directory(pathlib.Path(options.data))
     lock = _alone(data)
     try:

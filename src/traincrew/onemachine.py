@@ -10,7 +10,7 @@ import os
 import signal
 from collections.abc import Callable
 
-from traincrew import __version__, settings
+from traincrew import __version__, settings, signals
 from traincrew.admission import rights, schema
 from traincrew.embedded import daemon
 from traincrew.embedded.access import users
@@ -57,13 +57,11 @@ class Ending:
         place.asked_grace()  # of a stop that never came
 
     def listen(self) -> None:
-        loop = asyncio.get_running_loop()
-        for each in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(each, self._end)
-        loop.add_signal_handler(LEAVE, self._leave)
+        signals.listen(self._end, *signals.STOP)
+        signals.listen(self._leave, LEAVE)
 
     def _leave(self) -> None:
-        self.leaves_pods = True
+        self.leaves_pods = self.leaves_pods or not self.told.is_set()
         self._end()
 
     def _end(self) -> None:

@@ -170,7 +170,7 @@ async def running(options: Options) -> AsyncIterator[Running]:
     daemon = Daemon(options)
     # It takes other processes a while to start: they may as well do so while namespaces and roles are made.
     ground = asyncio.create_task(_ground(options.node, options.data)) if options.node is not None else None
-    trodden = False
+    started = False
     try:
         await furnish(daemon.own_client("bootstrap"), options.furniture)
         async with contextlib.AsyncExitStack() as stack:
@@ -179,16 +179,16 @@ async def running(options: Options) -> AsyncIterator[Running]:
             url = await stack.enter_async_context(_serving(daemon))
             path = options.data / "kubeconfig"
             kubeconfig.write(path, url, daemon.pki.authority, daemon.admin_token)
-            trodden = True
             own = await stack.enter_async_context(_node(daemon, url, ground))
             await furnishing.reached_at(daemon.own_client("bootstrap"), int(url.rpartition(":")[2]))
             around = furnishing.within(options.furniture, operatorpod.NAMESPACE)
             await stack.enter_async_context(operatorpod.Shown(daemon.own_client("node"), options.version, around).kept())
             stack.enter_context(collector.calm())
+            started = True
             yield Running(daemon, url, path, own)
     finally:
-        if ground is not None and not trodden:
-            await _left(ground)
+        if ground is not None and not started:
+            await _left(ground, options.data)
         await daemon.store.close()
 
 
@@ -226,10 +226,11 @@ async def _ground(options: settings.Node, data: pathlib.Path) -> node.Ground:
     return await node.prepare(options, data)
 
 
-async def _left(ground: asyncio.Task[node.Ground]) -> None:
-    """Of a start that failed. What was begun is ended in order, so that it does not complain of being left alone."""
+async def _left(ground: asyncio.Task[node.Ground], data: pathlib.Path) -> None:
+    from traincrew.embedded.node.agent import node
+
     with contextlib.suppress(errors.TraincrewError, OSError):
-        await (await ground).template.close()
+        await node.abandon(await ground, data)
 
 
 @contextlib.asynccontextmanager

@@ -76,7 +76,28 @@ async def prepare(options: settings.Node, data: pathlib.Path) -> Ground:
     holder = await Holder.ensure(data, level, options.subnet or DEFAULT) if level is not Isolation.NONE else None
     userns = holder.pid if holder is not None and level is Isolation.USER else None
     hierarchies.make_room()
-    return Ground(level, holder, await Template.start(data, level, userns), refusals)
+    try:
+        template = await Template.start(data, level, userns)
+    except BaseException:
+        await _give_up(holder, data)
+        raise
+    return Ground(level, holder, template, refusals)
+
+
+async def abandon(ground: Ground, data: pathlib.Path) -> None:
+    """Of a start that failed. What was begun is ended in order, so that it does not complain of being left alone."""
+    await ground.template.close()
+    await _give_up(ground.holder, data)
+
+
+async def _give_up(holder: Holder | None, data: pathlib.Path) -> None:
+    """A network that pods of an earlier daemon may be in stays; any other is of no use to anybody."""
+    if holder is None:
+        return
+    if any((data / "node" / "pods").iterdir()):
+        await holder.close()
+    else:
+        await holder.stop()
 
 
 def _level(wanted: str, directory: str) -> tuple[Isolation, dict[Isolation, str]]:
@@ -101,6 +122,19 @@ class Node:
 
 @contextlib.asynccontextmanager
 async def running(client: port.Client, options: settings.Node, site: Site, ground: Ground) -> AsyncIterator[Node]:
+    begun = False
+    try:
+        async with _at_work(client, options, site, ground) as found:
+            begun = True
+            yield found
+    except BaseException:
+        if not begun:
+            await abandon(ground, site.data)
+        raise
+
+
+@contextlib.asynccontextmanager
+async def _at_work(client: port.Client, options: settings.Node, site: Site, ground: Ground) -> AsyncIterator[Node]:
     pods = Pods()
     async with contextlib.AsyncExitStack() as stack:
         endpoints = site.beside(NodeContainers(pods, site.data / "logs"))
