@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.cluster.api import Object, eventually
-from tests.node.machines import Machine
+from tests.cluster.api import Object, eventually, refused, steadily
+from tests.node.machines import Machine, pod
 from tests.node.programs import succeeded
 
 TWICE = "if [ -e /kept/once ]; then echo second; else touch /kept/once; echo first; exit 1; fi"
@@ -37,3 +37,20 @@ def test_traincrew_logs_shows_every_run_of_pods_that_are_gone(machine: Machine) 
     machine.down()
     machine.up()
     assert shown(machine, "kept") == whole
+
+
+def test_logs_of_a_pod_that_a_finalizer_holds_can_be_read_until_it_is_let_go(machine: Machine) -> None:
+    held = pod("held", "sh", "-c", "echo words; exec sleep 600", terminationGracePeriodSeconds=1)
+    held["metadata"]["finalizers"] = ["example.com/hold"]
+    machine.create(held)
+    eventually(lambda: machine.logs("held") == "words\n")
+    machine.api.delete("pods", "default", "held")
+    eventually(lambda: machine.pod("held")["metadata"]["deletionGracePeriodSeconds"] == 0)
+    steadily(lambda: machine.logs("held") == "words\n")
+    machine.kill()
+    machine.up()
+    assert machine.logs("held") == "words\n"
+    machine.api.patch("pods", "default", "held", {"metadata": {"finalizers": None}})
+    machine.gone("held")
+    with refused(404):
+        machine.logs("held")

@@ -244,16 +244,25 @@ class Deeds:
 
     async def _forget(self) -> None:
         case = self._case
-        meta = case.object["metadata"]
-        if not case.facts.removed:
-            with contextlib.suppress(errors.NotFound, errors.Conflict):
-                await self._tools.client.delete(PODS, meta["namespace"], meta["name"], uid=meta["uid"], grace=0)
+        held = False if case.facts.removed else await self._deleted()
         identity = case.ledger.identity()
         self._tools.devices.give_back(case.ledger.uid)
         await self._builder.clear(case.object)
         if identity is not None and self._tools.pool is not None:
             self._tools.pool.give_back(identity.address)
-        case.over = True
+        case.over = not held
+
+    async def _deleted(self) -> bool:
+        """Whether somebody's finalizer still holds it: then it can be asked for, and its logs with it, until it is let go."""
+        meta = self._case.object["metadata"]
+        with contextlib.suppress(errors.NotFound, errors.Conflict):
+            answer = msgspec.json.decode(
+                await self._tools.client.delete(PODS, meta["namespace"], meta["name"], uid=meta["uid"], grace=0)
+            )
+            if (answer.get("metadata") or {}).get("finalizers"):
+                self._case.object = self._tools.learn(answer)
+                return True
+        return False
 
 
 class _Reached:
