@@ -18,7 +18,7 @@ from tests.embedded.node.volumes.pods import Node
 from traincrew.client import port
 from traincrew.embedded.node import volumes
 from traincrew.embedded.node.sandbox.spec import Isolation
-from traincrew.embedded.node.volumes import hostpath, mounting, ownership, scratch
+from traincrew.embedded.node.volumes import hostpath, mounting, ownership, scratch, storage
 from traincrew.embedded.node.volumes.faults import Unfit
 from traincrew.embedded.node.volumes.objects import CLAIMS, VOLUMES, ApiObjects
 
@@ -62,10 +62,10 @@ def test_without_root_memory_is_a_closed_directory_of_shared_memory(tmp_path: pa
         path = pathlib.Path(scratch.made("e", {"medium": "Memory"}, place))
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
         (path / "f").write_bytes(bytes(2 << 20))
-        pod = {"spec": {"volumes": [{"name": "e", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}]}}
-        assert scratch.exceeded(pod, place) == 'Usage of EmptyDir volume "e" exceeds the limit "1Mi". '
+        pod = {"spec": {"containers": [], "volumes": [{"name": "e", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}]}}
+        assert storage.exceeded(pod, place, tmp_path) == 'Usage of EmptyDir volume "e" exceeds the limit "1Mi". '
         (path / "f").unlink()
-        assert scratch.exceeded(pod, place) == ""
+        assert storage.exceeded(pod, place, tmp_path) == ""
     finally:
         mounting.clear(place)
     assert not path.parent.exists()

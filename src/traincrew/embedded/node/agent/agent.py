@@ -16,7 +16,7 @@ import msgspec
 from traincrew.client import informer, store
 from traincrew.embedded.controllers.copies import Seen, decode
 from traincrew.embedded.node import volumes
-from traincrew.embedded.node.agent import ledger
+from traincrew.embedded.node.agent import ledger, storage
 from traincrew.embedded.node.agent.containers import Run
 from traincrew.embedded.node.agent.tools import Tools
 from traincrew.embedded.node.agent.worker import Worker
@@ -114,7 +114,9 @@ class Agent:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        tasks = [asyncio.create_task(each) for each in (self._informer.run(), self._tools.recorder.run(), self._keep_logs())]
+        watch = storage.Watch(self._pods.workers.values, self._tools.logs)
+        lasting = (self._informer.run(), self._tools.recorder.run(), self._keep_logs(), watch.run())
+        tasks = [asyncio.create_task(each) for each in lasting]
         await self._informer.synced.wait()
         await self._clear_away()
         try:

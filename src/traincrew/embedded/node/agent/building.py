@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import datetime as dt
 import pathlib
 from typing import Any
 
@@ -14,12 +15,15 @@ from traincrew.embedded.node.agent.tools import Tools
 from traincrew.embedded.node.agent.translation import Unfit
 from traincrew.embedded.node.images import Environment, NoEnvironment, compose, role_of
 from traincrew.embedded.node.lifecycle import facts, limits
+from traincrew.embedded.node.lifecycle.steps import Event
 from traincrew.embedded.node.logs import shelf
 from traincrew.embedded.node.network import podfiles
 from traincrew.embedded.node.sandbox import spec
 from traincrew.embedded.node.volumes import gathering
 from traincrew.embedded.node.volumes.environment import Known
 
+NOT_GIVEN = "FSGroupNotApplied"
+"""The reason of an event: the pod runs, but files of a volume do not belong to its group."""
 SHM_SHARE = 2
 """The shared memory of a pod may take one half of the machine's."""
 
@@ -53,6 +57,9 @@ class Builder:
     async def _mount(self, pod: dict[str, Any]) -> volumes.Mounted:
         self._ledger.open()
         self._mounted = await volumes.mount(pod, self._tools.objects, self._place())
+        for note in self._mounted.notes:
+            event = Event(f"{NOT_GIVEN}/{note}", "Warning", NOT_GIVEN, note)
+            self._tools.recorder.tell(pod, event, dt.datetime.now(dt.UTC))
         return self._mounted
 
     async def adopt(self, pod: dict[str, Any]) -> None:
@@ -70,8 +77,8 @@ class Builder:
 
     def _place(self) -> volumes.Place:
         tools = self._tools
-        userns = tools.holder.pid if tools.holder else 0
-        return volumes.Place(self._ledger.path, tools.data, tools.isolation, userns, tools.machine.allocatable)
+        userns, single = (tools.holder.pid, tools.holder.ids) if tools.holder else (0, "")
+        return volumes.Place(self._ledger.path, tools.data, tools.isolation, userns, single, tools.machine.allocatable)
 
     def pod(self, pod: dict[str, Any]) -> spec.Pod:
         lodging = translation.Lodging(

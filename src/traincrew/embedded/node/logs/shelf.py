@@ -34,8 +34,12 @@ def kept(root: pathlib.Path) -> list[Kept]:
     return found
 
 
+def of_pod(root: pathlib.Path, namespace: str, pod: str, uid: str) -> pathlib.Path:
+    return root / f"{namespace}_{pod}_{uid}"
+
+
 def of_container(root: pathlib.Path, namespace: str, pod: str, uid: str, container: str) -> pathlib.Path:
-    return root / f"{namespace}_{pod}_{uid}" / container
+    return of_pod(root, namespace, pod, uid) / container
 
 
 def attempts(directory: pathlib.Path) -> list[int]:

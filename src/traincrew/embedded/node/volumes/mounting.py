@@ -30,8 +30,11 @@ class _Made:
         self.pod, self.world, self.place = pod, world, place
         self.group: int | None = (pod["spec"].get("securityContext") or {}).get("fsGroup")
         self.volumes: dict[str, Volume] = {}
-        self.groups: set[int] = set() if self.group is None else {self.group}
         self.notes: list[str] = []
+        if self.group and place.single:
+            self.notes.append(f"neither files nor processes of the pod belong to fsGroup {self.group}: {place.single}")
+            self.group = None
+        self.groups: set[int] = set() if self.group is None else {self.group}
 
 
 async def mount(pod: Object, world: Objects, where: Place) -> Mounted:

@@ -18,6 +18,8 @@ class Place:
     isolation: Isolation = Isolation.ROOT
     userns: int = 0
     """Level USER: a process in the user namespace of the pods; 0: there is none."""
+    single: str = ""
+    """Level USER: why there is but one user and group, and what would help; empty: there are others."""
     allocatable: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """The node's, for containers that have no limits of their own."""
 

@@ -1,7 +1,7 @@
 """emptyDir: a directory that lives as long as its pod, on the disk or in memory.
 
 In memory means: as root a file system of its own, with the size that was asked for; else a directory where the machine keeps
-its shared memory, whose size is watched (`exceeded`), not enforced.
+its shared memory, whose size is watched (`storage.exceeded`), not enforced.
 """
 
 from __future__ import annotations
@@ -65,25 +65,12 @@ def _own(path: pathlib.Path) -> pathlib.Path:
     return path
 
 
-def exceeded(pod: Object, place: Place) -> str:
-    """Which volume has outgrown its limit, in the words of an eviction; else nothing. Walks the volumes: not for every second."""
-    for volume in pod["spec"].get("volumes") or ():
-        source = volume.get("emptyDir")
-        limit = (source or {}).get("sizeLimit")
-        if source is None or not limit or not quantities.nanos(limit):
-            continue
-        used = sum(_used(root / volume["name"]) for root in (place.volumes, shared(place)))
-        if used > quantities.whole(limit):
-            return f'Usage of EmptyDir volume "{volume["name"]}" exceeds the limit "{limit}". '
-    return ""
+def limit_of(volume: Object) -> str:
+    """The size that it must not outgrow; empty: it is no emptyDir, or has none."""
+    limit = (volume.get("emptyDir") or {}).get("sizeLimit")
+    return str(limit) if limit and quantities.nanos(limit) > 0 else ""
 
 
-def _used(path: pathlib.Path) -> int:
-    total = 0
-    for directory, _, files in os.walk(path):
-        for name in files:
-            try:
-                total += os.lstat(os.path.join(directory, name)).st_blocks * 512
-            except FileNotFoundError:
-                continue
-    return total
+def paths_of(name: str, place: Place) -> tuple[pathlib.Path, ...]:
+    """Where its files may be."""
+    return place.volumes / name, shared(place) / name

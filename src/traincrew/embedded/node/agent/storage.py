@@ -1,0 +1,53 @@
+"""Sends away pods that take more of the disk than they may."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import pathlib
+from collections.abc import Callable, Iterable
+
+from traincrew.embedded.node.agent.worker import Worker
+from traincrew.embedded.node.lifecycle.facts import Eviction, Ready
+from traincrew.embedded.node.logs import shelf
+from traincrew.embedded.node.volumes import storage
+from traincrew.embedded.node.volumes.place import Place
+
+log = logging.getLogger(__name__)
+
+PERIOD = 5.0
+"""Seconds between two looks."""
+GRACE = 1.0
+_CRITICAL = 2_000_000_000
+"""The priority from which on a pod is the system's, and is not sent away."""
+
+
+class Watch:
+    def __init__(self, workers: Callable[[], Iterable[Worker]], logs: pathlib.Path) -> None:
+        self._workers, self._logs = workers, logs
+
+    async def run(self) -> None:
+        while True:
+            for worker in list(self._workers()):
+                try:
+                    await self._look(worker)
+                except Exception:
+                    # One pod whose files cannot be counted must not keep the others'.
+                    log.exception("storage not counted", extra={"pod": worker.object["metadata"]["name"]})
+            await asyncio.sleep(PERIOD)
+
+    async def _look(self, worker: Worker) -> None:
+        pod, meta = worker.object, worker.object["metadata"]
+        if not _counts(worker):
+            return
+        logs = shelf.of_pod(self._logs, meta["namespace"], meta["name"], meta["uid"])
+        message = await asyncio.to_thread(storage.exceeded, pod, Place(worker.ledger.path), logs)
+        if message and _counts(worker):
+            # It is the pod's own doing, so no disruption is told of.
+            worker.evict(Eviction("Evicted", message, target="", grace=GRACE))
+
+
+def _counts(worker: Worker) -> bool:
+    runs = isinstance(worker.facts.sandbox, Ready) and worker.facts.eviction is None
+    critical = (worker.object["spec"].get("priority") or 0) >= _CRITICAL
+    return runs and not critical and storage.limited(worker.object)

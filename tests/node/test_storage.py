@@ -1,0 +1,103 @@
+"""What pods may take of the disk, and whose files are: told as a kubelet does, at each level of isolation."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from tests.cluster.api import Object, eventually, steadily
+from tests.node import programs
+from tests.node.machines import Machine, pod, terminated
+
+MIB = 1 << 20
+LARGE, SMALL = 3 * MIB, MIB // 4
+
+
+def writer(name: str, path: str, size: int, **spec: object) -> Object:
+    """A pod that writes so many bytes there and stays."""
+    script = f"head -c {size} /dev/zero > {path} && echo written && exec sleep 600"
+    return pod(name, "sh", "-c", script, **spec)
+
+
+def scratch(limit: str = "") -> Object:
+    source = {"sizeLimit": limit} if limit else {}
+    return {"volumes": [{"name": "space", "emptyDir": source}], "volumeMounts": [{"name": "space", "mountPath": "/space"}]}
+
+
+def limit(size: str) -> Object:
+    return {"resources": {"limits": {"ephemeral-storage": size}}}
+
+
+def logger(name: str, size: int, **spec: object) -> Object:
+    return pod(name, "sh", "-c", f"head -c {size} /dev/zero | tr '\\0' '\\n'; exec sleep 600", **spec)
+
+
+def assert_evicted(machine: Machine, name: str, message: str) -> None:
+    ended = machine.ended(name)
+    status = ended["status"]
+    assert (status["phase"], status["reason"], status["message"]) == ("Failed", "Evicted", message)
+    assert not [each for each in status["conditions"] if each["type"] == "DisruptionTarget"], "its own doing is no disruption"
+    assert terminated(ended)["exitCode"] in (137, 143)
+    eventually(lambda: ("Evicted", message) in machine.events(name))
+
+
+def test_a_pod_whose_scratch_space_outgrows_its_limit_is_evicted(machine: Machine) -> None:
+    machine.create(writer("grows", "/space/file", LARGE, **scratch("1Mi")))
+    assert_evicted(machine, "grows", 'Usage of EmptyDir volume "space" exceeds the limit "1Mi". ')
+
+
+def test_a_container_whose_own_layer_outgrows_its_limit_is_evicted(machine: Machine) -> None:
+    """One limit is that of the whole pod, too, which is looked at first; another container's room makes the difference."""
+    other = {"name": "other", "image": "example", "command": ["sleep", "600"], **limit("1Gi")}
+    machine.create(writer("layer", "$HOME/file", LARGE, **limit("1Mi"), containers=[other]))
+    assert_evicted(machine, "layer", 'Container main exceeded its local ephemeral storage limit "1Mi". ')
+
+
+def test_a_pod_whose_layers_volumes_and_logs_outgrow_its_limits_is_evicted(machine: Machine) -> None:
+    message = "Pod ephemeral local storage usage exceeds the total limit of containers 1Mi. "
+    machine.create(writer("whole", "/space/file", LARGE, **scratch(), **limit("1Mi")))
+    machine.create(logger("talks", LARGE // 40, **limit("1Mi")))
+    assert_evicted(machine, "whole", message)
+    assert_evicted(machine, "talks", message)
+
+
+def test_who_stays_below_and_who_has_no_limit_stays(machine: Machine) -> None:
+    machine.create(writer("below", "/space/file", SMALL, **scratch("2Mi"), **limit("2Mi")), writer("free", "$HOME/f", LARGE))
+    machine.create(writer("sentinel", "/space/file", LARGE, **scratch("1Mi")))
+    for name in ("below", "free"):
+        eventually(lambda name=name: machine.logs(name) == "written\n")  # type: ignore[misc]
+    machine.ended("sentinel")  # so everybody has been looked at since they wrote, or will be in the same round
+    steadily(lambda: all(machine.pod(name)["status"]["phase"] == "Running" for name in ("below", "free")))
+    for name in ("below", "free"):
+        machine.api.delete("pods", "default", name, grace=0)
+
+
+def test_an_eviction_for_storage_is_the_jobs_failure(machine: Machine) -> None:
+    job = programs.pytorch(machine, "greedy", "", workers=0, restart="Never")
+    template = job["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
+    template["volumes"] = scratch("1Mi")["volumes"]
+    command = ["sh", "-c", f"head -c {LARGE} /dev/zero > /space/file; exec sleep 600"]
+    template["containers"][0] |= {"command": command, "volumeMounts": scratch()["volumeMounts"]}
+    machine.create(job)
+    found = eventually(lambda: programs.condition(job := _job(machine), "Failed") and job, 60)
+    assert found["status"]["failure"]["reason"] == "Evicted"
+    assert "disruptions" not in found["status"].get("restarts", {})
+
+
+def _job(machine: Machine) -> Object:
+    return machine.api.get("pytorchjobs", "default", "greedy")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root gives files to any group; this is about an ordinary user that root makes up")
+def test_a_group_that_cannot_be_had_is_told_and_does_not_hold_the_pod_up(machine: Machine) -> None:
+    made = pod("grouped", "sh", "-c", "stat -c %g /space", **scratch())
+    made["spec"]["securityContext"] = {"fsGroup": 4321}
+    machine.create(made)
+    assert machine.ended("grouped")["status"]["phase"] == "Succeeded"
+    told = [message for reason, message in machine.events("grouped") if reason == "FSGroupNotApplied"]
+    if machine.level == "root":
+        assert (machine.logs("grouped"), told) == ("4321\n", [])
+        return
+    told = eventually(lambda: [text for reason, text in machine.events("grouped") if reason == "FSGroupNotApplied"])
+    assert len(told) == 1
+    assert told[0].startswith("neither files nor processes of the pod belong to fsGroup 4321: ")
