@@ -14,6 +14,8 @@ from tests.node.test_volumes import *  # noqa: F403
 
 pytestmark = pytest.mark.skipif(os.environ.get("KUBE") == "1.27", reason="pods ask who they are by an API that 1.28 has")
 
+CLAIMS = 4
+
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Joined]:
@@ -28,5 +30,7 @@ def everywhere(machine: Machine) -> Machine:
 
 @pytest.fixture(autouse=True, scope="module")
 def volume(machine: Joined) -> None:
-    """Nobody provides volumes here, so there is one beforehand."""
-    machine.api.call("POST", "/api/v1/persistentvolumes", joined.volume("kept", machine.home / "claimed"))
+    """Nobody provides volumes here, so there are some beforehand: one for each claim that these tests make."""
+    for number in range(CLAIMS):
+        made = joined.volume(f"kept-{number}", machine.home / f"claimed-{number}")
+        machine.api.call("POST", "/api/v1/persistentvolumes", made)

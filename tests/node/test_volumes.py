@@ -156,3 +156,31 @@ def test_the_groups_of_volumes_are_the_processes(machine: Machine) -> None:
     machine.create(made)
     assert machine.ended("grouped")["status"]["phase"] == "Succeeded"
     assert machine.logs("grouped").split() == ["1234", "4321", "4321"]
+
+
+def test_a_volume_of_the_pods_own_is_claimed_for_it_and_goes_with_it(machine: Machine) -> None:
+    template = {
+        "metadata": {"labels": {"of": "pod"}},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}},
+    }
+    volumes = [{"name": "own", "ephemeral": {"volumeClaimTemplate": template}}]
+    machine.create(pod("owner", "sh", "-c", "echo x > /own/f; cat /own/f", volumes=volumes, volumeMounts=[mount("own", "/own")]))
+    assert machine.ended("owner")["status"]["phase"] == "Succeeded"
+    assert machine.logs("owner") == "x\n"
+    claim = machine.api.get("persistentvolumeclaims", "default", "owner-own")
+    (owner,) = claim["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["uid"], owner["controller"]) == ("Pod", machine.pod("owner")["metadata"]["uid"], True)
+    assert (claim["metadata"]["labels"], claim["status"]["phase"]) == ({"of": "pod"}, "Bound")
+    machine.api.delete("pods", "default", "owner")
+    eventually(lambda: machine.api.find("persistentvolumeclaims", "default", "owner-own") is None)
+
+
+def test_a_claim_of_somebody_else_is_not_taken_for_the_pods_own(machine: Machine) -> None:
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}
+    taken = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "robber-own"}, "spec": spec}
+    volumes = [{"name": "own", "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}]
+    machine.create(taken, pod("robber", "true", volumes=volumes, volumeMounts=[mount("own", "/own")]))
+    told = "ephemeral volume own: PVC default/robber-own was not created for pod default/robber (pod is not owner)"
+    eventually(lambda: ("FailedBinding", told) in machine.events("robber"))
+    machine.api.delete("persistentvolumeclaims", "default", "robber-own")
+    assert machine.ended("robber")["status"]["phase"] == "Succeeded"

@@ -146,3 +146,8 @@ def test_what_is_used_keeps_its_finalizer() -> None:
     assert protection.guarded(held, protection.CLAIM, used=False) == ["x"]
     assert not protection.uses(consumer(), held)
     assert protection.uses(consumer(nodeName="x"), held)
+    own = [{"name": "v", "ephemeral": {}}]
+    held["metadata"] |= {"name": "p-v"}
+    assert not protection.uses(consumer(nodeName="x", volumes=own), held), "it was made for another pod"
+    held["metadata"] |= {"ownerReferences": [{"controller": True, "uid": ""}]}
+    assert protection.uses(consumer(nodeName="x", volumes=own), held)

@@ -129,9 +129,14 @@ class Pod(meta.Struct):
 
     @property
     def claims(self) -> list[str]:
-        """The names of the claims that it uses; an ephemeral volume's claim is named after pod and volume."""
+        """The names of the claims that it uses."""
         named = [each.persistent_volume_claim.claim_name for each in self.spec.volumes if each.persistent_volume_claim]
-        return named + [f"{self.metadata.name}-{each.name}" for each in self.spec.volumes if each.ephemeral is not None]
+        return named + self.own_claims
+
+    @property
+    def own_claims(self) -> list[str]:
+        """Those of its ephemeral volumes, named after pod and volume."""
+        return [f"{self.metadata.name}-{each.name}" for each in self.spec.volumes if each.ephemeral is not None]
 
 
 decode = msgspec.json.Decoder(Pod).decode

@@ -10,6 +10,7 @@ from typing import Protocol
 from traincrew.client import port
 from traincrew.embedded.controllers.autoscaling.controller import PERIOD, Autoscalers
 from traincrew.embedded.controllers.claims.binder import Binder
+from traincrew.embedded.controllers.claims.ephemeral import Ephemeral
 from traincrew.embedded.controllers.claims.protection import Protection
 from traincrew.embedded.controllers.claims.provisioner import Provisioner
 from traincrew.embedded.controllers.copies import Copies
@@ -39,6 +40,7 @@ class Controllers:
             "endpoint": lambda: Endpoints(client("endpoint-controller"), self._copies),
             "horizontalpodautoscaling": lambda: Autoscalers(client("horizontal-pod-autoscaler"), self._copies, period),
             "disruption": lambda: Disruptions(client("disruption-controller"), self._copies),
+            "ephemeral-volume": lambda: Ephemeral(client("ephemeral-volume-controller"), self._copies),
             "persistentvolume-binder": lambda: Binder(client("persistent-volume-binder"), self._copies),
             "persistentvolume-protection": lambda: Protection(client("pv-protection-controller"), self._copies),
         }

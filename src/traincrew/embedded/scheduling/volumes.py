@@ -38,6 +38,9 @@ def obstacle(pod: Pod, shelf: Shelf) -> str:
             return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{lost}"'
         if claim.metadata.deletion_timestamp:
             return f'persistentvolumeclaim "{name}" is being deleted'
+        if ephemeral and not _owned(claim, pod):
+            whose = f"{pod.metadata.namespace}/{pod.metadata.name}"
+            return f"PVC {pod.metadata.namespace}/{name} was not created for pod {whose} (pod is not owner)"
         unbound |= not _bound(claim) and not _delayed(claim, shelf)
     return UNBOUND if unbound else ""
 
@@ -74,6 +77,11 @@ def _claims(pod: Pod, shelf: Shelf) -> Iterator[Claim]:
     for name, _ in _names(pod):
         if (claim := shelf.claims.get((pod.metadata.namespace, name))) is not None:
             yield claim
+
+
+def _owned(claim: Claim, pod: Pod) -> bool:
+    owner = claim.metadata.controller
+    return owner is not None and owner.uid == pod.metadata.uid
 
 
 def _bound(claim: Claim) -> bool:

@@ -63,8 +63,18 @@ class Protection:
 
 
 def uses(pod: Pod, claim: Object) -> bool:
-    """One that has no node yet does not count: it would not be started with a claim that is going."""
-    return bool(pod.spec.node_name) and claim["metadata"]["name"] in pod.claims
+    """One that has no node yet does not count: it would not be started with a claim that is going. Nor does one whose own
+    volume would have that name, if the claim is somebody else's, or all of the pod but its name has ended."""
+    name = claim["metadata"]["name"]
+    if not pod.spec.node_name or name not in pod.claims:
+        return False
+    over = pod.deleted and pod.metadata.deletion_grace_period_seconds == 0
+    return name not in pod.own_claims or (not over and _owned(claim, pod))
+
+
+def _owned(claim: Object, pod: Pod) -> bool:
+    owners = claim["metadata"].get("ownerReferences") or ()
+    return any(owner.get("controller") and owner["uid"] == pod.metadata.uid for owner in owners)
 
 
 def guarded(obj: Object, finalizer: str, used: bool) -> list[str] | None:
