@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from tests.cluster.api import Object, eventually
 from tests.seeds.clusters import Cluster
 
 VERSIONS = {"openmpi4": "Open MPI v4", "openmpi5": "Open MPI v5", "openmpi": "Open MPI v4", "mpich": "MPICH", "intelmpi": "Intel"}
@@ -61,9 +62,7 @@ def test_seed_002_benchmarks_run_in_the_namespace_that_its_command_names(cluster
 def test_seed_004_asks_for_virtual_gpus_and_shows_three_replicas(cluster: Cluster) -> None:
     cluster.create("seeds/004-tensorflow-benchmarks-mpijob.yaml")
     for index in (0, 1):
-        cluster.says(f"tensorflow-benchmarks-worker-{index}", "")
-        worker = cluster.get("pod", f"tensorflow-benchmarks-worker-{index}")
-        limits = worker["spec"]["containers"][0]["resources"]["limits"]
+        limits = created(cluster, f"tensorflow-benchmarks-worker-{index}")["spec"]["containers"][0]["resources"]["limits"]
         assert (limits["nvidia.com/vgpu"], limits["nvidia.com/gpumem"]) == ("1", "1k")
     cluster.says("tensorflow-benchmarks-launcher", "world=2|resnet101")
     shown = cluster.machine.traincrew("ls").stdout
@@ -71,6 +70,11 @@ def test_seed_004_asks_for_virtual_gpus_and_shows_three_replicas(cluster: Cluste
     cluster.ends("mpijob/tensorflow-benchmarks")
     assert_benchmarked(cluster, "default")
     cluster.delete("mpijob/tensorflow-benchmarks")
+
+
+def created(cluster: Cluster, pod: str) -> Object:
+    found: Object = eventually(lambda: cluster.machine.api.find("pods", "default", pod))
+    return found
 
 
 def assert_benchmarked(cluster: Cluster, namespace: str) -> None:
