@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 
 import click
@@ -61,12 +62,26 @@ def traincrew() -> None:
 def main() -> None:
     try:
         traincrew()
+    except SystemExit as end:
+        _leave(end)
     except errors.UserError as error:
         click.echo(f"traincrew: {error}", err=True)
         sys.exit(2)
     except errors.TraincrewError as error:
         click.echo(f"traincrew: {error}", err=True)
         sys.exit(1)
+
+
+def _leave(end: SystemExit) -> None:
+    """At once: to take down, piece by piece, what was imported takes a twentieth of a second, and nobody is served by it."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        raise end from None
+    if end.code is not None and not isinstance(end.code, int):
+        raise end
+    os._exit(end.code or 0)
 
 
 if __name__ == "__main__":

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from traincrew import errors
 from traincrew.cli import deleting, gathering, reach, running
 from traincrew.cli.submitting import manifests
 from traincrew.cli.submitting.submit import Made, Submission
-from traincrew.cli.watching import attending, copies
 from traincrew.cli.watching.interrupts import Answer, Interrupts
 from traincrew.cli.watching.screen import Screen
 from traincrew.client.remote import RemoteClient
+
+if TYPE_CHECKING:
+    from traincrew.cli.watching import copies
 
 CLEAN_UP = 60.0
 """Seconds that pods may take to end after Ctrl-C."""
@@ -37,6 +40,9 @@ async def _stay(
     jobs: list[Made],
     manner: tuple[running.Options, Screen],
 ) -> int:
+    # Imported here: the cluster is at work meanwhile.
+    from traincrew.cli.watching import attending
+
     options, screen = manner
     keys = [_key(each) for each in jobs]
     attendance = attending.Attendance(client, screen, target.local.data / "logs" if target.local is not None else None)
@@ -61,6 +67,8 @@ async def _stay(
 
 
 def _key(made: Made) -> copies.Key:
+    from traincrew.cli.watching import copies
+
     assert made.wanted.job is not None
     return copies.Key(made.wanted.job, made.place.namespace or "", made.place.name, made.uid)
 
