@@ -71,3 +71,23 @@ async def test_a_condition_that_somebody_else_set_meanwhile_is_kept(tmp_path: pa
         pod = await there.get(PODS, "train")
         assert pod["status"]["phase"] == "Running"
         assert [each["type"] for each in pod["status"]["conditions"]] == ["example.com/warm"]
+
+
+async def test_a_passing_status_is_not_written_if_another_follows_at_once(tmp_path: pathlib.Path) -> None:
+    async with clusters.cluster(tmp_path) as there, written(there) as held:
+        before = (await there.get(PODS, "train"))["metadata"]["resourceVersion"]
+        held.writer.want({**held.pod["status"], "reason": "Passing"}, passing=True)
+        await asyncio.sleep(0)
+        held.want(phase="Running")
+        await held.writer.settled()
+        pod = await there.get(PODS, "train")
+        assert pod["status"]["phase"] == "Running"
+        assert "reason" not in pod["status"]
+        assert int(pod["metadata"]["resourceVersion"]) == int(before) + 1
+
+
+async def test_a_passing_status_that_stays_is_written(tmp_path: pathlib.Path) -> None:
+    async with clusters.cluster(tmp_path) as there, written(there) as held:
+        held.writer.want({**held.pod["status"], "reason": "Passing"}, passing=True)
+        await held.writer.settled()
+        assert (await there.get(PODS, "train"))["status"]["reason"] == "Passing"

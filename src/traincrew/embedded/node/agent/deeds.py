@@ -59,7 +59,7 @@ class Deeds:
             case steps.MakeSandbox():
                 await self._make_sandbox()
             case steps.Resolve():
-                self._resolve(step.container)
+                self.resolve(step.container)
             case steps.Start():
                 await self._start(step)
             case steps.RunHook():
@@ -161,7 +161,7 @@ class Deeds:
         case.ledger.identify(identity)
         return identity
 
-    def _resolve(self, name: str) -> None:
+    def resolve(self, name: str) -> None:
         found = self._builder.resolve(self._case.object, name)
         if isinstance(found, Unfit):
             self._case.learn(lambda facts: changes.not_resolved(facts, name, found.reason, found.message, _now()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,8 @@ log = logging.getLogger(__name__)
 
 PAUSE = 1.0
 """Seconds before another attempt after one that failed."""
+LULL = 0.05
+"""Seconds that a passing status is kept back. A pod that starts has several, and has started before they are all written."""
 Status = dict[str, Any]
 
 
@@ -32,10 +35,16 @@ class StatusWriter:
         self._client, self._current, self._written, self._overtaken = client, current, written, overtaken
         self._wanted: Status | None = None
         self._news = asyncio.Event()
+        self._firm = asyncio.Event()
         self._settled = asyncio.Event()
 
-    def want(self, status: Status) -> None:
+    def want(self, status: Status, *, passing: bool = False) -> None:
+        """passing: others will follow soon, and nobody misses it then."""
         self._wanted = status
+        if passing:
+            self._firm.clear()
+        else:
+            self._firm.set()
         if difference(self._current().get("status") or {}, status):
             self._settled.clear()
             self._news.set()
@@ -57,6 +66,9 @@ class StatusWriter:
     async def run(self) -> None:
         while True:
             await self._news.wait()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LULL):
+                    await self._firm.wait()
             self._news.clear()
             try:
                 await self._write()

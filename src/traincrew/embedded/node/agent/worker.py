@@ -149,12 +149,14 @@ class Worker:
         if self.facts.removed:
             self._status.abandon()
         else:
-            self._status.want(found.status)
+            self._status.want(found.status, passing=found.status.get("phase") == "Pending")
         for step in found.steps:
             self._begin(step, now)
         return found.look_again
 
     def _begin(self, step: Step, now: dt.datetime) -> None:
+        if isinstance(step, Resolve) and self._resolved(step):
+            return
         # These leave no mark in the facts.
         unmarked = isinstance(step, Resolve | ReadLogTail | Forget)
         if unmarked and step in self._busy:
@@ -163,6 +165,13 @@ class Worker:
             self._busy.add(step)
         self.facts = changes.begin(self.facts, step, now)
         self._spawn(self._carry_out(step))
+
+    def _resolved(self, step: Resolve) -> bool:
+        """Nothing is waited for by it: what follows from it need not wait for others' turns."""
+        with contextlib.suppress(Exception):  # as a step of its own it is told, and tried again
+            self._deeds.resolve(step.container)
+            return True
+        return False
 
     async def _carry_out(self, step: Step) -> None:
         try:
