@@ -12,6 +12,7 @@ import socket
 import struct
 
 from traincrew.embedded.node.sandbox import cgroups, claim, forking, kernel, launch, protocol, sharedmemory, spec
+from traincrew.embedded.node.sandbox.hierarchies import Ground
 from traincrew.embedded.node.sandbox.loop import Loop
 from traincrew.embedded.node.sandbox.run import Place
 from traincrew.embedded.node.sandbox.shim import Shim
@@ -19,8 +20,8 @@ from traincrew.embedded.node.sandbox.shim import Shim
 _SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
 
 
-def main(pod: spec.Pod, isolation: spec.Isolation, first: socket.socket) -> None:
-    """The whole life of a shim. `first` is its first client."""
+def main(pod: spec.Pod, isolation: spec.Isolation, first: socket.socket, ground: Ground | None = None) -> None:
+    """The whole life of a shim. `first` is its first client, `ground` what its template knows of cgroups."""
     gc.enable()  # what came with the template stays frozen, and shared
     os.setsid()
     os.umask(0o077)
@@ -35,7 +36,7 @@ def main(pod: spec.Pod, isolation: spec.Isolation, first: socket.socket) -> None
         kernel.adopt_orphans()
         processes, pause = _namespaces(pod, isolation)
         memory = -1 if isolation == spec.Isolation.NONE else sharedmemory.held(pod)
-        place = Place(pod, isolation, Loop(), _group(pod), processes, memory, pause)
+        place = Place(pod, isolation, Loop(), _group(pod, ground), processes, memory, pause)
         Shim(place, first)
     except (OSError, launch.Refused) as error:
         first.setblocking(True)
@@ -59,10 +60,10 @@ def _own_stdio(directory: str) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65536), hard))
 
 
-def _group(pod: spec.Pod) -> cgroups.Group | None:
+def _group(pod: spec.Pod, ground: Ground | None) -> cgroups.Group | None:
     if not pod.cgroup:
         return None
-    group = cgroups.top(pod.cgroup, pod.limits)
+    group = cgroups.top(pod.cgroup, pod.limits, ground)
     for _ in range(3):
         if not group.why:
             break

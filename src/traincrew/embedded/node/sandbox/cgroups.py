@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 
 from traincrew.embedded.node.sandbox import entrances, hierarchies
-from traincrew.embedded.node.sandbox.hierarchies import Part, enable, write
+from traincrew.embedded.node.sandbox.hierarchies import Ground, Part, enable, write
 from traincrew.embedded.node.sandbox.spec import Limits
 
 _PERIOD = 100_000
@@ -27,10 +27,12 @@ class Usage:
     pids: int
 
 
-def top(name: str, limits: Limits) -> Group:
+def top(name: str, limits: Limits, ground: Ground | None = None) -> Group:
     """The group of a pod below this process's own; one that is there already is taken. Without any hierarchy it is empty,
-    and so is everything made of it: what belongs to it runs without limits, and `why` says so."""
-    found = hierarchies.ground()
+    and so is everything made of it: what belongs to it runs without limits, and `why` says so.
+
+    ground: as it was found earlier by a process of the same group; None: it is looked for now."""
+    found = ground or hierarchies.ground()
     group = Group(found.parts, found.why)
     for part in name.strip("/").split("/")[:-1]:
         # As with kubelets, all pods together weigh as much as the machine's cores: one that asks for nothing has little

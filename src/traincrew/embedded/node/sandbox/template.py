@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from traincrew.embedded.node.sandbox import birth, forking, kernel, protocol, remove, spec
+from traincrew.embedded.node.sandbox import birth, forking, hierarchies, kernel, protocol, remove, spec
 
 
 def main(door: int, isolation: str, space: int) -> None:
@@ -42,6 +42,7 @@ def enter(space: int) -> None:
 
 def _serve(daemon: socket.socket, isolation: spec.Isolation) -> None:
     lines = protocol.Lines()
+    ground = hierarchies.ground()  # looked for once: it takes as long as everything else about a pod's group
     while True:
         data, fds = protocol.receive(daemon)
         if not data:
@@ -49,7 +50,7 @@ def _serve(daemon: socket.socket, isolation: spec.Isolation) -> None:
         for message, own in lines.feed(data, fds):
             if _gone(daemon):
                 return  # what it asked for last, its successor will ask for again
-            _carry_out(message, own, isolation, daemon)
+            _carry_out(message, own, daemon, lambda pod, first: birth.main(pod, isolation, first, ground))
 
 
 def _gone(daemon: socket.socket) -> bool:
@@ -58,9 +59,11 @@ def _gone(daemon: socket.socket) -> bool:
     return bool(poll.poll(0))
 
 
-def _carry_out(message: dict[str, Any], fds: list[int], isolation: spec.Isolation, daemon: socket.socket) -> None:
+def _carry_out(
+    message: dict[str, Any], fds: list[int], daemon: socket.socket, live: Callable[[spec.Pod, socket.socket], None]
+) -> None:
     if "fork" in message:
-        _detach(lambda first: birth.main(spec.pod(message["fork"]), isolation, first), fds[0], daemon)
+        _detach(lambda first: live(spec.pod(message["fork"]), first), fds[0], daemon)
     elif "remove" in message:
         _detach(lambda asker: _remove(message["remove"], asker), fds[0], daemon)
 
