@@ -59,6 +59,20 @@ def test_a_run_that_met_at_the_new_one_answers_for_itself() -> None:
     assert world.status["failure"]["message"] == "cuda error"
 
 
+def test_a_run_that_waited_for_the_new_one_answers_for_itself_too() -> None:
+    world, cluster = elastic()
+    cluster.delete("j-worker-0")
+    world.settle()
+    cluster.pass_time(1)
+    cluster.restart_container("j-worker-1", message=LOST_STORE)
+    recover(world, cluster)
+    assert "failure" not in world.status
+    cluster.pass_time(600)
+    cluster.restart_container("j-worker-1", message="cuda error")
+    world.settle()
+    assert world.status["failure"]["message"] == "cuda error"
+
+
 def test_a_meeting_point_that_fails_in_place_is_the_cause_and_told() -> None:
     world, cluster = elastic()
     cluster.restart_container("j-worker-0", 137, "killed")

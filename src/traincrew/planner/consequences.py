@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.status import Failure, JobStatus, Restarts
 from traincrew.planner import records
 from traincrew.planner.crew import Crew
+
+TICK = dt.timedelta(seconds=1)
 
 
 def follows(crew: Crew, status: JobStatus, pod: objects.Pod, record: Failure) -> bool:
@@ -29,24 +33,24 @@ def _made_after(pod: objects.Pod, moment: Time) -> bool:
 
 
 def _with_the_meeting_point(crew: Crew, status: JobStatus, pod: objects.Pod, failed: Time) -> bool:
-    """In a run that had met at the replica that was lost, however long it took to notice."""
+    """In a run that had met at the replica that was lost, however late it noticed, or that could not meet for want of it."""
     name = crew.kind.meeting_point(crew.job)
-    if not name or pod.name == name:
+    point = next((slot.pod for slot in crew.slots if slot.replica.name == name), None)
+    if point is None or pod.name == name:
         return False
-    slot = next((slot for slot in crew.slots if slot.replica.name == name), None)
-    if slot is None or slot.pod is None or not _lost_before(status, slot.pod, failed):
-        return False
-    since, began = _running_since(slot.pod), _last_run_began(pod)
-    return since is None or began is None or began <= since
+    began, since = _last_run_began(pod), _running_since(point)
+    lost = [moment for moment in _losses(status, point) if moment <= failed]
+    return any(began is None or began <= moment for moment in lost) or (bool(lost) and (since is None or failed <= since))
 
 
-def _lost_before(status: JobStatus, point: objects.Pod, failed: Time) -> bool:
-    """Clocks count seconds: of two that failed in place in the same one, either may have been first."""
+def _losses(status: JobStatus, point: objects.Pod) -> list[Time]:
+    """Clocks count seconds: of two that failed in place in the same one, either may have been first, and both are kept."""
     inside = records.latest_end(point)
-    if inside is not None and inside.finished_at is not None and inside.finished_at < failed:
-        return True
     known = (record for record in (status.failure, status.last_failure) if record is not None and record.pod == point.name)
-    return any(record.uid != point.metadata.uid and record.time is not None and record.time <= failed for record in known)
+    found = [record.time for record in known if record.time is not None and record.uid != point.metadata.uid]
+    if inside is not None and inside.finished_at is not None:
+        found.append(inside.finished_at + TICK)
+    return found
 
 
 def _running_since(pod: objects.Pod) -> Time | None:
