@@ -84,7 +84,7 @@ class Cluster:
         phase = self.kubectl("get", "pod", pod, "-n", namespace, "-o", "jsonpath={.status.phase}", check=False)
         return phase in ("Succeeded", "Failed")
 
-    def ends(self, job: str, namespace: str = "default", condition: str = "Succeeded") -> Object:
+    def ends(self, job: str, namespace: str = "default", condition: str = "Succeeded", within: float = PATIENCE) -> Object:
         """The job (such as `mpijob/pi`), once it has come to that end."""
         kind, _, name = job.partition("/")
         self.say(f"{job}: waits for {condition}")
@@ -95,7 +95,7 @@ class Cluster:
             if condition in true:
                 self.say(f"{job}: {condition} after {time.monotonic() - began:.1f} s")
                 return found
-            if true & {"Succeeded", "Failed"} or time.monotonic() - began > PATIENCE:
+            if true & {"Succeeded", "Failed"} or time.monotonic() - began > within:
                 pytest.fail(f"{job} is {sorted(true)}, not {condition}:\n{self.told(namespace)}")
             time.sleep(0.3)
 

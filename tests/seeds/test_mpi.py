@@ -6,9 +6,12 @@ import re
 
 import pytest
 from tests.cluster.api import Object, eventually
-from tests.seeds.clusters import Cluster
+from tests.seeds.clusters import PATIENCE, Cluster
 
 VERSIONS = {"openmpi4": "Open MPI v4", "openmpi5": "Open MPI v5", "openmpi": "Open MPI v4", "mpich": "MPICH", "intelmpi": "Intel"}
+
+DEEP = 3 * PATIENCE
+"""Seconds: two ranks build a network of 347 layers each before their first step."""
 
 
 def assert_ranks_are_on_the_workers(cluster: Cluster, job: str, pod: str, implementation: str) -> None:
@@ -54,7 +57,7 @@ def test_seed_002_mnist_under_mpirun_trains_on_both_workers(cluster: Cluster) ->
 def test_seed_002_benchmarks_run_in_the_namespace_that_its_command_names(cluster: Cluster) -> None:
     cluster.say("kubectl apply -f tensorflow-benchmarks.yaml -n mpi-operator")
     cluster.kubectl("apply", "-f", "seeds/002-tensorflow-benchmarks-mpijob.yaml", "-n", "mpi-operator")
-    cluster.ends("mpijob/tensorflow-benchmarks", "mpi-operator")
+    cluster.ends("mpijob/tensorflow-benchmarks", "mpi-operator", within=DEEP)
     assert_benchmarked(cluster, "mpi-operator")
     cluster.delete("mpijob/tensorflow-benchmarks", "mpi-operator")
 
@@ -67,7 +70,7 @@ def test_seed_004_asks_for_virtual_gpus_and_shows_three_replicas(cluster: Cluste
     cluster.says("tensorflow-benchmarks-launcher", "world=2|resnet101")
     shown = cluster.machine.traincrew("ls").stdout
     assert "3/3" in shown, shown
-    cluster.ends("mpijob/tensorflow-benchmarks")
+    cluster.ends("mpijob/tensorflow-benchmarks", within=DEEP)
     assert_benchmarked(cluster, "default")
     cluster.delete("mpijob/tensorflow-benchmarks")
 
