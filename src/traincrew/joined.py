@@ -16,7 +16,7 @@ from traincrew import __version__, errors, settings, signals
 from traincrew.client import connection, port, retries
 from traincrew.client.remote import RemoteClient
 from traincrew.embedded.access import certificates, private_files
-from traincrew.embedded.node.agent import node
+from traincrew.embedded.node.agent import ground, node
 from traincrew.embedded.node.agent.delegation import Delegation
 from traincrew.embedded.streams import kubelet
 from traincrew.model.resources import CONFIG_MAPS
@@ -34,8 +34,7 @@ async def serve(options: settings.Joined, target: connection.Connection, ready: 
     try:
         async with RemoteClient(target, component="node", limits=retries.Limits(in_flight=64)) as client:
             site = await _site(client, options, target, data)
-            ground = await node.prepare(options.node, data)
-            async with node.running(client, options.node, site, ground) as found:
+            async with node.running(client, options.node, site, await ground.prepare(options.node, data)) as found:
                 ready(found.place.name)
                 await stop.wait()
                 if options.drain:

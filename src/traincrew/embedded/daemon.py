@@ -46,6 +46,7 @@ from traincrew.model.resources import Resource
 
 if TYPE_CHECKING:
     from traincrew.embedded.node.agent import node
+    from traincrew.embedded.node.agent.ground import Ground
 
 log = logging.getLogger(__name__)
 
@@ -219,22 +220,22 @@ def _lament(task: asyncio.Task[None]) -> None:
         log.error("a controller has ended", exc_info=fault)
 
 
-async def _ground(options: settings.Node, data: pathlib.Path) -> node.Ground:
+async def _ground(options: settings.Node, data: pathlib.Path) -> Ground:
     # Imported here: an API server without a node need not load one.
-    from traincrew.embedded.node.agent import node
+    from traincrew.embedded.node.agent.ground import prepare
 
-    return await node.prepare(options, data)
+    return await prepare(options, data)
 
 
-async def _left(ground: asyncio.Task[node.Ground], data: pathlib.Path) -> None:
-    from traincrew.embedded.node.agent import node
+async def _left(ground: asyncio.Task[Ground], data: pathlib.Path) -> None:
+    from traincrew.embedded.node.agent.ground import abandon
 
     with contextlib.suppress(errors.TraincrewError, OSError):
-        await node.abandon(await ground, data)
+        await abandon(await ground, data)
 
 
 @contextlib.asynccontextmanager
-async def _node(daemon: Daemon, url: str, ground: asyncio.Task[node.Ground] | None) -> AsyncIterator[node.Node | None]:
+async def _node(daemon: Daemon, url: str, ground: asyncio.Task[Ground] | None) -> AsyncIterator[node.Node | None]:
     own = OwnLog(daemon.options.log, operatorpod.NAMESPACE, operatorpod.POD)
     callers = kubelet.Callers(names=frozenset({certificates.KUBELET_CLIENT}))
     context, client, options = daemon.pki.server_context(), daemon.own_client("node"), daemon.options

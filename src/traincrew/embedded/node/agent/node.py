@@ -11,13 +11,13 @@ import pathlib
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from traincrew import errors, settings
+from traincrew import settings
 from traincrew.client import port
-from traincrew.embedded.access import private_files
 from traincrew.embedded.node.agent import conditions, exposition, gateway
 from traincrew.embedded.node.agent.agent import Agent, Pods
 from traincrew.embedded.node.agent.assignment import Assignments
 from traincrew.embedded.node.agent.containers import NodeContainers
+from traincrew.embedded.node.agent.ground import Ground, abandon
 from traincrew.embedded.node.agent.localnames import LocalNames
 from traincrew.embedded.node.agent.machine import Machine, Place
 from traincrew.embedded.node.agent.measuring import Meter
@@ -29,10 +29,7 @@ from traincrew.embedded.node.agent.tools import Tools
 from traincrew.embedded.node.devices import inventory
 from traincrew.embedded.node.images import Images
 from traincrew.embedded.node.images import tools as own_tools
-from traincrew.embedded.node.network.addresses import DEFAULT, Subnet
-from traincrew.embedded.node.network.client import Holder
-from traincrew.embedded.node.sandbox import hierarchies, isolation
-from traincrew.embedded.node.sandbox.client import Template
+from traincrew.embedded.node.network.addresses import Subnet
 from traincrew.embedded.node.sandbox.spec import Isolation
 from traincrew.embedded.node.volumes.objects import ApiObjects
 from traincrew.embedded.streams import kubelet
@@ -55,59 +52,6 @@ class Site:
     """At which the API server reaches the endpoints."""
     beside: Callable[[Containers], Containers] = lambda own: own
     """Endpoints of other pods on this node, put before the node's own."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Ground:
-    """What pods stand on: made before there is any, and there when the agent is gone."""
-
-    isolation: Isolation
-    holder: Holder | None
-    template: Template
-    refusals: dict[Isolation, str]
-    """Why better levels of isolation cannot be had."""
-
-
-async def prepare(options: settings.Node, data: pathlib.Path) -> Ground:
-    for name in ("node", "node/pods", "node/doors", "logs"):
-        private_files.directory(data / name)
-    (data / "node" / "doors").chmod(0o711)  # pods of other users knock there, too; who has no secret is not let in
-    level, refusals = await asyncio.to_thread(_level, options.isolation, str(data / "node"))
-    holder = await Holder.ensure(data, level, options.subnet or DEFAULT) if level is not Isolation.NONE else None
-    userns = holder.pid if holder is not None and level is Isolation.USER else None
-    hierarchies.make_room()
-    try:
-        template = await Template.start(data, level, userns)
-    except BaseException:
-        await _give_up(holder, data)
-        raise
-    return Ground(level, holder, template, refusals)
-
-
-async def abandon(ground: Ground, data: pathlib.Path) -> None:
-    """Of a start that failed. What was begun is ended in order, so that it does not complain of being left alone."""
-    await ground.template.close()
-    await _give_up(ground.holder, data)
-
-
-async def _give_up(holder: Holder | None, data: pathlib.Path) -> None:
-    """A network that pods of an earlier daemon may be in stays; any other is of no use to anybody."""
-    if holder is None:
-        return
-    if any((data / "node" / "pods").iterdir()):
-        await holder.close()
-    else:
-        await holder.stop()
-
-
-def _level(wanted: str, directory: str) -> tuple[Isolation, dict[Isolation, str]]:
-    if not wanted:
-        found = isolation.probe(directory)
-        return found.isolation, found.refusals
-    if refusal := isolation.tried(Isolation(wanted), directory):
-        raise errors.SettingsError(f"--isolation {wanted} cannot be had here: {refusal}")
-    better = list(Isolation)[: list(Isolation).index(Isolation(wanted))]
-    return Isolation(wanted), dict.fromkeys(better, f"--isolation {wanted} was asked for")
 
 
 @dataclasses.dataclass(frozen=True)
