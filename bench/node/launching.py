@@ -37,6 +37,8 @@ def measured(world: World, times: int) -> dict[str, dict[str, float]]:
         for _ in range(times + 1):
             plain.append(_took(pair.plain))
             run.append(_took(pair.run))
+            # Not a part of either: without a cluster nothing is kept that could be deleted.
+            _traincrew(world, "delete", "--all", "--wait")
         found[pair.name] = {"plain": statistics.median(plain[1:]), "run": statistics.median(run[1:])}
     return found
 
@@ -62,7 +64,7 @@ def prepare(world: World) -> None:
 def _torch(world: World) -> Pair:
     built = _environment("torch")
     script = os.fspath(WORK / ("reduce.py" if built else "exchange.py"))
-    made = ["run", "--kind", "PyTorchJob", "--workers", str(RANKS), "--rm"]
+    made = ["run", "--kind", "PyTorchJob", "--workers", str(RANKS)]
     if built is None:
         plain = [sys.executable, os.fspath(WORK / "ranks.py"), str(RANKS), script]
         return Pair("PyTorchJob, stand-in", lambda: _run(plain, {}), lambda: _traincrew(world, *made, "--", "python", script))
@@ -86,7 +88,7 @@ def _mpi(world: World) -> Pair:
         specs["Launcher"]["template"]["spec"]["containers"][0]["command"] = ["python3", "-c", launcher]
     file = world.home / "mpi.yaml"
     file.write_text(yaml.safe_dump(job))
-    run = lambda: _traincrew(world, "run", "--rm", os.fspath(file))  # noqa: E731
+    run = lambda: _traincrew(world, "run", os.fspath(file))  # noqa: E731
     if built is None:
         return Pair("MPIJob, stand-in", lambda: _run([sys.executable, os.fspath(WORK / "launch.py")], {}), run)
     mpirun = [os.fspath(built / "bin" / "mpirun"), "--allow-run-as-root", "--oversubscribe", "-np", str(RANKS), "hostname"]
