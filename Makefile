@@ -71,7 +71,7 @@ test-frameworks: kube frameworks ## real frameworks on the cluster of this machi
 test-frameworks-core: $(READY) ## of these one job of each kind, and the elastic one (builds the environments that they need)
 	@$(BIN)/python tools/kube/build.py kubectl
 	@$(BIN)/python -m tools.frameworks.build $(CORE)
-	$(PYTEST) tests/seeds -m core -q --durations=0 --durations-min=5
+	$(PYTEST) tests/seeds -m core -q --durations=0 --durations-min=5 || $(ONCE_MORE) tests/seeds -m core
 
 frameworks: $(READY) ## the environments that stand in for images, built once into the cache (10 minutes, 9 GB)
 	@$(BIN)/python -m tools.frameworks.build
