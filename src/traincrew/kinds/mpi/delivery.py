@@ -33,7 +33,7 @@ while true; do
   if [ "${{ready:-0}}" -ge "$need" ]; then echo "$ready of $need workers are ready"; exit 0; fi
   echo "waiting for workers: ${{ready:-0}} of $need are ready"
   tries=$((tries + 1))
-  if [ "$tries" -gt 10 ]; then sleep 1; else sleep 0.1 2>/dev/null || sleep 1; fi
+  if [ "$tries" -gt 20 ]; then sleep 1; else sleep 0.05 2>/dev/null || sleep 1; fi
 done"""
 
 

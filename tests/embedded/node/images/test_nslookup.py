@@ -24,6 +24,8 @@ class Resolver:
         self._socket.bind(("127.0.0.1", 0))
         self.port = self._socket.getsockname()[1]
         self.silent = False
+        self.early = 0
+        """Questions that come before it knows the name."""
         self._thread = threading.Thread(target=self._serve)
         self._thread.start()
 
@@ -38,16 +40,17 @@ class Resolver:
             query, who = self._socket.recvfrom(4096)
             if not query:
                 return
+            self.early -= 1
             if not self.silent:
-                self._socket.sendto(_answer(query), who)
+                self._socket.sendto(_answer(query, KNOWN if self.early < 0 else ""), who)
 
 
-def _answer(query: bytes) -> bytes:
+def _answer(query: bytes, known_name: str) -> bytes:
     name, at = [], 12
     while query[at]:
         name.append(query[at + 1 : at + 1 + query[at]].decode())
         at += query[at] + 1
-    known, kind = ".".join(name) == KNOWN, query[at + 2]
+    known, kind = ".".join(name) == known_name, query[at + 2]
     found = known and kind == 1
     record = b"\xc0\x0c\0\x01\0\x01\0\0\0\x05\0\x04\x0a\x01\x02\x03" if found else b""
     flags = b"\x84\0" if known else b"\x84\x03"
@@ -71,6 +74,12 @@ def test_a_name_that_resolves_succeeds_and_shows_its_address(tmp_path: pathlib.P
     found = look_up(tmp_path, resolver, KNOWN)
     assert found.returncode == 0, found.stderr
     assert f"Name:\t{KNOWN}\nAddress: 10.1.2.3\n" in found.stdout
+
+
+def test_a_name_that_comes_up_in_a_moment_is_found(tmp_path: pathlib.Path, resolver: Resolver) -> None:
+    resolver.early = 5
+    found = look_up(tmp_path, resolver, f"{KNOWN}.")
+    assert found.returncode == 0, found.stderr
 
 
 def test_a_name_that_does_not_resolve_fails(tmp_path: pathlib.Path, resolver: Resolver) -> None:

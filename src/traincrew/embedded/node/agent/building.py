@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import datetime as dt
 import pathlib
 from typing import Any
@@ -26,6 +27,7 @@ NOT_GIVEN = "FSGroupNotApplied"
 """The reason of an event: the pod runs, but files of a volume do not belong to its group."""
 SHM_SHARE = 2
 """The shared memory of a pod may take one half of the machine's."""
+TOOLS_CORES = 1.0
 
 
 class Builder:
@@ -117,7 +119,7 @@ class Builder:
         devices, visible = self._tools.devices.of(self._ledger, name)
         composed = compose(written, environment, {**visible, **variables}, self._own_variables(pod, written))
         mounts = (*self._etc_mounts(), *environment.mounts, *volumes.mounts_of(written, mounted, variables))
-        made = translation.Made(composed, mounts, limits.of_container(pod, written), devices, mounted.groups)
+        made = translation.Made(composed, mounts, _limits(pod, written), devices, mounted.groups)
         log = self._tools.options.logs
         where = translation.Logging(str(self.log_directory(pod, name)), log.file_bytes, log.files)
         return translation.container(pod, written, attempt, made, where)
@@ -149,6 +151,14 @@ class Builder:
         with contextlib.suppress(OSError):
             await volumes.unmount(pod, self._tools.objects, self._place())
         await self._tools.template.remove(self._ledger.path)
+
+
+def _limits(pod: dict[str, Any], written: dict[str, Any]) -> spec.Limits:
+    """A tenth of a core is enough for the tools of the images that ours stand in for; ours start an interpreter each time."""
+    found = limits.of_container(pod, written)
+    if role_of(pod, written) and found.cpu_quota:
+        return dataclasses.replace(found, cpu_quota=max(found.cpu_quota, TOOLS_CORES))
+    return found
 
 
 def _host_file(path: str) -> str:

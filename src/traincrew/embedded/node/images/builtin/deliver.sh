@@ -15,7 +15,7 @@ for host in $(sed 's/[ :].*//' "$hostfile"); do
     case "$found" in True\ ?*) break ;; esac
     echo "waiting for $host"
     tries=$((tries + 1))
-    if [ "$tries" -gt 10 ]; then sleep 1; else sleep 0.1; fi
+    if [ "$tries" -gt 20 ]; then sleep 1; else sleep 0.05; fi
   done
   printf '%s\t%s\n' "${found#True }" "$host" >> "$target/hosts.new"
 done

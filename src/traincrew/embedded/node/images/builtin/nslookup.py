@@ -1,13 +1,20 @@
-"""nslookup, as far as scripts use it: exit code 0 if the name has an address. Asks the pod's resolver only, and soon gives up."""
+"""nslookup, as far as scripts use it: exit code 0 if the name has an address. Asks the pod's resolver only, and soon gives up.
+
+Not at once, though: scripts sleep for seconds after a failure, and what they wait for, starting beside them, has its name in a
+moment.
+"""
 
 import os
 import random
 import socket
 import struct
 import sys
+import time
 from collections.abc import Callable
 
 PORT, TIMEOUT, ATTEMPTS = 53, 1.0, 2
+PATIENCE, PAUSE = 1.0, 0.05
+"""Seconds in which a name may come up, and between two looks for it."""
 _A, _AAAA = 1, 28
 RESOLV_CONF, NAMES = "TRAINCREW_RESOLV_CONF", "TRAINCREW_NAMES"
 """Variables that name files, where pods cannot have an /etc of their own: instead of resolv.conf, and of the cluster's names."""
@@ -23,14 +30,20 @@ def main() -> None:
     named, searches, dots = _settings(os.environ.get(RESOLV_CONF) or "/etc/resolv.conf")
     servers = [(server, port) for server in words[1:2] or named or ["127.0.0.1"]]
     print(f"Server:\t\t{servers[0][0]}\nAddress:\t{servers[0][0]}:{port}\n")
-    listed = _listed(os.environ.get(NAMES, ""))
     candidates = _candidates(words[0], searches, dots)
+    latest = time.monotonic() + PATIENCE
+    while not _looked_up(words[0], candidates, servers):
+        if time.monotonic() > latest:
+            sys.exit(f"** server can't find {words[0]}: NXDOMAIN")
+        time.sleep(PAUSE)
+
+
+def _looked_up(word: str, candidates: list[str], servers: list[Server]) -> bool:
+    listed = _listed(os.environ.get(NAMES, ""))
     if _told(candidates, lambda name: listed.get(name.rstrip(".").lower(), [])):
-        return
+        return True
     # Where names are listed, one without a dot is the cluster's: nobody else is asked for it.
-    if (NAMES not in os.environ or "." in words[0]) and _told(candidates, lambda name: _addresses(name, servers)):
-        return
-    sys.exit(f"** server can't find {words[0]}: NXDOMAIN")
+    return (NAMES not in os.environ or "." in word) and _told(candidates, lambda name: _addresses(name, servers))
 
 
 def _told(candidates: list[str], look: Callable[[str], list[str]]) -> bool:
