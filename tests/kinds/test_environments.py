@@ -183,6 +183,19 @@ def test_v2beta1_launchers_of_other_implementations_have_their_own_variables(imp
     assert found == ["K_MPI_JOB_ROLE", *wanted, "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"]
 
 
+def test_elastic_workers_wait_longer_for_each_other_than_an_import_takes() -> None:
+    name = "HOROVOD_GLOO_TIMEOUT_SECONDS"
+    for job in (manifests.job("MPIJob", Launcher=1, Worker=1), manifests.ssh_job(Launcher=1, Worker=1)):
+        container = job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]
+        container["command"] = ["horovodrun", "-np", "1", "train"]
+        assert name not in names(built(job, "Launcher"))
+        container["command"] = ["horovodrun", "-np", "1", "--host-discovery-script", "/etc/mpi/discover_hosts.sh", "train"]
+        assert env(built(job, "Launcher"))[name] == "300"
+        assert name not in names(built(job, "Worker"))
+        container["env"] = [{"name": name, "value": "20"}]
+        assert env(built(job, "Launcher"))[name] == "20"
+
+
 def test_what_the_user_sets_for_open_mpi_5_is_kept() -> None:
     for job in (manifests.job("MPIJob", Launcher=1, Worker=1), manifests.ssh_job(Launcher=1, Worker=1)):
         container = job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]

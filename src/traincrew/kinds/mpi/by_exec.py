@@ -32,6 +32,7 @@ def env(replica: Replica) -> list[Manifest]:
         # Open MPI 5 reads these names only; without them every rank would quietly run on the launcher.
         "PRTE_MCA_plm_ssh_agent": KUBEXEC,
         "PRTE_MCA_prte_default_hostfile": f"{MOUNT}/hostfile",
+        **elastic.variables(replica.job),
     }
     return found + [var(name, value) for name, value in optional.items() if name not in taken]
 

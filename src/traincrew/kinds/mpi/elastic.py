@@ -10,6 +10,9 @@ _DISCOVERY = re.compile(r"--host-discovery-script|discover_hosts")
 FAREWELL = 30.0
 """Seconds: Horovod looks for hosts every second, workers hear of it at their next commit, then a new ring is formed."""
 
+MEETING = {"HOROVOD_GLOO_TIMEOUT_SECONDS": "300"}
+"""While a worker joins, the others wait for it; after half a minute, which an import alone may take, all of them would abort."""
+
 
 def is_elastic(job: jobs.Job) -> bool:
     return "Launcher" in job.roles and _DISCOVERY.search(" ".join(_words(job))) is not None
@@ -38,6 +41,11 @@ def flag(words: list[str], names: tuple[str, ...]) -> int | None:
             if value.isdecimal():
                 return int(value)
     return None
+
+
+def variables(job: jobs.Job) -> dict[str, str]:
+    """For the launcher, which hands its environment on to the workers; the flags of horovodrun win over them."""
+    return MEETING if is_elastic(job) else {}
 
 
 def farewell(job: jobs.Job) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from traincrew.kinds.kind import Manifest, Replica, var
+from traincrew.kinds.mpi import elastic
 from traincrew.kinds.mpi.spec import CONFIG_VOLUME, MOUNT, launcher_name, slots
 from traincrew.model import naming, objects
 
@@ -18,7 +19,7 @@ def env(replica: Replica) -> list[Manifest]:
         return [role]
     spec = replica.job.spec
     found = [role, *_implementation(spec.mpi_implementation or "OpenMPI", slots(replica.job))]
-    found += _newer_open_mpi(replica)
+    found += [var(name, value) for name, value in _optional(replica).items() if name not in _taken(replica)]
     if not spec.run_launcher_as_worker:
         found += [var("NVIDIA_VISIBLE_DEVICES", ""), var("NVIDIA_DRIVER_CAPABILITIES", "")]
     return found
@@ -41,14 +42,18 @@ def _implementation(name: str, count: int) -> list[Manifest]:
     ]
 
 
-def _newer_open_mpi(replica: Replica) -> list[Manifest]:
-    """Open MPI 5 reads these names only; without them every rank would quietly run on the launcher."""
+def _optional(replica: Replica) -> dict[str, str]:
+    found = elastic.variables(replica.job)
     if (replica.job.spec.mpi_implementation or "OpenMPI") != "OpenMPI":
-        return []
+        return found
+    # Open MPI 5 reads these names only; without them every rank would quietly run on the launcher.
+    return {"PRTE_MCA_prte_default_hostfile": _HOSTFILE, "PRTE_MCA_plm_ssh_args": _SSH_ARGS, **found}
+
+
+def _taken(replica: Replica) -> set[str | None]:
+    """What the user has set."""
     first = next(iter(replica.job.roles[replica.role.name].containers), {})
-    taken = {entry.get("name") for entry in first.get("env") or []}
-    wanted = {"PRTE_MCA_prte_default_hostfile": _HOSTFILE, "PRTE_MCA_plm_ssh_args": _SSH_ARGS}
-    return [var(name, value) for name, value in wanted.items() if name not in taken]
+    return {entry.get("name") for entry in first.get("env") or []}
 
 
 def labels(replica: Replica) -> dict[str, str]:
