@@ -34,12 +34,14 @@ def _beginning(found: dict[str, Any]) -> list[Row]:
 
 def _crowd(found: dict[str, Any]) -> list[Row]:
     crowd, count = found["crowd"], found["pods"]
+    proportional = crowd["daemon_proportional"]
     return [
         (f"{count} pods at once: all run after, s", f"{crowd['running']:.1f}", "", None),
         (f"{count} pods at once: a pod, ms", f"{crowd['running'] / count * 1000:.0f}", "", None),
         (f"{count} pods at once: all told to have ended after, s", f"{crowd['ended']:.1f}", "", None),
         ("daemon without pods, resident MiB", f"{crowd['empty']:.0f}", "<= 100", crowd["empty"] <= 100),
         (f"daemon with {count} pods, resident MiB", f"{crowd['daemon']:.0f}", "<= 100", crowd["daemon"] <= 100),
+        (f"daemon with {count} pods, proportional MiB", f"{proportional:.0f}", "<= 100", proportional <= 100),
         ("a shim, proportional MiB", f"{crowd['shim']:.2f}", "<= 3", crowd["shim"] <= 3),
         ("a container's first process, proportional MiB", f"{crowd['init']:.2f}", "<= 3", crowd["init"] <= 3),
     ]
