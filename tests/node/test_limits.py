@@ -149,7 +149,7 @@ def test_two_hundred_pods_at_once_come_up_and_go_without_a_trace(limited: Machin
     for name in names:
         limited.api.delete("pods", "default", name)
     eventually(lambda: not _many(limited), 120)
-    eventually(lambda: not [uid for uid in uids if (limited.data / "node" / "pods" / uid).exists()])
+    eventually(lambda: not [uid for uid in uids if (limited.data / "node" / "pods" / uid).exists()], 120)
     left = [each for each in leaks.found(limited.data) if any(uid in each for uid in uids)]
     assert not left
 

@@ -28,7 +28,7 @@ def exchanging(machine: Machine, name: str) -> None:
 def at_work(machine: Machine, name: str, times: int = 1) -> None:
     """Every pod of the job was started so often and has exchanged something since."""
     for pod_name in (f"{name}-{each}" for each in CREW):
-        eventually(partial(_has_stepped, machine, pod_name, times), 60)
+        eventually(partial(_has_stepped, machine, pod_name, times), 120)
 
 
 def _has_stepped(machine: Machine, name: str, times: int) -> bool:
