@@ -25,6 +25,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         made.up()
         found["starts"] = pods.starts(made, options.starts)
         found["crowd"] = pods.crowd(made, options.pods)
+        found["command"] = launching.command(made, options.times)
         found["launching"] = launching.measured(made, options.times)
     return found
 

@@ -43,6 +43,11 @@ def measured(world: World, times: int) -> dict[str, dict[str, float]]:
     return found
 
 
+def command(world: World, times: int) -> float:
+    """Seconds of the least that any command does which asks the cluster: to start, one request, to end."""
+    return statistics.median(_took(lambda: _traincrew(world, "ls")) for _ in range(times))
+
+
 def _took(work: Callable[[], None]) -> float:
     begun = time.perf_counter()
     work()

@@ -48,7 +48,7 @@ def _crowd(found: dict[str, Any]) -> list[Row]:
 
 
 def _launching(found: dict[str, Any]) -> list[Row]:
-    rows: list[Row] = []
+    rows: list[Row] = [("traincrew ls, s: a command with one request", f"{found['command']:.2f}", "", None)]
     for name, each in found["launching"].items():
         more = each["run"] - each["plain"]
         rows.append((f"{name}: the launcher alone, s", f"{each['plain']:.2f}", "", None))
