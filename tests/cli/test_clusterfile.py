@@ -63,6 +63,7 @@ def test_without_files_the_flags_are_as_they_are(files: tuple[pathlib.Path, path
         ("devices: {gpu: 4}", "devices is .* not a mapping of names such as nvidia.com/vgpu"),
         ("devices: {nvidia.com/gpu: many}", "to whole numbers"),
         ("isolation: total", "isolation is 'total', not one of auto, root, user, none"),
+        ("overcommit: [cpu, mem]", "overcommit is .'cpu', 'mem'., not a list of some of cpu, memory, none"),
         ("log-bytes: lots", "not a size such as 500Mi"),
         ("color: red", "'color' is no setting; there are isolation, devices"),
         ("- devices", "is not a mapping of settings"),

@@ -85,14 +85,14 @@ def _is_size(value: Any) -> bool:
         return False
 
 
-def _are_names(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+def _are_shared(value: Any) -> bool:
+    return isinstance(value, list) and all(each in nodeflags.SHARED for each in value)
 
 
 _KEYS: Mapping[str, tuple[Callable[[Any], bool], str, Callable[[Any], Any]]] = {
     "isolation": (lambda value: value in nodeflags.LEVELS, f"one of {', '.join(nodeflags.LEVELS)}", str),
     "devices": (_are_devices, "a mapping of names such as nvidia.com/vgpu to whole numbers", dict),
-    "overcommit": (_are_names, "a list of resources such as [cpu, memory]", lambda value: tuple(value) or ("none",)),
+    "overcommit": (_are_shared, f"a list of some of {', '.join(nodeflags.SHARED)}", lambda value: tuple(value) or ("none",)),
     "strict-images": (lambda value: isinstance(value, bool), "true or false", bool),
     "pod-pids": (_is_count, "a whole number", int),
     "log-days": (lambda value: _is_count(value) or (isinstance(value, float) and value >= 0), "a number of days", float),

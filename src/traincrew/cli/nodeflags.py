@@ -9,6 +9,8 @@ import click
 from traincrew import errors, settings
 
 LEVELS = ("auto", "root", "user", "none")
+SHARED = ("cpu", "memory", "none")
+"""What pods may be allowed to ask for more of than there is. Devices are never shared."""
 
 
 def options(command: Any) -> Any:

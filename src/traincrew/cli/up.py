@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from traincrew import errors, logs, place, settings
 from traincrew.cli import clusterfile, nodeflags
@@ -38,8 +39,8 @@ LARGEST_LOG = 16 * 1024 * 1024
 @nodeflags.options
 @click.option(
     "--overcommit",
+    type=click.Choice(nodeflags.SHARED),
     multiple=True,
-    metavar="RESOURCE",
     default=("cpu",),
     show_default=True,
     help="Let pods ask for more of it than there is; may be repeated; `none`: of nothing.",
@@ -134,7 +135,20 @@ def _runs_already(where: place.Place) -> bool:
     found = where.running()
     at = f" at {found['server']}" if found else ""
     click.echo(f"a cluster runs already on {where.data}{at} (process {pid}); nothing was changed")
+    if given := _given():
+        click.echo(f"  not applied: {', '.join(given)}; `traincrew down` first, then `up` with them")
     return True
+
+
+def _given() -> list[str]:
+    """The options on the command line that are for a cluster yet to start."""
+    context = click.get_current_context()
+    return [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name not in ("detach", "data")
+        and context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+    ]
 
 
 def _log_to(where: place.Place, form: str, level: str) -> None:

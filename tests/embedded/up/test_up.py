@@ -45,6 +45,18 @@ def test_a_second_up_says_so_and_changes_nothing(cluster: Cluster) -> None:
     assert json.loads(cluster.traincrew("status", "-o", "json").stdout)["pid"] == before["pid"]
 
 
+def test_a_second_up_names_the_options_that_it_did_not_apply(cluster: Cluster) -> None:
+    assert "not applied" not in cluster.traincrew("up", "--detach").stdout
+    told = cluster.traincrew("up", "--detach", "--strict-images", "--device", "nvidia.com/gpu=1").stdout
+    assert "not applied: --device, --strict-images; `traincrew down` first" in told
+
+
+def test_only_what_can_be_shared_may_be_overcommitted(cluster: Cluster) -> None:
+    refused = cluster.traincrew("up", "--overcommit", "mem")
+    assert refused.returncode == 2
+    assert "'mem' is not one of 'cpu', 'memory', 'none'" in refused.stderr
+
+
 def test_kubeconfig_and_env_lead_to_it(cluster: Cluster) -> None:
     path = cluster.data / "kubeconfig"
     assert cluster.traincrew("kubeconfig").stdout.strip() == str(path)
