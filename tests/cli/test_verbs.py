@@ -70,14 +70,45 @@ async def test_describe_has_everything_on_one_page(begun: House) -> None:
 
 
 async def test_scale_changes_the_workers_of_kinds_with_and_without_a_scale(house: House, tmp_path: pathlib.Path) -> None:
-    jobs = (JOB, manifests.job("TFJob", "t", Worker=1), manifests.job("TFJob", "only-chief", Chief=1))
-    await house("run", "--detach", written(tmp_path, *jobs))
-    assert (await house("scale", "j", "3"))[:2] == (0, "pytorchjob/j: 2 → 3 workers\n")
+    waits = {"suspend": True}
+    jobs = (manifests.job("PyTorchJob", run=waits, Master=1, Worker=2), manifests.job("TFJob", "t", run=waits, Worker=1))
+    await house("run", "--detach", written(tmp_path, *jobs, manifests.job("TFJob", "only-chief", Chief=1)))
+    assert (await house("scale", "j", "3"))[:2] == (0, "pytorchjob/j: 2 → 3 workers beside 1 Master\n")
     assert (await house("scale", "tfjob/t", "2"))[:2] == (0, "tfjob/t: 1 → 2 workers\n")
     assert (house.job() or {})["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 3
     assert (house.job("t", "tfjobs") or {})["spec"]["tfReplicaSpecs"]["Worker"]["replicas"] == 2
     code, _, err = await house("scale", "only-chief", "2")
     assert (code, "has no workers" in err) == (2, True)
+
+
+async def test_a_crew_that_cannot_follow_is_scaled_by_force_alone(begun: House) -> None:
+    code, _, err = await begun("scale", "j", "5")
+    assert code == 2
+    for words in ("is not elastic: its 3 pods", "traincrew suspend pytorchjob/j", "5 workers beside 1 Master", "--force"):
+        assert words in err
+    assert (await begun("scale", "j", "2"))[0] == 0
+    assert (await begun("scale", "--force", "j", "5"))[:2] == (0, "pytorchjob/j: 2 → 5 workers beside 1 Master\n")
+
+
+async def test_an_elastic_job_is_scaled_within_its_bounds(house: House, tmp_path: pathlib.Path) -> None:
+    job = manifests.job("PyTorchJob", spec={"elasticPolicy": {"minReplicas": 1, "maxReplicas": 3}}, Worker=2)
+    await house("run", "--detach", written(tmp_path, job))
+    await house.run("j-worker-0", "j-worker-1")
+    assert (await house("scale", "j", "3"))[0] == 0
+    for beyond in ("0", "50"):
+        code, _, err = await house("scale", "j", beyond)
+        assert code == 2
+        assert f"is to have 1 to 3 workers by its elastic policy, not {beyond}; --force" in err
+    assert (house.job() or {})["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 3
+    assert (await house("scale", "--force", "j", "4"))[0] == 0
+
+
+async def test_a_job_that_has_ended_is_not_scaled(begun: House) -> None:
+    await begun.succeed("j-master-0")
+    await begun.until(lambda: "Succeeded" in str((begun.job() or {})["status"]["conditions"]))
+    code, _, err = await begun("scale", "--force", "j", "3")
+    assert (code, "has ended already (Succeeded)" in err) == (2, True)
+    assert (begun.job() or {})["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 2
 
 
 async def test_a_suspended_job_is_started_again(begun: House) -> None:
@@ -86,6 +117,7 @@ async def test_a_suspended_job_is_started_again(begun: House) -> None:
     assert "traincrew resume pytorchjob/j" in (await begun("why", "j"))[1]
     assert (await begun("resume", "j"))[:2] == (0, "pytorchjob/j resumed\n")
     assert (begun.job() or {})["spec"]["runPolicy"]["suspend"] is False
+    assert (await begun("resume", "j"))[:2] == (0, "pytorchjob/j is not suspended\n")
 
 
 async def test_delete_waits_until_the_pods_are_gone(begun: House) -> None:
@@ -123,6 +155,7 @@ async def test_a_job_elsewhere_and_one_nearly_of_that_name_are_hinted_at(begun: 
     code, _, err = await begun("why", "-n", "default", "resnet")
     assert (code, f"add -n {begun.namespace}" in err) == (2, True)
     assert "did you mean 'resnet'?" in (await begun("why", "resent"))[2]
+    assert "did you mean pytorchjob/resnet?" in (await begun("why", "tfjob/resnet"))[2]
 
 
 def _is_ending(house: House, pod: str) -> bool:

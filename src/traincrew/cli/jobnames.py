@@ -94,8 +94,10 @@ async def _absence(reader: port.Reader, namespace: str, named: Named) -> str:
     everywhere = [(kind, msgspec.json.decode(raw)["metadata"]) for kind, raw in await names(reader, None)]
     wanted = named.kind.kind if named.kind else "job"
     told = f"there is no {wanted} {named.name!r} in namespace {namespace}"
-    for kind, meta in everywhere:
-        if meta["name"] == named.name and meta["namespace"] != namespace:
-            return f"{told}, but {kind.singular}/{named.name} is in {meta['namespace']}: add -n {meta['namespace']}"
+    same = [(kind, meta["namespace"]) for kind, meta in everywhere if meta["name"] == named.name]
+    for kind, place in sorted(same, key=lambda each: each[1] != namespace):
+        if place == namespace:
+            return f"{told}; did you mean {kind.singular}/{named.name}?"
+        return f"{told}, but {kind.singular}/{named.name} is in {place}: add -n {place}"
     near = words.did_you_mean(named.name, [meta["name"] for _, meta in everywhere if meta["namespace"] == namespace])
     return told + (near or "; `traincrew ls -A` shows what there is")

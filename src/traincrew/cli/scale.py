@@ -19,33 +19,41 @@ ROLE = "Worker"
 @click.command()
 @click.argument("job", metavar="JOB")
 @click.argument("replicas", type=click.IntRange(0), metavar="N")
+@click.option(
+    "--force", is_flag=True, help="Beyond the bounds of the elastic policy, too, and where the running pods cannot follow."
+)
 @reach.options
-def scale(job: str, replicas: int, reach: reach.Reach) -> None:
-    """Change the number of a job's workers to N. What a running job makes of it depends on its framework: elastic ones go on.
+def scale(job: str, replicas: int, force: bool, reach: reach.Reach) -> None:
+    """Change the number of a job's workers to N. A master, chief or launcher is not counted.
+
+    Elastic jobs go on with the new number, within the bounds of their policy. Others must be suspended meanwhile: each of their
+    pods is told at its start how many there are.
 
     \b
     traincrew scale mnist 4
     """
-    asyncio.run(_scale(job, replicas, reach))
+    asyncio.run(_scale(job, replicas, reach, force))
 
 
-async def _scale(name: str, replicas: int, where: reach.Reach) -> None:
+async def _scale(name: str, replicas: int, where: reach.Reach, force: bool) -> None:
     import msgspec
 
-    from traincrew.cli import gathering, jobnames
-    from traincrew.cli.telling import view
+    from traincrew.cli import gathering
 
     async with gathering.connected(where) as (client, target):
-        found = await jobnames.find(client, target.namespace, name)
-        seen = view.view(found.kind, found.raw)
+        seen, found = await gathering.job(client, target.namespace, name)
+        if seen.job.status.finished:
+            raise errors.SettingsError(f"{seen.reference} has ended already ({seen.state})")
         key = _key(msgspec.json.decode(found.raw), seen)
+        if not force and (objection := _beyond(seen, replicas) or _left_behind(seen, replicas)):
+            raise errors.SettingsError(f"{seen.reference} {objection}; --force does it all the same")
         change: dict[str, Any] = {"spec": {"replicas": replicas}}
         subresource = "scale"
         if not found.kind.scalable or key != ROLE:  # /scale looks for the role in its canonical spelling
             change, subresource = {"spec": {found.kind.replicas_field: {key: {"replicas": replicas}}}}, ""
         body = msgspec.json.encode(change)
         await client.patch(found.kind.resource, target.namespace, seen.job.name, body, subresource=subresource)
-    click.echo(f"{seen.reference}: {seen.job.count(ROLE)} → {replicas} workers{_advice(seen, replicas)}")
+    click.echo(f"{seen.reference}: {seen.job.count(ROLE)} → {replicas} workers{_others(seen)}")
 
 
 def _key(job: dict[str, Any], seen: View) -> str:
@@ -56,9 +64,28 @@ def _key(job: dict[str, Any], seen: View) -> str:
     raise errors.SettingsError(f"{seen.reference} has no workers: there is nothing to scale")
 
 
-def _advice(seen: View, replicas: int) -> str:
+def _beyond(seen: View, replicas: int) -> str:
+    from traincrew.kinds import autoscaling
+
     policy = getattr(seen.job.spec, "elastic_policy", None)
-    low, high = getattr(policy, "min_replicas", None), getattr(policy, "max_replicas", None)
-    if (low is not None and replicas < low) or (high is not None and replicas > high):
-        return f" (its elastic policy says {low} to {high})"
-    return ""
+    if policy is None:
+        return ""
+    low, high = autoscaling.bounds(seen.job, policy)
+    return f"is to have {low} to {high} workers by its elastic policy, not {replicas}" if not low <= replicas <= high else ""
+
+
+def _left_behind(seen: View, replicas: int) -> str:
+    """What becomes of the pods that there are."""
+    made = [pod for pod in seen.pods if not pod.finished and not pod.terminating]
+    if not made or replicas == seen.job.count(ROLE) or not seen.kind.fixed_crew(seen.job):
+        return ""
+    return (
+        f"is not elastic: its {len(made)} pods were told at their start that there are {seen.job.total}, and would wait for "
+        f"those, or not know the new ones. `traincrew suspend {seen.reference}`, scale, then `traincrew resume "
+        f"{seen.reference}` starts it anew with {replicas} workers{_others(seen)}"
+    )
+
+
+def _others(seen: View) -> str:
+    rest = [f"{seen.job.count(role)} {role}" for role in seen.job.roles if role != ROLE]
+    return f" beside {', '.join(rest)}" if rest else ""

@@ -21,7 +21,7 @@ async def suspend(names: tuple[str, ...], where: reach.Reach, on: bool) -> None:
             if seen.job.status.finished:
                 raise errors.SettingsError(f"{seen.reference} has ended already ({seen.state})")
             if seen.job.suspended is on:
-                click.echo(f"{seen.reference} is {'suspended' if on else 'not suspended'} already")
+                click.echo(f"{seen.reference} is {'suspended already' if on else 'not suspended'}")
                 continue
             body = msgspec.json.encode({"spec": {"runPolicy": {"suspend": on}}})
             await client.patch(found.kind.resource, target.namespace, seen.job.name, body)

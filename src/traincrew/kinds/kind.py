@@ -162,6 +162,8 @@ class JobKind:
     """A failed pod of that role, under Never, leaves the job alone."""
     meeting_point: Callable[[jobs.Job], str] = lambda job: ""
     """Name of the replica with which all others end, since they meet at it; empty: there is none."""
+    fixed_crew: Callable[[jobs.Job], bool] = lambda job: True
+    """Each pod is told at its start how many there are: others that come later are told another number, and do not fit in."""
     farewell: Callable[[jobs.Job], float] = lambda job: 0.0
     """Seconds that a replica gets to leave the others when the job is scaled down, before its pod is deleted."""
     phrases: Callable[[jobs.Job], Phrases] = lambda job: PLAIN

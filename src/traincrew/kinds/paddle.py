@@ -68,6 +68,7 @@ KIND = JobKind(
     port=PORT,
     env=env,
     extras=extras,
+    fixed_crew=lambda job: job.spec.elastic_policy is None,
     makes=(resources.AUTOSCALERS,),
     phrases=lambda job: PLAIN if "Master" in job.roles else QUALIFIED,
     ttl_event="SuccessfulDeletePod",

@@ -252,6 +252,7 @@ KIND = JobKind(
     makes=(resources.AUTOSCALERS,),
     succeeded=succeeded,
     meeting_point=meeting_point,
+    fixed_crew=lambda job: job.spec.elastic_policy is None,
     validate=validate,
     advise=advise,
     phrases=lambda job: PLAIN if "Master" in job.roles else QUALIFIED,

@@ -125,6 +125,7 @@ KIND = JobKind(
     env_in="main",
     succeeded=succeeded,
     tolerates=lambda job, role: bool(job.spec.enable_dynamic_worker) and role == "Worker",
+    fixed_crew=lambda job: not job.spec.enable_dynamic_worker,
     phrases=lambda job: PHRASES,
     validate=validate,
     advise=advise,

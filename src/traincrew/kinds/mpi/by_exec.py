@@ -177,6 +177,7 @@ KIND: JobKind = JobKind(
     makes=(resources.SERVICE_ACCOUNTS, resources.CONFIG_MAPS, resources.ROLES, resources.ROLE_BINDINGS),
     validate=validate,
     advise=advice.advise,
+    fixed_crew=lambda job: False,
     farewell=elastic.farewell,
     sketch=sketching.sketch,
     announces=("Running",),

@@ -204,6 +204,7 @@ KIND: JobKind = JobKind(
     makes=(resources.SERVICES, resources.CONFIG_MAPS, resources.SECRETS, resources.BATCH_JOBS),
     validate=validate,
     advise=advice.advise,
+    fixed_crew=lambda job: False,
     farewell=elastic.farewell,
     running=running,
     ending=ending,
