@@ -199,7 +199,37 @@ async def test_flags_of_a_command_are_refused_with_files(house: House, tmp_path:
     assert (code, err) == (2, "traincrew: --workers is for a job made of a command: add --kind KIND, or change the file\n")
 
 
-async def test_a_command_without_a_kind_is_told_how(house: House) -> None:
-    code, _, err = await house("run", "--", "python", "train.py")
+async def test_a_command_without_a_kind_is_told_how_though_its_script_is_there(house: House, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "train.py").touch()
+    for script in ("train.py", str(tmp_path / "train.py")):
+        code, _, err = await house("run", "--", "python", script)
+        assert code == 2
+        assert "--kind PyTorchJob -- COMMAND" in err
+
+
+async def test_a_directory_is_no_file(house: House, tmp_path: pathlib.Path) -> None:
+    code, _, err = await house("run", str(tmp_path))
+    assert (code, err) == (2, f"traincrew: {tmp_path} is a directory: name the files in it, such as {tmp_path}/*.yaml\n")
+
+
+async def test_a_form_to_print_in_is_refused_where_nothing_is_printed(house: House, tmp_path: pathlib.Path) -> None:
+    code, _, err = await house("run", "-o", "json", written(tmp_path, JOB))
     assert code == 2
-    assert "--kind PyTorchJob -- COMMAND" in err
+    assert "add --dry-run" in err
+    assert house.job() is None
+
+
+async def test_a_name_that_cannot_be_is_told_by_its_flag(house: House) -> None:
+    code, _, err = await house("run", "--kind", "PyTorchJob", "--name", "Bad_Name", "--", "true")
+    assert code == 2
+    assert err.startswith("--name: should match")
+
+
+async def test_warnings_are_not_counted_as_faults_and_marked(house: House, tmp_path: pathlib.Path) -> None:
+    bad = manifests.job("PyTorchJob", Mastre=1)
+    bad["spec"]["runPolicy"] = {"backoffLimit": "many", "cleanPodPolicy": "Some"}
+    _, _, err = await house("run", written(tmp_path, bad))
+    *told, last = err.splitlines()
+    faults = [line for line in told if ": warning: spec.runPolicy.cleanPodPolicy" not in line]
+    assert len(faults) == len(told) - 1
+    assert last == f"traincrew: {len(faults)} faults: nothing was submitted"

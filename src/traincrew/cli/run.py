@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from traincrew import errors
 from traincrew.cli import reach
@@ -51,6 +52,10 @@ def run(arguments: tuple[str, ...], kind: str, reach: reach.Reach, **chosen: Any
 
     if not arguments:
         raise errors.SettingsError("say what to run: FILE..., or --kind KIND -- COMMAND; `traincrew run --help` has examples")
+    if click.get_current_context().get_parameter_source("form") is ParameterSource.COMMANDLINE and not chosen["dry_run"]:
+        raise errors.SettingsError(
+            "-o prints the job without running it: add --dry-run; `traincrew ls -o json` shows jobs that run"
+        )
     options = running.Options(**{name: chosen.pop(name) for name in running.OPTIONS})
     if kind:
         wanted = running.of_command(kind, arguments, reach, chosen)

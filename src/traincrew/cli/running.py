@@ -8,6 +8,7 @@ import logging
 import os
 import pathlib
 import random
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ RETRIES = 3
 """Of an elastic job: it is made for replicas that come and go."""
 CHARACTERS = "bcdfghjklmnpqrstvwxz2456789"
 STDIN = "-"
+MADE = "the job that was made"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,9 +50,16 @@ def of_files(names: Sequence[str], flags: dict[str, Any]) -> manifests.Reading:
         raise errors.SettingsError(f"--{flag} is for a job made of a command: add --kind KIND, or change the file")
     missing = [name for name in names if name != STDIN and not pathlib.Path(name).is_file()]
     if missing:
-        hint = "; to run a command, say which kind of job: --kind PyTorchJob -- COMMAND" if len(missing) == len(names) else ""
-        raise errors.ManifestError(f"{missing[0]}: no such file{hint}")
+        raise errors.ManifestError(_not_there(missing[0], first=missing[0] == names[0]))
     return manifests.read({name: _text(name) for name in names})
+
+
+def _not_there(name: str, *, first: bool) -> str:
+    if pathlib.Path(name).is_dir():
+        return f"{name} is a directory: name the files in it, such as {pathlib.Path(name, '*.yaml')}"
+    # A command's first word is rarely a file here, though its script is.
+    hint = "; to run a command, say which kind of job: --kind PyTorchJob -- COMMAND" if first else ""
+    return f"{name}: no such file{hint}"
 
 
 def _text(name: str) -> str:
@@ -81,7 +90,13 @@ def of_command(kind: str, command: tuple[str, ...], where: reach.Reach, flags: d
         retries=flags["retries"] if flags["retries"] is not None else RETRIES if elastic else 0,
         directory="" if flags["no_mount"] else _directory(),
     )
-    return manifests.read({"the job that was made": printing.rendered(making.manifest(order), "yaml")})
+    return _with_flags(manifests.read({MADE: printing.rendered(making.manifest(order), "yaml")}))
+
+
+def _with_flags(wanted: manifests.Reading) -> manifests.Reading:
+    """A fault of the name is told by the flag that gave it: nobody has seen the line it stands in."""
+    named = re.compile(rf"{MADE}:\d+: metadata\.name:")
+    return dataclasses.replace(wanted, errors=tuple(named.sub("--name:", each) for each in wanted.errors))
 
 
 def _image(where: reach.Reach) -> str:

@@ -42,7 +42,8 @@ def read(texts: dict[str, str]) -> Reading:
     told: dict[str, list[str]] = {"error": [], "warning": []}
     for file, text in texts.items():
         for remark in review.review(text).remarks:
-            told[remark.level].append(f"{file}:{remark.line}: {remark}")
+            mark = "warning: " if remark.level == "warning" else ""
+            told[remark.level].append(f"{file}:{remark.line}: {mark}{remark}")
         objects += _objects(file, text)
     if not told["error"]:
         told["error"] += _faults(objects)
