@@ -81,7 +81,9 @@ def test_a_port_that_somebody_else_has_is_told(tmp_path: pathlib.Path) -> None:
 def test_what_is_tried_is_told(tmp_path: pathlib.Path) -> None:
     found = {each.subject: each for each in isolation.check(tmp_path)}
     assert list(found) == ["isolation", "overlay", "ids", "cgroups"]
-    assert egress.check().subject == "egress"
+    found_egress = egress.check()
+    assert found_egress.subject == "egress"
+    assert "chmod" not in found_egress.remedy or "every user of this machine" in found_egress.remedy
     assert list(tmp_path.iterdir()) == []
 
 
@@ -90,3 +92,18 @@ def test_processes_of_a_cluster_are_known_by_their_directories() -> None:
     shim = leftovers.Process(7, f"/data/x/node/pods/{uid} (deleted)", False)
     assert (shim.data, shim.uid) == ("/data/x", uid)
     assert leftovers.Process(8, "/data/x/node", True).data == "/data/x"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root sees other users' processes")
+@pytest.mark.parametrize("user", [0, 54321])
+def test_whose_a_dead_cluster_is_stands_beside_the_command_that_ends_it(tmp_path: pathlib.Path, user: int) -> None:
+    node = tmp_path / "node"
+    node.mkdir()
+    words = ["/bin/sh", "-c", "read until_the_end", "traincrew.embedded.node.network.launch"]
+    with subprocess.Popen(words, cwd=node, user=user, stdin=subprocess.PIPE) as left:
+        try:
+            (found,) = [each for each in leftovers.check() if str(tmp_path) in each.told]
+        finally:
+            left.kill()
+    assert f"kill -9 {left.pid}" in found.remedy
+    assert ("of user 54321 on" in found.told, "ask user 54321" in found.remedy) == (user != 0, user != 0)

@@ -34,7 +34,7 @@ def check() -> Finding:
     if not router:
         return warn("egress", f"pods would reach nothing outside: {before}neither pasta nor slirp4netns is installed", _INSTALL)
     if not os.access(_TUN, os.R_OK | os.W_OK):
-        remedy = f"as root: modprobe tun; chmod 666 {_TUN}"
+        remedy = f"as root: modprobe tun; chmod 666 {_TUN} (which lets every user of this machine make tunnels of their own)"
         return warn("egress", f"pods would reach nothing outside: {before}{_TUN} cannot be opened by this user", remedy)
     return ok("egress", f"pods reach the world outside through {router}")
 

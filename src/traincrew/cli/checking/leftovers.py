@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import pathlib
+import pwd
 import re
 import shlex
 import zlib
@@ -70,7 +72,9 @@ def _clusters(found: Iterable[Process]) -> Iterator[Finding]:
         pods = sum(not each.is_holder for each in left)
         parts = [f"{pods} pod{'' if pods == 1 else 's'}"] if pods else []
         parts += ["the network"] if pods < len(left) else []
-        yield warn("leftovers", f"{' and '.join(parts)} of the cluster on {data}, which does not run", _remedy(data, left))
+        whose = f" of {owner}" if (owner := _stranger(left)) else ""
+        told = f"{' and '.join(parts)} of the cluster{whose} on {data}, which does not run"
+        yield warn("leftovers", told, _remedy(data, left))
 
 
 def _remedy(data: str, left: list[Process]) -> str:
@@ -79,7 +83,28 @@ def _remedy(data: str, left: list[Process]) -> str:
         return f"`traincrew up --detach --data {path}` takes them over; `traincrew down --data {path}` after that ends them"
     if (pathlib.Path(data) / "node.lock").exists():
         return f"`traincrew node --data {path}` takes them over, and with --drain ends them"
-    return f"its directory is gone: kill -9 {' '.join(str(each.pid) for each in sorted(left))}"
+    kill = f"kill -9 {' '.join(str(each.pid) for each in sorted(left))}"
+    if owner := _stranger(left):
+        return f"they are {owner}'s: ask {owner}; its directory is gone, and only this ends them: {kill}"
+    return f"its directory is gone: {kill}"
+
+
+def _stranger(left: Iterable[Process], proc: pathlib.Path = _PROC) -> str:
+    """Whose they are, if they are not ours: root sees everybody's."""
+    for each in left:
+        with contextlib.suppress(OSError):
+            # Not the owner of the directory in /proc: of processes that may not be traced that is root.
+            found = re.search(r"^Uid:\s+(\d+)", (proc / str(each.pid) / "status").read_text(), re.MULTILINE)
+            if found is not None and int(found[1]) != os.geteuid():
+                return _name(int(found[1]))
+    return ""
+
+
+def _name(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"
 
 
 def runs(data: pathlib.Path) -> bool:
