@@ -25,14 +25,15 @@ ONCE_MORE = $(PYTEST) -q --last-failed --last-failed-no-failures none
 .PHONY: help setup demo test test-chaos test-embedded test-differential test-cluster test-frameworks test-frameworks-core frameworks test-all check contract golden generate schemas bench kube lock clean
 
 help: ## this list
-	@grep -hE '^[a-z -]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{n = split($$1, names, " "); for (i = 1; i <= n; i++) printf "  make %-16s %s\n", names[i], $$2}'
+	@grep -hE '^[a-z% -]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{sub("%", "NAME", $$1); n = split($$1, names, " "); for (i = 1; i <= n; i++) printf "  make %-16s %s\n", names[i], $$2}'
 
 $(READY): requirements/dev.txt pyproject.toml
-	@echo "== setting up .venv (a minute the first time)"
+	@echo "== setting up .venv: downloads and installs what requirements/dev.txt pins; nothing more is said for up to two minutes"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
+	@echo "== ready: $(BIN)/traincrew --help"
 
 setup: $(READY) ## .venv with the traincrew command
 
@@ -76,7 +77,7 @@ test-frameworks-core: $(READY) ## of these one job of each kind, and the elastic
 frameworks: $(READY) ## the environments that stand in for images, built once into the cache (10 minutes, 9 GB)
 	@$(BIN)/python -m tools.frameworks.build
 
-framework-%: $(READY)
+framework-%: $(READY) ## of these one, such as framework-torch (docs/frameworks.md has the names)
 	@$(BIN)/python -m tools.frameworks.build $*
 
 check: $(READY) ## ruff, mypy --strict, import-linter, generated files current

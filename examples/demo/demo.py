@@ -72,6 +72,7 @@ class Demo:
         if self.job is not None and self.job.poll() is None:
             self.job.terminate()  # deletes the job, and waits for its pods
             self.job.wait()
+        print("\n== the cluster of this demo is cleared away; one of your own stays up until you stop it")
         self.show("delete", JOB, "--wait", check=False)
         self.show("down", check=False)
 
