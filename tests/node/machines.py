@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pathlib
 import shutil
@@ -14,6 +13,8 @@ from typing import Any
 
 from tests.cluster.api import Api, Object, Refused, eventually
 from tests.embedded.node import leaks
+
+from traincrew import place
 
 SOURCE = pathlib.Path(__file__).parents[2]
 ORDINARY = 60_000
@@ -83,7 +84,9 @@ class Machine:
 
     @property
     def pid(self) -> int:
-        return int(json.loads((self.data / "running.json").read_text())["pid"])
+        found = place.Place(self.data).holder()
+        assert found > 0, f"no daemon runs\n{self.log()}"
+        return found
 
     def kill(self) -> None:
         """As a crash does it, or somebody's kill -9."""

@@ -14,6 +14,8 @@ from tests.embedded.node import leaks
 from tests.node import programs
 from tests.node.machines import Machine, pod, terminated
 
+from traincrew.embedded.node.network import record
+
 CREW = ("master-0", "worker-0", "worker-1")
 
 
@@ -149,9 +151,9 @@ def children(pid: int, word: str) -> list[int]:
 def _reboot(machine: Machine) -> None:
     """All its processes are gone, and the kernel gives itself another name."""
     for each in (machine.data / "node" / "pods").iterdir():
-        note = each / "shim.json"
-        if note.exists():
-            os.kill(json.loads(note.read_text())["pid"], signal.SIGKILL)
+        note = record.read(str(each / "shim.json"))
+        if record.lives(note):  # its number may be somebody else's by now
+            os.kill(note["pid"], signal.SIGKILL)
         known = json.loads((each / "pod.json").read_text())
         (each / "pod.json").write_text(json.dumps({**known, "boot_id": "another"}))
     os.kill(json.loads((machine.data / "node" / "holder.json").read_text())["pid"], signal.SIGKILL)
