@@ -134,5 +134,11 @@ def test_the_first_failure_ends_a_job_unless_there_are_retries(kind: JobKind) ->
     once, thrice = (job.manifest(order(kind.kind, retries=number)) for number in (0, 3))
     assert {entry["restartPolicy"] for entry in replicas(once, kind.kind).values()} == {"Never"}
     assert {entry["restartPolicy"] for entry in replicas(thrice, kind.kind).values()} == {"OnFailure"}
-    assert thrice["spec"]["runPolicy"] == {"backoffLimit": 4}
+    assert thrice["spec"]["runPolicy"]["backoffLimit"] == 4
     assert not admit.admit(thrice).faults
+
+
+def test_workers_that_never_end_by_themselves_go_when_the_job_has_ended() -> None:
+    for elastic in (None, (1, 4)):
+        assert job.manifest(order("MPIJob", elastic=elastic))["spec"]["runPolicy"]["cleanPodPolicy"] == "Running"
+    assert "runPolicy" not in job.manifest(order("PyTorchJob"))["spec"]

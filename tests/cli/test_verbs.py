@@ -51,6 +51,15 @@ async def test_why_names_the_pod_that_has_no_node_and_what_to_do(begun: House) -
     assert f"worker-1: no node for it: {message}" in out
 
 
+async def test_why_names_the_jobs_that_hold_what_is_scarce(begun: House, tmp_path: pathlib.Path) -> None:
+    gpus = {"limits": {"nvidia.com/gpu": "2"}}
+    other = manifests.job("PyTorchJob", "greedy", Master=manifests.replicas("PyTorchJob", 1, resources=gpus))
+    await begun("run", "--detach", written(tmp_path, other))
+    await begun.run("greedy-master-0")
+    await begun.do(begun.kubelet.unschedulable, "j-worker-1", "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.")
+    assert f"nvidia.com/gpu is held by job {begun.namespace}/greedy (2)" in (await begun("why", "j"))[1]
+
+
 async def test_why_tells_the_first_failure_with_its_last_lines(house: House, tmp_path: pathlib.Path) -> None:
     job = manifests.job("PyTorchJob", Master=manifests.replicas("PyTorchJob", 1, "Never"))
     await house("run", "--detach", written(tmp_path, job))

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterable
 import traincrew.cli.quickly  # noqa: F401 - before others import aiohttp
 from traincrew import errors
 from traincrew.cli import jobnames, reach
-from traincrew.cli.telling import events, explanation, view
+from traincrew.cli.telling import events, explanation, holders, view
 from traincrew.client import podlogs, port
 from traincrew.client.remote import RemoteClient
 from traincrew.model import naming, objects, resources
@@ -38,8 +38,20 @@ async def job(reader: port.Reader, namespace: str, name: str) -> tuple[view.View
 
 
 async def evidence(client: RemoteClient, seen: view.View) -> explanation.Evidence:
-    told, log = await asyncio.gather(_events(client, seen), _log(client, seen))
-    return explanation.Evidence(tuple(told), log)
+    told, log, scarce = await asyncio.gather(_events(client, seen), _log(client, seen), _scarce(client, seen))
+    return explanation.Evidence(tuple(told), log, tuple(scarce))
+
+
+async def _scarce(client: RemoteClient, seen: view.View) -> list[str]:
+    """Who holds what the job's pods find no node for."""
+    wanted = holders.wanted(seen)
+    if not wanted:
+        return []
+    try:
+        pods = [item async for page in client.pages(resources.PODS, None) for item in page.items]
+    except errors.Forbidden:
+        return []  # not everybody may see what others run
+    return [line for resource in wanted if (line := holders.held(resource, pods))]
 
 
 async def _events(client: RemoteClient, seen: view.View) -> list[events.Event]:

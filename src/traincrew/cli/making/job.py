@@ -47,13 +47,17 @@ def manifest(order: Order) -> dict[str, Any]:
         "apiVersion": f"{jobs.GROUP}/{order.kind.version}",
         "kind": order.kind.kind,
         "metadata": metadata,
-        "spec": {**_policy(order), **sketch.spec, order.kind.replicas_field: replicas},
+        "spec": {**_policy(order, sketch), **sketch.spec, order.kind.replicas_field: replicas},
     }
 
 
-def _policy(order: Order) -> dict[str, Any]:
+def _policy(order: Order, sketch: sketches.Sketch) -> dict[str, Any]:
     # The limit is the restart that is one too many.
-    return {"runPolicy": {"backoffLimit": order.retries + 1}} if order.retries else {}
+    policy: dict[str, Any] = {"backoffLimit": order.retries + 1} if order.retries else {}
+    if any(not part.command for part in sketch.parts):
+        # Those who have no command of their own serve the others, and would go on with their devices when the job is over.
+        policy["cleanPodPolicy"] = "Running"
+    return {"runPolicy": policy} if policy else {}
 
 
 def _not_elastic(order: Order) -> str:

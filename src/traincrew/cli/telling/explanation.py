@@ -21,6 +21,8 @@ class Evidence:
     events: tuple[events.Event, ...] = ()
     log: str = ""
     """The last lines of the replica that failed, where its status has none."""
+    scarce: tuple[str, ...] = ()
+    """Who holds what its pods find no node for."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,6 +79,7 @@ def _causes(view: View, evidence: Evidence, now: Time) -> tuple[list[str], list[
     elif word := stages.waits_for(view):
         causes.append(word)
         remedies.append(advice.on_waiting("", word, view.reference))
+    causes += evidence.scarce
     if status.is_true("Failed"):
         causes += [each.message for each in status.conditions if each.type == "Failed" and each.message]
         remedies += [advice.on_waiting(each.reason, "", view.reference) for each in status.conditions if each.type == "Failed"]
