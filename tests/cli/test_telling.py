@@ -133,7 +133,29 @@ def test_why_names_the_first_failure_and_where_to_look() -> None:
     assert "the first failure: Worker 1 (pod j-worker-1) exited with 1 on node n at 2026-01-02 03:00:05 UTC" in found.causes
     assert any("install torch" in remedy for remedy in found.remedies)
     assert found.last_lines == "ModuleNotFoundError: No module named 'torch'"
+    assert "traincrew logs pytorchjob/j --replica worker-1" in found.look
+
+
+def test_why_leads_to_the_previous_log_where_the_container_was_restarted() -> None:
+    again = pod("j-worker-1", index=1, containerStatuses=[{"name": "pytorch", "restartCount": 1}])
+    record = {"replica": "Worker 1", "pod": "j-worker-1", "exitCode": 1}
+    found = explanation.explain(seen(again, conditions=("Running",), failure=record), explanation.Evidence(), NOW)
     assert "traincrew logs pytorchjob/j --replica worker-1 --previous" in found.look
+
+
+def test_a_file_that_is_missing_is_looked_for_before_its_directory() -> None:
+    (remedy,) = failed(message="python: can't open file 'nosuch.py': [Errno 2] No such file or directory").remedies
+    assert remedy.index("there is such a file") < remedy.index("directory is mounted")
+
+
+def test_why_says_what_is_the_same_for_several_replicas_once() -> None:
+    pods = [pod(f"j-worker-{index}", "Pending", index=index, **UNSCHEDULABLE) for index in range(6)]
+    said = tuple(event(type="Warning", reason="FailedScheduling", message="0/1 nodes", pod=each.name) for each in pods)
+    found = explanation.explain(seen(*pods), explanation.Evidence(said), NOW)
+    six = "(worker-0, worker-1, worker-2 and 3 more)"
+    assert found.pods == (f"6 replicas {six}: no node for it: 0/1 nodes are available",)
+    (line,) = found.said
+    assert line == f"4m ago, 6 pods {six.replace('worker', 'j-worker')}: FailedScheduling: 0/1 nodes"
 
 
 def test_why_names_the_backend_that_every_pytorch_has_where_another_is_missing() -> None:
@@ -174,7 +196,7 @@ def test_nothing_is_wrong_with_a_job_that_runs() -> None:
 
 
 def event(**fields: Any) -> events.Event:
-    about = {"kind": "Pod", "name": "j-worker-0"}
+    about = {"kind": "Pod", "name": fields.pop("pod", "j-worker-0")}
     return events.event(json.dumps({"involvedObject": about, "lastTimestamp": THEN, **fields}).encode())
 
 

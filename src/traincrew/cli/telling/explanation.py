@@ -8,6 +8,7 @@ from typing import Any
 
 from traincrew.cli.telling import advice, events, stages, tables
 from traincrew.cli.telling.view import View, since
+from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.status import Failure
 
@@ -47,7 +48,7 @@ def explain(view: View, evidence: Evidence, now: Time) -> Explanation:
     causes, remedies = _causes(view, evidence, now)
     failure = view.failure
     finished = view.job.status.finished
-    waiting = [f"{view.replica(pod)}: {word}" for pod in view.pods if (word := stages.stage(pod))] if not finished else []
+    waiting = _waiting(view) if not finished else []
     healthy = view.state in ("Running", "Succeeded") and not waiting and failure is None
     return Explanation(
         job=f"{view.kind.kind} {view.job}",
@@ -59,6 +60,15 @@ def explain(view: View, evidence: Evidence, now: Time) -> Explanation:
         last_lines=_last_lines(failure, evidence),
         look=() if healthy else tuple(_look(view)),
     )
+
+
+def _waiting(view: View) -> list[str]:
+    """Replicas that wait for the same are told together."""
+    return [f"{_several('replicas', names)}: {word}" for word, names in stages.by_stage(view).items()]
+
+
+def _several(what: str, names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{len(names)} {what} ({stages.some(names)})"
 
 
 def _state(view: View, now: Time) -> str:
@@ -115,20 +125,33 @@ def _last_lines(failure: Failure | None, evidence: Evidence) -> str:
 
 
 def _said(found: Sequence[events.Event], now: Time) -> list[str]:
-    latest = events.warnings(found)[-SHOWN_EVENTS:]
-    return [
-        f"{tables.age(each.time, now)} ago, {each.involved_object.kind.lower()} {each.involved_object.name}: "
-        f"{each.reason}: {' '.join(each.message.split())}" + (f" ({each.times} times)" if each.times > 1 else "")
-        for each in latest
-    ]
+    """The latest warnings; what was said of several in the same words, once."""
+    same: dict[tuple[str, str, str], list[events.Event]] = {}
+    for each in events.warnings(found):
+        words = (each.involved_object.kind.lower(), each.reason, " ".join(each.message.split()))
+        same[words] = [*same.pop(words, []), each]
+    return [_warning(*words, each, now) for words, each in list(same.items())[-SHOWN_EVENTS:]]
+
+
+def _warning(kind: str, reason: str, message: str, said: Sequence[events.Event], now: Time) -> str:
+    names = list(dict.fromkeys(each.involved_object.name for each in said))
+    about = f"{kind} {names[0]}" if len(names) == 1 else _several(f"{kind}s", names)
+    times = sum(each.times for each in said)
+    repeated = f" ({times} times)" if times > len(names) else ""
+    return f"{tables.age(said[-1].time, now)} ago, {about}: {reason}: {message}{repeated}"
 
 
 def _look(view: View) -> list[str]:
     found = [f"traincrew describe {view.reference}"]
     if view.failure is not None and view.failure.pod:
         replica = view.failure.pod.removeprefix(f"{view.job.name}-")
-        found.insert(0, f"traincrew logs {view.reference} --replica {replica} --previous")
+        again = [pod for pod in view.pods if pod.name == view.failure.pod and _restarted(pod)]
+        found.insert(0, f"traincrew logs {view.reference} --replica {replica}{' --previous' if again else ''}")
     return found
+
+
+def _restarted(pod: objects.Pod) -> bool:
+    return any(each.restart_count for each in pod.status.container_statuses)
 
 
 def text(found: Explanation) -> str:

@@ -67,21 +67,27 @@ def waits_for(view: View) -> str:
     return _pods(view)
 
 
-def _pods(view: View) -> str:
-    by_stage: dict[str, list[str]] = {}
+def by_stage(view: View) -> dict[str, list[str]]:
+    """The replicas that do not run, by what they wait for."""
+    found: dict[str, list[str]] = {}
     for pod in view.pods:
         if word := stage(pod):
-            by_stage.setdefault(word, []).append(view.replica(pod))
+            found.setdefault(word, []).append(view.replica(pod))
+    return found
+
+
+def _pods(view: View) -> str:
+    waiting = by_stage(view)
     missing = max(view.job.total - len(view.pods), 0)
-    if not by_stage and not missing:
+    if not waiting and not missing:
         return ""
     running = sum(pod.active and not stage(pod) for pod in view.pods)
-    told = [f"{_names(names)}: {word}" for word, names in by_stage.items()]
+    told = [f"{some(names)}: {word}" for word, names in waiting.items()]
     if missing:
         told.append(f"{missing} still to be made")
     return f"{running} of {view.job.total} run, " + "; ".join(told)
 
 
-def _names(names: list[str]) -> str:
+def some(names: list[str]) -> str:
     rest = len(names) - MOST
     return ", ".join(names[:MOST]) + (f" and {rest} more" if rest > 0 else "")
