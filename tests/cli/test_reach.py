@@ -72,7 +72,15 @@ def test_where_it_was_looked_for_is_told_when_there_is_none(bare: pathlib.Path) 
 def test_an_api_server_that_does_not_answer_is_one_line(tmp_path: pathlib.Path) -> None:
     found = traincrew("ls", "--kubeconfig", str(kubeconfig(tmp_path / "k", "http://127.0.0.1:1")))
     assert found.returncode == 1
-    assert found.stderr == "traincrew: no answer from http://127.0.0.1:1: Connection refused\n"
+    (line,) = found.stderr.splitlines()
+    assert line.startswith("traincrew: no answer from http://127.0.0.1:1: Connection refused; ")
+    assert "`traincrew up --detach`" in line
+
+
+def test_how_to_start_a_cluster_is_told_of_servers_of_this_machine_alone(tmp_path: pathlib.Path) -> None:
+    for server, own in (("https://127.0.0.1:1", True), ("https://localhost:1", True), ("https://192.0.2.1:1", False)):
+        found = reach.target(reach.Reach(kubeconfig=str(kubeconfig(tmp_path / "k", server))))
+        assert ("traincrew up" in reach.hint(found)) is own
 
 
 def test_run_starts_the_cluster_of_this_machine_if_none_is_named_or_runs(tmp_path: pathlib.Path) -> None:

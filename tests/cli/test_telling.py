@@ -223,6 +223,17 @@ def test_the_list_of_jobs_has_state_numbers_and_the_reason() -> None:
     assert text.endswith("Worker 1 failed with exit code 3")
 
 
+def test_the_reason_goes_first_and_lines_are_cut_at_the_screens_width_alone() -> None:
+    message = f"container pytorch of pod j-master-0: back-off 10s {'x' * 200} the end"
+    looping = seen(conditions=("Running",), why={"reason": "CrashLoopBackOff", "message": message, "since": THEN})
+    (line,) = tables.jobs([looping], NOW).splitlines()[1:]
+    assert f"CrashLoopBackOff: {message}" in line
+    (cut,) = tables.jobs([looping], NOW, columns=160).splitlines()[1:]
+    assert len(cut) == 160
+    assert "CrashLoopBackOff: " in cut
+    assert cut.endswith("x…")
+
+
 def test_a_disruption_is_no_failure_in_words_either() -> None:
     lost = Failure(replica="Worker 0", disruption=True, exit_code=137)
     assert "not charged" in advice.on_failure(lost, "")

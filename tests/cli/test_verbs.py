@@ -33,6 +33,15 @@ async def test_ls_shows_state_numbers_and_restarts(begun: House) -> None:
     assert begun.namespace in everywhere
 
 
+async def test_ls_tells_a_namespace_that_is_not_there_from_one_without_jobs(house: House) -> None:
+    code, _, err = await house("ls")
+    assert (code, err) == (0, f"no jobs in namespace {house.namespace}; -A looks everywhere\n")
+    for form in ("text", "json"):
+        code, out, err = await house("ls", "-n", "nosuchns", "-o", form)
+        assert (code, out) == (1, "")
+        assert "there is no namespace 'nosuchns'" in err
+
+
 async def test_objects_can_be_had_as_json_and_yaml(begun: House) -> None:
     listed = json.loads((await begun("ls", "-o", "json"))[1])
     assert [each["metadata"]["name"] for each in listed["items"]] == ["j"]

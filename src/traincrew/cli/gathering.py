@@ -22,8 +22,21 @@ LAST_LINES = 20
 @contextlib.asynccontextmanager
 async def connected(where: reach.Reach) -> AsyncIterator[tuple[RemoteClient, reach.Target]]:
     target = reach.target(where)
-    async with RemoteClient(target.connection, component="cli") as client:
-        yield client, target
+    try:
+        async with RemoteClient(target.connection, component="cli") as client:
+            yield client, target
+    except errors.Unreachable as error:
+        raise errors.Unreachable(error.message + reach.hint(target), reason=error.reason) from None
+
+
+async def is_there(reader: port.Reader, namespace: str) -> None:
+    """Raises NotFound; who may not look is not told that there is none."""
+    try:
+        await reader.get(resources.NAMESPACES, None, namespace)
+    except errors.NotFound:
+        raise errors.NotFound(f"there is no namespace {namespace!r}; `traincrew ls -A` looks everywhere") from None
+    except errors.Forbidden:
+        return
 
 
 async def pods(reader: port.Reader, namespace: str | None, labels: str) -> list[objects.Pod]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
+import sys
 
 import click
 
@@ -16,6 +18,8 @@ from traincrew.cli import reach
 @reach.options
 def ls(everywhere: bool, form: str, reach: reach.Reach) -> None:
     """List the jobs of every kind, with their state and what keeps them from running.
+
+    On a terminal lines are cut at its width; -o wide shows them whole.
 
     \b
     traincrew ls
@@ -33,10 +37,14 @@ async def _ls(everywhere: bool, form: str, where: reach.Reach) -> None:
 
     async with gathering.connected(where) as (client, target):
         views, raw = await gathering.every_job(client, None if everywhere else target.namespace)
+        if not raw and not everywhere:
+            await gathering.is_there(client, target.namespace)
     if form in ("json", "yaml"):
         printing.show(printing.listed([json.loads(each) for each in raw]), form)
     elif not views:
         click.echo("no jobs" if everywhere else f"no jobs in namespace {target.namespace}; -A looks everywhere", err=True)
     else:
         chosen = gathering.in_order(views)
-        click.echo(tables.jobs(chosen, dt.datetime.now(dt.UTC), namespaces=everywhere, wide=form == "wide"))
+        cut = sys.stdout.isatty() and form != "wide"
+        columns = shutil.get_terminal_size().columns if cut else 0
+        click.echo(tables.jobs(chosen, dt.datetime.now(dt.UTC), namespaces=everywhere, columns=columns))

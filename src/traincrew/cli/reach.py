@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import pathlib
+import urllib.parse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -100,3 +101,11 @@ def _local(where: place.Place, found: Connection) -> place.Place | None:
     except errors.NotRunning:  # somebody else's
         return None
     return where if running is not None and running.get("server") == found.server else None
+
+
+def hint(found: Target) -> str:
+    """What to do where nobody answers: a cluster on loopback is one that somebody starts by hand."""
+    host = urllib.parse.urlsplit(found.connection.server).hostname or ""
+    if host not in ("localhost", "::1") and not host.startswith("127."):
+        return ""
+    return "; a cluster of this machine is started with `traincrew up --detach`, and `traincrew env` leads to it"

@@ -8,7 +8,8 @@ from traincrew.cli.telling import view
 from traincrew.embedded.show import ages
 from traincrew.model.meta import Time
 
-LONGEST_WHY = 80
+NARROWEST = 80
+"""Columns that are used even on a screen that has fewer."""
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
@@ -18,16 +19,18 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def jobs(views: Iterable[view.View], now: Time, *, namespaces: bool = False, wide: bool = False) -> str:
+def jobs(views: Iterable[view.View], now: Time, *, namespaces: bool = False, columns: int = 0) -> str:
+    """Lines longer than so many columns are cut; 0: none is."""
     head = ["KIND", "NAME", "STATE", "RUNNING", "RESTARTS", "AGE", "TOOK", "WHY"]
     rows = [["NAMESPACE", *head] if namespaces else head]
     for each in views:
-        row = _row(each, now, wide)
+        row = _row(each, now)
         rows.append([each.job.namespace, *row] if namespaces else row)
-    return table(rows)
+    most = max(columns, NARROWEST) if columns else 0
+    return "\n".join(line[: most - 1] + "…" if most and len(line) > most else line for line in table(rows).splitlines())
 
 
-def _row(each: view.View, now: Time, wide: bool) -> list[str]:
+def _row(each: view.View, now: Time) -> list[str]:
     job, status = each.job, each.job.status
     active = sum(entry.active for entry in status.replica_statuses.values())
     return [
@@ -38,7 +41,7 @@ def _row(each: view.View, now: Time, wide: bool) -> list[str]:
         str(restarts(each)),
         age(job.metadata.creation_timestamp, now),
         took(each, now),
-        _why(each, wide),
+        _why(each),
     ]
 
 
@@ -49,15 +52,15 @@ def restarts(each: view.View) -> int:
     return book.charged + book.disruptions + inside
 
 
-def _why(each: view.View, wide: bool) -> str:
+def _why(each: view.View) -> str:
     status = each.job.status
     text = ""
     if status.why is not None and not status.is_true("Succeeded"):
-        text = status.why.message
+        # The reason goes first: what is cut off is the end.
+        text = f"{status.why.reason}: {status.why.message}"
     elif status.is_true("Failed") and each.failure is not None:
         text = blame(each)
-    text = " ".join(text.split())
-    return text if wide or len(text) <= LONGEST_WHY else text[: LONGEST_WHY - 1] + "…"
+    return " ".join(text.split())
 
 
 def blame(each: view.View) -> str:
