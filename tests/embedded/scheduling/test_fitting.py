@@ -64,9 +64,21 @@ def test_over_commitment_lets_pods_ask_for_more_than_there_is(name: str) -> None
 def test_a_refusal_names_the_option_that_would_help() -> None:
     policy = Policy(overcommitted=frozenset({"cpu"}), advises=True)
     result = placed(pod("a", wants={"memory": "9Gi"}), pod("b", wants={"example.com/x": "1"}), policy=policy)
-    assert told(result)["a"].endswith("found for incoming pod. To let pods ask for more memory than there is, start the cluster "
+    assert told(result)["a"].endswith("To let pods ask for more memory than there is, start the cluster "
                                       "with `traincrew up --overcommit memory`.")  # fmt: skip
     assert "`traincrew up --device example.com/x=N`" in told(result)["b"]
+
+
+def test_what_can_never_fit_is_told_apart_from_what_waits_for_others() -> None:
+    policy = Policy(overcommitted=frozenset({"cpu"}), advises=True)
+    never = "This machine has 8 GiB of memory for pods, and this one asks for 9 GiB: it will never fit."
+    result = placed(
+        pod("a", wants={"memory": "9Gi"}), pod("b", wants={"memory": "5Gi"}), pod("c", wants={"memory": "5Gi"}), policy=policy
+    )
+    assert never in told(result)["a"]
+    (waits,) = [name for name in ("b", "c") if name in told(result)]
+    assert "it will never fit" not in told(result)[waits]
+    assert "`traincrew up --overcommit memory`" in told(result)[waits]
 
 
 def test_no_nodes_at_all() -> None:

@@ -48,6 +48,14 @@ def of_pod(spec: PodSpec) -> Amounts:
     return {name: value for name, value in running.items() if value > 0}
 
 
+def most(rooms: Iterable[Mapping[str, int]]) -> Amounts:
+    """What the largest of them has, each resource by itself."""
+    found: Amounts = {}
+    for each in rooms:
+        _raise(found, each)
+    return found
+
+
 def total(pods: Iterable[Mapping[str, int]]) -> Amounts:
     found: Amounts = {}
     for each in pods:

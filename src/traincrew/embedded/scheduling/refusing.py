@@ -199,7 +199,7 @@ class Refusing:
     def _advice(self, unfit: Unfit) -> str:
         if not self._policy.advises:
             return ""
-        capacity = amounts.total(room.capacity for room in self._world.rooms.values())
+        capacity = amounts.most(room.capacity for room in self._world.rooms.values())
         told = wording.advice((name for each in unfit.verdicts for name in each.short), unfit.pod.wanted, capacity)
         return f" {told}" if told else ""
 

@@ -13,6 +13,8 @@ NO_VICTIMS = "No preemption victims found for incoming pod"
 NEVER = "preemption: not eligible due to preemptionPolicy=Never."
 WAITING = "preemption: not eligible due to a terminating pod on the nominated node."
 
+MORE_MEMORY = "To let pods ask for more memory than there is, start the cluster with `traincrew up --overcommit memory`."
+
 
 def unfit(verdicts: Iterable[Verdict]) -> str:
     """Why none of the nodes will do, one verdict for each."""
@@ -35,12 +37,25 @@ def advice(short: Iterable[str], wanted: Mapping[str, int], capacity: Mapping[st
     """What would help on a machine of one's own; empty: nothing that an option could."""
     for name in sorted(set(short)):
         if name == "memory":
-            return "To let pods ask for more memory than there is, start the cluster with `traincrew up --overcommit memory`."
+            return _never(wanted.get(name, 0), capacity.get(name, 0)) + MORE_MEMORY
         if "/" in name and wanted.get(name, 0) > (held := capacity.get(name, 0)):
             return (
                 f"This machine has {held or 'no'} {name}; `traincrew up --device {name}=N` declares {'more' if held else 'some'}."
             )
     return ""
+
+
+def _never(wanted: int, held: int) -> str:
+    """Apart from what others hold now: that will be free one day."""
+    if wanted <= held:
+        return ""
+    return (
+        f"This machine has {_gibibytes(held)} of memory for pods, and this one asks for {_gibibytes(wanted)}: it will never fit. "
+    )
+
+
+def _gibibytes(value: int) -> str:
+    return f"{value / 2**30:.4g} GiB"
 
 
 def siblings(pod: str, found: int, least: int) -> str:
