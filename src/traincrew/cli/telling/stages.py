@@ -10,6 +10,14 @@ MOST = 3
 """Pods that are named; of more it is told how many."""
 
 
+_LOOPS = {
+    "CrashLoopBackOff": "restarted again and again",
+    "ErrImagePull": "no image",
+    "ImagePullBackOff": "no image",
+}
+"""Of reasons that come and go while nothing changes, or that take turns: what they have in common."""
+
+
 def stage(pod: objects.Pod) -> str:
     """What a pod waits for; empty if it runs or has ended well."""
     if pod.terminating:
@@ -91,3 +99,16 @@ def _pods(view: View) -> str:
 def some(names: list[str]) -> str:
     rest = len(names) - MOST
     return ", ".join(names[:MOST]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def loop(view: View) -> str:
+    """In which of the troubles the job is that tell of themselves in ever new words; empty: in none."""
+    if view.job.status.why is not None:
+        return _LOOPS.get(view.job.status.why.reason, "")
+    waiting = (each.state.waiting for pod in view.pods for each in pod.status.container_statuses)
+    return next((_LOOPS[each.reason] for each in waiting if each is not None and each.reason in _LOOPS), "")
+
+
+def started(pod: objects.Pod) -> bool:
+    """Whether its containers have ever run."""
+    return pod.status.phase in ("Running", "Succeeded", "Failed")

@@ -29,6 +29,11 @@ class Screen:
         self._drawn = False
         self._held: list[bytes] | None = None
 
+    @property
+    def live(self) -> bool:
+        """Whether a state is written over the one before it."""
+        return self._live
+
     def lines(self, source: str, lines: Iterable[podlogs.Line], *, timestamps: bool = False) -> None:
         """Of one replica; without a name there is no prefix."""
         before = self._prefix(source) if source else b""
