@@ -86,6 +86,17 @@ def test_a_job_that_is_invalid_from_the_start_fails_and_says_why(kube: cluster.C
     steadily(lambda: job.why.get("reason") == "InvalidSpec" and not job.pods(), 0.5)
 
 
+@pytest.mark.usefixtures("operator")
+def test_a_job_that_has_failed_says_of_what(kube: cluster.Cluster, api: Api, kubelet: Kubelet, namespace: str) -> None:
+    master = manifests.replicas("PyTorchJob", 1, "Never")
+    job = Submitted(api, namespace, manifests.job("PyTorchJob", Master=master))
+    kubelet.pod("j-master-0")
+    kubelet.run("j-master-0")
+    kubelet.fail("j-master-0", code=3, message="Traceback …\nValueError: bad shape\n")
+    job.becomes("Failed")
+    assert "ReplicaFailed   Master 0 failed with exit code 3: ValueError: bad shape" in _row(kube, job)
+
+
 @pytest.fixture
 def volcano(spare_kube: tuple[cluster.Cluster, Api, pathlib.Path]) -> Iterator[Place]:
     kube, api, kubeconfig = spare_kube

@@ -53,6 +53,18 @@ def test_an_explicit_none_leaves_running_pods_alone_and_says_how_many() -> None:
     assert world.plan().empty
 
 
+def test_a_failed_job_says_of_what_for_good() -> None:
+    world, cluster = started(manifests.job("PyTorchJob", restart="Never", Master=1, Worker=2))
+    cluster.fail("j-worker-1", message="Traceback …\n\nValueError: bad shape\n")
+    world.settle()
+    assert world.status["why"]["reason"] == "ReplicaFailed"
+    assert world.status["why"]["message"] == "Worker 1 failed with exit code 1: ValueError: bad shape"
+    before = world.status["why"]
+    world.now += dt.timedelta(days=1)
+    world.settle()
+    assert world.status["why"] == before
+
+
 def test_where_nothing_was_said_what_still_runs_is_ended_after_a_grace_and_kept() -> None:
     world = ended({})
     assert leaving(world) == []

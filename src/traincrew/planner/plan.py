@@ -13,7 +13,7 @@ from traincrew.model import jobs
 from traincrew.model.meta import Time
 from traincrew.model.observed import Observed
 from traincrew.model.status import Condition, JobStatus
-from traincrew.planner import clock, desired, hostports, policy, progress, running, why
+from traincrew.planner import blame, clock, desired, hostports, policy, progress, running, why
 from traincrew.planner.actions import NOTHING, Action, Event, Plan
 from traincrew.planner.crew import Crew
 
@@ -47,9 +47,11 @@ def _after_the_end(crew: Crew, now: Time) -> Plan:
     if crew.job.policy.clean_pod_policy == "None" and left:
         pods = "1 pod still runs" if left == 1 else f"{left} pods still run"
         message = f"{pods}: cleanPodPolicy None leaves {'it' if left == 1 else 'them'} alone"
+        failed = blame.of(status)
+        message += f"; {failed.message}" if failed is not None else ""
         status = msgspec.structs.replace(status, why=why.dated(status.why, "PodsStillRunning", message, now))
-    elif status.why is not None and status.ended_by != "Validation":
-        status = msgspec.structs.replace(status, why=None)
+    elif status.ended_by != "Validation":
+        status = msgspec.structs.replace(status, why=blame.of(status))
     stages = (tuple(actions + desired.transient(crew)),)
     return running.finish_plan(crew, status, stages, clock.earliest((expiry, moment)))
 

@@ -9,7 +9,7 @@ from traincrew.kinds.kind import Ending, JobKind, Role
 from traincrew.model import indexes, jobs, naming
 from traincrew.model.meta import Time
 from traincrew.model.status import Condition, JobStatus, ReplicaStatus
-from traincrew.planner import conditions
+from traincrew.planner import blame, conditions
 from traincrew.planner.crew import Crew
 
 
@@ -112,4 +112,5 @@ def ended(crew: Crew, status: JobStatus, entry: Condition, by: str, now: Time) -
     status = with_condition(status, entry, now)
     if status.restarts.retry_at is not None:
         status = msgspec.structs.replace(status, restarts=msgspec.structs.replace(status.restarts, retry_at=None))
-    return msgspec.structs.replace(status, completion_time=now, ended_by=by, why=None)
+    status = msgspec.structs.replace(status, completion_time=now, ended_by=by)
+    return msgspec.structs.replace(status, why=blame.of(status))

@@ -12,7 +12,7 @@ from traincrew.model import jobs
 from traincrew.model.meta import Time
 from traincrew.model.observed import Observed
 from traincrew.model.status import Condition, Failure, JobStatus, Why
-from traincrew.planner import conditions
+from traincrew.planner import blame, conditions
 from traincrew.planner.actions import Event
 from traincrew.planner.losses import Loss
 from traincrew.planner.why import SAME
@@ -43,7 +43,7 @@ def events(kind: JobKind, old: JobStatus, new: JobStatus) -> list[Event]:
         if entry.type in told and (entry.status == "True" or (entry.type == "Suspended" and old.is_true("Suspended"))):
             level = "Warning" if entry.type in _WARNINGS else "Normal"
             found.append(Event(level, entry.reason, entry.message, key=str(entry.last_update_time)))  # type: ignore[arg-type]
-    gist = _gist(new.why)
+    gist = _gist(new.why) if new.why != blame.of(new) else None  # a failure is told by the event of its condition
     if gist is not None and gist != _gist(old.why):
         found.append(Event("Warning", *gist))
     return found
@@ -98,8 +98,9 @@ def implied(kind: JobKind, stored: jobs.Stored[Any], observed: Observed, since: 
             resumed = entry.type == "Suspended" and entry.status == "False"
             before = JobStatus(conditions=[msgspec.structs.replace(entry, status="True")]) if resumed else JobStatus()
             found += events(kind, before, JobStatus(conditions=[entry]))
-    # What is wrong with an invalid job was told as its failure.
-    if status.why is not None and status.ended_by != "Validation" and _young(status.why.since, since):
+    # What is wrong with an invalid job was told as its failure, and so was what any other has failed of.
+    known = status.ended_by == "Validation" or status.why == blame.of(status)
+    if status.why is not None and not known and _young(status.why.since, since):
         found += events(kind, JobStatus(), JobStatus(why=status.why))
     if not status.finished and _young(status.start_time, since) and stored.metadata.generation <= 1:
         found += overridden(kind, kind.job(stored), observed.planning.gang_scheduler)

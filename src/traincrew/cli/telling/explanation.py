@@ -11,6 +11,7 @@ from traincrew.cli.telling.view import View, since
 from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.status import Failure
+from traincrew.planner import blame
 
 SHOWN_EVENTS = 5
 
@@ -83,7 +84,7 @@ def _causes(view: View, evidence: Evidence, now: Time) -> tuple[list[str], list[
     if view.job.suspended:
         causes.append("it is suspended")
         remedies.append(f"`traincrew resume {view.reference}` starts it")
-    elif status.why is not None:
+    elif status.why is not None and status.why != blame.of(status):
         causes.append(f"{status.why.message} ({status.why.reason}, for {tables.age(status.why.since, now)})")
         remedies.append(advice.on_waiting(status.why.reason, status.why.message, view.reference))
     elif word := stages.waits_for(view):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from traincrew.cli.telling import view
 from traincrew.embedded.show import ages
 from traincrew.model.meta import Time
+from traincrew.planner import blame
 
 NARROWEST = 80
 """Columns that are used even on a screen that has fewer."""
@@ -59,19 +60,8 @@ def _why(each: view.View) -> str:
         # The reason goes first: what is cut off is the end.
         text = f"{status.why.reason}: {status.why.message}"
     elif status.is_true("Failed") and each.failure is not None:
-        text = blame(each)
+        text = blame.told(each.failure)
     return " ".join(text.split())
-
-
-def blame(each: view.View) -> str:
-    """The first failure in a few words."""
-    failure = each.failure
-    if failure is None:
-        return ""
-    code = f" with exit code {failure.exit_code}" if failure.exit_code is not None else ""
-    reason = f" ({failure.reason})" if failure.reason and failure.reason != "Error" else ""
-    verb = "was taken away" if failure.disruption else "failed"
-    return f"{failure.replica or failure.pod} {verb}{code}{reason}"
 
 
 def age(moment: Time | None, now: Time) -> str:
