@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import pathlib
+import re
 import signal
 from typing import Any
 
@@ -49,6 +51,42 @@ async def test_it_says_what_it_waits_for(house: House, tmp_path: pathlib.Path) -
     await running.told("j: 0 of 2 run, master-0, worker-0: waiting for a node")
     await house.do(house.kubelet.unschedulable, "j-master-0", "0/1 nodes are available: 1 Insufficient memory.")
     await running.told("pod j-master-0 cannot be scheduled: 0/1 nodes are available: 1 Insufficient memory.")
+
+
+def _explained(house: House, words: str) -> bool:
+    found = (house.job() or {}).get("status", {}).get("why")
+    return found is not None and words in found["message"]
+
+
+async def test_back_offs_are_told_once_however_often_they_change_their_words(house: House, tmp_path: pathlib.Path) -> None:
+    running = await house.start("run", written(tmp_path, manifests.job("PyTorchJob", Master=1)))
+    await house.run("j-master-0")
+    said = ""
+    for number in range(3):
+        words = f"back-off {10 << number}s restarting failed container=pytorch pod=j-master-0"
+        await house.do(house.kubelet.waiting, "j-master-0", "CrashLoopBackOff", words)
+        await house.until(functools.partial(_explained, house, words))
+        if not number:
+            said += await running.told(words)
+        await house.do(house.kubelet.run, "j-master-0", bind=False)
+        await house.until(lambda: not _explained(house, ""))
+    await house.do(house.kubelet.waiting, "j-master-0", "ErrImagePull", "no such image")
+    said += await running.told("no such image")
+    await house.do(house.kubelet.waiting, "j-master-0", "ImagePullBackOff", 'Back-off pulling image "x": no such image')
+    await house.until(functools.partial(_explained, house, "Back-off pulling"))
+    await house.succeed("j-master-0")
+    code, _, rest = await running.end()
+    assert code == 0
+    assert ((said + rest).count("back-off"), (said + rest).count("no such image")) == (1, 1)
+
+
+async def test_replicas_that_a_success_did_without_are_told(house: House, tmp_path: pathlib.Path) -> None:
+    running = await house.start("run", written(tmp_path, manifests.job("PyTorchJob", Master=1, Worker=2)))
+    await house.run("j-master-0")
+    await house.succeed("j-master-0")
+    code, _, err = await running.end()
+    assert code == 0
+    assert re.search(r"pytorchjob/j succeeded after \S+; 2 of 3 replicas had not started\n", err)
 
 
 async def test_restarted_containers_are_followed_and_no_line_is_lost_or_doubled(house: House, tmp_path: pathlib.Path) -> None:

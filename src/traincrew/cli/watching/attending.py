@@ -14,6 +14,7 @@ from traincrew.cli.watching import copies, streams
 from traincrew.cli.watching.interrupts import Answer, Interrupts
 from traincrew.cli.watching.screen import Screen
 from traincrew.client.remote import RemoteClient
+from traincrew.model import naming, objects
 from traincrew.planner import blame
 
 QUIET = 0.3
@@ -36,6 +37,8 @@ class Outcome(Exception):
 class Attended:
     copy: copies.Copy
     logs: streams.Streams
+    loops: dict[str, str] = dataclasses.field(default_factory=dict)
+    """The words in which each trouble was first told that changes its words for ever."""
 
     @property
     def over(self) -> bool:
@@ -47,6 +50,19 @@ class Attended:
             return f"the API server cannot be heard: {trouble}"
         now = self.copy.view()
         return (stages.waits_for(now) or self.logs.trouble()) if now is not None and not self.over else ""
+
+    def loop(self) -> str:
+        now = self.copy.view()
+        return stages.loop(now) if now is not None and not self.over and not self.copy.trouble() else ""
+
+    def unstarted(self) -> str:
+        """Of a job that has succeeded: replicas that it did without, which is rarely what was meant."""
+        now = self.copy.view()
+        if now is None or now.state != "Succeeded":
+            return ""
+        ran = {_place(pod) for pod in self.copy.pods.values() if stages.started(pod)}
+        missing = now.job.total - len(ran)
+        return f"; {missing} of {now.job.total} replicas had not started" if missing > 0 else ""
 
     async def linger(self) -> None:
         """Replicas end one after the other; what the last ones have to say when the job is over is part of its log."""
@@ -65,6 +81,8 @@ class Attendance:
     def __init__(self, client: RemoteClient, screen: Screen, shelf: pathlib.Path | None) -> None:
         self._client, self._screen, self._shelf = client, screen, shelf
         self.jobs: list[Attended] = []
+        self._told: set[str] = set()
+        """States that are told once: elsewhere than on a terminal they would be a line every few seconds."""
 
     async def attend(self, keys: Sequence[copies.Key], interrupts: Interrupts) -> int:
         """The exit code of the first job that failed, 0 if none did; raises Outcome when somebody interrupts."""
@@ -116,7 +134,7 @@ class Attendance:
             heard = [job.copy.changes for job in self.jobs]
             state = "; ".join(filter(None, (self._named(job) for job in self.jobs)))
             if state == told or not state:
-                self._screen.state(state)
+                self._tell(state)
             told = state
             waiting = [asyncio.ensure_future(job.copy.changed(since)) for job, since in zip(self.jobs, heard, strict=True)]
             # Woken without news, too: a state that lasts is told, and troubles of logs and watches are no news of theirs.
@@ -125,8 +143,17 @@ class Attendance:
                 each.cancel()
             await asyncio.gather(*waiting, return_exceptions=True)
 
+    def _tell(self, state: str) -> None:
+        if state in self._told:
+            return
+        self._screen.state(state)
+        if state and not self._screen.live and any(job.loop() for job in self.jobs):
+            self._told.add(state)
+
     def _named(self, job: Attended) -> str:
         state = job.state()
+        if (loop := job.loop()) and not self._screen.live:
+            state = job.loops.setdefault(loop, state)
         return f"{job.copy.key.name}: {state}" if state else ""
 
     def _tell_outcomes(self) -> None:
@@ -136,9 +163,15 @@ class Attendance:
                 self._screen.say(f"{job.copy.key.kind.singular}/{job.copy.key.name} was deleted before it had ended")
                 continue
             took = tables.took(now, dt.datetime.now(dt.UTC))
-            self._screen.say(f"{now.reference} {now.state.lower()} after {took}{_blame(now)}")
+            self._screen.say(f"{now.reference} {now.state.lower()} after {took}{_blame(now)}{job.unstarted()}")
             if now.state == "Failed":
                 self._screen.say(f"  `traincrew why {now.reference}` tells more")
+
+
+def _place(pod: objects.Pod) -> tuple[str, str]:
+    """Which of the job's replicas it is, or was before another took its place."""
+    labels = pod.metadata.labels
+    return labels.get(naming.REPLICA_TYPE, ""), labels.get(naming.REPLICA_INDEX, "")
 
 
 def _blame(now: view.View) -> str:
