@@ -15,6 +15,7 @@ from traincrew.admission import rights, schema
 from traincrew.embedded import daemon
 from traincrew.embedded.access import users
 from traincrew.embedded.furnishing import Furniture
+from traincrew.embedded.node.images import standard
 from traincrew.embedded.node.network import listening
 from traincrew.embedded.scheduling.outcome import on_one_machine
 from traincrew.kinds import KINDS
@@ -94,7 +95,9 @@ async def serve(options: settings.Cluster, place: Place, voice: Voice) -> None:
     async with daemon.running(chosen) as cluster:
         started = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
         node = options.node.name if options.node is not None else ""
-        place.announce(cluster.url, started, node=node, overcommit=list(options.overcommit))
+        place.announce(
+            cluster.url, started, node=node, overcommit=list(options.overcommit), environment=_environment(options.node)
+        )
         try:
             voice.ready(cluster.url)
             await _with_operator(cluster, options, ending.told)
@@ -104,6 +107,11 @@ async def serve(options: settings.Cluster, place: Place, voice: Voice) -> None:
                     await cluster.node.stop(ending.grace)
         finally:
             place.withdraw()
+
+
+def _environment(node: settings.Node | None) -> str:
+    """What pods run in whose image has no environment of its own; empty: none do."""
+    return standard.of_process().source if node is not None and not node.strict_images else ""
 
 
 async def _with_operator(cluster: daemon.Running, options: settings.Cluster, stop: asyncio.Event) -> None:

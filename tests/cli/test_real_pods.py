@@ -8,10 +8,12 @@ import os
 import pathlib
 import re
 import signal
+import sys
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.cli.house import COMMAND, PATIENCE
+from tests.cli.house import COMMAND, PATIENCE, written
+from tests.cluster import manifests
 
 TRAIN = """
 import os, pathlib, time
@@ -120,3 +122,19 @@ async def test_a_replica_can_be_entered_while_it_runs_and_is_gone_after_an_inter
         await process.communicate()
     assert process.returncode == 130
     assert "no jobs" in (await machine("ls"))[2]
+
+
+async def test_an_image_without_an_environment_of_its_own_is_told_once_with_what_runs_in_its_place(machine: Machine) -> None:
+    replica = {"replicas": 1, "template": {"spec": {"containers": [{"name": "pytorch", "image": "a/b:1", "command": ["true"]}]}}}
+    document = manifests.job("PyTorchJob", Master=replica, Worker=replica)
+    path = written(machine.work, document)
+    code, _, err = await machine("run", "--rm", path)
+    assert code == 0, err
+    (line,) = [each for each in err.splitlines() if "has no environment of its own" in each]
+    assert line.startswith(f"image a/b:1 has no environment of its own: it runs in the default environment {sys.prefix};")
+    assert "`traincrew image set a/b:1 --env DIR`" in line
+    assert (await machine("image", "set", "a/b", "--set", "A=1", "--cluster"))[0] == 0
+    code, _, err = await machine("run", "--rm", path)
+    assert (code, "has no environment" in err) == (0, False)
+    code, _, err = await machine("run", "--kind", "PyTorchJob", "--rm", "--", "true")
+    assert (code, "has no environment" in err) == (0, False)

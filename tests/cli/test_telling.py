@@ -158,6 +158,23 @@ def test_why_says_what_is_the_same_for_several_replicas_once() -> None:
     assert line == f"4m ago, 6 pods {six.replace('worker', 'j-worker')}: FailedScheduling: 0/1 nodes"
 
 
+def test_why_names_the_environment_that_lacks_a_module_and_how_to_choose_another() -> None:
+    words = 'Image "a/b:1" is not pulled: the default environment /opt/env stands in for it; name one of its own with `x`'
+    pulled = event(type="Normal", reason="Pulled", message=words, involvedObject={"kind": "Pod", "name": "j-worker-1"})
+    failure = {
+        "replica": "Worker 1",
+        "pod": "j-worker-1",
+        "exitCode": 1,
+        "message": "ModuleNotFoundError: No module named 'torch'",
+    }
+    one = seen(conditions=("Failed",), failure=failure)
+    (remedy,) = explanation.explain(one, explanation.Evidence((pulled,)), NOW).remedies
+    assert remedy.startswith("install torch in /opt/env, which stands for image a/b:1 (`/opt/env/bin/python -m pip install ")
+    assert "`traincrew image set a/b:1 --env DIR`" in remedy
+    (remedy,) = explanation.explain(one, explanation.Evidence(), NOW).remedies
+    assert remedy == "install torch in the environment that stands for the image, or choose another image"
+
+
 def test_why_names_the_backend_that_every_pytorch_has_where_another_is_missing() -> None:
     found = failed(message="RuntimeError: Distributed package doesn't have MPI built in. MPI is only included if you build it.\n")
     assert any("built without MPI: use the backend gloo" in remedy for remedy in found.remedies)

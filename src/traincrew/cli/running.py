@@ -17,11 +17,9 @@ from typing import Any
 from traincrew import errors
 from traincrew.cli import jobnames, printing, reach
 from traincrew.cli.making import job as making
-from traincrew.cli.submitting import manifests
+from traincrew.cli.submitting import manifests, standins
 from traincrew.kinds import sketches
 
-LOCAL_IMAGE = "traincrew.local/default"
-"""Stands for no image at all: what runs in the environment of the machine's cluster."""
 RETRIES = 3
 """Of an elastic job: it is made for replicas that come and go."""
 CHARACTERS = "bcdfghjklmnpqrstvwxz2456789"
@@ -102,7 +100,7 @@ def _with_flags(wanted: manifests.Reading) -> manifests.Reading:
 def _image(where: reach.Reach) -> str:
     if where.names_a_cluster() and reach.target(where).local is None:
         raise errors.SettingsError("say which image: a cluster has no environment of yours to run the command in; --image NAME")
-    return LOCAL_IMAGE
+    return standins.LOCAL_IMAGE
 
 
 def _directory() -> str:

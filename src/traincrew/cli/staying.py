@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from traincrew import errors
 from traincrew.cli import deleting, gathering, reach, running
-from traincrew.cli.submitting import manifests
+from traincrew.cli.submitting import manifests, standins
 from traincrew.cli.submitting.submit import Made, Submission
 from traincrew.cli.watching.interrupts import Answer, Interrupts
 from traincrew.cli.watching.screen import Screen
@@ -27,6 +27,8 @@ async def stay(wanted: Sequence[manifests.Wanted], where: reach.Reach, options: 
         submission = Submission(client, target.namespace, screen.say)
         made = await submission.submit(wanted, replace=options.replace)
         jobs = [each for each in made if each.wanted.job is not None]
+        for remark in standins.remarks((each.wanted for each in jobs), target.local) if target.local is not None else ():
+            screen.say(remark)
         if options.detach or not jobs:
             _tell_how_to_go_on(jobs, screen)
             return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 from traincrew.model.status import Failure
 
@@ -45,11 +46,12 @@ _CODES = {
 _OOM = "it used more memory than its limit: raise resources.limits.memory, or use a smaller batch"
 _PYTHON: tuple[tuple[str, str], ...] = (
     (r"ModuleNotFoundError: No module named '([^']+)'",
-     "install {0} in the environment that stands for the image, or choose another image"),
+     "install {0} in {environment}"),
     (r"Distributed package doesn't have (\w+) built in",
      "this PyTorch was built without {0}: use the backend gloo, which every PyTorch has, or an image that was built with {0}"),
     (r"RendezvousConnectionError",
      "the replica was lost at which torchrun's agents meet, worker-0 unless rdzvHost says otherwise: look how that one ended"),
+    (r"executable file not found", "check the command's name, and that the image's environment has it in its PATH"),
     (r"FileNotFoundError|No such file or directory",
      "see whether there is such a file; if so, whether its directory is mounted: the path is looked for inside the pod"),
     (r"Address already in use", "two processes of one pod want the same port"),
@@ -67,13 +69,26 @@ def on_waiting(reason: str, message: str, job: str) -> str:
     return ""
 
 
-def on_failure(failure: Failure, last_lines: str) -> str:
-    """The most telling remedy; empty if only the log can tell."""
+_STANDS_IN = re.compile(r'Image "([^"]+)" is not pulled: the (?:default )?environment (.+?)(?: \(images .*\))? stands in for it')
+
+
+def environment(said: str) -> str:
+    """What a pod runs in, by the node's words about its image, and how to change that."""
+    if not (found := _STANDS_IN.match(said)):
+        return "the environment that stands for the image, or choose another image"
+    image, directory = found.groups()
+    install = f"`{shlex.quote(f'{directory}/bin/python')} -m pip install PACKAGE`"
+    other = f"`traincrew image set {shlex.quote(image)} --env DIR`; `make framework-torch` and the like build some"
+    return f"{directory}, which stands for image {image} ({install}), or name another one for it ({other})"
+
+
+def on_failure(failure: Failure, last_lines: str, said: str = "") -> str:
+    """The most telling remedy; empty if only the log can tell. said: what the node said about the image."""
     if failure.disruption:
         return "it was taken away, which is not charged to the job; it is made again unless the job has ended"
     if failure.reason == "OOMKilled":
         return _OOM
     for pattern, remedy in _PYTHON:
         if found := re.search(pattern, last_lines):
-            return remedy.format(*found.groups())
+            return remedy.format(*found.groups(), environment=environment(said))
     return _CODES.get(failure.exit_code or 0, "")

@@ -99,7 +99,7 @@ def _causes(view: View, evidence: Evidence, now: Time) -> tuple[list[str], list[
             causes.append(f"{title}: {_told(failure)}")
             if failure.pod and failure.pod == view.kind.meeting_point(view.job):
                 causes.append(f"{failure.pod} is where the other replicas meet: they ended with it, and all start again together")
-            remedies.append(advice.on_failure(failure, _last_lines(failure, evidence)))
+            remedies.append(advice.on_failure(failure, _last_lines(failure, evidence), _of_image(failure, evidence)))
     return causes or [_nothing(view)], remedies
 
 
@@ -123,6 +123,12 @@ def _last_lines(failure: Failure | None, evidence: Evidence) -> str:
     if failure is not None and failure.message:
         return failure.message.rstrip("\n")
     return evidence.log.rstrip("\n") if failure is not None else ""
+
+
+def _of_image(failure: Failure, evidence: Evidence) -> str:
+    """The node's words about the image; init containers, which have others, go first."""
+    told = [each for each in events.in_order(evidence.events) if each.reason == "Pulled"]
+    return next((each.message for each in reversed(told) if each.involved_object.name == failure.pod), "")
 
 
 def _said(found: Sequence[events.Event], now: Time) -> list[str]:
