@@ -62,6 +62,22 @@ async def test_a_replica_that_is_not_there_is_told_with_those_that_are(begun: Ho
     assert "there are logs of master-0, worker-0, worker-1" in err
 
 
+async def test_of_a_container_that_never_ran_it_is_told_that_it_failed_before(house: House, tmp_path: pathlib.Path) -> None:
+    one, two = (manifests.replicas("PyTorchJob", count, "Never") for count in (1, 2))
+    await house("run", "--detach", written(tmp_path, manifests.job("PyTorchJob", Master=one, Worker=two)))
+    await house.run(*PODS)
+    refused = {"terminated": {"exitCode": 128, "reason": "StartError", "message": 'exec: "nosuch": not found'}}
+    states = {"j-master-0": refused, "j-worker-0": {"waiting": {"reason": "PodInitializing"}}}
+    for pod, state in states.items():
+        status = {"name": "pytorch", "image": "x", "imageID": "x", "ready": False, "restartCount": 0, "state": state}
+        await house.do(house.kubelet.status, pod, {"phase": "Failed", "containerStatuses": [status]})
+    await house.say("j-worker-1", "here")
+    code, out, err = await house("logs", "j")
+    assert (code, out) == (0, "[worker-1] here\n")
+    assert 'j-master-0: container pytorch failed before it started: exec: "nosuch": not found' in err
+    assert "j-worker-0: container pytorch was not started: the pod failed before" in err
+
+
 async def test_following_goes_on_until_the_job_has_ended(begun: House) -> None:
     running = await begun.start("logs", "-f", "j", "--tail", "0")
     # It follows as soon as the node has somebody who reads.

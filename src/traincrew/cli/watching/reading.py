@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator
 from traincrew import errors
 from traincrew.cli import durations, gathering, jobnames, reach
 from traincrew.cli.telling import view
-from traincrew.cli.watching import copies, merging, shelves, streams
+from traincrew.cli.watching import copies, merging, runs, shelves, streams
 from traincrew.cli.watching.screen import Screen
 from traincrew.client import podlogs
 from traincrew.client.remote import RemoteClient
@@ -50,6 +50,8 @@ class Source:
     alone: bool
     """The pod's only container."""
     replica: str = ""
+    unstarted: str = ""
+    """Why there is no log of it, and never will be."""
 
 
 async def show(name: str, where: reach.Reach, request: Request) -> None:
@@ -137,6 +139,7 @@ def _of_pod(root: pathlib.Path | None, pod: objects.Pod, container: str) -> list
             pod.metadata.uid,
             each in on_disk,
             len(pod.status.container_statuses) <= 1,
+            unstarted=runs.unstarted(pod, each),
         )
         for each in names
     ]
@@ -185,6 +188,9 @@ def _name(source: Source) -> str:
 async def _lines(
     client: RemoteClient, root: pathlib.Path | None, source: Source, request: Request, troubles: list[str]
 ) -> AsyncGenerator[list[podlogs.Line], None]:
+    if source.unstarted:
+        troubles.append(f"{source.place.pod}: {source.unstarted}")
+        return
     if source.kept and root is not None:
         async for bunch in shelves.lines(root, source.place, source.uid, request.wanted()):
             yield bunch

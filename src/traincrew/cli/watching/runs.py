@@ -15,6 +15,7 @@ class Run(NamedTuple):
 
 
 NONE = Run(-1, False)
+NEVER_RAN = ("StartError", "ContainerCannotRun")
 
 
 def run(pod: objects.Pod, container: str) -> Run:
@@ -36,3 +37,14 @@ def _run(status: objects.ContainerStatus) -> Run:
 def is_last(pod: objects.Pod, container: str) -> bool:
     """Whether no other run will follow."""
     return (pod.finished and run(pod, container).over) or (pod.finished and run(pod, container) == NONE)
+
+
+def unstarted(pod: objects.Pod, container: str) -> str:
+    """What became of a container that never ran, in a pod that has ended; empty if it ran, or still may."""
+    status = next((each for each in pod.status.container_statuses if each.name == container), None)
+    if status is None or not pod.finished or status.restart_count:
+        return ""
+    ended = status.state.terminated
+    if ended is None:
+        return f"container {container} was not started: the pod failed before" if run(pod, container) == NONE else ""
+    return f"container {container} failed before it started: {ended.message}" if ended.reason in NEVER_RAN else ""
