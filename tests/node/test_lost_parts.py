@@ -30,7 +30,19 @@ def exchanging(machine: Machine, name: str) -> None:
 def at_work(machine: Machine, name: str, times: int = 1) -> None:
     """Every pod of the job was started so often and has exchanged something since."""
     for pod_name in (f"{name}-{each}" for each in CREW):
-        eventually(partial(_has_stepped, machine, pod_name, times), 120)
+        try:
+            eventually(partial(_has_stepped, machine, pod_name, times), 120)
+        except AssertionError:
+            pytest.fail(_told(machine, name))
+
+
+def _told(machine: Machine, name: str) -> str:
+    """Everything that helps to see why it does not."""
+    job = machine.api.get("pytorchjobs", "default", name).get("status")
+    pods = {each: machine.api.find("pods", "default", f"{name}-{each}") for each in CREW}
+    statuses = [f"{each}: {found and found['status']}" for each, found in pods.items()]
+    starts = {each: programs.starts(machine, f"{name}-{each}") for each in CREW}
+    return "\n".join([f"{job}", f"starts: {starts}", *statuses, f"{machine.events(name)}", machine.log()])
 
 
 def _has_stepped(machine: Machine, name: str, times: int) -> bool:
