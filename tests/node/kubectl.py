@@ -13,6 +13,8 @@ import time
 from collections.abc import Iterator
 
 LIMIT = 60.0
+HASTE = re.compile(r"^E\d{4} .*Unknown stream id \d+, discarding message\n", re.MULTILINE)
+"""What kubectl says when the (empty) first message of a stream comes before it has made its own end of that."""
 
 
 class Kubectl:
@@ -28,7 +30,7 @@ class Kubectl:
             [self.program, *arguments], env=self._environment, input=input, capture_output=True, check=False, timeout=LIMIT
         )
         assert done.returncode == code, f"{arguments}: {done.returncode}\n{done.stdout.decode()}\n{done.stderr.decode()}"
-        return done.stdout.decode() + (done.stderr.decode() if code else "")
+        return done.stdout.decode() + (HASTE.sub("", done.stderr.decode()) if code else "")
 
     @contextlib.contextmanager
     def begun(self, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:

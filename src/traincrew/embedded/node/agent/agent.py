@@ -32,6 +32,8 @@ MIRROR = "kubernetes.io/config.mirror"
 """The annotation of pods that stand for something that others run."""
 SWEEP = 600.0
 """Seconds between looks for logs that are too old."""
+PATIENCE = 30.0
+"""Seconds for which somebody who asks for a pod waits at most until the agent knows its pods."""
 SHUTDOWN = Eviction("Terminated", "Pod was terminated in response to imminent node shutdown.", grace=0.0)
 
 
@@ -41,6 +43,7 @@ class Pods:
     def __init__(self) -> None:
         self.workers: dict[str, Worker] = {}
         self._by_name: dict[tuple[str, str], Worker] = {}
+        self.listed = asyncio.Event()
         self.tools: Tools | None = None
 
     def add(self, worker: Worker) -> None:
@@ -56,6 +59,13 @@ class Pods:
 
     def find(self, namespace: str, name: str) -> Worker | None:
         return self._by_name.get((namespace, name))
+
+    async def known(self, namespace: str, name: str) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await self.listed.wait()
+                if (worker := self.find(namespace, name)) is not None:
+                    await worker.recovered.wait()
 
     def changed(self, uid: str) -> None:
         """Something that the pod shows in its files has changed."""
@@ -118,6 +128,7 @@ class Agent:
         lasting = (self._informer.run(), self._tools.recorder.run(), self._keep_logs(), watch.run())
         tasks = [asyncio.create_task(each) for each in lasting]
         await self._informer.synced.wait()
+        self._pods.listed.set()
         await self._clear_away()
         try:
             yield

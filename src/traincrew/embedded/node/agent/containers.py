@@ -49,6 +49,10 @@ class Run(Protocol):
 
 class Runs(Protocol):
     def find(self, namespace: str, name: str) -> Run | None: ...
+    async def known(self, namespace: str, name: str) -> None:
+        """Returns when it is known whether there is such a pod, and what of it runs: right after a start nobody can tell yet."""
+        ...
+
     def all(self) -> list[Run]: ...
     async def connect(self, run: Run, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]: ...
 
@@ -63,6 +67,7 @@ class NodeContainers:
         return [run.object for run in self._runs.all()]
 
     async def find(self, namespace: str, pod: str, container: str, uid: str) -> None:
+        await self._runs.known(namespace, pod)
         run = self._run(namespace, pod)
         if uid and run.object["metadata"]["uid"] != uid:
             raise NoPod(f'pod "{pod}" with that uid does not exist')

@@ -44,6 +44,8 @@ class Worker:
         self._deeds = Deeds(self, tools)
         self._status = StatusWriter(tools.client, lambda: self.object, self._rewritten, self.shown)
         self.over = False
+        self.recovered = asyncio.Event()
+        """What an earlier daemon left of it has been found again."""
 
     @property
     def uid(self) -> str:
@@ -80,8 +82,9 @@ class Worker:
         self.learn(lambda facts: dataclasses.replace(facts, removed=True))
 
     def evict(self, eviction: Eviction) -> None:
-        if self.ledger.identity() is not None:
-            self.ledger.evict(eviction)
+        with contextlib.suppress(FileNotFoundError):  # what there was of it is being cleared away just now
+            if self.ledger.identity() is not None:
+                self.ledger.evict(eviction)
         self.learn(lambda facts: dataclasses.replace(facts, eviction=eviction))
 
     def learn(self, change: Callable[[Facts], Facts]) -> None:
@@ -115,6 +118,7 @@ class Worker:
                 await self._look_until_over()
                 writing.cancel()
         finally:
+            self.recovered.set()
             for task in self._under_way:
                 task.cancel()
             if self.shim is not None:
@@ -126,6 +130,7 @@ class Worker:
         if self.shim is not None:
             self.follow(self.shim)
             self._spawn(self._deeds.follow_objects())
+        self.recovered.set()
 
     async def _look_until_over(self) -> None:
         while not self.over:
