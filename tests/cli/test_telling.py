@@ -251,6 +251,14 @@ def test_the_reason_goes_first_and_lines_are_cut_at_the_screens_width_alone() ->
     assert cut.endswith("x…")
 
 
+@pytest.mark.parametrize(("ended", "told"), [("2026-01-02T03:03:05Z", True), ("2026-01-02T01:00:00Z", False)])
+def test_between_two_crashes_the_list_tells_that_a_replica_was_started_again(ended: str, told: bool) -> None:
+    last = {"terminated": {"exitCode": 3, "finishedAt": ended}}
+    status = {"name": "pytorch", "restartCount": 2, "state": {"running": {"startedAt": THEN}}, "lastState": last}
+    crashing = seen(pod("j-worker-1", index=1, containerStatuses=[status]), conditions=("Running",))
+    assert ("worker-1 was started again after exit code 3" in tables.jobs([crashing], NOW)) is told
+
+
 def test_a_disruption_is_no_failure_in_words_either() -> None:
     lost = Failure(replica="Worker 0", disruption=True, exit_code=137)
     assert "not charged" in advice.on_failure(lost, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Sequence
 
 from traincrew.cli.telling import view
@@ -11,6 +12,8 @@ from traincrew.planner import blame
 
 NARROWEST = 80
 """Columns that are used even on a screen that has fewer."""
+LATELY = dt.timedelta(minutes=10)
+"""Twice as long as a container that fails again and again ever waits to be started."""
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
@@ -42,7 +45,7 @@ def _row(each: view.View, now: Time) -> list[str]:
         str(restarts(each)),
         age(job.metadata.creation_timestamp, now),
         took(each, now),
-        _why(each),
+        _why(each, now),
     ]
 
 
@@ -53,7 +56,7 @@ def restarts(each: view.View) -> int:
     return book.charged + book.disruptions + inside
 
 
-def _why(each: view.View) -> str:
+def _why(each: view.View, now: Time) -> str:
     status = each.job.status
     text = ""
     if status.why is not None and not status.is_true("Succeeded"):
@@ -61,7 +64,19 @@ def _why(each: view.View) -> str:
         text = f"{status.why.reason}: {status.why.message}"
     elif status.is_true("Failed") and each.failure is not None:
         text = blame.told(each.failure)
+    elif not status.finished:
+        text = _restarted(each, now)
     return " ".join(text.split())
+
+
+def _restarted(each: view.View, now: Time) -> str:
+    """Between two crashes a container runs, and nothing keeps it from that."""
+    for pod in each.pods:
+        for status in pod.status.container_statuses:
+            ended = status.last_state.terminated
+            if ended is not None and ended.exit_code and ended.finished_at is not None and now - ended.finished_at < LATELY:
+                return f"{each.replica(pod)} was started again after exit code {ended.exit_code}"
+    return ""
 
 
 def age(moment: Time | None, now: Time) -> str:
