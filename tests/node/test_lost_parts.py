@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
@@ -15,6 +16,7 @@ from tests.node import programs
 from tests.node.machines import Machine, pod, terminated
 
 from traincrew.embedded.node.network import record
+from traincrew.embedded.node.sandbox import init
 
 CREW = ("master-0", "worker-0", "worker-1")
 
@@ -162,13 +164,24 @@ def children(pid: int, word: str) -> list[int]:
 
 def _reboot(machine: Machine) -> None:
     """All its processes are gone, and the kernel gives itself another name."""
-    for each in (machine.data / "node" / "pods").iterdir():
-        note = record.read(str(each / "shim.json"))
-        if record.lives(note):  # its number may be somebody else's by now
-            os.kill(note["pid"], signal.SIGKILL)
+    pods = list((machine.data / "node" / "pods").iterdir())
+    notes = [record.read(str(each / "shim.json")) for each in pods]
+    shims = [note["pid"] for note in notes if record.lives(note)]  # a number may be somebody else's by now
+    for pid in shims:
+        _freeze(pid)
+    for pid in shims:
+        os.kill(pid, signal.SIGKILL)
+    for each in pods:
         known = json.loads((each / "pod.json").read_text())
         (each / "pod.json").write_text(json.dumps({**known, "boot_id": "another"}))
     os.kill(json.loads((machine.data / "node" / "holder.json").read_text())["pid"], signal.SIGKILL)
+
+
+def _freeze(shim: int) -> None:
+    """Nobody is left to notice that another is gone, and to end by that."""
+    for pid in init.descendants(shim):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
 
 
 def _target(found: Object) -> str:
