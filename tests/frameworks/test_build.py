@@ -39,7 +39,7 @@ def test_an_environment_is_built_once_and_works_where_it_ends_up(cache: pathlib.
     ran = subprocess.run(
         [first / "bin" / "mpirun", "-n", "2", first / "bin" / "python", "-c", "print('rank')"], capture_output=True
     )
-    assert ran.stdout.split() == [b"rank", b"rank"]
+    assert ran.stdout.count(b"rank") == 2
     assert build.build(SMALL) == first
     assert places.built(first) == told
     assert not places.unfinished(first).exists()
