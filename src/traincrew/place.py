@@ -40,7 +40,10 @@ class Place:
         return self.data / "grace.json"
 
     def holder(self) -> int:
-        """The process that has the cluster's data open; 0 if none has. (The lock says so, not a file that may be stale.)"""
+        """The process that has the cluster's data open; 0 if none has, -1 if it has not said yet which it is.
+
+        The lock says so, not a file that may be stale.
+        """
         path = self.data / "cluster.db.lock"
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -52,7 +55,8 @@ class Place:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
             text = os.pread(descriptor, 20, 0).decode(errors="replace").strip()
-            return int(text) if text.isdecimal() else -1
+            # Who has just taken it may not have said so yet: then the last one's number is there still.
+            return int(text) if text.isdecimal() and _lives(text) else -1
         finally:
             os.close(descriptor)
         return 0
@@ -111,6 +115,14 @@ class Place:
         if found is None:
             raise errors.NotRunning(f"no cluster runs on {self.data}: start one with `traincrew up --detach`")
         return found
+
+
+def _lives(pid: str) -> bool:
+    try:
+        state = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return False
+    return state not in ("Z", "X")
 
 
 def _written(path: pathlib.Path, content: dict[str, object]) -> None:

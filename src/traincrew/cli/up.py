@@ -134,7 +134,8 @@ def _runs_already(where: place.Place) -> bool:
         return False
     found = where.running()
     at = f" at {found['server']}" if found else ""
-    click.echo(f"a cluster runs already on {where.data}{at} (process {pid}); nothing was changed")
+    who = f"(process {pid})" if pid > 0 else "(it is starting)"
+    click.echo(f"a cluster runs already on {where.data}{at} {who}; nothing was changed")
     if given := _given():
         click.echo(f"  not applied: {', '.join(given)}; `traincrew down` first, then `up` with them")
     return True

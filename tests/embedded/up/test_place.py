@@ -1,0 +1,34 @@
+"""Whose a cluster's data are is never told from what an earlier process left."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+from traincrew.place import Place
+
+
+def ended() -> int:
+    """The number of a process that is no more."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait()
+    return process.pid
+
+
+def test_a_cluster_that_has_only_just_taken_its_data_is_not_taken_for_the_one_that_was_killed(tmp_path: pathlib.Path) -> None:
+    killed = ended()
+    (tmp_path / "running.json").write_text(json.dumps({"pid": killed, "server": "https://127.0.0.1:1"}))
+    lock = tmp_path / "cluster.db.lock"
+    lock.write_text(str(killed))
+    with lock.open("r+") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert Place(tmp_path).holder() == -1
+        assert Place(tmp_path).running() is None
+        lock.write_text(str(os.getpid()))
+        assert Place(tmp_path).holder() == os.getpid()
+        assert Place(tmp_path).running() is None, "it has not announced itself"
+    assert Place(tmp_path).holder() == 0
