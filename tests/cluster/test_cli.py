@@ -79,8 +79,9 @@ async def test_verbs_and_files_work_as_on_one_machine(house: House, tmp_path: pa
     path = written(tmp_path, config, manifests.job("PyTorchJob", Master=1, Worker=1))
     assert (await house("run", "--detach", path))[0] == 0
     assert "pytorchjob/j exists already" in (await house("run", path))[2]
-    assert (await house("scale", "j", "2"))[:2] == (0, "pytorchjob/j: 1 → 2 workers\n")
     await house.run("j-master-0", "j-worker-0")
+    assert "--force" in (await house("scale", "j", "2"))[2]
+    assert (await house("scale", "j", "2", "--force"))[:2] == (0, "pytorchjob/j: 1 → 2 workers beside 1 Master\n")
     await house.say("j-master-0", "one", "two")
     assert (await house("logs", "j", "--replica", "master", "--tail", "1"))[:2] == (0, "two\n")
     assert "j-worker-1" in (await house("describe", "j"))[1]
