@@ -15,7 +15,9 @@ import signal
 import sys
 import time
 
-from traincrew import app, logs, place, settings
+from traincrew import settings
+from traincrew.app import log_format, operator
+from traincrew.embedded import data_directory
 
 EVERY = 0.002
 LINES = 0.05
@@ -56,14 +58,14 @@ async def _talk() -> None:
 
 
 def main(data: pathlib.Path) -> None:
-    where = place.Place(data)
+    where = data_directory.Place(data)
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
-    logs.configure("text", "info")
+    log_format.configure("text", "info")
     handler = logging.FileHandler(where.log)
-    handler.setFormatter(logs.TextLines())
+    handler.setFormatter(log_format.TextLines())
     logging.getLogger().handlers = [handler]
     probe = Probe(data / "lag.json")
-    app.run_cluster(settings.Cluster(data=str(data)), where, lambda url: probe.start())
+    operator.run_cluster(settings.Cluster(data=str(data)), where, lambda url: probe.start())
 
 
 if __name__ == "__main__":

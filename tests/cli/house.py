@@ -17,12 +17,12 @@ from typing import Any, TypeVar
 import yaml
 from tests.cluster.api import Api, eventually
 from tests.cluster.kubelet import Kubelet, now
-from tests.embedded.streams import workshop
-from tests.embedded.streams.workshop import Container, Workshop
+from tests.embedded.kubelet.server import workshop
+from tests.embedded.kubelet.server.workshop import Container, Workshop
 
-from traincrew.embedded.access import certificates
-from traincrew.embedded.streams import kubelet
-from traincrew.embedded.streams.containers import ExecOptions
+from traincrew.embedded.kubelet.runtime.container_streams import ExecOptions
+from traincrew.embedded.kubelet.server import server
+from traincrew.embedded.pki import certificates
 
 T = TypeVar("T")
 COMMAND = [sys.executable, "-m", "traincrew.cli.main"]
@@ -55,7 +55,7 @@ class Cluster:
         pki = certificates.ensure(self.data / "pki", ())
         pem = directory / "node.pem"
         pem.write_bytes(pki.issue_for_node("node", ["127.0.0.1"]))
-        return kubelet.tls(str(pem), str(pem), str(self.data / "pki" / "ca.crt"))
+        return server.tls(str(pem), str(pem), str(self.data / "pki" / "ca.crt"))
 
 
 @contextlib.contextmanager
@@ -211,8 +211,8 @@ async def house(cluster: Cluster, directory: pathlib.Path) -> AsyncIterator[Hous
     name = uuid.uuid4().hex[:10]
     shop = Workshop(directory / "containers")
     context = cluster.context(directory)
-    callers = kubelet.Callers(names=frozenset({"kube-apiserver-kubelet-client"}))
-    async with kubelet.serving(kubelet.application(shop, callers), "127.0.0.1", 0, context) as port:
+    callers = server.Callers(names=frozenset({"kube-apiserver-kubelet-client"}))
+    async with server.serving(server.application(shop, callers), "127.0.0.1", 0, context) as port:
         found = House(cluster, shop, f"node-{name}", f"test-{name}")
         await found.do(_register, found.api, found.node, found.namespace, port)
         try:

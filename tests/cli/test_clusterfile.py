@@ -9,13 +9,14 @@ import click
 import pytest
 
 from traincrew import errors
-from traincrew.cli import clusterfile, nodeflags
+from traincrew.cli import cluster_config
+from traincrew.cli.commands import node_flags
 
 
 @pytest.fixture
 def files(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> tuple[pathlib.Path, pathlib.Path]:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    found = clusterfile.paths(tmp_path / "data")
+    found = cluster_config.paths(tmp_path / "data")
     for each in found:
         each.parent.mkdir(parents=True)
     return found
@@ -25,11 +26,11 @@ def chosen(data: pathlib.Path, *arguments: str) -> Any:
     found: list[Any] = []
 
     @click.command()
-    @nodeflags.options
+    @node_flags.options
     @click.option("--overcommit", multiple=True, default=("cpu",))
     def command(**flags: Any) -> None:
-        flags = clusterfile.applied(click.get_current_context(), flags, data)
-        found.extend((nodeflags.node(flags), flags["overcommit"]))
+        flags = cluster_config.applied(click.get_current_context(), flags, data)
+        found.extend((node_flags.node(flags), flags["overcommit"]))
 
     command.main(list(arguments), standalone_mode=False)
     return found

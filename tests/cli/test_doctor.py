@@ -10,10 +10,10 @@ import sys
 
 import pytest
 
-from traincrew import place
-from traincrew.cli.checking import egress, isolation, leftovers, programs, storage
-from traincrew.cli.checking.finding import Grade
-from traincrew.embedded.node.sandbox.hostmounts import HostMount
+from traincrew.cli.doctor import egress, isolation, leftovers, programs, storage
+from traincrew.cli.doctor.finding import Grade
+from traincrew.embedded import data_directory
+from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import HostMount
 
 COMMAND = [sys.executable, "-m", "traincrew.cli.main", "doctor"]
 
@@ -56,7 +56,7 @@ def test_the_file_system_of_the_data_is_that_of_the_nearest_mount(
 ) -> None:
     mounts = (HostMount(1, 0, "/", "ext4", True), HostMount(2, 1, str(tmp_path.resolve()), kind, True))
     assert storage.kind_of(tmp_path / "data", mounts) == kind
-    monkeypatch.setattr("traincrew.embedded.node.sandbox.hostmounts.read", lambda table="": mounts)
+    monkeypatch.setattr("traincrew.embedded.kubelet.runtime.rootfs.host_mounts.read", lambda table="": mounts)
     assert next(iter(storage.check(tmp_path / "data"))).grade is grade
 
 
@@ -73,7 +73,7 @@ def test_a_port_that_somebody_else_has_is_told(tmp_path: pathlib.Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         (tmp_path / "kubeconfig").write_text(f"    server: https://127.0.0.1:{port}\n")
-        found = {each.subject: each for each in programs.check(place.Place(tmp_path))}
+        found = {each.subject: each for each in programs.check(data_directory.Place(tmp_path))}
     assert found["ports"].grade is Grade.WARN
     assert str(port) in found["ports"].told
 
@@ -99,7 +99,7 @@ def test_processes_of_a_cluster_are_known_by_their_directories() -> None:
 def test_whose_a_dead_cluster_is_stands_beside_the_command_that_ends_it(tmp_path: pathlib.Path, user: int) -> None:
     node = tmp_path / "node"
     node.mkdir()
-    words = ["/bin/sh", "-c", "read until_the_end", "traincrew.embedded.node.network.launch"]
+    words = ["/bin/sh", "-c", "read until_the_end", "traincrew.embedded.kubelet.network.netns_launch"]
     with subprocess.Popen(words, cwd=node, user=user, stdin=subprocess.PIPE) as left:
         try:
             (found,) = [each for each in leftovers.check() if str(tmp_path) in each.told]

@@ -11,7 +11,7 @@ from tests.cli.house import PATIENCE, House, written
 from tests.cli.test_interrupts import typed, until
 from tests.cluster import manifests
 
-from traincrew.client import terminals
+from traincrew.client import exec_websocket
 
 
 @pytest.fixture
@@ -91,4 +91,4 @@ async def test_a_terminal_here_is_a_terminal_there_and_keeps_its_size(begun: Hou
     ],
 )
 def test_the_outcome_is_read_from_the_status(raw: bytes, code: int) -> None:
-    assert terminals.exit_code(raw) == code
+    assert exec_websocket.exit_code(raw) == code

@@ -7,7 +7,7 @@ import pathlib
 
 from tests.cli.house import PATIENCE, House, written
 from tests.cluster import manifests
-from tests.embedded.streams.workshop import Running
+from tests.embedded.kubelet.server.workshop import Running
 
 JOB = manifests.job("PyTorchJob", Master=1)
 QUESTION = "Delete pytorchjob/j? [Y/n/detach]"

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.house import House, written
 from tests.cluster import manifests
 
-from traincrew.embedded.node.logs import cri, shelf
+from traincrew.embedded.kubelet.logs import cri_format, log_directory
 
 JOB = manifests.job("PyTorchJob", Master=1, Worker=2)
 PODS = ("j-master-0", "j-worker-0", "j-worker-1")
@@ -101,11 +101,11 @@ async def test_a_reader_that_has_had_enough_is_no_fault(begun: House) -> None:
 
 def keep(house: House, pod: str, uid: str, attempt: int, *lines: tuple[dt.datetime, bytes]) -> None:
     """A log as the node of this machine leaves it on the disk."""
-    directory = shelf.of_container(house.cluster.data / "logs", house.namespace, pod, uid, "pytorch")
+    directory = log_directory.of_container(house.cluster.data / "logs", house.namespace, pod, uid, "pytorch")
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / f"{attempt}.log").open("ab") as file:
         for moment, text in lines:
-            file.write(cri.stamp_of(moment) + b" stdout F " + text + b"\n")
+            file.write(cri_format.stamp_of(moment) + b" stdout F " + text + b"\n")
 
 
 async def test_logs_of_deleted_pods_and_earlier_runs_are_read_from_the_disk(begun: House) -> None:

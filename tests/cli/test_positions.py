@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from traincrew.cli.watching import merging, runs
-from traincrew.client import podlogs
+from traincrew.cli.jobs import container_runs, log_merge
+from traincrew.client import pod_logs
 from traincrew.model import meta, objects
 
-SECOND = podlogs.NANO
+SECOND = pod_logs.NANO
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ SECOND = podlogs.NANO
     ],
 )
 def test_a_line_is_known_by_its_time(raw: bytes, nanoseconds: int, text: bytes) -> None:
-    assert podlogs.parse(raw) == podlogs.Line(nanoseconds, text)
+    assert pod_logs.parse(raw) == pod_logs.Line(nanoseconds, text)
 
 
 STEPS = some.lists(some.sampled_from([0, 0, 1, SECOND // 3, 2 * SECOND]), max_size=30)
@@ -36,10 +36,10 @@ STEPS = some.lists(some.sampled_from([0, 0, 1, SECOND // 3, 2 * SECOND]), max_si
 @given(STEPS, some.lists(some.integers(0, 30), max_size=5))
 def test_a_log_cut_anywhere_and_read_again_from_the_second_gives_each_line_once(steps: list[int], cuts: list[int]) -> None:
     times = [5 * SECOND + sum(steps[: number + 1]) for number in range(len(steps))]
-    lines = [podlogs.Line(time, b"%d" % number) for number, time in enumerate(times)]
-    position, seen = podlogs.Position(), list[podlogs.Line]()
+    lines = [pod_logs.Line(time, b"%d" % number) for number, time in enumerate(times)]
+    position, seen = pod_logs.Position(), list[pod_logs.Line]()
     for cut in [*cuts, len(lines)]:
-        resumed = podlogs.Resumed(position)
+        resumed = pod_logs.Resumed(position)
         since = position.last // SECOND * SECOND  # what the API can be asked for
         told = [line for line in lines if line.nanoseconds >= since][:cut]
         for line in [line for line in told if resumed.is_new(line)]:
@@ -50,24 +50,24 @@ def test_a_log_cut_anywhere_and_read_again_from_the_second_gives_each_line_once(
 
 @given(some.lists(some.lists(some.integers(0, 20), max_size=20), min_size=1, max_size=4), some.integers(1, 5))
 async def test_several_logs_are_in_the_order_of_time_and_each_in_its_own(times: list[list[int]], size: int) -> None:
-    async def source(index: int) -> AsyncGenerator[list[podlogs.Line], None]:
-        lines = [podlogs.Line(time + 1, b"%d" % index) for time in sorted(times[index])]
+    async def source(index: int) -> AsyncGenerator[list[pod_logs.Line], None]:
+        lines = [pod_logs.Line(time + 1, b"%d" % index) for time in sorted(times[index])]
         yield []
         for start in range(0, len(lines), size):
             yield lines[start : start + size]
 
-    found = [(i, line) async for i, lines in merging.merged([source(i) for i in range(len(times))]) for line in lines]
+    found = [(i, line) async for i, lines in log_merge.merged([source(i) for i in range(len(times))]) for line in lines]
     assert [line.nanoseconds for _, line in found] == sorted(time + 1 for each in times for time in each)
     assert all(line.text == b"%d" % index for index, line in found)
 
 
 async def test_a_line_without_a_time_stays_behind_the_one_before_it() -> None:
-    async def source(*lines: podlogs.Line) -> AsyncGenerator[list[podlogs.Line], None]:
+    async def source(*lines: pod_logs.Line) -> AsyncGenerator[list[pod_logs.Line], None]:
         yield list(lines)
 
-    one = source(podlogs.Line(5, b"a"), podlogs.Line(0, b"b"), podlogs.Line(9, b"c"))
-    other = source(podlogs.Line(7, b"x"))
-    assert [line.text async for _, lines in merging.merged([one, other]) for line in lines] == [b"a", b"b", b"x", b"c"]
+    one = source(pod_logs.Line(5, b"a"), pod_logs.Line(0, b"b"), pod_logs.Line(9, b"c"))
+    other = source(pod_logs.Line(7, b"x"))
+    assert [line.text async for _, lines in log_merge.merged([one, other]) for line in lines] == [b"a", b"b", b"x", b"c"]
 
 
 ENDED = objects.ContainerState(terminated=objects.Terminated())
@@ -78,16 +78,16 @@ WAITING = objects.ContainerState(waiting=objects.Waiting(reason="CrashLoopBackOf
 @pytest.mark.parametrize(
     ("state", "last", "found"),
     [
-        pytest.param(RUNNING, objects.ContainerState(), runs.Run(2, False), id="it runs"),
-        pytest.param(ENDED, objects.ContainerState(), runs.Run(2, True), id="it has ended"),
-        pytest.param(WAITING, ENDED, runs.Run(2, True), id="it waits to be started again"),
-        pytest.param(WAITING, objects.ContainerState(), runs.NONE, id="it has not started yet"),
+        pytest.param(RUNNING, objects.ContainerState(), container_runs.Run(2, False), id="it runs"),
+        pytest.param(ENDED, objects.ContainerState(), container_runs.Run(2, True), id="it has ended"),
+        pytest.param(WAITING, ENDED, container_runs.Run(2, True), id="it waits to be started again"),
+        pytest.param(WAITING, objects.ContainerState(), container_runs.NONE, id="it has not started yet"),
     ],
 )
 def test_a_containers_run_is_known_by_its_restarts(
-    state: objects.ContainerState, last: objects.ContainerState, found: runs.Run
+    state: objects.ContainerState, last: objects.ContainerState, found: container_runs.Run
 ) -> None:
     status = objects.ContainerStatus(name="c", restart_count=2, state=state, last_state=last)
     pod = objects.Pod(metadata=meta.Meta(name="p"), status=objects.PodStatus(container_statuses=[status]))
-    assert runs.run(pod, "c") == found
-    assert runs.run(pod, "other") == runs.NONE
+    assert container_runs.run(pod, "c") == found
+    assert container_runs.run(pod, "other") == container_runs.NONE

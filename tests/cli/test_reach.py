@@ -12,7 +12,7 @@ from tests.cli.house import COMMAND, Cluster, House, written
 from tests.cluster import manifests
 
 from traincrew import errors
-from traincrew.cli import reach
+from traincrew.cli import target
 from traincrew.cli.main import VERBS
 
 
@@ -41,30 +41,30 @@ def kubeconfig(path: pathlib.Path, server: str) -> pathlib.Path:
 
 def test_what_is_named_wins_then_the_variable_then_ones_own(bare: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kubeconfig(bare / "home/.kube/config", "https://own")
-    assert reach.target(reach.Reach()).connection.server == "https://own"
+    assert target.target(target.Reach()).connection.server == "https://own"
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig(bare / "variable", "https://variable")))
-    assert reach.target(reach.Reach()).connection.server == "https://variable"
+    assert target.target(target.Reach()).connection.server == "https://variable"
     named = kubeconfig(bare / "named", "https://named")
-    found = reach.target(reach.Reach(kubeconfig=str(named)))
+    found = target.target(target.Reach(kubeconfig=str(named)))
     assert (found.connection.server, found.namespace, found.local) == ("https://named", "there", None)
-    assert reach.target(reach.Reach(namespace="n")).namespace == "n"
+    assert target.target(target.Reach(namespace="n")).namespace == "n"
 
 
 def test_the_cluster_of_this_machine_goes_before_ones_own_kubeconfig(
     bare: pathlib.Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kubeconfig(bare / "home/.kube/config", "https://own")
-    found = reach.target(reach.Reach(data=str(cluster.data)))
+    found = target.target(target.Reach(data=str(cluster.data)))
     assert found.local is not None
     assert found.local.data == cluster.data
     monkeypatch.setenv("KUBECONFIG", str(cluster.data / "kubeconfig"))
-    assert reach.target(reach.Reach(data=str(cluster.data))).local is not None
-    assert reach.target(reach.Reach()).local is None  # the same server, but its directory is not known
+    assert target.target(target.Reach(data=str(cluster.data))).local is not None
+    assert target.target(target.Reach()).local is None  # the same server, but its directory is not known
 
 
 def test_where_it_was_looked_for_is_told_when_there_is_none(bare: pathlib.Path) -> None:
     with pytest.raises(errors.NotRunning) as caught:
-        reach.target(reach.Reach())
+        target.target(target.Reach())
     for words in ("--kubeconfig", "$KUBECONFIG", str(bare / "data"), ".kube/config", "traincrew up --detach"):
         assert words in str(caught.value)
 
@@ -79,8 +79,8 @@ def test_an_api_server_that_does_not_answer_is_one_line(tmp_path: pathlib.Path) 
 
 def test_how_to_start_a_cluster_is_told_of_servers_of_this_machine_alone(tmp_path: pathlib.Path) -> None:
     for server, own in (("https://127.0.0.1:1", True), ("https://localhost:1", True), ("https://192.0.2.1:1", False)):
-        found = reach.target(reach.Reach(kubeconfig=str(kubeconfig(tmp_path / "k", server))))
-        assert ("traincrew up" in reach.hint(found)) is own
+        found = target.target(target.Reach(kubeconfig=str(kubeconfig(tmp_path / "k", server))))
+        assert ("traincrew up" in target.hint(found)) is own
 
 
 def test_run_starts_the_cluster_of_this_machine_if_none_is_named_or_runs(tmp_path: pathlib.Path) -> None:
@@ -106,7 +106,7 @@ def test_run_starts_none_if_another_is_named(tmp_path: pathlib.Path) -> None:
     assert (made.returncode, "--image" in made.stderr) == (2, True)
 
 
-HEAVY = ("aiohttp", "yaml", "msgspec", "cryptography", "traincrew.kinds", "traincrew.embedded.api")
+HEAVY = ("aiohttp", "yaml", "msgspec", "cryptography", "traincrew.kinds", "traincrew.embedded.apiserver.endpoints")
 
 
 @pytest.mark.parametrize("verb", ["", "run", "ls", "logs", "why", "describe", "scale", "suspend", "resume", "delete", "exec"])

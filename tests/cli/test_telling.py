@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.cluster import manifests
 
-from traincrew.cli.telling import advice, description, events, explanation, stages, tables, view
+from traincrew.cli.render import advice, description, events, explanation, stages, tables, view
 from traincrew.kinds import KINDS
 from traincrew.model import objects
 from traincrew.model.status import Failure

@@ -9,49 +9,48 @@ import pty
 import pytest
 
 from traincrew import errors
-from traincrew.cli import durations, jobnames
-from traincrew.cli.submitting import manifests
-from traincrew.cli.watching import interrupts, shelves
-from traincrew.cli.watching.screen import Screen
-from traincrew.client import podlogs
+from traincrew.cli.jobs import interrupts, manifests, names, stored_logs
+from traincrew.cli.render import time_arguments
+from traincrew.cli.render.screen import Screen
+from traincrew.client import pod_logs
 
 NOW = dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC)
 
 
 @pytest.mark.parametrize("word", ["pytorchjob", "PyTorchJob", "pytorchjobs", "pytorchjobs.kubeflow.org", "pytorch"])
 def test_a_kind_goes_by_every_name_that_kubectl_knows(word: str) -> None:
-    named = jobnames.parse(f"{word}/mnist")
+    named = names.parse(f"{word}/mnist")
     assert named.kind is not None
     assert (named.kind.kind, named.name) == ("PyTorchJob", "mnist")
 
 
 def test_a_misspelt_kind_is_guessed() -> None:
     with pytest.raises(errors.SettingsError, match="did you mean 'PyTorchJob'"):
-        jobnames.parse("pytorchjop/mnist")
+        names.parse("pytorchjop/mnist")
     with pytest.raises(errors.SettingsError, match="there are TFJob, PyTorchJob"):
-        jobnames.parse("x/mnist")
+        names.parse("x/mnist")
 
 
 @pytest.mark.parametrize("text", ["", "pytorchjob/", "pytorchjob/a/b"])
 def test_what_names_no_job_is_refused(text: str) -> None:
     with pytest.raises(errors.SettingsError, match="KIND/NAME"):
-        jobnames.parse(text)
+        names.parse(text)
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("5m", 300), ("1h30m", 5400), ("2d", 172800)])
 def test_times_are_written_as_people_do(text: str, seconds: int) -> None:
-    assert durations.seconds(text) == seconds
-    assert durations.moment(text, NOW) == NOW - dt.timedelta(seconds=seconds)
+    assert time_arguments.seconds(text) == seconds
+    assert time_arguments.moment(text, NOW) == NOW - dt.timedelta(seconds=seconds)
 
 
 def test_a_time_may_be_a_moment() -> None:
-    assert durations.moment("2026-01-02T03:00:00Z", NOW) == dt.datetime(2026, 1, 2, 3, tzinfo=dt.UTC)
+    assert time_arguments.moment("2026-01-02T03:00:00Z", NOW) == dt.datetime(2026, 1, 2, 3, tzinfo=dt.UTC)
 
 
 @pytest.mark.parametrize("text", ["5", "m", "5x", "-5m", "5m!", "2026-99-01T00:00:00Z"])
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(errors.SettingsError):
-        durations.moment(text, NOW)
+        time_arguments.moment(text, NOW)
 
 
 JOB = """apiVersion: kubeflow.org/v1
@@ -88,7 +87,7 @@ def test_the_same_object_twice_and_one_without_a_name_are_faults() -> None:
      ("a-worker-0-worker-1", False), ("a-nothing-0", False), ("ab-worker-0", False)],
 )  # fmt: skip
 def test_kept_logs_are_known_by_the_names_of_replicas(pod: str, answer: bool) -> None:
-    assert shelves.is_replica(pod, None, "a") is answer
+    assert stored_logs.is_replica(pod, None, "a") is answer
 
 
 @pytest.mark.parametrize(
@@ -103,8 +102,8 @@ def test_a_terminal_that_is_gone_means_detach() -> None:
     assert interrupts.meant(None) is interrupts.Answer.DETACH
 
 
-def line(text: bytes, nanoseconds: int = 0) -> podlogs.Line:
-    return podlogs.Line(nanoseconds, text)
+def line(text: bytes, nanoseconds: int = 0) -> pod_logs.Line:
+    return pod_logs.Line(nanoseconds, text)
 
 
 def test_elsewhere_there_are_plain_prefixes_and_a_line_for_each_state() -> None:

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from traincrew import errors
-from traincrew.client import port, remote, streams
+from traincrew.client import port, remote, watch_stream
 from traincrew.model.resources import PODS
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ async def test_watches_are_told_to_the_hook_when_they_stand(server: ApiServer, c
 def test_lines_come_out_whole_however_they_are_cut(lines: list[bytes], data: st.DataObject) -> None:
     text = b"".join(line + b"\n" for line in lines)
     places = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=20)))
-    splitter, out = streams.Lines(), []
+    splitter, out = watch_stream.Lines(), []
     for start, end in zip([0, *places], [*places, len(text)], strict=True):
         out += splitter.feed(text[start:end])
     assert out == lines

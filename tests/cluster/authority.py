@@ -11,12 +11,12 @@ from typing import Any
 import aiohttp
 import multidict
 from tests.cluster.api import Api, Object
-from tests.embedded.access import grants
+from tests.embedded.apiserver.auth import grants
 
-from traincrew.embedded.access import impersonation
-from traincrew.embedded.access.attributes import Attributes
-from traincrew.embedded.access.rbac import Policy
-from traincrew.embedded.access.users import User
+from traincrew.embedded.apiserver.authn.users import User
+from traincrew.embedded.apiserver.authz.attributes import Attributes
+from traincrew.embedded.apiserver.authz.rbac import Policy
+from traincrew.embedded.apiserver.http import impersonation
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 REVIEWS = "/apis/authorization.k8s.io/v1"

@@ -24,7 +24,7 @@ from typing import Any
 
 PR_SET_PDEATHSIG = 1
 IMPORTED = (
-    "traincrew.app", "traincrew.cli.main", "traincrew.cli.operator", "traincrew.operator.sshkeys",
+    "traincrew.app.operator", "traincrew.cli.main", "traincrew.cli.commands.operator", "traincrew.operator.ssh_keys",
     "cryptography.hazmat.primitives.serialization", "cryptography.hazmat.primitives.asymmetric.ec", "aiohttp", "aiohttp.web",
 )  # fmt: skip
 

@@ -13,10 +13,12 @@ from typing import Any
 import msgspec
 from tests.cluster.api import Api
 
-from traincrew.embedded.schemas import builtins
-from traincrew.embedded.served import Served
-from traincrew.embedded.show import accept, aggregated, discovery
-from traincrew.embedded.show.openapi import documents, gnostic, v2
+from traincrew.apimachinery.resource_info import Served
+from traincrew.embedded.apiserver.discovery import aggregated
+from traincrew.embedded.apiserver.discovery import documents as discovery_documents
+from traincrew.embedded.apiserver.endpoints import content_negotiation
+from traincrew.embedded.apiserver.openapi import documents, gnostic, v2
+from traincrew.embedded.apiserver.schema import builtin_kinds
 
 KEPT = ("Accept", "Content-Type", "User-Agent")
 
@@ -74,22 +76,24 @@ def _handler(api: Api, served: Sequence[Served]) -> type[http.server.BaseHTTPReq
 
 
 def _told(path: str, wanted: str, served: Sequence[Served]) -> tuple[bytes, str] | None:
-    definitions = builtins.load().definitions
+    definitions = builtin_kinds.load().definitions
     match path.partition("?")[0].strip("/").split("/"):
         case ["api" | "apis" as root]:
-            form = accept.choose(wanted, accept.DISCOVERY)
+            form = content_negotiation.choose(wanted, content_negotiation.DISCOVERY)
             if form.kind:
                 document = (aggregated.core if root == "api" else aggregated.groups)(served, form.version)
             else:
-                document = discovery.group_list(served) if root == "apis" else discovery.core_versions("127.0.0.1:1")
+                document = (
+                    discovery_documents.group_list(served) if root == "apis" else discovery_documents.core_versions("127.0.0.1:1")
+                )
             return msgspec.json.encode(document), form.content_type
         case ["openapi", "v2"]:
             assert wanted == gnostic.ASKED
             return gnostic.encode(v2.document(served, definitions)), gnostic.TOLD
         case ["openapi", "v3"]:
-            return msgspec.json.encode(documents.index(served)), accept.JSON
+            return msgspec.json.encode(documents.index(served)), content_negotiation.JSON
         case ["openapi", "v3", "api", version]:
-            return msgspec.json.encode(documents.document(served, "", version, definitions)), accept.JSON
+            return msgspec.json.encode(documents.document(served, "", version, definitions)), content_negotiation.JSON
         case ["openapi", "v3", "apis", group, version]:
-            return msgspec.json.encode(documents.document(served, group, version, definitions)), accept.JSON
+            return msgspec.json.encode(documents.document(served, group, version, definitions)), content_negotiation.JSON
     return None

@@ -15,7 +15,7 @@ from tools.kube.process import Process
 
 from traincrew.client import kubeconfig
 from traincrew.client.remote import RemoteClient
-from traincrew.embedded.controllers.running import Controllers
+from traincrew.embedded.controllers.run import Controllers
 
 ROOT = pathlib.Path(__file__).parents[2]
 

@@ -14,7 +14,7 @@ from tests.cluster.api import Api, Object, Refused, eventually
 from traincrew.client import kubeconfig
 from traincrew.client.remote import RemoteClient
 from traincrew.embedded.scheduler import Scheduler
-from traincrew.embedded.scheduling.outcome import Policy
+from traincrew.scheduling.decision import Policy
 
 NODES = "/api/v1/nodes"
 SPACE = "default"

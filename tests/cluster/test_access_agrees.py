@@ -23,14 +23,14 @@ from tests.cluster.authority import (
     sentinels,
     subject_review,
 )
-from tests.embedded.access import grants
-from tests.embedded.access.grants import World
+from tests.embedded.apiserver.auth import grants
+from tests.embedded.apiserver.auth.grants import World
 
-from traincrew.embedded import refusals
-from traincrew.embedded.access import attributes, bootstrap, escalation, reviews
-from traincrew.embedded.access.attributes import Attributes
-from traincrew.embedded.access.rbac import KINDS, Policy
-from traincrew.embedded.access.users import User
+from traincrew.apimachinery import api_errors
+from traincrew.embedded.apiserver.authn.users import User
+from traincrew.embedded.apiserver.authz import access_reviews, attributes, bootstrap_policy, escalation
+from traincrew.embedded.apiserver.authz.attributes import Attributes
+from traincrew.embedded.apiserver.authz.rbac import KINDS, Policy
 
 OBJECTS, QUESTIONS, ESCALATIONS, SEED = 60, 800, 150, 7
 
@@ -72,7 +72,7 @@ async def test_several_hundred_questions_get_the_same_decision(caller: Caller, w
     async def disagreement(user: User, asked: Attributes) -> str:
         posted = subject_review(user, asked)
         _, answer = await caller.call("POST", f"{REVIEWS}/subjectaccessreviews", posted)
-        ours, theirs = reviews.subject_access(posted, policy)["status"], answer["status"]
+        ours, theirs = access_reviews.subject_access(posted, policy)["status"], answer["status"]
         decisions.append(theirs["allowed"])
         same = ours["allowed"] == theirs["allowed"] and (ours["allowed"] or reasons(ours) == reasons(theirs))
         return "" if same else f"{posted['spec']}: ours {ours}, theirs {theirs}"
@@ -134,7 +134,7 @@ async def test_rules_reviews_list_the_same(caller: Caller, world: World, policy:
             code, theirs = await caller.call("POST", f"{REVIEWS}/selfsubjectrulesreviews", posted, user)
             if code == 403:
                 continue
-            assert sorted_rules(reviews.self_subject_rules(posted, acting, policy)) == sorted_rules(theirs)
+            assert sorted_rules(access_reviews.self_subject_rules(posted, acting, policy)) == sorted_rules(theirs)
 
 
 def sorted_rules(document: Object) -> Object:
@@ -187,7 +187,7 @@ async def escalated(caller: Caller, world: World, policy: Policy, seed: int) -> 
     try:
         escalation.check(policy, user, attributes.of_request("POST", path), written)
         ours: Object = {}
-    except refusals.Refusal as refused:
+    except api_errors.Refusal as refused:
         ours = refused.status()
     same = code == 201 if not ours else reasonless(ours) == reasonless(answer)
     return "" if same else f"{written}:\nours {ours}\ntheirs {code} {answer}", code
@@ -225,7 +225,7 @@ def test_default_roles_and_bindings_are_the_real_ones(api: Api) -> None:
     for kind in ("ClusterRole", "ClusterRoleBinding"):
         for each in api.call("GET", f"{RBAC}/{kind.lower()}s")["items"]:
             there[kind, each["metadata"]["name"]] = each
-    for ours in bootstrap.objects():
+    for ours in bootstrap_policy.objects():
         theirs = there[ours["kind"], ours["metadata"]["name"]]
         kept = {key: theirs["metadata"][key] for key in ("name", "labels", "annotations")}
         assert ours["metadata"] == kept

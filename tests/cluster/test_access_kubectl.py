@@ -12,15 +12,15 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 import pytest
 from tests.cluster.api import Api, Object, eventually
 from tests.cluster.authority import RBAC, REVIEWS, collection, review, sentinels
-from tests.embedded.access.documents import Shelf, stored
-from tests.embedded.access.gate import Gate, opened
-from tests.embedded.access.grants import World
+from tests.embedded.apiserver.auth.documents import Shelf, stored
+from tests.embedded.apiserver.auth.gate import Gate, opened
+from tests.embedded.apiserver.auth.grants import World
 from tools.kube import build, cluster
 
-from traincrew.embedded.access import kubeconfig
-from traincrew.embedded.access.authentication import Authenticator
-from traincrew.embedded.access.rbac import KINDS, Policy
-from traincrew.embedded.access.tokens import Tokens
+from traincrew.embedded import admin_kubeconfig
+from traincrew.embedded.apiserver.authn.authentication import Authenticator
+from traincrew.embedded.apiserver.authn.service_account_tokens import Tokens
+from traincrew.embedded.apiserver.authz.rbac import KINDS, Policy
 
 ADMIN_TOKEN = "the-admins"  # noqa: S105
 Kubectl = Callable[..., Coroutine[None, None, tuple[int, str, str]]]
@@ -58,7 +58,7 @@ async def ours(api: Api, world: World, tmp_path: pathlib.Path) -> AsyncIterator[
     tokens = Tokens(b"k" * 32, Shelf(serviceaccounts=[stored("robot", world.prefix)]))
     async with opened(Gate(Authenticator(ADMIN_TOKEN, tokens), tokens, policy), tmp_path / "pki") as (server, pki):
         config = tmp_path / "kubeconfig"
-        kubeconfig.write(config, server, pki.authority, ADMIN_TOKEN)
+        admin_kubeconfig.write(config, server, pki.authority, ADMIN_TOKEN)
         yield kubectl_with(config)
 
 

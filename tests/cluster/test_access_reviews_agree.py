@@ -15,11 +15,13 @@ import pytest
 from tests.cluster.api import Api, Object
 from tests.cluster.authority import REVIEWS, Caller, calling
 
-from traincrew.embedded import refusals
-from traincrew.embedded.access import impersonation, reviews, token_requests
-from traincrew.embedded.access.rbac import Policy
-from traincrew.embedded.access.tokens import Tokens
-from traincrew.embedded.access.users import User
+from traincrew.apimachinery import api_errors
+from traincrew.embedded.apiserver.authn import token_requests
+from traincrew.embedded.apiserver.authn.service_account_tokens import Tokens
+from traincrew.embedded.apiserver.authn.users import User
+from traincrew.embedded.apiserver.authz import access_reviews
+from traincrew.embedded.apiserver.authz.rbac import Policy
+from traincrew.embedded.apiserver.http import impersonation
 
 
 @pytest.fixture
@@ -55,12 +57,12 @@ async def test_bad_reviews_get_the_same_answer(caller: Caller, kind: str, spec: 
     policy, user = Policy(), User("admin", ("system:masters",))
     try:
         if kind.startswith("Self"):
-            ours = reviews.self_subject_access(posted, user, policy)
+            ours = access_reviews.self_subject_access(posted, user, policy)
         elif kind.startswith("Local"):
-            ours = reviews.local_subject_access(posted, "default", policy)
+            ours = access_reviews.local_subject_access(posted, "default", policy)
         else:
-            ours = reviews.subject_access(posted, policy)
-    except refusals.Refusal as refused:
+            ours = access_reviews.subject_access(posted, policy)
+    except api_errors.Refusal as refused:
         ours = refused.status()
     theirs.get("metadata", {}).pop("managedFields", None)
     assert ours == theirs
@@ -86,8 +88,8 @@ async def test_impersonators_become_the_same_user(caller: Caller, headers: list[
     try:
         acting = impersonation.acting(admin, multidict.CIMultiDict(headers), Policy(), path)
         told = json.loads(text)
-        ours: Any = reviews.self_subject(posted, acting, told["metadata"]["creationTimestamp"])
-    except refusals.Bare as refused:
+        ours: Any = access_reviews.self_subject(posted, acting, told["metadata"]["creationTimestamp"])
+    except api_errors.Bare as refused:
         told, ours = text.strip(), refused.text.strip()
     assert ours == told
 
@@ -104,7 +106,7 @@ async def test_impersonators_without_rights_get_the_same_refusal(caller: Caller,
             headers = multidict.CIMultiDict([*pairs, ("Authorization", f"Bearer {token}")])
             async with session.get("/api", headers=headers) as response:
                 told = await response.json()
-            with pytest.raises(refusals.Refusal) as refused:
+            with pytest.raises(api_errors.Refusal) as refused:
                 impersonation.acting(robot, headers, Policy(), "/api")
             assert refused.value.status() == told
 
@@ -146,7 +148,7 @@ def test_token_requests_get_the_same_answer(api: Api, namespace: str) -> None:
         asked = token_requests.Asked(namespace, "robot", datetime.datetime.fromisoformat(now))
         try:
             ours = token_requests.answer(ours_tokens, posted, asked)
-        except refusals.Refusal as refused:
+        except api_errors.Refusal as refused:
             ours = refused.status()
         assert tokenless(ours) == tokenless(theirs), each
 

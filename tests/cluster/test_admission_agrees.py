@@ -16,11 +16,12 @@ from typing import Any
 
 import aiohttp
 import pytest
-from tests.admission import mutations, valid
 from tests.cluster.api import Api, Object
+from tests.validation import mutations, valid
 from tools.kube import cluster
 
-from traincrew.admission import admit, manifests
+from traincrew.validation import verdict as validation_verdict
+from traincrew.validation import yaml_documents
 
 NUMBER = int(os.environ.get("TRAINCREW_FUZZ", "10000"))
 FIRST = int(os.environ.get("TRAINCREW_FUZZ_SEED", "0"))
@@ -89,7 +90,7 @@ async def test_every_fuzzed_edit_gets_the_same_verdict(api: Api, session: aiohtt
 def created(api: Api, namespace: str, seed: int) -> Posting:
     text = json.dumps(mutations.manifest(seed))
     strict = seed % 3 == 0  # kubectl asks for that
-    found = admit.admit(json.loads(text))
+    found = validation_verdict.admit(json.loads(text))
     version = json.loads(text)["apiVersion"].rpartition("/")[2]
     path = api.path(found.kind.plural, namespace, version=version) + "?dryRun=All"
     return posting(seed, "POST", path + ("&fieldValidation=Strict" if strict else ""), text, found)
@@ -97,13 +98,13 @@ def created(api: Api, namespace: str, seed: int) -> Posting:
 
 def edited(api: Api, namespace: str, seed: int, stored: Object) -> Posting:
     text = json.dumps(mutations.changed(seed, stored))
-    found = admit.admit_update(stored, json.loads(text))
+    found = validation_verdict.admit_update(stored, json.loads(text))
     version = stored["apiVersion"].rpartition("/")[2]
     path = api.path(found.kind.plural, namespace, stored["metadata"]["name"], version=version) + "?dryRun=All"
     return posting(seed, "PUT", path, text, found)
 
 
-def posting(seed: int, verb: str, path: str, text: str, found: admit.Admitted) -> Posting:
+def posting(seed: int, verb: str, path: str, text: str, found: validation_verdict.Admitted) -> Posting:
     refusing = [*found.errors, *(found.unknown if "Strict" in path else ())]
     return Posting(seed, verb, path, text, not refusing, found.document.get("spec"), tuple(map(str, refusing)))
 
@@ -159,6 +160,6 @@ def test_yaml_is_read_as_kubectl_reads_it(kube: cluster.Cluster, api: Api) -> No
     text = f"apiVersion: kubeflow.org/v1\nkind: JAXJob\nmetadata:\n  name: j\nspec:\n{fields}\n"
     printed = kube.kubectl("create", "--dry-run=client", "--validate=false", "-o", "json", "-f", "-", input=text)
     assert printed.returncode == 0, printed.stderr
-    (document,) = manifests.read(text)
-    assert isinstance(document, manifests.Document)
+    (document,) = yaml_documents.read(text)
+    assert isinstance(document, yaml_documents.Document)
     assert same(document.value["spec"]) == same(json.loads(printed.stdout)["spec"])

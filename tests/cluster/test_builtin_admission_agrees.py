@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from tests.cluster.api import Api, Object, Refused, eventually
 from tests.cluster.test_builtin_agrees import warnings_of
-from tests.embedded.builtin import corpus, plugins
+from tests.embedded.apiserver.registry import corpus, plugins
 
-from traincrew.embedded import builtin, refusals
-from traincrew.embedded.builtin import limits, podsecurity, quota
+from traincrew.apimachinery import api_errors, quota_usage
+from traincrew.embedded.apiserver.admission.pod_security import policy
+from traincrew.embedded.apiserver.registry import builtin
+from traincrew.embedded.apiserver.registry.builtin import limit_ranges
 
 
 def posted(api: Api, namespace: str, obj: Object) -> tuple[str, tuple[str, ...]]:
@@ -37,7 +39,7 @@ def test_pod_security_refuses_and_warns_in_the_same_words(api: Api, namespace: s
     told = {}
     for line in plugins.SECURITY:
         pod = corpus.edited(plugins.pod(namespace), line)
-        found = podsecurity.refusal(prepared(pod), labels)
+        found = policy.refusal(prepared(pod), labels)
         told[line] = found.message if found else ""
     api.patch("namespaces", "", namespace, {"metadata": {"labels": labels}})
     eventually(lambda: posted(api, namespace, corpus.edited(plugins.pod(namespace), "spec.hostPID = true"))[0])
@@ -50,7 +52,7 @@ def test_pod_security_warns_where_the_namespace_asks_for_it(api: Api, namespace:
     api.patch("namespaces", "", namespace, {"metadata": {"labels": labels}})
     pod = plugins.pod(namespace)
     eventually(lambda: posted(api, namespace, pod)[1])
-    assert tuple(podsecurity.warnings(prepared(pod), labels)) == posted(api, namespace, pod)[1]
+    assert tuple(policy.warnings(prepared(pod), labels)) == posted(api, namespace, pod)[1]
 
 
 @pytest.mark.parametrize("case", plugins.QUOTAS, ids=lambda case: json.dumps(case[0]))
@@ -63,8 +65,8 @@ def test_quotas_refuse_in_the_same_words(api: Api, namespace: str, case: tuple[O
     pod = corpus.edited(plugins.pod(namespace), line)
     told = ""
     try:
-        quota.charge(quota.Request(prepared(pod), "pods"), [stored])
-    except refusals.Refusal as refusal:
+        quota_usage.charge(quota_usage.Request(prepared(pod), "pods"), [stored])
+    except api_errors.Refusal as refusal:
         told = refusal.message
     assert eventually(lambda: [posted(api, namespace, pod)[0]] if posted(api, namespace, pod)[0] == told else None) == [told]
 
@@ -77,8 +79,8 @@ def test_limit_ranges_fill_and_refuse_the_same(api: Api, namespace: str, case: t
     pod = corpus.edited(plugins.pod(namespace), line)
     ours, told = prepared(pod, limit_ranges=[stored]), ""
     try:
-        limits.refuse(ours, "pods", [stored])
-    except refusals.Refusal as refusal:
+        limit_ranges.refuse(ours, "pods", [stored])
+    except api_errors.Refusal as refusal:
         told = refusal.message
     mine = told or [ours["spec"], ours["metadata"].get("annotations")]
     assert eventually(lambda: answer(api, namespace, pod) if answer(api, namespace, pod) == mine else None) == mine

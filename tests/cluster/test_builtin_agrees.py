@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 import requests
 from tests.cluster.api import Api
-from tests.embedded.builtin import corpus
-from tests.embedded.builtin.comparison import Answer, Case, differences
-from tests.embedded.builtin.corpus import Object
+from tests.embedded.apiserver.registry import corpus
+from tests.embedded.apiserver.registry.comparison import Answer, Case, differences
+from tests.embedded.apiserver.registry.corpus import Object
 
 PAIRS = int(os.environ.get("TRAINCREW_PAIRS", "20"))
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')

@@ -14,7 +14,7 @@ from tests.cluster import installed, manifests, operators
 from tests.cluster.api import Api
 from tools.kube import certificates, cluster, control_plane
 
-from traincrew.embedded.streams import kubelet
+from traincrew.embedded.kubelet.server import server
 
 
 class Real(houses.Cluster):
@@ -30,7 +30,7 @@ class Real(houses.Cluster):
 
     def context(self, directory: pathlib.Path) -> ssl.SSLContext:
         certificate, key = self.authority.server("kubelet")
-        return kubelet.tls(str(certificate), str(key), str(self.authority.path))
+        return server.tls(str(certificate), str(key), str(self.authority.path))
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 import yaml
-from tests.admission.valid import minimal
 from tests.cluster.api import Api, Object
+from tests.validation.valid import minimal
 from tools.kube import cluster
 
 SEEDS = sorted((pathlib.Path(__file__).parents[2] / "examples" / "seeds").glob("*.yaml"))

@@ -6,9 +6,9 @@ import copy
 from typing import Any
 
 import pytest
-from tests.admission import valid
-from tests.admission.valid import minimal
 from tests.cluster.api import Api, Object, refused
+from tests.validation import valid
+from tests.validation.valid import minimal
 
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind

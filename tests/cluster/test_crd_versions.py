@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from tests.admission.valid import BY_NAME, minimal
 from tests.cluster.api import Api, Object, refused
+from tests.validation.valid import BY_NAME, minimal
 
 from traincrew.kinds import kind as kinds
 

@@ -7,14 +7,14 @@ import json
 import pathlib
 
 import pytest
-from tests.admission import valid
-from tests.admission.valid import BY_NAME, minimal
 from tests.cluster.api import Api, Object, Refused, eventually, refused
+from tests.validation import valid
+from tests.validation.valid import BY_NAME, minimal
 from tools.kube import cluster
 
-from traincrew.admission import schema
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
+from traincrew.validation import crds
 
 EACH_KIND = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 CRDS = pathlib.Path(__file__).parents[2] / "manifests" / "crds"
@@ -170,7 +170,7 @@ def test_a_field_newer_than_the_schema_is_kept_in_the_template_and_nowhere_else(
 @EACH_KIND
 def test_every_field_of_the_status_survives_the_schema(api: Api, namespace: str, kind: JobKind) -> None:
     api.create(namespace, job(kind))
-    status = sample(schema.openapi(kind.plural, "v1")["properties"]["status"])
+    status = sample(crds.openapi(kind.plural, "v1")["properties"]["status"])
     found = api.patch(kind.plural, namespace, f"my-{kind.singular}", {"status": status}, sub="status")
     assert found["status"] == status
 

@@ -8,22 +8,23 @@ from typing import Any
 import pytest
 from tests.cluster import front
 from tests.cluster.api import Api, Object
-from tests.embedded.show.customs import everything
+from tests.embedded.apiserver.printers.customs import everything
 from tools.kube import cluster
 
-from traincrew.embedded.schemas import builtins
-from traincrew.embedded.served import Served
-from traincrew.embedded.show import aggregated, discovery
-from traincrew.embedded.show.openapi import documents
+from traincrew.apimachinery.resource_info import Served
+from traincrew.embedded.apiserver.discovery import aggregated
+from traincrew.embedded.apiserver.discovery import documents as discovery_documents
+from traincrew.embedded.apiserver.openapi import documents
+from traincrew.embedded.apiserver.schema import builtin_kinds
 
 
 def test_discovery_tells_the_same_of_what_is_served(api: Api) -> None:
     groups = {each.group for each in everything()}
     listed = api.call("GET", "/apis")
     listed["groups"] = [group for group in listed["groups"] if group["name"] in groups]
-    assert discovery.group_list(everything()) == listed
+    assert discovery_documents.group_list(everything()) == listed
     for group, version in {(each.group, each.version) for each in everything()}:
-        ours = discovery.resource_list(everything(), group, version)
+        ours = discovery_documents.resource_list(everything(), group, version)
         assert ours is not None
         names = {entry["name"] for entry in ours["resources"]}
         real = api.call("GET", f"/apis/{group}/{version}" if group else f"/api/{version}")
@@ -56,7 +57,7 @@ def test_aggregated_discovery_tells_the_same_of_what_is_served(api: Api, version
 )
 def test_documents_define_kinds_and_operations_alike(api: Api, place: str) -> None:
     group = place.split("/")[1] if place.startswith("apis/") else ""
-    ours = documents.document(everything(), group, place.rpartition("/")[2], builtins.load().definitions)
+    ours = documents.document(everything(), group, place.rpartition("/")[2], builtin_kinds.load().definitions)
     assert ours is not None
     real = api.call("GET", f"/openapi/v3/{place}")
     for name, schema in ours["components"]["schemas"].items():

@@ -15,14 +15,14 @@ from collections.abc import AsyncIterator, Iterator
 import aiohttp
 import pytest
 from tests.cluster.api import Api
-from tests.embedded.streams import front, workshop
-from tests.embedded.streams.dialects import until
-from tests.embedded.streams.nodes import TOKEN, Node
-from tests.embedded.streams.workshop import Workshop
+from tests.embedded.kubelet.server import front, workshop
+from tests.embedded.kubelet.server.dialects import until
+from tests.embedded.kubelet.server.nodes import TOKEN, Node
+from tests.embedded.kubelet.server.workshop import Workshop
 from tools.kube import build, certificates, cluster, control_plane, embedded
 
-from traincrew.embedded.streams import kubelet
-from traincrew.embedded.streams.containers import ExecOptions, Reader
+from traincrew.embedded.kubelet.runtime.container_streams import ExecOptions, Reader
+from traincrew.embedded.kubelet.server import server as server_server
 
 BIG = 50_000_000
 CONTAINERS = ("main", "side", "gone")
@@ -106,9 +106,9 @@ async def world(
     if request.param == "embedded API server":
         kube = request.getfixturevalue("ours")
         (certificate, key), trusted = kube.node_certificate(tmp_path), kube.authority
-    context = kubelet.tls(str(certificate), str(key), str(trusted))
-    callers = kubelet.Callers(TOKEN, names=frozenset({"kube-apiserver-kubelet-client"}))
-    async with kubelet.serving(kubelet.application(shop, callers), "127.0.0.1", 0, context) as port:
+    context = server_server.tls(str(certificate), str(key), str(trusted))
+    callers = server_server.Callers(TOKEN, names=frozenset({"kube-apiserver-kubelet-client"}))
+    async with server_server.serving(server_server.application(shop, callers), "127.0.0.1", 0, context) as port:
         if request.param == "tunnel":
             async with front.serving(Node(shop, port, authority), authority) as serving:
                 serving.add(namespace, "pod", *CONTAINERS)
@@ -359,10 +359,10 @@ async def test_our_words_are_those_of_the_api_server(
     await shop.add(namespace, "pod", "main").say("one", "two")
     shop.add(namespace, "pod", "side").waiting = "PodInitializing"
     certificate, key = authority.server("kubelet")
-    context = kubelet.tls(str(certificate), str(key), str(authority.path))
-    app = kubelet.application(shop, kubelet.Callers(TOKEN))
+    context = server_server.tls(str(certificate), str(key), str(authority.path))
+    app = server_server.application(shop, server_server.Callers(TOKEN))
     real = Api(server.kubeconfig)
-    async with kubelet.serving(app, "127.0.0.1", 0, context) as port:
+    async with server_server.serving(app, "127.0.0.1", 0, context) as port:
         node = Node(shop, port, authority)
         async with front.serving(node, authority) as ours:
             ours.add(namespace, "pod", *CONTAINERS)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from tests.cluster.api import Api
-from tests.embedded.node.lifecycle.pods import pod, sidecar
-from tests.embedded.node.lifecycle.worlds import Run, World
+from tests.embedded.kubelet.lifecycle.pods import pod, sidecar
+from tests.embedded.kubelet.lifecycle.worlds import Run, World
 
 HOOK = {"exec": {"command": ["hook"]}}
 

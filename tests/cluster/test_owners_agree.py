@@ -6,14 +6,14 @@ import pathlib
 
 import pytest
 import yaml
+from tests.apimachinery.patches import steps
+from tests.apimachinery.patches.steps import APPLY, MERGE, Step
 from tests.cluster.api import Api, Object, Refused
-from tests.embedded.patches import steps
-from tests.embedded.patches.steps import APPLY, MERGE, Step
 
-from traincrew.embedded.patches import apply, managers, merge
-from traincrew.embedded.refusals import Refusal
-from traincrew.embedded.schemas import builtins
-from traincrew.embedded.served import Schema
+from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.patches import apply, field_managers, merge_patch
+from traincrew.apimachinery.resource_info import Schema
+from traincrew.embedded.apiserver.schema import builtin_kinds
 
 CRD = pathlib.Path(__file__).parents[2] / "manifests" / "crds" / "mpijobs.kubeflow.org.yaml"
 STATUS = frozenset({("status",)})
@@ -23,7 +23,7 @@ WORKER: Object = {"Worker": {"replicas": 2, "template": TEMPLATE}}
 
 
 def test_more_updaters_than_are_kept_become_ancient_changes(api: Api, namespace: str) -> None:
-    schema = builtins.load().schema("", "v1", "ConfigMap")
+    schema = builtin_kinds.load().schema("", "v1", "ConfigMap")
     place = api.path("configmaps", namespace)
     applied = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"a": "x"}}
     live = api.call("PATCH", f"{place}/x", applied, APPLY, fieldManager="applier")
@@ -38,14 +38,14 @@ def test_more_updaters_than_are_kept_become_ancient_changes(api: Api, namespace:
 
 
 def test_a_scale_is_owned_by_its_writer_at_no_time(api: Api, namespace: str) -> None:
-    schema = builtins.load().schema("apps", "v1", "Deployment")
+    schema = builtin_kinds.load().schema("apps", "v1", "Deployment")
     place = f"/apis/apps/v1/namespaces/{namespace}/deployments/x"
     spec = {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}} | TEMPLATE}
     applied = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x"}, "spec": spec}
     live = api.call("PATCH", place, applied, APPLY, fieldManager="applier")
     for replicas in (3, 4):
         api.call("PATCH", f"{place}/scale", {"spec": {"replicas": replicas}}, MERGE, fieldManager="scaler")
-        scaled = merge.apply(live, {"spec": {"replicas": replicas}})
+        scaled = merge_patch.apply(live, {"spec": {"replicas": replicas}})
         found = steps.owners(live, scaled, Step(MERGE, {}, "scaler", subresource="scale"), schema, "")
         live = api.call("GET", place)
         assert found == live["metadata"]["managedFields"]
@@ -113,6 +113,6 @@ def ours(live: Object | None, step: Step, now: str, by: tuple[str, dict[str, Sch
     assert live is not None
     assert after is not None
     written = dict(after)
-    managers.updated(live, written, versions[version], manager=step.manager, now=now, reset=STATUS, versions=versions)
-    assert merge.apply(live, step.body)["spec"].items() <= after["spec"].items()
+    field_managers.updated(live, written, versions[version], manager=step.manager, now=now, reset=STATUS, versions=versions)
+    assert merge_patch.apply(live, step.body)["spec"].items() <= after["spec"].items()
     return written

@@ -21,14 +21,14 @@ from typing import Any
 import aiohttp
 import pytest
 import yaml
+from tests.apimachinery.patches import steps
+from tests.apimachinery.patches.documents import MAKERS
+from tests.apimachinery.patches.steps import APPLY, PUT, Step
 from tests.cluster.api import Api, Object
-from tests.embedded.patches import steps
-from tests.embedded.patches.documents import MAKERS
-from tests.embedded.patches.steps import APPLY, PUT, Step
 
-from traincrew.embedded.refusals import Refusal
-from traincrew.embedded.schemas import builtins
-from traincrew.embedded.served import Schema
+from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.resource_info import Schema
+from traincrew.embedded.apiserver.schema import builtin_kinds
 
 NUMBER = int(os.environ.get("TRAINCREW_FUZZ", "200"))
 FIRST = int(os.environ.get("TRAINCREW_FUZZ_SEED", "0"))
@@ -92,7 +92,7 @@ async def session(api: Api) -> AsyncIterator[aiohttp.ClientSession]:
 
 @pytest.fixture(scope="module")
 def schemas() -> dict[str, Schema]:
-    known = builtins.load()
+    known = builtin_kinds.load()
     found = {each.kind: each.schema for each in known.resources() if each.kind in PLACES}
     definition = yaml.safe_load((CRDS / "pytorchjobs.kubeflow.org.yaml").read_text())
     (version,) = definition["spec"]["versions"]

@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.apimachinery.patches import steps
+from tests.apimachinery.patches.steps import APPLY, PUT, Step
 from tests.cluster.api import Api, Object, Refused
 from tests.cluster.test_patches_agree import bare, unlike
-from tests.embedded.patches import steps
-from tests.embedded.patches.steps import APPLY, PUT, Step
 from tools.kube import cluster
 
-from traincrew.embedded.refusals import Refusal
-from traincrew.embedded.schemas import builtins
-from traincrew.embedded.served import Schema
+from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.resource_info import Schema
+from traincrew.embedded.apiserver.schema import builtin_kinds
 
 DEPLOYMENT: Object = {
     "apiVersion": "apps/v1",
@@ -154,7 +154,7 @@ class Kubectl:
 
 @pytest.fixture
 def recorder(api: Api) -> Recorder:
-    known = builtins.load()
+    known = builtin_kinds.load()
     return Recorder(api, {each.kind: each.schema for each in known.resources() if each.kind in ("Deployment", "Service")})
 
 

@@ -16,15 +16,15 @@ import pytest
 from tests.cluster import printed, printed_kinds
 from tests.cluster.api import Api, Object
 from tests.cluster.printed import Printed
-from tests.embedded.protobuf import wiring
+from tests.embedded.apiserver.protobuf import wiring
 from tools.kube import build, cluster
 from tools.kube import protobuf as generator
 
-from traincrew.embedded import protobuf
-from traincrew.embedded.protobuf import messages
-from traincrew.embedded.protobuf.messages import Message
-from traincrew.embedded.refusals import Refusal
-from traincrew.embedded.schemas import builtins
+from traincrew.apimachinery.api_errors import Refusal
+from traincrew.embedded.apiserver import protobuf
+from traincrew.embedded.apiserver.protobuf import messages
+from traincrew.embedded.apiserver.protobuf.messages import Message
+from traincrew.embedded.apiserver.schema import builtin_kinds
 
 EMBEDDED = pathlib.Path(__file__).parents[2] / "src" / "traincrew" / "embedded"
 SEED, EACH = "11", "30"
@@ -61,8 +61,10 @@ def without_nulls(value: Any) -> Any:
 
 
 def test_the_messages_are_those_of_the_proto_files() -> None:
-    known = json.loads((EMBEDDED / "schemas" / "builtins.json").read_text())
-    assert generator.generate(generator.sources(), known) == json.loads((EMBEDDED / "protobuf" / "messages.json").read_text())
+    known = json.loads((EMBEDDED / "apiserver" / "schema" / "builtins.json").read_text())
+    assert generator.generate(generator.sources(), known) == json.loads(
+        (EMBEDDED / "apiserver" / "protobuf" / "messages.json").read_text()
+    )
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +134,7 @@ def test_objects_of_an_api_server_are_the_same_in_both_forms(api: Api, namespace
 
 
 def test_whatever_an_api_server_has_is_the_same_in_both_forms(api: Api) -> None:
-    for served in builtins.load().resources():
+    for served in builtin_kinds.load().resources():
         if "list" in served.verbs:
             path = f"/{'apis' if served.group else 'api'}/{served.api_version}/{served.plural}"
             listed = protobuf.decode(got(api, path, protobuf.MEDIA_TYPE), "", "")[2]

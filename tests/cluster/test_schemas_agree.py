@@ -15,12 +15,13 @@ from typing import Any
 import pytest
 import requests
 from tests.cluster.api import Api, eventually
-from tests.embedded.schemas import bodies, crds, samples, widgets
+from tests.embedded.apiserver.schema import bodies, crds, samples, widgets
 
-from traincrew.embedded import refusals
-from traincrew.embedded.fields import FieldError
-from traincrew.embedded.schemas import builtins, custom, decode, definition_checks, definitions
-from traincrew.embedded.served import Object, Schema
+from traincrew.apimachinery import api_errors
+from traincrew.apimachinery.field_errors import FieldError
+from traincrew.apimachinery.resource_info import Object, Schema
+from traincrew.embedded.apiserver.schema import builtin_kinds, crd_validation, custom_resources, decoding
+from traincrew.embedded.apiserver.schema import crds as schema_crds
 
 NUMBER = int(os.environ.get("TRAINCREW_FUZZ_BODIES", "600"))
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -41,8 +42,8 @@ def test_every_body_of_a_built_in_kind_is_read_alike(api: Api, namespace: str) -
     differences = []
     for seed in range(NUMBER):
         group, version, kind, plural = samples.KINDS[seed % len(samples.KINDS)]
-        schema = builtins.load().schema(group, version, kind)
-        expected = decode.Expected(kind, f"{group}/{version}" if group else version)
+        schema = builtin_kinds.load().schema(group, version, kind)
+        expected = decoding.Expected(kind, f"{group}/{version}" if group else version)
         text = samples.manifest(seed, schema, expected.api_version, kind)
         root = f"/apis/{group}/{version}" if group else f"/api/{version}"
         path = f"{root}/namespaces/{namespace}/{plural}"
@@ -57,10 +58,10 @@ def test_every_body_of_a_built_in_kind_is_read_alike(api: Api, namespace: str) -
 def test_strange_bodies_are_read_alike(widget_api: Api, namespace: str, kind: str, validation: str) -> None:
     if kind == "Widget":
         path, schema = f"/apis/{widgets.GROUP}/v1/namespaces/{namespace}/widgets", widgets.served().schema
-        expected = decode.Expected("Widget", f"{widgets.GROUP}/v1")
+        expected = decoding.Expected("Widget", f"{widgets.GROUP}/v1")
     else:
-        path, schema = f"/api/v1/namespaces/{namespace}/{kind.lower()}s", builtins.load().schema("", "v1", kind)
-        expected = decode.Expected(kind, "v1")
+        path, schema = f"/api/v1/namespaces/{namespace}/{kind.lower()}s", builtin_kinds.load().schema("", "v1", kind)
+        expected = decoding.Expected(kind, "v1")
     differences = []
     for content, body in bodies.strange(expected.kind, expected.api_version):
         answer = posted(widget_api, path, body, validation, content)
@@ -106,14 +107,14 @@ def test_every_change_gets_the_same_verdict(widget_api: Api, namespace: str) -> 
 @pytest.mark.parametrize("crd", [pytest.param(crd, id=name) for name, crd in crds.cases()])
 def test_a_definition_gets_the_same_verdict(api: Api, crd: Object) -> None:
     body = json.dumps(crd).encode()
-    schema = builtins.load().schema("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
-    expected = decode.Expected("CustomResourceDefinition", "apiextensions.k8s.io/v1")
+    schema = builtin_kinds.load().schema("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+    expected = decoding.Expected("CustomResourceDefinition", "apiextensions.k8s.io/v1")
     answer = posted(api, CRDS, body, "Strict")
     ours = read(body, schema, expected, "Strict")
-    if isinstance(ours, decode.Decoded):
-        definitions.default(ours.object)
-        ours.object["status"] = {"storedVersions": definitions.stored_versions(ours.object)}
-        faults = definition_checks.validate(ours.object)
+    if isinstance(ours, decoding.Decoded):
+        schema_crds.default(ours.object)
+        ours.object["status"] = {"storedVersions": schema_crds.stored_versions(ours.object)}
+        faults = crd_validation.validate(ours.object)
         assert answer.status_code == (422 if faults else 201), answer.text
         assert causes(answer) == told(faults)
     else:
@@ -123,8 +124,8 @@ def test_a_definition_gets_the_same_verdict(api: Api, crd: Object) -> None:
 def test_a_definition_is_accepted_with_the_same_status(widget_api: Api) -> None:
     theirs = widget_api.call("GET", f"{CRDS}/widgets.{widgets.GROUP}")
     crd = widgets.definition()
-    definitions.default(crd)
-    ours = definitions.accept(crd, [], "now")
+    schema_crds.default(crd)
+    ours = schema_crds.accept(crd, [], "now")
     assert without_times(ours) == without_times(theirs["status"])
     assert crd["spec"]["names"] == theirs["spec"]["names"]
 
@@ -134,20 +135,20 @@ def posted(api: Api, path: str, body: bytes, validation: str, content: str = "ap
     return api.session.post(api.server + path, data=body, params=query, headers={"Content-Type": content}, timeout=60)
 
 
-Read = decode.Decoded | refusals.Refusal
+Read = decoding.Decoded | api_errors.Refusal
 
 
-def read(body: bytes, schema: Schema, expected: decode.Expected, validation: Any, content: str = "application/json") -> Read:
+def read(body: bytes, schema: Schema, expected: decoding.Expected, validation: Any, content: str = "application/json") -> Read:
     try:
-        return decode.decode(body, content, schema, expected, validation)
-    except refusals.Refusal as refusal:
+        return decoding.decode(body, content, schema, expected, validation)
+    except api_errors.Refusal as refusal:
         return refusal
 
 
 def compared(answer: requests.Response, ours: Read, what: str) -> list[str]:
     """What is different about how a body was read; that others refuse it later is none of this."""
     theirs = answer.json()
-    if isinstance(ours, refusals.Refusal):
+    if isinstance(ours, api_errors.Refusal):
         same = (answer.status_code, theirs.get("message")) == (ours.code, ours.message)
         return [] if same else [f"{what}\ntheirs: {answer.status_code} {theirs.get('message')}\nours: {ours.message}"]
     if answer.status_code == 400:
@@ -164,14 +165,14 @@ def warnings(answer: requests.Response) -> list[str]:
 
 
 def judged(api: Api, namespace: str, body: Object) -> list[str]:
-    served, expected = widgets.served(), decode.Expected("Widget", f"{widgets.GROUP}/v1")
+    served, expected = widgets.served(), decoding.Expected("Widget", f"{widgets.GROUP}/v1")
     text = json.dumps(body).encode()
     answer = posted(api, f"/apis/{widgets.GROUP}/v1/namespaces/{namespace}/widgets", text, "Warn")
     ours = read(text, served.schema, expected, "Warn")
-    if isinstance(ours, refusals.Refusal):
+    if isinstance(ours, api_errors.Refusal):
         return compared(answer, ours, text.decode())
-    custom.default(ours.object, served.schema)
-    return verdict(answer, custom.validate(ours.object, served), ours.object, text.decode())
+    custom_resources.default(ours.object, served.schema)
+    return verdict(answer, custom_resources.validate(ours.object, served), ours.object, text.decode())
 
 
 def changed(api: Api, path: str, old: Object, new: Object) -> list[str]:
@@ -179,11 +180,11 @@ def changed(api: Api, path: str, old: Object, new: Object) -> list[str]:
     answer = api.session.put(
         f"{api.server}{path}?dryRun=All", data=text, headers={"Content-Type": "application/json"}, timeout=60
     )
-    ours = read(text, served.schema, decode.Expected("Widget", f"{widgets.GROUP}/v1"), "Warn")
-    if isinstance(ours, refusals.Refusal):
+    ours = read(text, served.schema, decoding.Expected("Widget", f"{widgets.GROUP}/v1"), "Warn")
+    if isinstance(ours, api_errors.Refusal):
         return compared(answer, ours, text.decode())
-    custom.default(ours.object, served.schema)
-    return verdict(answer, custom.validate_update(ours.object, old, served), ours.object, json.dumps(new["spec"]))
+    custom_resources.default(ours.object, served.schema)
+    return verdict(answer, custom_resources.validate_update(ours.object, old, served), ours.object, json.dumps(new["spec"]))
 
 
 def verdict(answer: requests.Response, faults: list[FieldError], obj: Object, what: str) -> list[str]:

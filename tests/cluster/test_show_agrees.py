@@ -12,12 +12,13 @@ import requests
 from tests.cluster import printed, printed_kinds
 from tests.cluster.api import Api, Object, Refused, eventually
 from tests.cluster.printed import Printed
-from tests.embedded.show.customs import crd, everything, served_of
+from tests.embedded.apiserver.printers.customs import crd, everything, served_of
 
-from traincrew.embedded import refusals
-from traincrew.embedded.schemas import builtins
-from traincrew.embedded.served import Served
-from traincrew.embedded.show import accept, tables
+from traincrew.apimachinery import api_errors
+from traincrew.apimachinery.resource_info import Served
+from traincrew.embedded.apiserver.endpoints import content_negotiation
+from traincrew.embedded.apiserver.printers import tables
+from traincrew.embedded.apiserver.schema import builtin_kinds
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 FAMILIES = {
@@ -81,7 +82,7 @@ def builtin(path: str) -> Served:
     group = path.split("/")[2] if path.startswith("/apis/") else ""
     version = path.split("/")[3] if group else "v1"
     return next(
-        each for each in builtins.load().resources() if (each.group, each.version, each.plural) == (group, version, plural)
+        each for each in builtin_kinds.load().resources() if (each.group, each.version, each.plural) == (group, version, plural)
     )
 
 
@@ -183,12 +184,12 @@ ACCEPTED = (
 @pytest.mark.parametrize("header", ACCEPTED)
 def test_the_same_form_is_chosen_for_an_accept_header(api: Api, namespace: str, header: str) -> None:
     for path, listed in (
-        (f"/api/v1/namespaces/{namespace}/pods", accept.LIST),
+        (f"/api/v1/namespaces/{namespace}/pods", content_negotiation.LIST),
         (f"/apis/kubeflow.org/v1/namespaces/{namespace}/tfjobs", ()),
     ):
         response = asked(api, path, header)
         form = chosen(header, listed)
-        if isinstance(form, refusals.Refusal):
+        if isinstance(form, api_errors.Refusal):
             told = response.json()
             assert (response.status_code, told["reason"], told["message"]) == (406, form.reason, form.message)
         else:
@@ -208,8 +209,8 @@ def asked(api: Api, path: str, header: str) -> requests.Response:
     return answer
 
 
-def chosen(header: str, listed: tuple[str, ...]) -> accept.Form | refusals.Refusal:
+def chosen(header: str, listed: tuple[str, ...]) -> content_negotiation.Form | api_errors.Refusal:
     try:
-        return accept.choose(header, listed=listed)
-    except refusals.Refusal as refusal:
+        return content_negotiation.choose(header, listed=listed)
+    except api_errors.Refusal as refusal:
         return refusal

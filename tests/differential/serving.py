@@ -11,7 +11,8 @@ import pathlib
 import signal
 import sys
 
-from traincrew import __version__, logs, onemachine, settings
+from traincrew import __version__, settings
+from traincrew.app import cluster, log_format
 from traincrew.embedded import daemon
 
 CONTROLLERS = ("persistentvolume-protection",)
@@ -21,12 +22,12 @@ CONTROLLERS = ("persistentvolume-protection",)
 async def serve(data: pathlib.Path) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    furniture = onemachine.furniture(settings.Cluster())
+    furniture = cluster.furniture(settings.Cluster())
     options = daemon.Options(data, "127.0.0.1", 0, furniture, data / "log", __version__, only=CONTROLLERS)
     async with daemon.running(options):
         await stop.wait()
 
 
 if __name__ == "__main__":
-    logs.configure("text", "info")
+    log_format.configure("text", "info")
     asyncio.run(serve(pathlib.Path(sys.argv[1])))

@@ -23,13 +23,13 @@ import pytest
 import yaml
 from tools.frameworks import images
 
-from traincrew.admission import admit as admission
-from traincrew.embedded.node.images import catalogue
-from traincrew.embedded.node.images.environment import Environment, NoEnvironment
-from traincrew.embedded.node.images.resolving import Images
+from traincrew.embedded.kubelet.images import image_map
+from traincrew.embedded.kubelet.images.environment import Environment, NoEnvironment
+from traincrew.embedded.kubelet.images.resolver import Images
 from traincrew.model.observed import Observed
 from traincrew.planner import plan as decide
 from traincrew.planner.actions import Create
+from traincrew.validation import verdict as admission
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 LONG = 600.0
@@ -150,7 +150,7 @@ def planned(path: pathlib.Path) -> tuple[Manifest, list[Manifest], dict[str, str
 
 def known_images(where: pathlib.Path) -> Images:
     file = where / "images.yaml"
-    file.write_text(catalogue.written(images.entries()))
+    file.write_text(image_map.written(images.entries()))
     return Images([file], Environment(path=(os.path.dirname(sys.executable),)))
 
 

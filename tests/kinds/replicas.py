@@ -8,7 +8,7 @@ from tests.planner import manifests
 
 from traincrew import settings
 from traincrew.kinds import kind as kinds
-from traincrew.kinds import pods
+from traincrew.kinds import pod_templates
 from traincrew.kinds.kind import JobKind, Replica
 from traincrew.model import jobs
 
@@ -25,7 +25,7 @@ def defaulted(manifest: Manifest) -> tuple[JobKind, jobs.Job]:
 def built(manifest: Manifest, role: str, index: int = 0, **planning: Any) -> Manifest:
     """The pod of one replica."""
     kind, job = defaulted(manifest)
-    return pods.build(kind, replica(kind, job, role, index, **planning))
+    return pod_templates.build(kind, replica(kind, job, role, index, **planning))
 
 
 def replica(kind: JobKind, job: jobs.Job, role: str, index: int = 0, **planning: Any) -> Replica:

@@ -10,7 +10,7 @@ import pytest
 from tests.planner import manifests
 
 from traincrew.kinds import kind as kinds
-from traincrew.kinds.mpi import delivery
+from traincrew.kinds.mpi import kubectl_delivery
 from traincrew.model import jobs
 
 WORKERS = "training.kubeflow.org/job-name=j,training.kubeflow.org/replica-type=worker"
@@ -49,7 +49,7 @@ class Launcher:
         """Runs the script; the last answer is what lets it go on, else it is stopped as one that waits for ever."""
         (self.place / "mpi" / "hostfile").write_text(hostfile)
         (self.place / "answers").write_text("".join(f"{answer}\n" for answer in answers))
-        script = delivery.script(job, WORKERS).replace("/etc/mpi", str(self.place / "mpi")).replace("sleep 1", "sleep 0")
+        script = kubectl_delivery.script(job, WORKERS).replace("/etc/mpi", str(self.place / "mpi")).replace("sleep 1", "sleep 0")
         environment = {
             "PATH": f"{self.place / 'bin'}:{os.environ['PATH']}",
             "TARGET_DIR": str(self.place / "target"),
@@ -105,7 +105,7 @@ def test_an_elastic_launch_goes_on_with_its_minimum(launcher: Launcher) -> None:
 
 def test_an_image_without_kubectl_says_what_to_do(launcher: Launcher) -> None:
     (launcher.place / "bin" / "kubectl").unlink()
-    script = delivery.script(mpi_job(), WORKERS)
+    script = kubectl_delivery.script(mpi_job(), WORKERS)
     place = {"PATH": str(launcher.place / "bin"), "TARGET_DIR": "/nowhere", "NAMESPACE": "n"}
     done = subprocess.run(["/bin/sh", "-c", script], env=place, text=True, capture_output=True, timeout=30, check=False)
     assert done.returncode == 1
@@ -127,4 +127,4 @@ def test_an_image_without_kubectl_says_what_to_do(launcher: Launcher) -> None:
 def test_the_minimum_of_an_elastic_launch_is_read_off_its_command(
     command: list[str], slots: int | None, least: int | None
 ) -> None:
-    assert delivery.elastic_minimum(mpi_job(command=command, slots=slots)) == least
+    assert kubectl_delivery.elastic_minimum(mpi_job(command=command, slots=slots)) == least

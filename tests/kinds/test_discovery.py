@@ -9,7 +9,7 @@ import msgspec
 from tests.kinds.replicas import defaulted
 from tests.planner import manifests
 
-from traincrew.kinds.mpi import discovery, elastic, files
+from traincrew.kinds.mpi import elastic, files, host_discovery
 from traincrew.model import objects
 from traincrew.model.observed import Observed
 
@@ -106,7 +106,7 @@ def test_how_many_workers_a_launch_begins_with_is_in_its_command() -> None:
 
 def test_names_in_dns_keep_their_meaning_in_every_spelling() -> None:
     host = "j-worker-1.j.default.svc"
-    found = {discovery.dns_spelling(host, f"0123-{restarts}") for restarts in range(8)}
+    found = {host_discovery.dns_spelling(host, f"0123-{restarts}") for restarts in range(8)}
     assert len(found) == 8
     assert {spelling.lower() for spelling in found} == {host}
 

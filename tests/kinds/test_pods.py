@@ -8,7 +8,7 @@ import pytest
 from tests.kinds.replicas import built, defaulted, env, replica
 from tests.planner import manifests
 
-from traincrew.kinds import pods
+from traincrew.kinds import pod_templates
 
 Manifest = dict[str, Any]
 
@@ -16,7 +16,7 @@ Manifest = dict[str, Any]
 def service(manifest: Manifest, role: str, index: int = 0) -> Manifest:
     kind, job = defaulted(manifest)
     place = replica(kind, job, role, index)
-    return pods.service(kind, place, pods.build(kind, place))
+    return pod_templates.service(kind, place, pod_templates.build(kind, place))
 
 
 def role_of(manifest: Manifest, role: str, index: int = 0) -> str | None:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from tests.node.machines import LEVELS, Machine
 
-from traincrew.embedded.node.sandbox import isolation
-from traincrew.embedded.node.sandbox.spec import Isolation
+from traincrew.embedded.kubelet.runtime import isolation
+from traincrew.embedded.kubelet.runtime.spec import Isolation
 
 
 def started(level: str) -> Iterator[Machine]:

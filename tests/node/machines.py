@@ -12,9 +12,9 @@ import tempfile
 from typing import Any
 
 from tests.cluster.api import Api, Object, Refused, eventually
-from tests.embedded.node import leaks
+from tests.embedded.kubelet import leaks
 
-from traincrew import place
+from traincrew.embedded import data_directory
 
 SOURCE = pathlib.Path(__file__).parents[2]
 ORDINARY = 60_000
@@ -84,7 +84,7 @@ class Machine:
 
     @property
     def pid(self) -> int:
-        found = place.Place(self.data).holder()
+        found = data_directory.Place(self.data).holder()
         assert found > 0, f"no daemon runs\n{self.log()}"
         return found
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.cluster.api import eventually
-from tests.embedded.node import leaks
+from tests.embedded.kubelet import leaks
 from tests.node.machines import LEVELS, Machine, pod
 
 PAUSE = 0.002

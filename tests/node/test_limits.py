@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.cluster.api import Object, eventually
-from tests.embedded.node import leaks
+from tests.embedded.kubelet import leaks
 from tests.node import programs
 from tests.node.machines import Machine, pod, terminated
 

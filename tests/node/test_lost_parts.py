@@ -11,12 +11,12 @@ from functools import partial
 
 import pytest
 from tests.cluster.api import Object, eventually
-from tests.embedded.node import leaks
+from tests.embedded.kubelet import leaks
 from tests.node import programs
 from tests.node.machines import Machine, pod, terminated
 
-from traincrew.embedded.node.network import record
-from traincrew.embedded.node.sandbox import init
+from traincrew.embedded.kubelet.network import netns_state
+from traincrew.embedded.kubelet.runtime.container import init
 
 CREW = ("master-0", "worker-0", "worker-1")
 
@@ -165,8 +165,8 @@ def children(pid: int, word: str) -> list[int]:
 def _reboot(machine: Machine) -> None:
     """All its processes are gone, and the kernel gives itself another name."""
     pods = list((machine.data / "node" / "pods").iterdir())
-    notes = [record.read(str(each / "shim.json")) for each in pods]
-    shims = [note["pid"] for note in notes if record.lives(note)]  # a number may be somebody else's by now
+    notes = [netns_state.read(str(each / "shim.json")) for each in pods]
+    shims = [note["pid"] for note in notes if netns_state.lives(note)]  # a number may be somebody else's by now
     for pid in shims:
         _freeze(pid)
     for pid in shims:

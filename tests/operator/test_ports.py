@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from traincrew.operator.keys import Key
-from traincrew.operator.ports import Ledger
+from traincrew.client.object_keys import Key
+from traincrew.operator.host_ports import Ledger
 
 KEY = Key("jaxjobs", "n", "j")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from traincrew.operator.keys import Key
-from traincrew.operator.workqueue import WorkQueue
+from traincrew.client.object_keys import Key
+from traincrew.client.workqueue import WorkQueue
 
 A, B = Key("tfjobs", "n", "a"), Key("tfjobs", "n", "b")
 

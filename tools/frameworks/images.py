@@ -9,8 +9,8 @@ from tools.frameworks import packages, places, ssh
 from tools.frameworks.commands import BuildFailed
 from tools.frameworks.recipes import named
 
-from traincrew.embedded.node.images import catalogue, files
-from traincrew.embedded.node.images.catalogue import Entry, MountEntry
+from traincrew.embedded.kubelet.images import image_map, image_map_files
+from traincrew.embedded.kubelet.images.image_map import Entry, MountEntry
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 DEVICES = {"nvidia.com/vgpu": 4, "nvidia.com/gpumem": 16000}
@@ -140,9 +140,9 @@ def _entries(image: Image, folder: Path) -> list[Entry]:
 def register() -> Path:
     """Into the user's file of image names. Entries that the user made for the same names stay as they are."""
     ours = entries()
-    where = files.of_user()
-    files.change(where, lambda known: merged(known, ours))
-    (places.root() / files.NAME).write_text(catalogue.written(ours))
+    where = image_map_files.of_user()
+    image_map_files.change(where, lambda known: merged(known, ours))
+    (places.root() / image_map_files.NAME).write_text(image_map.written(ours))
     return where
 
 

@@ -1,6 +1,6 @@
 """Writes what the embedded API server knows of the built-in kinds, from a real API server and the Go types behind it.
 
-    python -m tools.kube.builtins           writes builtins.json and resources.json into src/traincrew/embedded/schemas
+    python -m tools.kube.builtins           writes builtins.json and resources.json into src/traincrew/embedded/apiserver/schema
 
 builtins.json has the definitions of the OpenAPI documents that can be reached from the resources below, without prose, and the
 Go type of every field. resources.json is the discovery of these resources.
@@ -16,7 +16,7 @@ from typing import Any
 from tools.kube import build, cluster
 from tools.kube.openapi import Schema, UnknownKeyword
 
-TARGET = Path(__file__).resolve().parents[2] / "src" / "traincrew" / "embedded" / "schemas"
+TARGET = Path(__file__).resolve().parents[2] / "src" / "traincrew" / "embedded" / "apiserver" / "schema"
 
 SERVED = {
     "api/v1": (

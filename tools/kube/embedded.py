@@ -89,7 +89,7 @@ class EmbeddedCluster(cluster.Cluster):
         return self.directory / "data" / "pki" / "ca.crt"
 
     def node_certificate(self, directory: Path) -> tuple[Path, Path]:
-        from traincrew.embedded.access import certificates
+        from traincrew.embedded.pki import certificates
 
         pki = certificates.ensure(self.directory / "data" / "pki", ())
         made = directory / "node.pem"

@@ -1,6 +1,6 @@
 """Writes how objects of the built-in kinds look in protobuf, from the generated.proto files of Kubernetes' Go modules.
 
-    python -m tools.kube.protobuf           writes messages.json into src/traincrew/embedded/protobuf
+    python -m tools.kube.protobuf           writes messages.json into src/traincrew/embedded/apiserver/protobuf
 
 Numbers and types of fields come from the .proto files. What their JSON is called, and which fields are left out of it when they
 are empty, is in the Go types, which builtins.json has already: run tools.kube.builtins first.
@@ -189,9 +189,9 @@ def generate(texts: Iterable[str], builtins: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> int:
-    builtins = json.loads((EMBEDDED / "schemas" / "builtins.json").read_text())
+    builtins = json.loads((EMBEDDED / "apiserver" / "schema" / "builtins.json").read_text())
     text = json.dumps(generate(sources(), builtins), sort_keys=True, separators=(",", ":")) + "\n"
-    target = EMBEDDED / "protobuf" / "messages.json"
+    target = EMBEDDED / "apiserver" / "protobuf" / "messages.json"
     target.write_text(text)
     print(f"{target}: {len(text)} bytes")
     return 0

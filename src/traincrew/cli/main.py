@@ -44,7 +44,7 @@ class _Verbs(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in VERBS:
             return None
-        module = importlib.import_module(f"traincrew.cli.{name}")
+        module = importlib.import_module(f"traincrew.cli.commands.{name}")
         command: click.Command = getattr(module, name)
         return command
 

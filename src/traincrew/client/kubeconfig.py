@@ -16,7 +16,7 @@ from collections.abc import Mapping
 import yarl
 
 from traincrew import errors
-from traincrew.client import connection, credentials, identities, kubefiles, proxies
+from traincrew.client import connection, credentials, kubeconfig_files, kubeconfig_users, proxies
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
@@ -27,22 +27,22 @@ def load(path: str | None = None, context: str | None = None) -> connection.Conn
     Without a path the files of $KUBECONFIG count, or else ~/.kube/config, as for kubectl: of several files
     the first that names a thing wins, and missing ones are passed over.
     """
-    files = kubefiles.read(path, os.environ)
+    files = kubeconfig_files.read(path, os.environ)
     chosen = _context(files, context)
     cluster = _entry(files.clusters, "cluster", chosen.value.cluster, files.where)
-    user = kubefiles.Entry("user", "", kubefiles.User(), chosen.file)
+    user = kubeconfig_files.Entry("user", "", kubeconfig_files.User(), chosen.file)
     if chosen.value.user:
         user = _entry(files.users, "user", chosen.value.user, files.where)
     server = _server(cluster)
     return connection.Connection(
         server=server,
-        identity=identities.identity(cluster, user),
+        identity=kubeconfig_users.identity(cluster, user),
         where=f"context {chosen.name!r} of {chosen.file}",
         namespace=chosen.value.namespace or "default",
         insecure=cluster.value.insecure,
         tls_server_name=cluster.value.tls_server_name,
         proxy=_proxy(cluster, server),
-        impersonation=identities.impersonation(user.value),
+        impersonation=kubeconfig_users.impersonation(user.value),
     )
 
 
@@ -67,7 +67,7 @@ def in_cluster(root: str = SERVICE_ACCOUNT, env: Mapping[str, str] = os.environ)
     )
 
 
-def _context(files: kubefiles.Files, wanted: str | None) -> kubefiles.Entry[kubefiles.Context]:
+def _context(files: kubeconfig_files.Files, wanted: str | None) -> kubeconfig_files.Entry[kubeconfig_files.Context]:
     name = wanted or files.current_context
     if not name:
         known = _names(files.contexts)
@@ -79,8 +79,8 @@ def _context(files: kubefiles.Files, wanted: str | None) -> kubefiles.Entry[kube
 
 
 def _entry(
-    entries: Mapping[str, kubefiles.Entry[kubefiles.Named]], what: str, name: str, where: str
-) -> kubefiles.Entry[kubefiles.Named]:
+    entries: Mapping[str, kubeconfig_files.Entry[kubeconfig_files.Named]], what: str, name: str, where: str
+) -> kubeconfig_files.Entry[kubeconfig_files.Named]:
     found = entries.get(name)
     if found is None:
         raise errors.KubeconfigError(f"{what} {name!r} not found in {where}; it has: {_names(entries)}")
@@ -91,7 +91,7 @@ def _names(entries: Mapping[str, object]) -> str:
     return ", ".join(sorted(entries)) or "none"
 
 
-def _server(cluster: kubefiles.Entry[kubefiles.Cluster]) -> str:
+def _server(cluster: kubeconfig_files.Entry[kubeconfig_files.Cluster]) -> str:
     try:
         url = yarl.URL(cluster.value.server)
     except ValueError:
@@ -103,7 +103,7 @@ def _server(cluster: kubefiles.Entry[kubefiles.Cluster]) -> str:
     return cluster.value.server.rstrip("/")
 
 
-def _proxy(cluster: kubefiles.Entry[kubefiles.Cluster], server: str) -> str:
+def _proxy(cluster: kubeconfig_files.Entry[kubeconfig_files.Cluster], server: str) -> str:
     if cluster.value.proxy_url:
         return proxies.checked(cluster.value.proxy_url, cluster.field("proxy-url"))
     return proxies.from_environment(yarl.URL(server), os.environ)

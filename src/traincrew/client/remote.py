@@ -16,7 +16,7 @@ import msgspec
 import yarl
 
 from traincrew import errors
-from traincrew.client import connection, deletion, port, retries, statuses, streams, transport
+from traincrew.client import connection, deletion, port, retries, status_errors, transport, watch_stream
 from traincrew.model.resources import Resource
 
 OnRequest = Callable[[str, str, int, float], None]
@@ -118,17 +118,17 @@ class RemoteClient:
             "fieldSelector": fields,
         }
         request = transport.Request("GET", self._url(resource, namespace, query=_query(query)))
-        started, code, lines = asyncio.get_running_loop().time(), 0, streams.Lines()
+        started, code, lines = asyncio.get_running_loop().time(), 0, watch_stream.Lines()
         try:
             async with self._transport.stream(request, seconds + SILENCE_MARGIN) as response:
                 code = response.status
                 self._tell("watch", resource, code, started)
                 if code >= 300:
-                    raise statuses.error(code, await response.read(), response.headers.get("Retry-After"))
-                yield streams.bookmark(resource_version)
+                    raise status_errors.error(code, await response.read(), response.headers.get("Retry-After"))
+                yield watch_stream.bookmark(resource_version)
                 async for chunk in response.content.iter_any():
                     for line in lines.feed(chunk):
-                        if (change := streams.change(line)) is not None:
+                        if (change := watch_stream.change(line)) is not None:
                             yield change
         finally:
             if not code:
@@ -141,7 +141,7 @@ class RemoteClient:
         request = transport.Request("GET", self._url(resource, namespace, name, subresource, _query(dict(query))))
         async with self._transport.stream(request, None) as response:
             if response.status >= 300:
-                raise statuses.error(response.status, await response.read(), response.headers.get("Retry-After"))
+                raise status_errors.error(response.status, await response.read(), response.headers.get("Retry-After"))
             yield b""
             async for chunk in response.content.iter_any():
                 yield chunk
@@ -230,7 +230,7 @@ class RemoteClient:
                 self._tell(ask.verb, ask.resource, code, started)
         if code < 300:
             return body
-        raise statuses.error(code, body, retry_after)
+        raise status_errors.error(code, body, retry_after)
 
     def _tell(self, verb: str, resource: Resource, code: int, started: float) -> None:
         if self._on_request is not None:

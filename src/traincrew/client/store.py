@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from traincrew.client import tombstones, writes
+from traincrew.client import pending_writes, tombstones
 from traincrew.model import meta
 
 T = TypeVar("T", bound=meta.Named)
@@ -57,7 +57,7 @@ class Store(Generic[T]):
         self._reached: dict[str | None, int] = {}
         """The version up to which list and watch have told everything, by namespace; None: all of them."""
         self._distrusted: set[str] = set()
-        self._writes: dict[Key, writes.Write[T]] = {}
+        self._writes: dict[Key, pending_writes.Write[T]] = {}
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -80,7 +80,7 @@ class Store(Generic[T]):
         passed on to `on_change` only at the end, and not at all if it was our own write.
         """
         key = (namespace, name)
-        write = self._writes.setdefault(key, writes.Write())
+        write = self._writes.setdefault(key, pending_writes.Write())
         write.under_way += 1
         try:
             yield
@@ -231,7 +231,7 @@ class Store(Generic[T]):
     def _tell(self, old: T | None, new: T | None, listed: bool = False) -> None:
         named = new if new is not None else old
         if named is not None and (write := self._writes.get(_key(named))) is not None:
-            write.news.append(writes.News(old, new, listed))
+            write.news.append(pending_writes.News(old, new, listed))
         elif self._on_change is not None:
             self._on_change(old, new)
 

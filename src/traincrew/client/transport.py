@@ -18,7 +18,7 @@ import yarl
 
 import traincrew
 from traincrew import errors
-from traincrew.client import connection, credentials, faults, retries, statuses, tls
+from traincrew.client import connection, credentials, retries, status_errors, tls, transport_errors
 
 logger = logging.getLogger(__name__)
 
@@ -104,7 +104,7 @@ class Transport:
                     response = await stack.enter_async_context(self._begin(request, used, timeout=timeout))
                 _probe_when_idle(response)
                 yield response
-        except faults.FAULTS as fault:
+        except transport_errors.FAULTS as fault:
             raise self._unreachable(fault) from fault
 
     @contextlib.asynccontextmanager
@@ -121,7 +121,7 @@ class Transport:
                         raise await self._refusal(url, used, refusal) from refusal
                     socket = await stack.enter_async_context(self._upgrade(url, protocols, await self._current(started)))
                 yield socket
-        except faults.FAULTS as fault:
+        except transport_errors.FAULTS as fault:
             raise self._unreachable(fault) from fault
 
     def _upgrade(self, url: yarl.URL, protocols: tuple[str, ...], used: _Prepared) -> Any:
@@ -134,7 +134,7 @@ class Transport:
         """Asked once more without an upgrade: the library keeps the body of a refusal to itself."""
         answer = await self._send(Request("GET", url), used)
         same = answer.code == refusal.status or answer.code in (403, 404)
-        return statuses.error(refusal.status, answer.body if same else b"")
+        return status_errors.error(refusal.status, answer.body if same else b"")
 
     def _begin(self, request: Request, used: _Prepared, **more: Any) -> Any:
         assert self._session is not None, "the client must be entered (async with) before use"
@@ -153,13 +153,13 @@ class Transport:
             async with self._begin(request, used) as response:
                 body: bytes = await response.read()
                 return Answer(response.status, body, response.headers.get("Retry-After"))
-        except faults.FAULTS as fault:
+        except transport_errors.FAULTS as fault:
             raise self._unreachable(fault) from fault
 
     def _unreachable(self, fault: Exception) -> errors.Unreachable:
-        if faults.is_tls(fault):
+        if transport_errors.is_tls(fault):
             self._stale_at = -math.inf  # an authority or certificate may have been replaced
-        return faults.unreachable(fault, self._target.server)
+        return transport_errors.unreachable(fault, self._target.server)
 
     async def _current(self, now: float) -> _Prepared:
         if now < self._stale_at and self._prepared is not None:

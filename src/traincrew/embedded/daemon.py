@@ -13,40 +13,42 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from traincrew import errors, settings
-from traincrew.embedded import collector, furnishing, operatorpod
-from traincrew.embedded.access import certificates, credentials, kubeconfig, origins, private_files, users
-from traincrew.embedded.access.authentication import Authenticator
-from traincrew.embedded.access.rbac import Policy
-from traincrew.embedded.access.tokens import Tokens
-from traincrew.embedded.api import metrics, selection
-from traincrew.embedded.api.auditing import Audit
-from traincrew.embedded.api.cluster import Cluster, Identity, decoded, now
-from traincrew.embedded.api.gate import Gate
-from traincrew.embedded.api.handler import Handler
-from traincrew.embedded.api.local import LocalClient
-from traincrew.embedded.api.pages import Pages
-from traincrew.embedded.api.registry import Registry
-from traincrew.embedded.api.reviewing import Reviewing
-from traincrew.embedded.api.server import ApiServer
-from traincrew.embedded.api.streaming import Streaming
-from traincrew.embedded.controllers.running import Controllers
-from traincrew.embedded.furnishing import Furniture, furnish
-from traincrew.embedded.garbage import Garbage
-from traincrew.embedded.namespaces import Emptying
-from traincrew.embedded.node.ownlog import OwnLog
-from traincrew.embedded.quotas import Quotas
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded import admin_kubeconfig, bootstrap, gc_tuning, mirror_pod, private_files
+from traincrew.embedded.apiserver.audit.audit_log import Audit
+from traincrew.embedded.apiserver.authn import stored_credentials, users
+from traincrew.embedded.apiserver.authn.authentication import Authenticator
+from traincrew.embedded.apiserver.authn.service_account_tokens import Tokens
+from traincrew.embedded.apiserver.authz.rbac import Policy
+from traincrew.embedded.apiserver.endpoints import metrics_api, selection
+from traincrew.embedded.apiserver.endpoints.dispatch import Handler
+from traincrew.embedded.apiserver.endpoints.in_process_client import LocalClient
+from traincrew.embedded.apiserver.endpoints.non_resource_urls import Pages
+from traincrew.embedded.apiserver.endpoints.pod_streams import Streaming
+from traincrew.embedded.apiserver.endpoints.reviews import Reviewing
+from traincrew.embedded.apiserver.http import origins
+from traincrew.embedded.apiserver.http.authentication_filter import Gate
+from traincrew.embedded.apiserver.http.server import ApiServer
+from traincrew.embedded.apiserver.registry.resources import Registry
+from traincrew.embedded.apiserver.requests.scope import Cluster, Identity, decoded, now
+from traincrew.embedded.apiserver.schema import builtin_kinds
+from traincrew.embedded.apiserver.storage.records import Change, Facts
+from traincrew.embedded.apiserver.storage.store import Store
+from traincrew.embedded.bootstrap import Furniture, furnish
+from traincrew.embedded.controllers.garbage_collector import Garbage
+from traincrew.embedded.controllers.namespaces import Emptying
+from traincrew.embedded.controllers.quotas import Quotas
+from traincrew.embedded.controllers.run import Controllers
+from traincrew.embedded.kubelet.server import server as server_server
+from traincrew.embedded.mirror_pod_log import OwnLog
+from traincrew.embedded.pki import certificates
 from traincrew.embedded.scheduler import Scheduler
-from traincrew.embedded.scheduling.outcome import Policy as Placing
-from traincrew.embedded.schemas import builtins
-from traincrew.embedded.served import Object
-from traincrew.embedded.store.records import Change, Facts
-from traincrew.embedded.store.store import Store
-from traincrew.embedded.streams import kubelet
 from traincrew.model.resources import Resource
+from traincrew.scheduling.decision import Policy as Placing
 
 if TYPE_CHECKING:
-    from traincrew.embedded.node.agent import node
-    from traincrew.embedded.node.agent.ground import Ground
+    from traincrew.embedded.kubelet import kubelet as kubelet_kubelet
+    from traincrew.embedded.kubelet.runtime_setup import Ground
 
 log = logging.getLogger(__name__)
 
@@ -83,12 +85,12 @@ class Daemon:
     def __init__(self, options: Options) -> None:
         self.options = options
         private_files.directory(options.data)
-        self.registry = Registry((*builtins.load().resources(), *metrics.RESOURCES), now)
+        self.registry = Registry((*builtin_kinds.load().resources(), *metrics_api.RESOURCES), now)
         self.registry.trust(options.furniture.definitions)
         self.store = Store.open(options.data / "cluster.db", self._describe)
         self.policy = Policy()
-        self.tokens = Tokens(credentials.signing_key(options.data), self._lookup)
-        self.admin_token = credentials.admin_token(options.data)
+        self.tokens = Tokens(stored_credentials.signing_key(options.data), self._lookup)
+        self.admin_token = stored_credentials.admin_token(options.data)
         self.authenticator = Authenticator(self.admin_token, self.tokens)
         self.pki = certificates.ensure(options.data / "pki", certificates.names(options.host))
         self.cluster = Cluster(self.store, self.registry, self.policy, Identity(self.pki.authority, self.tokens))
@@ -161,7 +163,7 @@ class Running:
     daemon: Daemon
     url: str
     kubeconfig: pathlib.Path
-    node: node.Node | None
+    node: kubelet_kubelet.Node | None
     """What runs the pods, if anything does."""
 
 
@@ -179,12 +181,12 @@ async def running(options: Options) -> AsyncIterator[Running]:
                 await stack.enter_async_context(_controllers(daemon))
             url = await stack.enter_async_context(_serving(daemon))
             path = options.data / "kubeconfig"
-            kubeconfig.write(path, url, daemon.pki.authority, daemon.admin_token)
+            admin_kubeconfig.write(path, url, daemon.pki.authority, daemon.admin_token)
             own = await stack.enter_async_context(_node(daemon, url, ground))
-            await furnishing.reached_at(daemon.own_client("bootstrap"), int(url.rpartition(":")[2]))
-            around = furnishing.within(options.furniture, operatorpod.NAMESPACE)
-            await stack.enter_async_context(operatorpod.Shown(daemon.own_client("node"), options.version, around).kept())
-            stack.enter_context(collector.calm())
+            await bootstrap.reached_at(daemon.own_client("bootstrap"), int(url.rpartition(":")[2]))
+            around = bootstrap.within(options.furniture, mirror_pod.NAMESPACE)
+            await stack.enter_async_context(mirror_pod.Shown(daemon.own_client("node"), options.version, around).kept())
+            stack.enter_context(gc_tuning.calm())
             started = True
             yield Running(daemon, url, path, own)
     finally:
@@ -222,35 +224,37 @@ def _lament(task: asyncio.Task[None]) -> None:
 
 async def _ground(options: settings.Node, data: pathlib.Path) -> Ground:
     # Imported here: an API server without a node need not load one.
-    from traincrew.embedded.node.agent.ground import prepare
+    from traincrew.embedded.kubelet.runtime_setup import prepare
 
     return await prepare(options, data)
 
 
 async def _left(ground: asyncio.Task[Ground], data: pathlib.Path) -> None:
-    from traincrew.embedded.node.agent.ground import abandon
+    from traincrew.embedded.kubelet.runtime_setup import abandon
 
     with contextlib.suppress(errors.TraincrewError, OSError):
         await abandon(await ground, data)
 
 
 @contextlib.asynccontextmanager
-async def _node(daemon: Daemon, url: str, ground: asyncio.Task[Ground] | None) -> AsyncIterator[node.Node | None]:
-    own = OwnLog(daemon.options.log, operatorpod.NAMESPACE, operatorpod.POD)
-    callers = kubelet.Callers(names=frozenset({certificates.KUBELET_CLIENT}))
+async def _node(daemon: Daemon, url: str, ground: asyncio.Task[Ground] | None) -> AsyncIterator[kubelet_kubelet.Node | None]:
+    own = OwnLog(daemon.options.log, mirror_pod.NAMESPACE, mirror_pod.POD)
+    callers = server_server.Callers(names=frozenset({certificates.KUBELET_CLIENT}))
     context, client, options = daemon.pki.server_context(), daemon.own_client("node"), daemon.options
     if ground is None or options.node is None:
-        async with kubelet.serving(kubelet.application(own, callers), "127.0.0.1", 0, context) as port:
-            await operatorpod.show_node(client, port, options.version)
+        async with server_server.serving(server_server.application(own, callers), "127.0.0.1", 0, context) as port:
+            await mirror_pod.show_node(client, port, options.version)
             yield None
         return
-    from traincrew.embedded import measured
-    from traincrew.embedded.node.agent import node
+    from traincrew.embedded import metrics_source
+    from traincrew.embedded.kubelet import kubelet as kubelet_kubelet
 
     host, _, port_text = url.removeprefix("https://").rpartition(":")
-    site = node.Site(options.data, options.version, (host.strip("[]"), int(port_text)), context, callers, beside=own.before)
-    async with node.running(client, options.node, site, await ground) as found:
-        daemon.cluster.metrics = measured.by(found.meter, found.place.name)
+    site = kubelet_kubelet.Site(
+        options.data, options.version, (host.strip("[]"), int(port_text)), context, callers, beside=own.before
+    )
+    async with kubelet_kubelet.running(client, options.node, site, await ground) as found:
+        daemon.cluster.metrics = metrics_source.by(found.meter, found.place.name)
         yield found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traincrew.kinds import rules
+from traincrew.kinds import validation_rules
 from traincrew.kinds.kind import Fault, JobKind
 from traincrew.model import jobs
 
@@ -23,8 +23,8 @@ def advice(kind: JobKind, job: jobs.Job) -> list[Fault]:
 
 def _roles(kind: JobKind, job: jobs.Job) -> Iterator[Fault]:
     for role in job.roles.values():
-        for key, _ in rules.entries(kind, job, role.name):
-            path = rules.replica_path(kind, key)
+        for key, _ in validation_rules.entries(kind, job, role.name):
+            path = validation_rules.replica_path(kind, key)
             if role.replicas == 0:
                 yield _advice(f"{path}.replicas", "is 0: this replica type gets no pods")
             own = (role.parsed.get("spec") or {}).get("restartPolicy")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from traincrew.apimachinery import merge_diff
 from traincrew.kinds.kind import Desired
-from traincrew.model import jobs, patches, resources
+from traincrew.model import jobs, resources
 from traincrew.model.observed import Observed
 
 
@@ -41,6 +42,6 @@ def autoscalers(kind: str, job: jobs.Job, elastic: Elastic | None, observed: Obs
         "metrics": elastic.metrics,
     }
     found = next((scaler for scaler in observed.autoscalers if scaler.metadata.name == job.name), None)
-    drift = {key: value for key, value in spec.items() if found and not patches.holds(found.spec.get(key), value)}
+    drift = {key: value for key, value in spec.items() if found and not merge_diff.holds(found.spec.get(key), value)}
     body = {"metadata": {"name": job.name}, "spec": spec}
     return [Desired(resources.AUTOSCALERS, body, found is not None, {"spec": drift} if drift else None)]

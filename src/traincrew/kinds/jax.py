@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from traincrew.kinds.condition_messages import QUALIFIED
 from traincrew.kinds.kind import JobKind, Manifest, Replica, Role, port_number, var
-from traincrew.kinds.phrases import QUALIFIED
 from traincrew.model import jobs, naming
 
 CONTAINER = "jax"

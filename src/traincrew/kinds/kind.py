@@ -12,8 +12,8 @@ from typing import Any, Literal
 import msgspec
 
 from traincrew import settings
-from traincrew.kinds import sketches
-from traincrew.kinds.phrases import PLAIN, Phrases
+from traincrew.kinds import job_from_command
+from traincrew.kinds.condition_messages import PLAIN, Phrases
 from traincrew.model import jobs, naming, objects
 from traincrew.model.meta import Struct, Time
 from traincrew.model.observed import Observed
@@ -181,7 +181,7 @@ class JobKind:
     strict_cases: bool = False
     """Replica types must be written in their canonical case."""
     options: tuple[Option, ...] = ()
-    sketch: Callable[[sketches.Wish], sketches.Sketch] = sketches.workers_only
+    sketch: Callable[[job_from_command.Wish], job_from_command.Sketch] = job_from_command.workers_only
     """The job that `traincrew run` makes of a command."""
     # The CRD
     columns: tuple[str, ...] = ("State", "Age")

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from traincrew.kinds import autoscaling, sketches
+from traincrew.kinds import autoscaling, job_from_command
+from traincrew.kinds.condition_messages import PLAIN, QUALIFIED
 from traincrew.kinds.kind import Desired, JobKind, Manifest, Replica, Role, port_number, var
-from traincrew.kinds.phrases import PLAIN, QUALIFIED
 from traincrew.model import jobs, naming, resources
 from traincrew.model.meta import Struct
 from traincrew.model.observed import Observed
@@ -49,9 +49,9 @@ def extras(job: jobs.Job, observed: Observed) -> list[Desired]:
     return autoscaling.autoscalers(KIND.kind, job, job.spec.elastic_policy, observed)
 
 
-def sketch(wish: sketches.Wish) -> sketches.Sketch:
+def sketch(wish: job_from_command.Wish) -> job_from_command.Sketch:
     spec = {} if wish.elastic is None else {"elasticPolicy": {"minReplicas": wish.elastic[0], "maxReplicas": wish.elastic[1]}}
-    return sketches.Sketch((sketches.Part("Worker", wish.workers, wish.command),), spec)
+    return job_from_command.Sketch((job_from_command.Part("Worker", wish.workers, wish.command),), spec)
 
 
 INT32 = {"type": "integer", "format": "int32"}

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import yaml
 
-from traincrew.kinds import autoscaling, rules, sketches
+from traincrew.kinds import autoscaling, job_from_command, validation_rules
+from traincrew.kinds.condition_messages import PLAIN, QUALIFIED
 from traincrew.kinds.kind import (
     Desired,
     Fault,
@@ -21,7 +22,6 @@ from traincrew.kinds.kind import (
     port_number,
     var,
 )
-from traincrew.kinds.phrases import PLAIN, QUALIFIED
 from traincrew.model import jobs, naming, resources
 from traincrew.model.meta import Struct
 from traincrew.model.observed import Observed
@@ -181,16 +181,16 @@ def succeeded(job: jobs.Job, pods: Pods) -> bool:
 
 def validate(job: jobs.Job) -> list[Fault]:
     found = []
-    for at, count in rules.counts(KIND, job, "Master"):
+    for at, count in validation_rules.counts(KIND, job, "Master"):
         if count != 1:
             found.append(Fault(path=at, message=f"must be 1, got {count}", type="Forbidden"))
-    for at, count in rules.counts(KIND, job, "Worker"):
+    for at, count in validation_rules.counts(KIND, job, "Worker"):
         if count < 1:
             found.append(Fault(path=at, message=f"must be at least 1, got {count}", type="Forbidden"))
     elastic = job.spec.elastic_policy
     if elastic is not None and "Worker" not in job.roles:
         message = "must be configured if elastic policy is used"
-        found.append(Fault(path=rules.replica_path(KIND, "Worker"), message=message, type="Required"))
+        found.append(Fault(path=validation_rules.replica_path(KIND, "Worker"), message=message, type="Required"))
     if elastic is not None and elastic.n_proc_per_node is not None and job.spec.nproc_per_node is not None:
         message = "must not be used with spec.nprocPerNode"
         found.append(Fault(path="spec.elasticPolicy.nProcPerNode", message=message, type="Forbidden"))
@@ -209,7 +209,7 @@ def advise(job: jobs.Job) -> list[Fault]:
         found.append(_advice("spec.elasticPolicy.minReplicas", f"is {low}, more than maxReplicas, which is {high}"))
     elif "Worker" in job.roles and not low <= job.count("Worker") <= high:
         message = f"is {job.count('Worker')}, not between minReplicas {low} and maxReplicas {high}"
-        found.append(_advice(f"{rules.replica_path(KIND, 'Worker')}.replicas", message))
+        found.append(_advice(f"{validation_rules.replica_path(KIND, 'Worker')}.replicas", message))
     return found
 
 
@@ -217,18 +217,18 @@ def _advice(path: str, message: str) -> Fault:
     return Fault(path=path, message=message, server=False)
 
 
-def sketch(wish: sketches.Wish) -> sketches.Sketch:
+def sketch(wish: job_from_command.Wish) -> job_from_command.Sketch:
     if wish.elastic is None:
         processes = max(wish.gpus, 1) if wish.command[0].endswith("torchrun") else 1
-        made = sketches.led_by("Master", wish)
-        return sketches.Sketch(made.parts, {"nprocPerNode": str(processes)})
+        made = job_from_command.led_by("Master", wish)
+        return job_from_command.Sketch(made.parts, {"nprocPerNode": str(processes)})
     command = wish.command
-    if sketches.is_python(command) and command[1:3] != ("-m", "torch.distributed.run"):
+    if job_from_command.is_python(command) and command[1:3] != ("-m", "torch.distributed.run"):
         command = (command[0], "-m", "torch.distributed.run", *command[1:])
     low, high = wish.elastic
     policy = {"minReplicas": low, "maxReplicas": high, "rdzvBackend": "c10d", "maxRestarts": 10}
-    return sketches.Sketch(
-        (sketches.Part("Worker", wish.workers, command),),
+    return job_from_command.Sketch(
+        (job_from_command.Part("Worker", wish.workers, command),),
         {"nprocPerNode": str(max(wish.gpus, 1)), "elasticPolicy": policy},
     )
 
@@ -292,8 +292,8 @@ KIND = JobKind(
         },
     },
     rules=(
-        rules.counted("Master", "== 1", "must be 1"),
-        rules.counted("Worker", ">= 1", "must be at least 1"),
+        validation_rules.counted("Master", "== 1", "must be 1"),
+        validation_rules.counted("Worker", ">= 1", "must be at least 1"),
         Rule(
             at="spec",
             cel="!has(self.elasticPolicy) || self.pytorchReplicaSpecs.exists(k, k.lowerAscii() == 'worker')",

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from traincrew.kinds import rules, sketches
+from traincrew.kinds import job_from_command, validation_rules
+from traincrew.kinds.condition_messages import Phrases
 from traincrew.kinds.kind import Fault, JobKind, Manifest, Pods, Replica, Role, Rule, port_number, var
-from traincrew.kinds.phrases import Phrases
 from traincrew.model import jobs, naming
 
 CONTAINER = "tensorflow"
@@ -84,7 +84,7 @@ def _is_first_and_done(job: jobs.Job, pod: Any) -> bool:
 
 
 def validate(job: jobs.Job) -> list[Fault]:
-    leaders = [entry for role in ("Chief", "Master") for entry in rules.entries(KIND, job, role)]
+    leaders = [entry for role in ("Chief", "Master") for entry in validation_rules.entries(KIND, job, role)]
     if len(leaders) > 1:
         message = "must not have more than 1 Chief or Master role"
         return [Fault(path="spec.tfReplicaSpecs", message=message, type="Forbidden")]
@@ -99,9 +99,9 @@ def advise(job: jobs.Job) -> list[Fault]:
     return [Fault(path="spec.successPolicy", message=message, server=False)]
 
 
-def sketch(wish: sketches.Wish) -> sketches.Sketch:
-    return sketches.Sketch(
-        (sketches.Part("Worker", wish.workers, wish.command),), {"enableDynamicWorker": True} if wish.elastic else {}
+def sketch(wish: job_from_command.Wish) -> job_from_command.Sketch:
+    return job_from_command.Sketch(
+        (job_from_command.Part("Worker", wish.workers, wish.command),), {"enableDynamicWorker": True} if wish.elastic else {}
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from traincrew.kinds import rules, sketches
+from traincrew.kinds import job_from_command, validation_rules
 from traincrew.kinds.kind import Fault, JobKind, Manifest, Replica, Role, Rule, port_number, var
 from traincrew.model import jobs, naming
 
@@ -35,10 +35,10 @@ def env(replica: Replica) -> list[Manifest]:
 
 def validate(job: jobs.Job) -> list[Fault]:
     if "Master" not in job.roles:
-        return [Fault(path=rules.replica_path(KIND, "Master"), message="must be present", type="Required")]
+        return [Fault(path=validation_rules.replica_path(KIND, "Master"), message="must be present", type="Required")]
     return [
         Fault(path=at, message=f"must be 1, got {count}", type="Forbidden")
-        for at, count in rules.counts(KIND, job, "Master")
+        for at, count in validation_rules.counts(KIND, job, "Master")
         if count != 1
     ]
 
@@ -56,13 +56,13 @@ KIND = JobKind(
     env=env,
     validate=validate,
     running_before_end=True,
-    sketch=lambda wish: sketches.led_by("Master", wish),
+    sketch=lambda wish: job_from_command.led_by("Master", wish),
     rules=(
         Rule(
             at="replicas",
             cel="self.exists(k, k.lowerAscii() == 'master')",
             message="Master must be present",
         ),
-        rules.counted("Master", "== 1", "must be 1"),
+        validation_rules.counted("Master", "== 1", "must be 1"),
     ),
 )

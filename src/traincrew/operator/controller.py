@@ -9,19 +9,19 @@ from collections import Counter
 from typing import Any
 
 from traincrew import errors
+from traincrew.client.object_keys import Key
+from traincrew.client.workqueue import WorkQueue
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
-from traincrew.operator.execute import Executor
-from traincrew.operator.keys import Key
+from traincrew.operator.action_execution import Outcome
+from traincrew.operator.event_recorder import Teller
+from traincrew.operator.executor import Executor
+from traincrew.operator.job_memory import Notebook
 from traincrew.operator.metrics import Metrics
-from traincrew.operator.notebook import Notebook
-from traincrew.operator.observe import World
-from traincrew.operator.steps import Outcome
-from traincrew.operator.telling import Teller
-from traincrew.operator.workqueue import WorkQueue
+from traincrew.operator.observer import World
 from traincrew.planner import plan as decide
 from traincrew.planner.actions import Create, Event, Plan
-from traincrew.planner.why import NO_PORTS
+from traincrew.planner.waiting_reason import NO_PORTS
 
 logger = logging.getLogger(__name__)
 

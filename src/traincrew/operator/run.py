@@ -15,21 +15,21 @@ from typing import Any
 
 from traincrew import errors, settings
 from traincrew.client import port
+from traincrew.client.leases import Elector
+from traincrew.client.object_keys import Key
+from traincrew.client.workqueue import WorkQueue
 from traincrew.kinds.kind import JobKind
 from traincrew.model.meta import Named
 from traincrew.model.resources import Resource
-from traincrew.operator import recall, serving
+from traincrew.operator import event_backfill, http_endpoints
+from traincrew.operator.action_execution import Tools
 from traincrew.operator.controller import Controller
-from traincrew.operator.execute import Executor
-from traincrew.operator.keys import Key
-from traincrew.operator.leases import Elector
+from traincrew.operator.event_backfill import Doubt, Recall
+from traincrew.operator.event_recorder import Teller
+from traincrew.operator.executor import Executor
 from traincrew.operator.metrics import Metrics
-from traincrew.operator.observe import World
-from traincrew.operator.recall import Doubt, Recall
-from traincrew.operator.steps import Tools
-from traincrew.operator.telling import Teller
-from traincrew.operator.workqueue import WorkQueue
-from traincrew.planner.telling import implied
+from traincrew.operator.observer import World
+from traincrew.planner.events import implied
 
 logger = logging.getLogger(__name__)
 
@@ -83,8 +83,8 @@ class Operator:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until `stop` is set; then finishes what is in hand and lets go of the lease."""
-        health = serving.served(self._options.health_address, serving.health_app(self.missing))
-        metrics = serving.served(self._options.metrics_address, serving.metrics_app(self._metrics))
+        health = http_endpoints.served(self._options.health_address, http_endpoints.health_app(self.missing))
+        metrics = http_endpoints.served(self._options.metrics_address, http_endpoints.metrics_app(self._metrics))
         async with health, metrics:
             # None of the others ends by itself: if one does, the operator is blind or dumb and must not go on.
             ears = (each.run() for each in self.world.informers)
@@ -151,10 +151,10 @@ class Operator:
         for plural, store in self.world.jobs.items():
             for job in store:
                 kind = self.world.kinds[plural].following(job)
-                found = Doubt(kind, job, tuple(implied(kind, job, self.world.observe(job), now - recall.RECENT)))
-                for resource in recall.announced(kind):
+                found = Doubt(kind, job, tuple(implied(kind, job, self.world.observe(job), now - event_backfill.RECENT)))
+                for resource in event_backfill.announced(kind):
                     for entry in self.world.owned(resource, job.metadata.uid):
-                        if recall.recent(entry, now):
+                        if event_backfill.recent(entry, now):
                             found.add(resource, entry)
                 if found.events or found.made:
                     self._recall.doubt(found)

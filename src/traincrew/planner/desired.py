@@ -6,14 +6,14 @@ import hashlib
 import json
 from collections.abc import Container, Iterable, Sequence
 
-from traincrew.kinds import pods
+from traincrew.kinds import pod_templates
 from traincrew.kinds.kind import Desired, Manifest, Replica
 from traincrew.model import naming, objects, resources
 from traincrew.model.meta import Named
 from traincrew.model.resources import Resource
-from traincrew.planner import gang, hostports
+from traincrew.planner import gang, host_ports
 from traincrew.planner.actions import Action, Create, Delete, Patch
-from traincrew.planner.crew import Crew
+from traincrew.planner.replicas import Crew
 
 ANNOUNCED = (resources.PODS, resources.SERVICES)
 _REMOVAL_ANNOUNCED = (*ANNOUNCED, resources.VOLCANO_POD_GROUPS, resources.PLUGINS_POD_GROUPS)
@@ -39,7 +39,7 @@ def creates(crew: Crew, missing_pods: Iterable[Replica]) -> tuple[list[Create], 
 
     On a node without the cluster's resolver a pod is told at its start where Services are. They have to be there by then.
     """
-    if hostports.lacking(crew):
+    if host_ports.lacking(crew):
         return [], []
     found = _creates(crew, missing_pods)
     if not crew.job.ports:
@@ -56,9 +56,9 @@ def _creates(crew: Crew, missing_pods: Iterable[Replica]) -> list[Create]:
         serve = served is not None and replica.name not in served
         if replica.name not in missing and not serve:
             continue
-        template = pods.build(crew.kind, replica)
+        template = pod_templates.build(crew.kind, replica)
         if serve:
-            body = _owned(crew, pods.service(crew.kind, replica, template))
+            body = _owned(crew, pod_templates.service(crew.kind, replica, template))
             found.append(Create(resources.SERVICES, replica.name, body, announced=True))
         if replica.name in missing:
             found.append(Create(resources.PODS, replica.name, _pod(crew, replica, template), announced=True))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from traincrew.apimachinery import merge_diff, quantity_values
 from traincrew.kinds.kind import Desired, Manifest, Role
-from traincrew.model import jobs, objects, patches, quantities, resources
+from traincrew.model import jobs, objects, resources
 from traincrew.model.resources import Resource
-from traincrew.planner.crew import Crew
+from traincrew.planner.replicas import Crew
 
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 TASK_ANNOTATION = "volcano.sh/task-spec"
@@ -31,7 +32,7 @@ def desired(crew: Crew) -> list[Desired]:
         return []
     found = next((group for group in crew.observed.pod_groups if group.metadata.name == crew.job.name), None)
     spec = _spec(crew, found)
-    drift = {key: value for key, value in spec.items() if found and not patches.holds(found.spec.get(key), value)}
+    drift = {key: value for key, value in spec.items() if found and not merge_diff.holds(found.spec.get(key), value)}
     meta: Manifest = {"name": crew.job.name}
     annotations = {key: text for key, text in crew.job.metadata.annotations.items() if key != LAST_APPLIED}
     if annotations:
@@ -83,7 +84,7 @@ def _least_resources(job: jobs.Job, least: int) -> dict[str, str]:
 def _total(amounts: list[str | int | float]) -> str:
     """Nothing where an amount is no quantity: the API server will say so of the pods."""
     try:
-        return quantities.total(amounts)
+        return quantity_values.total(amounts)
     except ValueError:
         return ""
 

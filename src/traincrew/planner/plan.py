@@ -7,15 +7,15 @@ from typing import Any
 
 import msgspec
 
-from traincrew.kinds import rules
+from traincrew.kinds import validation_rules
 from traincrew.kinds.kind import Fault, JobKind
 from traincrew.model import jobs
 from traincrew.model.meta import Time
 from traincrew.model.observed import Observed
 from traincrew.model.status import Condition, JobStatus
-from traincrew.planner import blame, clock, desired, hostports, policy, progress, running, why
+from traincrew.planner import clock, desired, failure_summary, host_ports, progress, run_policy, running, waiting_reason
 from traincrew.planner.actions import NOTHING, Action, Event, Plan
-from traincrew.planner.crew import Crew
+from traincrew.planner.replicas import Crew
 
 OURS = ("kubeflow.org/training-operator", "kubeflow.org/mpi-operator")
 
@@ -29,29 +29,29 @@ def plan(kind: JobKind, stored: jobs.Stored[Any], observed: Observed, now: Time)
     crew = Crew(kind, job, observed)
     if job.status.finished:
         return _after_the_end(crew, now)
-    faults = rules.faults(kind, job)
+    faults = validation_rules.faults(kind, job)
     if faults:
         return _invalid(crew, faults, now)
     if job.suspended:
         return _suspended(crew, now)
-    return running.run(hostports.with_ports(crew), now)
+    return running.run(host_ports.with_ports(crew), now)
 
 
 def _after_the_end(crew: Crew, now: Time) -> Plan:
-    status = hostports.kept(crew, progress.still_active(crew, crew.job.status))
-    expiry = policy.expiry(crew, status)
+    status = host_ports.kept(crew, progress.still_active(crew, crew.job.status))
+    expiry = run_policy.expiry(crew, status)
     if expiry is not None and now >= expiry:
         return _delete_job(crew)
-    actions, moment = policy.clean_up(crew, status, now)
+    actions, moment = run_policy.clean_up(crew, status, now)
     left = sum(counts.active for counts in status.replica_statuses.values())
     if crew.job.policy.clean_pod_policy == "None" and left:
         pods = "1 pod still runs" if left == 1 else f"{left} pods still run"
         message = f"{pods}: cleanPodPolicy None leaves {'it' if left == 1 else 'them'} alone"
-        failed = blame.of(status)
+        failed = failure_summary.of(status)
         message += f"; {failed.message}" if failed is not None else ""
-        status = msgspec.structs.replace(status, why=why.dated(status.why, "PodsStillRunning", message, now))
+        status = msgspec.structs.replace(status, why=waiting_reason.dated(status.why, "PodsStillRunning", message, now))
     elif status.ended_by != "Validation":
-        status = msgspec.structs.replace(status, why=blame.of(status))
+        status = msgspec.structs.replace(status, why=failure_summary.of(status))
     stages = (tuple(actions + desired.transient(crew)),)
     return running.finish_plan(crew, status, stages, clock.earliest((expiry, moment)))
 
@@ -74,7 +74,7 @@ def _invalid(crew: Crew, faults: list[Fault], now: Time) -> Plan:
     status = progress.ended(crew, status, entry, "Validation", clock.whole(now))
     # The event of the failure says it already: the explanation needs none of its own.
     plan = running.finish_plan(crew, status, (), None)
-    explained = msgspec.structs.replace(status, why=why.dated(None, "InvalidSpec", text, now))
+    explained = msgspec.structs.replace(status, why=waiting_reason.dated(None, "InvalidSpec", text, now))
     return dataclasses.replace(plan, status=explained)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from traincrew.kinds import pods
+from traincrew.kinds import pod_templates
 from traincrew.kinds.kind import Ending, JobKind, Role
 from traincrew.model import indexes, jobs, naming
 from traincrew.model.meta import Time
 from traincrew.model.status import Condition, JobStatus, ReplicaStatus
-from traincrew.planner import blame, conditions
-from traincrew.planner.crew import Crew
+from traincrew.planner import conditions, failure_summary
+from traincrew.planner.replicas import Crew
 
 
 def state(kind: JobKind, job: jobs.Job, type: str, status: str = "True", **details: object) -> Condition:
@@ -66,7 +66,7 @@ def selector(crew: Crew, role: str) -> str:
     """For the scale subresource; only the role that it scales is worth selecting, yet peers write it for all."""
     if not crew.kind.scalable:
         return ""
-    labels = pods.labels(crew.kind, crew.replica(role))
+    labels = pod_templates.labels(crew.kind, crew.replica(role))
     wanted = (naming.JOB_NAME, naming.OPERATOR_NAME, naming.REPLICA_TYPE)
     if naming.REPLICA_TYPE not in labels:
         wanted = (naming.JOB_NAME, naming.OPERATOR_NAME, naming.JOB_ROLE)
@@ -113,4 +113,4 @@ def ended(crew: Crew, status: JobStatus, entry: Condition, by: str, now: Time) -
     if status.restarts.retry_at is not None:
         status = msgspec.structs.replace(status, restarts=msgspec.structs.replace(status.restarts, retry_at=None))
     status = msgspec.structs.replace(status, completion_time=now, ended_by=by)
-    return msgspec.structs.replace(status, why=blame.of(status))
+    return msgspec.structs.replace(status, why=failure_summary.of(status))

@@ -14,9 +14,9 @@ import msgspec
 from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.status import Failure, JobStatus, Restarts
-from traincrew.planner import clock, consequences, losses, records
-from traincrew.planner.crew import Crew
+from traincrew.planner import clock, failure_records, losses, secondary_failures
 from traincrew.planner.losses import Loss
+from traincrew.planner.replicas import Crew
 
 CALM = dt.timedelta(minutes=10)
 """After this long without a loss the delays begin anew."""
@@ -61,7 +61,7 @@ def reckon(crew: Crew, status: JobStatus, now: Time) -> Reckoning:
         book = msgspec.structs.replace(book, open=False, retry_at=None)
     book = msgspec.structs.replace(book, entered=sorted(entered))
     book = status.restarts if book == status.restarts else book  # an untouched book is left out of the status
-    record = records.of_loss(kind, cause) if cause is not None else None
+    record = failure_records.of_loss(kind, cause) if cause is not None else None
     seen = _seen(crew, tolerated, msgspec.structs.replace(status, restarts=book), now)
     return Reckoning(book, tuple(fresh), left, fatal, record, seen)
 
@@ -122,10 +122,10 @@ def _all_settled(crew: Crew, tolerated: frozenset[str]) -> bool:
 
 def _seen(crew: Crew, tolerated: list[Loss], status: JobStatus, now: Time) -> tuple[Failure, ...]:
     """What fails inside pods while an attempt is being lost is a consequence of that, and not worth a record."""
-    found = [records.of_loss(crew.kind, loss) for loss in (*tolerated, *_delegated(crew, now)) if not loss.disruption]
+    found = [failure_records.of_loss(crew.kind, loss) for loss in (*tolerated, *_delegated(crew, now)) if not loss.disruption]
     if not status.restarts.open:
-        living = [(slot.pod, records.in_place(slot.replica, slot.pod)) for slot in crew.slots if slot.pod is not None]
-        found += [record for pod, record in living if record and not consequences.follows(crew, status, pod, record)]
+        living = [(slot.pod, failure_records.in_place(slot.replica, slot.pod)) for slot in crew.slots if slot.pod is not None]
+        found += [record for pod, record in living if record and not secondary_failures.follows(crew, status, pod, record)]
     return tuple(sorted(found, key=_when))
 
 

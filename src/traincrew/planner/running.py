@@ -10,10 +10,10 @@ from traincrew.kinds.kind import Ending
 from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.status import Condition, Failure, JobStatus
-from traincrew.planner import clock, desired, gang, hostports, leaving, policy, progress, restarts, telling, why
+from traincrew.planner import clock, desired, events, gang, host_ports, progress, restarts, run_policy, scale_down, waiting_reason
 from traincrew.planner.actions import Action, Plan
-from traincrew.planner.crew import Crew
 from traincrew.planner.losses import Loss
+from traincrew.planner.replicas import Crew
 from traincrew.planner.restarts import Reckoning
 
 Stages = tuple[tuple[Action, ...], ...]
@@ -22,19 +22,19 @@ Stages = tuple[tuple[Action, ...], ...]
 def run(crew: Crew, now: Time) -> Plan:
     status = _started(crew, clock.whole(now))
     status, reckoning = _reckoned(crew, status, now)
-    status = hostports.kept(crew, _judged(crew, status, reckoning, now))
+    status = host_ports.kept(crew, _judged(crew, status, reckoning, now))
     if status.finished:
         return _ending(crew, status, reckoning, now)
     stages, farewell = _work(crew, status, now)
-    found, moments = why.explain(crew, status, now)
+    found, moments = waiting_reason.explain(crew, status, now)
     if found is not None or not any(stages):
         # While there is work under way it may yet meet the same obstacle: a restarted operator does not know of refusals.
         status = msgspec.structs.replace(status, why=found)
-    moments += [farewell, policy.deadline(crew, status), status.restarts.retry_at if _waiting(status, now) else None]
+    moments += [farewell, run_policy.deadline(crew, status), status.restarts.retry_at if _waiting(status, now) else None]
     plan = finish_plan(crew, status, stages, clock.earliest(moments))
-    told = telling.exits(crew.job, reckoning.fresh)
+    told = events.exits(crew.job, reckoning.fresh)
     if crew.job.status.start_time is None:
-        told += telling.overridden(crew.kind, crew.job, crew.observed.planning.gang_scheduler)
+        told += events.overridden(crew.kind, crew.job, crew.observed.planning.gang_scheduler)
     return dataclasses.replace(plan, events=(*told, *plan.events))
 
 
@@ -45,9 +45,9 @@ def finish_plan(crew: Crew, status: JobStatus, stages: Stages, moment: Time | No
     return Plan(
         status=None if _same(before, status) else status,
         stages=tuple(stage for stage in stages if stage),
-        events=(*telling.parted(crew.kind, crew.job, before, status), *telling.events(crew.kind, before, status)),
+        events=(*events.parted(crew.kind, crew.job, before, status), *events.events(crew.kind, before, status)),
         look_again=moment,
-        milestones=telling.milestones(before, status),
+        milestones=events.milestones(before, status),
         can_wait=counts_only and not any(stages),
     )
 
@@ -68,7 +68,7 @@ def watch_only(crew: Crew, reason: str, message: str, now: Time) -> Plan:
         return finish_plan(crew, _ended(crew, status, end, now), (), None)
     if progress.running(crew):
         status = progress.with_condition(status, progress.state(crew.kind, crew.job, "Running"), clock.whole(now))
-    status = msgspec.structs.replace(status, why=why.dated(status.why, reason, message, now))
+    status = msgspec.structs.replace(status, why=waiting_reason.dated(status.why, reason, message, now))
     return finish_plan(crew, status, (), None)
 
 
@@ -119,10 +119,10 @@ def _judged(crew: Crew, status: JobStatus, reckoning: Reckoning, now: Time) -> J
         return _ended(crew, status, end, now)
     if reckoning.fatal is not None:
         return progress.ended(crew, status, _failed(crew, reckoning.fatal, status), "Replica", stamp)
-    if policy.over_limit(crew, status.restarts):
+    if run_policy.over_limit(crew, status.restarts):
         entry = progress.state(kind, job, "Failed", say="backoff")
         return progress.ended(crew, status, entry, "BackoffLimit", stamp)
-    limit = policy.deadline(crew, status)
+    limit = run_policy.deadline(crew, status)
     if limit is not None and now >= limit:
         entry = progress.state(kind, job, "Failed", say="deadline")
         return progress.ended(crew, status, entry, "Deadline", stamp)
@@ -171,11 +171,11 @@ def _lost_role(crew: Crew, reckoning: Reckoning) -> str | None:
 
 def _ending(crew: Crew, status: JobStatus, reckoning: Reckoning, now: Time) -> Plan:
     """The pass in which a job ends also puts away; if it is cut short, the next one does the same."""
-    actions, moment = policy.clean_up(crew, status, now)
+    actions, moment = run_policy.clean_up(crew, status, now)
     stages = (tuple(actions + desired.transient(crew)),)
-    expiry = policy.expiry(crew, status)
+    expiry = run_policy.expiry(crew, status)
     plan = finish_plan(crew, status, stages, clock.earliest((moment, expiry)))
-    return dataclasses.replace(plan, events=(*telling.exits(crew.job, reckoning.fresh), *plan.events))
+    return dataclasses.replace(plan, events=(*events.exits(crew.job, reckoning.fresh), *plan.events))
 
 
 def _waiting(status: JobStatus, now: Time) -> bool:
@@ -190,12 +190,12 @@ def _work(crew: Crew, status: JobStatus, now: Time) -> tuple[Stages, Time | None
     first, made, transient = desired.extras(crew)
     entered = frozenset(status.restarts.entered)
     replaced = [slot.pod for slot in crew.slots if slot.pod is not None and _replaceable(slot.pod, entered)]
-    strays, moment = leaving.strays(crew, now)
+    strays, moment = scale_down.strays(crew, now)
     gone = strays + desired.deletes(replaced) + desired.stray_services(crew) + transient
     held = gang.held_back(crew) or _waiting(status, now)
     early, created = desired.creates(crew, () if held else [slot.replica for slot in crew.slots if slot.pod is None])
-    created = leaving.returned(crew, status, created)
-    asks = why.inquiries(crew, now)
+    created = scale_down.returned(crew, status, created)
+    asks = waiting_reason.inquiries(crew, now)
     return (tuple(first), (*made, *early), tuple(desired.refreshes(crew)), (*gone, *created, *asks)), moment
 
 

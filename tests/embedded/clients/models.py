@@ -12,7 +12,7 @@ import kubernetes.client
 import kubernetes.config
 import kubernetes.watch
 from tests.cluster.api import Api, eventually
-from tests.embedded.builtin import corpus
+from tests.embedded.apiserver.registry import corpus
 from tests.embedded.clients.plain import plain
 
 Object = dict[str, Any]

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from traincrew import errors, onemachine, settings
+from traincrew import errors, settings
+from traincrew.app import cluster as app_cluster
 from traincrew.client import port
-from traincrew.embedded.controllers.running import Controllers
+from traincrew.embedded.bootstrap import furnish
+from traincrew.embedded.controllers.garbage_collector import Garbage
+from traincrew.embedded.controllers.run import Controllers
 from traincrew.embedded.daemon import Daemon, Options
-from traincrew.embedded.furnishing import furnish
-from traincrew.embedded.garbage import Garbage
 from traincrew.model.resources import EVENTS, PODS, Resource
 
 SPACE = "default"
@@ -79,7 +80,7 @@ async def eventually(read: Callable[[], Awaitable[T]], holds: Callable[[T], obje
 
 @contextlib.asynccontextmanager
 async def cluster(data: pathlib.Path) -> AsyncIterator[Cluster]:
-    furniture = onemachine.furniture(settings.Cluster())
+    furniture = app_cluster.furniture(settings.Cluster())
     daemon = Daemon(Options(data, "127.0.0.1", 0, furniture, data / "traincrew.log", "0"))
     try:
         await furnish(daemon.own_client("bootstrap"), daemon.options.furniture)

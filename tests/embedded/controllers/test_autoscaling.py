@@ -10,7 +10,8 @@ import msgspec
 import pytest
 from hypothesis import strategies as st
 
-from traincrew.embedded.controllers.autoscaling import behaviour, usage
+from traincrew.embedded.controllers.autoscaling import behaviour
+from traincrew.embedded.controllers.autoscaling import metrics as autoscaling_metrics
 from traincrew.embedded.controllers.autoscaling.behaviour import Ask, History
 from traincrew.embedded.controllers.pods import Pod
 
@@ -23,15 +24,15 @@ def pod(number: int, phase: str = "Running", ready: str = "True") -> Pod:
     return msgspec.convert({"metadata": {"name": f"p{number}"}, "spec": {"containers": [container]}, "status": status}, Pod)
 
 
-def measured(values: list[int | None], current: int | None = None) -> usage.Measured:
+def measured(values: list[int | None], current: int | None = None) -> autoscaling_metrics.Measured:
     """Thousandths of a core each; None: not measured."""
     pods = [pod(number) for number in range(len(values))]
     metrics = {
-        f"p{number}": usage.Metric(value, NOW, dt.timedelta(seconds=15))
+        f"p{number}": autoscaling_metrics.Metric(value, NOW, dt.timedelta(seconds=15))
         for number, value in enumerate(values)
         if value is not None
     }
-    return usage.Measured(pods, metrics, "cpu", len(values) if current is None else current)
+    return autoscaling_metrics.Measured(pods, metrics, "cpu", len(values) if current is None else current)
 
 
 @pytest.mark.parametrize(
@@ -39,28 +40,28 @@ def measured(values: list[int | None], current: int | None = None) -> usage.Meas
     [([50, 50], 2), ([54, 54], 2), ([56, 56], 3), ([100, 100], 4), ([10, 10], 1), ([0, 0], 0), ([100, 0, 0], 2)],
 )
 def test_replicas_bring_the_average_to_its_target_within_a_tenth(values: list[int | None], replicas: int) -> None:
-    assert usage.by_utilization(measured(values), 50, NOW).replicas == replicas
-    assert usage.by_value(measured(values), 50, NOW).replicas == replicas
+    assert autoscaling_metrics.by_utilization(measured(values), 50, NOW).replicas == replicas
+    assert autoscaling_metrics.by_value(measured(values), 50, NOW).replicas == replicas
 
 
 @hypothesis.given(st.lists(st.one_of(st.none(), st.integers(0, 500)), min_size=1, max_size=8), st.integers(1, 200))
 def test_pods_that_are_not_measured_never_make_the_change_larger(values: list[int | None], target: int) -> None:
     known: list[int | None] = [value for value in values if value is not None]
     if not known:
-        with pytest.raises(usage.Unknown, match="did not receive metrics"):
-            usage.by_utilization(measured(values), target, NOW)
+        with pytest.raises(autoscaling_metrics.Unknown, match="did not receive metrics"):
+            autoscaling_metrics.by_utilization(measured(values), target, NOW)
         return
     ratio = sum(value or 0 for value in known) * 100 // (100 * len(known)) / target
-    found = usage.by_utilization(measured(values), target, NOW).replicas
+    found = autoscaling_metrics.by_utilization(measured(values), target, NOW).replicas
     current = len(values)
     if ratio > 1:
-        assert found >= current or found == usage.by_utilization(measured(known), target, NOW).replicas
+        assert found >= current or found == autoscaling_metrics.by_utilization(measured(known), target, NOW).replicas
     elif ratio < 1:
         assert found <= current
 
 
 def test_a_pod_without_a_request_cannot_be_measured_by_it() -> None:
-    bare = usage.Measured(
+    bare = autoscaling_metrics.Measured(
         [
             msgspec.convert(
                 {"metadata": {"name": "p0"}, "spec": {"containers": [{"name": "c"}]}, "status": {"phase": "Running"}}, Pod
@@ -70,15 +71,15 @@ def test_a_pod_without_a_request_cannot_be_measured_by_it() -> None:
         "memory",
         1,
     )
-    with pytest.raises(usage.Unknown, match="missing request for memory in container c of Pod p0"):
-        usage.by_utilization(bare, 50, NOW)
+    with pytest.raises(autoscaling_metrics.Unknown, match="missing request for memory in container c of Pod p0"):
+        autoscaling_metrics.by_utilization(bare, 50, NOW)
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0, "0"), (500, "500m"), (1000, "1"), (2_000_000, "2k"), (83_886_080_000, "83886080")]
 )
 def test_quantities_are_written_as_kubernetes_does(value: int, text: str) -> None:
-    assert usage.render(value) == text
+    assert autoscaling_metrics.render(value) == text
 
 
 ASKS = st.builds(

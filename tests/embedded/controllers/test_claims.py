@@ -10,9 +10,9 @@ import msgspec
 import pytest
 from hypothesis import strategies as st
 
-from traincrew.embedded.controllers.claims import decisions, kinds, matching, protection, provisioner
+from traincrew.apimachinery import quantity_values
+from traincrew.embedded.controllers.claims import decisions, matching, protection, provisioner, resources
 from traincrew.embedded.controllers.pods import Pod
-from traincrew.model import quantities
 
 Object = dict[str, Any]
 MODES = ["ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"]
@@ -54,7 +54,7 @@ def test_a_claim_gets_a_free_volume_that_has_all_it_asks_for_or_there_is_none(
         for each in volumes
         if each["status"]["phase"] == "Available"
         and each["spec"]["storageClassName"] == "k"
-        and quantities.parse(each["spec"]["capacity"]["storage"]) >= matching.requested(asked)
+        and quantity_values.parse(each["spec"]["capacity"]["storage"]) >= matching.requested(asked)
         and set(modes) <= set(each["spec"]["accessModes"])
     ]
     found = matching.best(asked, volumes, delayed=False)
@@ -133,7 +133,7 @@ def test_a_volume_made_for_a_claim_goes_when_that_is_gone_and_not_before() -> No
     found = {"metadata": {"name": "k"}, "reclaimPolicy": "Delete"}
     made = provisioner.made(claim(), found, pathlib.PurePath("/root"))
     assert made["spec"]["hostPath"]["path"] == "/root/pvc-claim"
-    assert kinds.reserved_for(made, claim())
+    assert resources.reserved_for(made, claim())
     for phase, goes in (("Available", False), ("Bound", False), ("Released", True)):
         assert provisioner.to_be_deleted(made | {"status": {"phase": phase}}) is goes
 

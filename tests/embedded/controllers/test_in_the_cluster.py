@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.embedded.controllers.clusters import SPACE, Cluster, Object, cluster, controlled, eventually
 
-from traincrew.embedded.controllers.claims.kinds import CLAIMS, CLASSES, VOLUMES
+from traincrew.embedded.controllers.claims.resources import CLAIMS, CLASSES, VOLUMES
 from traincrew.embedded.controllers.endpoints.controller import ENDPOINTS, SLICES
 from traincrew.model.resources import AUTOSCALERS, BATCH_JOBS, PODS, SERVICES, Resource
 

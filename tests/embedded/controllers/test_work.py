@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from traincrew import errors
-from traincrew.embedded.controllers.correlation import BURST, Correlator, Event
-from traincrew.embedded.controllers.work import Key, Work
+from traincrew.embedded.controllers.event_correlation import BURST, Correlator, Event
+from traincrew.embedded.controllers.workqueue import Key, Work
 
 KEY = ("n", "x")
 

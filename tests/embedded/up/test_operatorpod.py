@@ -10,8 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from traincrew import errors, onemachine, settings
-from traincrew.embedded import daemon, operatorpod
+from traincrew import errors, settings
+from traincrew.app import cluster as app_cluster
+from traincrew.embedded import daemon, mirror_pod
 from traincrew.model.resources import NAMESPACES, PODS, SERVICE_ACCOUNTS, SERVICES
 
 LIMIT = 30.0
@@ -19,14 +20,14 @@ LIMIT = 30.0
 
 @pytest.fixture
 async def cluster(tmp_path: pathlib.Path) -> AsyncIterator[daemon.Running]:
-    furniture = onemachine.furniture(settings.Cluster())
+    furniture = app_cluster.furniture(settings.Cluster())
     async with daemon.running(daemon.Options(tmp_path, "127.0.0.1", 0, furniture, tmp_path / "log", "0")) as found:
         yield found
 
 
 async def pod(cluster: daemon.Running) -> dict[str, Any] | None:
     try:
-        raw = await cluster.daemon.own_client("test").get(PODS, operatorpod.NAMESPACE, operatorpod.POD)
+        raw = await cluster.daemon.own_client("test").get(PODS, mirror_pod.NAMESPACE, mirror_pod.POD)
     except errors.NotFound:
         return None
     found: dict[str, Any] = msgspec.json.decode(raw)
@@ -50,7 +51,7 @@ async def test_whoever_deletes_the_operators_pod_sees_it_come_back(cluster: daem
     for _ in range(2):
         before = await pod(cluster)
         assert before is not None
-        await cluster.daemon.own_client("test").delete(PODS, operatorpod.NAMESPACE, operatorpod.POD)
+        await cluster.daemon.own_client("test").delete(PODS, mirror_pod.NAMESPACE, mirror_pod.POD)
         await until(lambda uid=before["metadata"]["uid"]: another_runs(cluster, uid))  # type: ignore[misc]
     last = await pod(cluster)
     assert last is not None
@@ -61,7 +62,7 @@ async def test_it_comes_back_with_its_namespace_and_what_belongs_there(cluster: 
     client, before = cluster.daemon.own_client("test"), await pod(cluster)
     assert before is not None
     accounts = [msgspec.json.decode(each) async for page in client.pages(SERVICE_ACCOUNTS, "kubeflow") for each in page.items]
-    await client.delete(NAMESPACES, None, operatorpod.NAMESPACE)
+    await client.delete(NAMESPACES, None, mirror_pod.NAMESPACE)
     await until(lambda: another_runs(cluster, before["metadata"]["uid"]))
     for account in accounts:
         await client.get(SERVICE_ACCOUNTS, "kubeflow", account["metadata"]["name"])

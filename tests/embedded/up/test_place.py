@@ -9,7 +9,7 @@ import pathlib
 import subprocess
 import sys
 
-from traincrew.place import Place
+from traincrew.embedded.data_directory import Place
 
 
 def ended() -> int:

@@ -8,12 +8,12 @@ import logging
 import socket
 
 from traincrew.client import port
-from traincrew.embedded.scheduler.copies import Copies
-from traincrew.embedded.scheduler.deeds import Deeds
-from traincrew.embedded.scheduler.events import Recorder
-from traincrew.embedded.scheduling.outcome import Binding, Placement, Policy
-from traincrew.embedded.scheduling.placing import place
-from traincrew.embedded.scheduling.pods import Pod
+from traincrew.embedded.scheduler.binder import Deeds
+from traincrew.embedded.scheduler.event_recorder import Recorder
+from traincrew.embedded.scheduler.informers import Copies
+from traincrew.scheduling.decision import Binding, Placement, Policy
+from traincrew.scheduling.placement import place
+from traincrew.scheduling.pod_info import Pod
 
 log = logging.getLogger(__name__)
 

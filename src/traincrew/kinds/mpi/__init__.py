@@ -10,12 +10,12 @@ from __future__ import annotations
 import dataclasses
 
 from traincrew.kinds.kind import Option
-from traincrew.kinds.mpi import by_exec, by_ssh
+from traincrew.kinds.mpi import v1, v2beta1
 from traincrew.kinds.mpi.spec import DELIVERY_IMAGE, SCHEMA, contract
 
 KIND = dataclasses.replace(
-    by_exec.KIND,
-    variants={"v2beta1": by_ssh.KIND},
+    v1.KIND,
+    variants={"v2beta1": v2beta1.KIND},
     contract=contract,
     schema=SCHEMA,
     options=(Option(DELIVERY_IMAGE, "kubeflow/kubectl-delivery:latest", "image that brings kubectl into launcher pods"),),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.kinds.mpi import discovery, elastic
+from traincrew.kinds.mpi import elastic, host_discovery
 from traincrew.kinds.mpi.spec import launcher_name, slots, worker_names
 from traincrew.model import jobs, naming
 from traincrew.model.observed import Observed
@@ -22,8 +22,8 @@ def exec_files(job: jobs.Job, observed: Observed) -> dict[str, str]:
     count, leader = slots(job), launcher_name(job)
     hosts = ([leader] if gpu_launcher(job) else []) + worker_names(job)
     script = "#!/bin/sh" + (f"\necho {leader}:{count}\n" if gpu_launcher(job) else "")
-    script += "".join(f"\necho {name}:{count}" for name in discovery.hosts(job, observed, discovery.exec_spelling))
-    if reminder := discovery.reminder(job, observed, discovery.exec_spelling):
+    script += "".join(f"\necho {name}:{count}" for name in host_discovery.hosts(job, observed, host_discovery.exec_spelling))
+    if reminder := host_discovery.reminder(job, observed, host_discovery.exec_spelling):
         script += f"\n{reminder}"
     return {
         "hostfile": "".join(f"{name} slots={count}\n" for name in hosts),
@@ -35,7 +35,7 @@ def exec_files(job: jobs.Job, observed: Observed) -> dict[str, str]:
 def _kubexec(job: jobs.Job) -> str:
     container = job.spec.main_container
     target = f" --container {container}" if container else ""
-    pod = f"${{1%{discovery.AGAIN}*}}" if elastic.is_elastic(job) else "$1"
+    pod = f"${{1%{host_discovery.AGAIN}*}}" if elastic.is_elastic(job) else "$1"
     lines = ("#!/bin/sh", "set -x", f"POD_NAME={pod}", "shift")
     return "\n".join((*lines, f'/opt/kube/kubectl exec ${{POD_NAME}}{target} -- /bin/sh -c "$*"'))
 
@@ -49,8 +49,8 @@ def ssh_files(job: jobs.Job, observed: Observed) -> dict[str, str]:
     def host(name: str) -> str:
         return naming.pod_host(name, job.name, job.namespace, domain)
 
-    usable = [host(name) for name in first] + discovery.hosts(job, observed, discovery.dns_spelling, host)
-    reminder = discovery.reminder(job, observed, discovery.dns_spelling, host)
+    usable = [host(name) for name in first] + host_discovery.hosts(job, observed, host_discovery.dns_spelling, host)
+    reminder = host_discovery.reminder(job, observed, host_discovery.dns_spelling, host)
     return {
         "hostfile": "".join(line.format(host=host(name), slots=slots(job)) for name in first + worker_names(job)),
         "discover_hosts.sh": "#!/bin/sh\n" + "".join(f"echo {name}\n" for name in usable) + (f"{reminder}\n" if reminder else ""),

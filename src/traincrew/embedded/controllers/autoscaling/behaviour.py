@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from traincrew.embedded.served import Object
+from traincrew.apimachinery.resource_info import Object
 
 WINDOW = 300
 """Seconds for which the highest recommendation holds, where nothing else is said."""

@@ -9,14 +9,15 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from traincrew import errors
+from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
+from traincrew.client.lister import Seen
 from traincrew.embedded.controllers import pods
-from traincrew.embedded.controllers.autoscaling import behaviour, decisions, usage
-from traincrew.embedded.controllers.copies import Copies, Seen
-from traincrew.embedded.controllers.recorder import Recorder
-from traincrew.embedded.controllers.scales import Scales
-from traincrew.embedded.controllers.work import Key, Work
-from traincrew.embedded.served import Object
+from traincrew.embedded.controllers.autoscaling import behaviour, decisions, metrics
+from traincrew.embedded.controllers.event_recorder import Recorder
+from traincrew.embedded.controllers.informers import Copies
+from traincrew.embedded.controllers.scale_targets import Scales
+from traincrew.embedded.controllers.workqueue import Key, Work
 from traincrew.model.resources import AUTOSCALERS, PODS, Resource
 
 POD_METRICS = Resource("metrics.k8s.io", "v1beta1", "pods", "PodMetrics")
@@ -105,9 +106,9 @@ class Autoscalers:
 
         def told() -> Sequence[Object]:
             if failure:
-                raise usage.Unknown(f"unable to fetch metrics from resource metrics API: {failure}")
+                raise metrics.Unknown(f"unable to fetch metrics from resource metrics API: {failure}")
             if not items:
-                raise usage.Unknown("no metrics returned from resource metrics API")
+                raise metrics.Unknown("no metrics returned from resource metrics API")
             return items
 
         return told

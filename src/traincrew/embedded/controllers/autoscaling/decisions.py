@@ -6,10 +6,11 @@ import dataclasses
 import datetime as dt
 from collections.abc import Callable, Sequence
 
+from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.controllers import times
-from traincrew.embedded.controllers.autoscaling import behaviour, usage
+from traincrew.embedded.controllers.autoscaling import behaviour
+from traincrew.embedded.controllers.autoscaling import metrics as autoscaling_metrics
 from traincrew.embedded.controllers.pods import Pod
-from traincrew.embedded.served import Object
 
 NORMAL, WARNING = "Normal", "Warning"
 Event = tuple[str, str, str]
@@ -182,10 +183,10 @@ def _resource(kind: str, source: Object, target: Target, now: dt.datetime) -> tu
     try:
         measured = _measured(source, target)
         if by_value:
-            found = usage.by_value(measured, usage.milli(wanted["averageValue"]), now)
+            found = autoscaling_metrics.by_value(measured, autoscaling_metrics.milli(wanted["averageValue"]), now)
         else:
-            found = usage.by_utilization(measured, wanted["averageUtilization"], now)
-    except usage.Unknown as unknown:
+            found = autoscaling_metrics.by_utilization(measured, wanted["averageUtilization"], now)
+    except autoscaling_metrics.Unknown as unknown:
         prefix = (
             f"failed to get {container} container metric value" if container else f"failed to get {name} resource metric value"
         )
@@ -193,23 +194,25 @@ def _resource(kind: str, source: Object, target: Target, now: dt.datetime) -> tu
         raise _Failed(f"FailedGet{kind}Metric", message, prefix) from None
     word = "container resource" if container else "resource"
     told = f"{name} resource" if by_value else f"{name} {word} utilization (percentage of request)"
-    current: Object = {"averageValue": usage.render(found.value)}
+    current: Object = {"averageValue": autoscaling_metrics.render(found.value)}
     if found.utilization is not None:
         current["averageUtilization"] = found.utilization
     status = {"name": name, "current": current, **({"container": container} if container else {})}
     return found.replicas, told, {"type": kind, kind[0].lower() + kind[1:]: status}
 
 
-def _measured(source: Object, target: Target) -> usage.Measured:
+def _measured(source: Object, target: Target) -> autoscaling_metrics.Measured:
     name, container = source["name"], source.get("container", "")
     try:
         items = target.metrics()
-    except usage.Unknown as unknown:
-        raise usage.Unknown(f"unable to get metrics for resource {name}: {unknown}") from None
+    except autoscaling_metrics.Unknown as unknown:
+        raise autoscaling_metrics.Unknown(f"unable to get metrics for resource {name}: {unknown}") from None
     if not items:
-        raise usage.Unknown(f"unable to get metrics for resource {name}: no metrics returned from resource metrics API")
+        raise autoscaling_metrics.Unknown(
+            f"unable to get metrics for resource {name}: no metrics returned from resource metrics API"
+        )
     current = int(target.scale["spec"].get("replicas", 0))
-    return usage.Measured(target.pods, usage.read(items, name, container), name, current, container)
+    return autoscaling_metrics.Measured(target.pods, autoscaling_metrics.read(items, name, container), name, current, container)
 
 
 def scaled(told: Report, outcome: Outcome) -> None:

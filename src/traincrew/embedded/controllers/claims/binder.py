@@ -8,14 +8,15 @@ from typing import Any
 import msgspec
 
 from traincrew import errors
+from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
-from traincrew.embedded.controllers.claims import decisions, kinds
-from traincrew.embedded.controllers.claims.kinds import CLAIMS, CLASSES, NODES, VOLUMES
-from traincrew.embedded.controllers.copies import Copies, Copy, Seen
+from traincrew.client.lister import Copy, Seen
+from traincrew.embedded.controllers.claims import decisions, resources
+from traincrew.embedded.controllers.claims.resources import CLAIMS, CLASSES, NODES, VOLUMES
+from traincrew.embedded.controllers.event_recorder import Recorder
+from traincrew.embedded.controllers.informers import Copies
 from traincrew.embedded.controllers.pods import Pod
-from traincrew.embedded.controllers.recorder import Recorder
-from traincrew.embedded.controllers.work import Key, Work
-from traincrew.embedded.served import Object
+from traincrew.embedded.controllers.workqueue import Key, Work
 
 
 class Binder:
@@ -59,12 +60,12 @@ class Binder:
         pod = new or old
         for name in pod.claims if pod is not None else ():
             found = self._claims.get(pod.metadata.namespace, name) if pod is not None else None
-            if found is not None and kinds.phase(found.body) == "Pending":
+            if found is not None and resources.phase(found.body) == "Pending":
                 self._claim_work.add((found.metadata.namespace, name))
 
     def _look_at_pending(self) -> None:
         for seen in self._claims:
-            if kinds.COMPLETED not in kinds.marks(seen.body):
+            if resources.COMPLETED not in resources.marks(seen.body):
                 self._claim_work.add((seen.metadata.namespace, seen.metadata.name))
 
     async def _look_at_claim(self, key: Key) -> None:
@@ -81,7 +82,7 @@ class Binder:
             return
         if fate.provision is not None:
             asked: str = fate.provision["provisioner"]
-            wanted = dict.fromkeys(kinds.PROVISIONERS, asked)
+            wanted = dict.fromkeys(resources.PROVISIONERS, asked)
             claim = await self._annotate(self._claims, claim, wanted)
         if fate.event is not None and self._told.get(seen.metadata.uid) != fate.event:
             self._told[seen.metadata.uid] = fate.event
@@ -104,18 +105,18 @@ class Binder:
                 "uid": meta["uid"], "resourceVersion": meta["resourceVersion"],
             }  # fmt: skip
             change: Object = {"spec": {"claimRef": reference}}
-            if not kinds.reserved_for(volume, claim):
-                change["metadata"] = {"annotations": {kinds.BY_CONTROLLER: "yes"}}
+            if not resources.reserved_for(volume, claim):
+                change["metadata"] = {"annotations": {resources.BY_CONTROLLER: "yes"}}
             volume = await self._change(self._volumes, volume, change)
         volume = await self._set_status(self._volumes, volume, {"phase": "Bound"})
         name = volume["metadata"]["name"]
-        wanted = {kinds.COMPLETED: "yes"}
+        wanted = {resources.COMPLETED: "yes"}
         if claim["spec"].get("volumeName") != name:
-            marks = {kinds.BY_CONTROLLER: "yes", **wanted}
+            marks = {resources.BY_CONTROLLER: "yes", **wanted}
             claim = await self._change(self._claims, claim, {"metadata": {"annotations": marks}, "spec": {"volumeName": name}})
         claim = await self._annotate(self._claims, claim, wanted)
         status: Object = {"phase": "Bound", "accessModes": volume["spec"]["accessModes"]}
-        if kinds.phase(claim) != "Bound":
+        if resources.phase(claim) != "Bound":
             status["capacity"] = volume["spec"]["capacity"]
         await self._set_status(self._claims, claim, status)
 
@@ -129,12 +130,12 @@ class Binder:
             named = volume["spec"]["claimRef"]
             self._claim_work.add((named["namespace"], named["name"]))
         if lot.unbind:
-            ours = kinds.BY_CONTROLLER in kinds.marks(volume)
+            ours = resources.BY_CONTROLLER in resources.marks(volume)
             freed: Object = {"spec": {"claimRef": None}} if ours else {"spec": {"claimRef": {"uid": None}}}
             volume = await self._change(
-                self._volumes, volume, freed | ({"metadata": {"annotations": {kinds.BY_CONTROLLER: None}}} if ours else {})
+                self._volumes, volume, freed | ({"metadata": {"annotations": {resources.BY_CONTROLLER: None}}} if ours else {})
             )
-        if lot.phase and lot.phase != kinds.phase(volume):
+        if lot.phase and lot.phase != resources.phase(volume):
             volume = await self._set_status(self._volumes, volume, {"phase": lot.phase, "message": lot.message or None})
             if lot.event is not None:
                 self._recorder.tell(VOLUMES, volume, *lot.event)
@@ -156,7 +157,7 @@ class Binder:
         return found if found["metadata"]["uid"] == named["uid"] else None
 
     async def _annotate(self, copy: Copy[Seen], obj: Object, wanted: dict[str, str]) -> Object:
-        held = kinds.marks(obj)
+        held = resources.marks(obj)
         if all(held.get(key) == value for key, value in wanted.items()):
             return obj
         return await self._change(copy, obj, {"metadata": {"annotations": wanted}})

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from traincrew.embedded.controllers.claims import kinds, matching
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.controllers.claims import matching, resources
 from traincrew.embedded.controllers.pods import Pod
-from traincrew.embedded.served import Object
 
 NORMAL, WARNING = "Normal", "Warning"
 Event = tuple[str, str, str]
@@ -37,7 +37,7 @@ class Fate:
 
 
 def claim(obj: Object, world: World) -> Fate:
-    if kinds.COMPLETED in kinds.marks(obj):
+    if resources.COMPLETED in resources.marks(obj):
         return _bound(obj, world)
     if name := obj["spec"].get("volumeName"):
         return _asks_for(obj, world.volumes.get(name))
@@ -66,19 +66,19 @@ def _asks_for(obj: Object, volume: Object | None) -> Fate:
             told = f'Cannot bind to requested volume "{name}": {why}'
             return Fate(phase="Pending", event=(WARNING, "VolumeMismatch", told))
         return Fate(bind=volume)
-    if kinds.reserved_for(volume, obj):
+    if resources.reserved_for(volume, obj):
         return Fate(bind=volume)
     told = f'volume "{name}" already bound to a different claim.'
     return Fate(phase="Pending", event=(WARNING, "FailedBinding", told))
 
 
 def _unbound(obj: Object, world: World) -> Fate:
-    name = kinds.class_of(obj)
+    name = resources.class_of(obj)
     found = world.classes.get(name or "")
     delayed = found is not None and found.get("volumeBindingMode") == "WaitForFirstConsumer" and not _awaited(obj, world)
     if (volume := matching.best(obj, world.volumes.values(), delayed)) is not None:
         return Fate(bind=volume)
-    if name is None and (default := kinds.default_class(world.classes.values())) is not None:
+    if name is None and (default := resources.default_class(world.classes.values())) is not None:
         return Fate(assign=default["metadata"]["name"])
     if delayed:
         return Fate(phase="Pending", event=_waiting(world.consumers))
@@ -105,7 +105,7 @@ def _provisioned(found: Object) -> Fate:
 
 def _awaited(obj: Object, world: World) -> bool:
     """Whether it is known on which node the first consumer runs; where there is one node only, that is always known."""
-    if kinds.SELECTED_NODE in kinds.marks(obj):
+    if resources.SELECTED_NODE in resources.marks(obj):
         return True
     return any(pod.spec.node_name or (world.nodes == 1 and pod.active) for pod in world.consumers)
 
@@ -141,15 +141,15 @@ def volume(obj: Object, holder: Object | None) -> Lot:
         return Lot(look_at_claim=True)
     if bound_to == obj["metadata"]["name"]:
         return Lot(phase="Bound")
-    if kinds.PROVISIONED in kinds.marks(obj) and obj["spec"].get("persistentVolumeReclaimPolicy") == "Delete":
+    if resources.PROVISIONED in resources.marks(obj) and obj["spec"].get("persistentVolumeReclaimPolicy") == "Delete":
         return _released(obj)
     return Lot(unbind=True, phase="Available")
 
 
 def _released(obj: Object) -> Lot:
-    if kinds.phase(obj) not in ("Released", "Failed"):
+    if resources.phase(obj) not in ("Released", "Failed"):
         return Lot(phase="Released")
-    foreign = kinds.PROVISIONED not in kinds.marks(obj)
+    foreign = resources.PROVISIONED not in resources.marks(obj)
     policy, host_path = obj["spec"].get("persistentVolumeReclaimPolicy"), (obj["spec"].get("hostPath") or {}).get("path", "")
     if policy == "Recycle":
         told = "No recycler plugin found for the volume!"

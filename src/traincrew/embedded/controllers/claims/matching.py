@@ -5,9 +5,9 @@ from __future__ import annotations
 import decimal
 from collections.abc import Iterable
 
-from traincrew.embedded.controllers.claims import kinds
-from traincrew.embedded.served import Object
-from traincrew.model import quantities
+from traincrew.apimachinery import quantity_values
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.controllers.claims import resources
 
 
 def matches(selector: Object | None, labels: dict[str, str]) -> bool:
@@ -35,14 +35,14 @@ def best(claim: Object, volumes: Iterable[Object], delayed: bool) -> Object | No
     """One reserved for the claim, else the smallest that is large enough; of a delayed claim only a reserved one."""
     fitting = [each for each in volumes if _could_hold(each, claim)]
     for volume in fitting:
-        if kinds.reserved_for(volume, claim):
+        if resources.reserved_for(volume, claim):
             return volume
     free = [each for each in fitting if not delayed and _is_free(each, claim)]
     return min(free, key=_size, default=None)
 
 
 def _could_hold(volume: Object, claim: Object) -> bool:
-    if volume["spec"].get("claimRef") and not kinds.reserved_for(volume, claim):
+    if volume["spec"].get("claimRef") and not resources.reserved_for(volume, claim):
         return False
     return (
         "deletionTimestamp" not in volume["metadata"]
@@ -54,9 +54,9 @@ def _could_hold(volume: Object, claim: Object) -> bool:
 
 def _is_free(volume: Object, claim: Object) -> bool:
     return (
-        kinds.phase(volume) == "Available"
+        resources.phase(volume) == "Available"
         and matches(claim["spec"].get("selector"), volume["metadata"].get("labels") or {})
-        and (kinds.class_of(volume) or "") == (kinds.class_of(claim) or "")
+        and (resources.class_of(volume) or "") == (resources.class_of(claim) or "")
     )
 
 
@@ -72,7 +72,7 @@ def mismatch(volume: Object, claim: Object) -> str:
         return f'the volume is marked for deletion "{name}"'
     if _capacity(volume) < requested(claim):
         return "requested PV is too small"
-    if (kinds.class_of(volume) or "") != (kinds.class_of(claim) or ""):
+    if (resources.class_of(volume) or "") != (resources.class_of(claim) or ""):
         return "storageClassName does not match"
     if _mode(volume) != _mode(claim):
         return "incompatible volumeMode"
@@ -80,11 +80,11 @@ def mismatch(volume: Object, claim: Object) -> str:
 
 
 def requested(claim: Object) -> decimal.Decimal:
-    return quantities.parse(((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage", 0))
+    return quantity_values.parse(((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage", 0))
 
 
 def _capacity(volume: Object) -> decimal.Decimal:
-    return quantities.parse((volume["spec"].get("capacity") or {}).get("storage", 0))
+    return quantity_values.parse((volume["spec"].get("capacity") or {}).get("storage", 0))
 
 
 def _mode(obj: Object) -> str:

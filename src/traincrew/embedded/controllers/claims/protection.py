@@ -6,13 +6,14 @@ import asyncio
 
 import msgspec
 
+from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
-from traincrew.embedded.controllers.claims import kinds
-from traincrew.embedded.controllers.claims.kinds import CLAIMS, VOLUMES
-from traincrew.embedded.controllers.copies import Copies, Copy, Seen
+from traincrew.client.lister import Copy, Seen
+from traincrew.embedded.controllers.claims import resources
+from traincrew.embedded.controllers.claims.resources import CLAIMS, VOLUMES
+from traincrew.embedded.controllers.informers import Copies
 from traincrew.embedded.controllers.pods import Pod
-from traincrew.embedded.controllers.work import Key, Work
-from traincrew.embedded.served import Object
+from traincrew.embedded.controllers.workqueue import Key, Work
 
 CLAIM, VOLUME = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
 
@@ -49,7 +50,7 @@ class Protection:
     async def _volume(self, key: Key) -> None:
         seen = self._volumes.get(*key)
         if seen is not None:
-            await self._guard(self._volumes, seen, guarded(seen.body, VOLUME, kinds.phase(seen.body) == "Bound"))
+            await self._guard(self._volumes, seen, guarded(seen.body, VOLUME, resources.phase(seen.body) == "Bound"))
 
     async def _guard(self, copy: Copy[Seen], seen: Seen, finalizers: list[str] | None) -> None:
         if finalizers is None:

@@ -9,13 +9,14 @@ import shutil
 import msgspec
 
 from traincrew import errors
+from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
-from traincrew.embedded.controllers.claims import kinds
-from traincrew.embedded.controllers.claims.kinds import CLAIMS, CLASSES, VOLUMES
-from traincrew.embedded.controllers.copies import Copies, Seen
-from traincrew.embedded.controllers.recorder import NORMAL, WARNING, Recorder
-from traincrew.embedded.controllers.work import Key, Work
-from traincrew.embedded.served import Object
+from traincrew.client.lister import Seen
+from traincrew.embedded.controllers.claims import resources
+from traincrew.embedded.controllers.claims.resources import CLAIMS, CLASSES, VOLUMES
+from traincrew.embedded.controllers.event_recorder import NORMAL, WARNING, Recorder
+from traincrew.embedded.controllers.informers import Copies
+from traincrew.embedded.controllers.workqueue import Key, Work
 
 NAME = "traincrew.kubeflow.org/local"
 CLASS = "standard"
@@ -40,7 +41,7 @@ class Provisioner:
 
     async def _offer_class(self) -> None:
         """Where another class is the default already, ours is not needed."""
-        if kinds.default_class(seen.body for seen in self._classes) is not None:
+        if resources.default_class(seen.body for seen in self._classes) is not None:
             return
         try:
             await self._client.create(CLASSES, None, msgspec.json.encode(storage_class()))
@@ -60,7 +61,7 @@ class Provisioner:
         if seen is None or not awaits(seen.body) or self._volumes.get("", volume_name(seen.body)) is not None:
             return
         claim = seen.body
-        found = self._classes.get("", kinds.class_of(claim) or "")
+        found = self._classes.get("", resources.class_of(claim) or "")
         if found is None:
             return
         told = f'External provisioner is provisioning volume for claim "{key[0]}/{key[1]}"'
@@ -108,7 +109,7 @@ def storage_class() -> Object:
 def awaits(claim: Object) -> bool:
     """Whether the claim waits for a volume of ours."""
     unbound = not claim["spec"].get("volumeName") and "deletionTimestamp" not in claim["metadata"]
-    return unbound and kinds.marks(claim).get(kinds.PROVISIONERS[1]) == NAME
+    return unbound and resources.marks(claim).get(resources.PROVISIONERS[1]) == NAME
 
 
 def volume_name(claim: Object) -> str:
@@ -123,7 +124,7 @@ def made(claim: Object, found: Object, root: pathlib.PurePath) -> Object:
     }  # fmt: skip
     return {
         "apiVersion": "v1", "kind": VOLUMES.kind,
-        "metadata": {"name": name, "annotations": {kinds.PROVISIONED: NAME}},
+        "metadata": {"name": name, "annotations": {resources.PROVISIONED: NAME}},
         "spec": {
             "capacity": {"storage": spec["resources"]["requests"]["storage"]}, "accessModes": spec["accessModes"],
             "persistentVolumeReclaimPolicy": found.get("reclaimPolicy", "Delete"),
@@ -134,10 +135,10 @@ def made(claim: Object, found: Object, root: pathlib.PurePath) -> Object:
 
 
 def to_be_deleted(volume: Object) -> bool:
-    ours = kinds.marks(volume).get(kinds.PROVISIONED) == NAME and "hostPath" in volume["spec"]
+    ours = resources.marks(volume).get(resources.PROVISIONED) == NAME and "hostPath" in volume["spec"]
     policy = volume["spec"].get("persistentVolumeReclaimPolicy")
     gone = "deletionTimestamp" in volume["metadata"]
-    return ours and policy == "Delete" and kinds.phase(volume) in ("Released", "Failed") and not gone
+    return ours and policy == "Delete" and resources.phase(volume) in ("Released", "Failed") and not gone
 
 
 def _open_directory(path: pathlib.Path) -> None:

@@ -8,15 +8,16 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from traincrew.apimachinery import object_selectors
+from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
-from traincrew.embedded.builtin import selectors
-from traincrew.embedded.controllers.copies import Copies, Seen
+from traincrew.client.lister import Seen
 from traincrew.embedded.controllers.disruption import decisions
+from traincrew.embedded.controllers.event_recorder import NORMAL, WARNING, Recorder
+from traincrew.embedded.controllers.informers import Copies
 from traincrew.embedded.controllers.pods import Pod
-from traincrew.embedded.controllers.recorder import NORMAL, WARNING, Recorder
-from traincrew.embedded.controllers.scales import NoScale, Scales
-from traincrew.embedded.controllers.work import Key, Work
-from traincrew.embedded.served import Object
+from traincrew.embedded.controllers.scale_targets import NoScale, Scales
+from traincrew.embedded.controllers.workqueue import Key, Work
 from traincrew.model.resources import PODS, Resource
 
 BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
@@ -109,7 +110,7 @@ class Disruptions:
 
 
 def _selects(budget: Object, pod: Pod) -> bool:
-    return selectors.matches(budget["spec"].get("selector"), pod.metadata.labels)
+    return object_selectors.matches(budget["spec"].get("selector"), pod.metadata.labels)
 
 
 def _shown(pod: Pod) -> tuple[object, ...]:

@@ -7,9 +7,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from traincrew.embedded.builtin import budgets
+from traincrew.apimachinery import disruption_budgets
+from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.controllers.pods import Pod
-from traincrew.embedded.served import Object
 
 DELETION = dt.timedelta(minutes=2)
 """A pod whose eviction was granted so long ago, and that is still there, will not go."""
@@ -64,13 +64,13 @@ def _status(budget: Object, healthy: int, found: Count, awaited: Mapping[str, dt
     if awaited:
         status["disruptedPods"] = {name: _written(moment) for name, moment in awaited.items()}
     before = budget.get("status", {}).get("conditions") or []
-    return status | {"conditions": budgets.conditions({**status, "conditions": before}, now)}
+    return status | {"conditions": disruption_budgets.conditions({**status, "conditions": before}, now)}
 
 
 def failed(budget: Object, why: str, now: dt.datetime) -> Object:
     """Nothing may go as long as it is not known what is there."""
     status: Object = {**budget.get("status", {}), "disruptionsAllowed": 0}
-    return status | {"conditions": budgets.unsynced(status, why, _written(now))}
+    return status | {"conditions": disruption_budgets.unsynced(status, why, _written(now))}
 
 
 def _moment(text: str) -> dt.datetime:

@@ -8,14 +8,15 @@ from collections.abc import Iterable
 import msgspec
 
 from traincrew import errors
+from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
-from traincrew.embedded.controllers.copies import Copies, Seen
+from traincrew.client.label_index import BySelector
+from traincrew.client.lister import Seen
 from traincrew.embedded.controllers.endpoints import members, slices, subsets
-from traincrew.embedded.controllers.labels import BySelector
+from traincrew.embedded.controllers.event_recorder import WARNING, Recorder
+from traincrew.embedded.controllers.informers import Copies
 from traincrew.embedded.controllers.pods import Pod
-from traincrew.embedded.controllers.recorder import WARNING, Recorder
-from traincrew.embedded.controllers.work import Key, Work
-from traincrew.embedded.served import Object
+from traincrew.embedded.controllers.workqueue import Key, Work
 from traincrew.model.resources import SERVICES, Resource
 
 ENDPOINTS = Resource("", "v1", "endpoints", "Endpoints")

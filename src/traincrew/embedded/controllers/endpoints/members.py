@@ -6,8 +6,8 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.controllers.pods import Pod
-from traincrew.embedded.served import Object
 
 HEADLESS = "service.kubernetes.io/headless"
 CHANGED = "endpoints.kubernetes.io/last-change-trigger-time"

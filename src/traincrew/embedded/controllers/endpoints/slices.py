@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.controllers.endpoints import members
 from traincrew.embedded.controllers.endpoints.members import CHANGED, HEADLESS, EndpointPort
 from traincrew.embedded.controllers.pods import Pod
-from traincrew.embedded.served import Object
 
 MOST = 100
 SERVICE = "kubernetes.io/service-name"

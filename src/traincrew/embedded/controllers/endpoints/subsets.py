@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.controllers.endpoints import members
 from traincrew.embedded.controllers.endpoints.members import CHANGED, HEADLESS, EndpointPort
 from traincrew.embedded.controllers.pods import Pod
-from traincrew.embedded.served import Object
 
 CAPACITY = 1000
 OVER_CAPACITY = "endpoints.kubernetes.io/over-capacity"

@@ -8,15 +8,16 @@ import datetime as dt
 import msgspec
 
 from traincrew import errors
+from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
-from traincrew.embedded.controllers.copies import Copies, Seen
-from traincrew.embedded.controllers.jobs import backoff, verdicts
-from traincrew.embedded.controllers.jobs.hands import TERMINATING, Hands
+from traincrew.client.lister import Seen
+from traincrew.embedded.controllers.event_recorder import Recorder
+from traincrew.embedded.controllers.informers import Copies
+from traincrew.embedded.controllers.jobs import backoff, completion
 from traincrew.embedded.controllers.jobs.plan import Step, plan
+from traincrew.embedded.controllers.jobs.pod_control import TERMINATING, Hands
 from traincrew.embedded.controllers.pods import Pod
-from traincrew.embedded.controllers.recorder import Recorder
-from traincrew.embedded.controllers.work import Key, Work
-from traincrew.embedded.served import Object
+from traincrew.embedded.controllers.workqueue import Key, Work
 from traincrew.model.meta import OwnerReference
 from traincrew.model.resources import BATCH_JOBS
 
@@ -72,7 +73,7 @@ class Jobs:
             pods = self._pods.owned_by(seen.metadata.uid)
             step = plan(seen.body, pods, self._record(seen, pods), now)
             if step.idle:
-                return await self._expire(seen, now) if verdicts.finished(seen.body) else step.again
+                return await self._expire(seen, now) if completion.finished(seen.body) else step.again
             try:
                 await self._carry_out(seen, step)
             except errors.Forbidden as error:
@@ -103,7 +104,7 @@ class Jobs:
         await self._hands.release(step.release)
 
     async def _expire(self, seen: Seen, now: dt.datetime) -> float | None:
-        left = verdicts.until_expiry(seen.body, now)
+        left = completion.until_expiry(seen.body, now)
         if left is None or left > 0:
             return left
         meta = seen.metadata

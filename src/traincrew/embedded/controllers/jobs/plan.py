@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 
-from traincrew.embedded.controllers.jobs import backoff, statuses, template, verdicts
-from traincrew.embedded.controllers.jobs.census import Census
-from traincrew.embedded.controllers.jobs.staffing import Staffing, staffing
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.controllers.jobs import backoff, completion, pod_template
+from traincrew.embedded.controllers.jobs import status as jobs_status
+from traincrew.embedded.controllers.jobs.pod_changes import Staffing, staffing
+from traincrew.embedded.controllers.jobs.pod_counts import Census
 from traincrew.embedded.controllers.pods import Pod
-from traincrew.embedded.served import Object
 
 OURS = "kubernetes.io/job-controller"
 
@@ -38,11 +39,11 @@ class Step:
 def plan(job: Object, pods: tuple[Pod, ...], record: backoff.Record, now: dt.datetime) -> Step:
     if job["spec"].get("managedBy", OURS) != OURS:
         return Step()
-    if verdicts.finished(job):
+    if completion.finished(job):
         return Step(release=tuple(pod for pod in pods if pod.tracked))
     census = Census(job, pods)
     renewed = backoff.updated(record, census.new_succeeded, census.new_failed)
-    verdict, staffed = verdicts.verdict(census, now), Staffing()
+    verdict, staffed = completion.verdict(census, now), Staffing()
     if verdict is not None:
         if census.active:
             return Step(delete=census.active, record=record)
@@ -50,16 +51,16 @@ def plan(job: Object, pods: tuple[Pod, ...], record: backoff.Record, now: dt.dat
         if not census.deleted:
             staffed = staffing(census, renewed, now)
         if staffed.make or staffed.remove:
-            made = tuple(template.pod(job, seat) for seat in staffed.make)
+            made = tuple(pod_template.pod(job, seat) for seat in staffed.make)
             return Step(delete=staffed.remove, uncounted=True, make=made, record=record)
-        verdict = verdicts.completed(census, now)
-    draft = statuses.draft(census, verdict, now)
+        verdict = completion.completed(census, now)
+    draft = jobs_status.draft(census, verdict, now)
     changed = None if draft.status == census.status else draft.status
     return Step(status=changed, release=draft.release, events=draft.events, record=renewed, again=_again(census, staffed, now))
 
 
 def _again(census: Census, staffed: Staffing, now: dt.datetime) -> float | None:
     waits = [staffed.wait] if staffed.wait else []
-    if (left := verdicts.until_deadline(census, now)) is not None and left > 0:
+    if (left := completion.until_deadline(census, now)) is not None and left > 0:
         waits.append(left)
     return min(waits, default=None)

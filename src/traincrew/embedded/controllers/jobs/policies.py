@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from traincrew.embedded.controllers.jobs import indexes
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.controllers.jobs import completion_indexes
 from traincrew.embedded.controllers.pods import Condition, ContainerStatus, Pod
-from traincrew.embedded.served import Object
 
 
 class Ruling(NamedTuple):
@@ -79,7 +79,7 @@ def _met(rule: Object, succeeded: frozenset[int], completions: int) -> bool:
     count = rule.get("succeededCount")
     if rule.get("succeededIndexes") is None:
         return count is not None and len(succeeded) >= count
-    required = indexes.parse(rule["succeededIndexes"], completions)
+    required = completion_indexes.parse(rule["succeededIndexes"], completions)
     if not required:
         return False
     return required <= succeeded or (count is not None and len(required & succeeded) >= count)

@@ -1,0 +1,162 @@
+"""Refusals: the Status objects of a Kubernetes API server, with its reasons, codes and words."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from traincrew.apimachinery import go_wording
+from traincrew.apimachinery.field_errors import FieldError
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """What a refusal is about: `details` of the Status. `kind` is a plural, but the kind itself for invalid objects."""
+
+    kind: str = ""
+    group: str = ""
+    name: str = ""
+    uid: str = ""
+
+    @property
+    def resource(self) -> str:
+        return f"{self.kind}.{self.group}" if self.group else self.kind
+
+
+NOTHING = Subject()
+
+
+class Bare(Exception):
+    """A refusal without a Status: what answers does not know the API, only HTTP."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code, self.text = code, text
+
+
+def no_page() -> Bare:
+    return Bare(404, "404 page not found\n")
+
+
+class Refusal(Exception):
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        subject: Subject = NOTHING,
+        *,
+        causes: Sequence[dict[str, str]] = (),
+        retry_after: int = 0,
+    ) -> None:
+        super().__init__(message)
+        self.code, self.reason, self.message, self.subject = code, reason, message, subject
+        self.causes, self.retry_after = tuple(causes), retry_after
+        self.continued = ""
+        """Where an expired list may be taken up again, at the price of consistency."""
+        self.warnings: tuple[str, ...] = ()
+        self.routed = False
+        """Said by the router, before anybody knew what the request is about: its details are there, but empty."""
+
+    def status(self) -> dict[str, Any]:
+        status: dict[str, Any] = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {"continue": self.continued} if self.continued else {},
+            "status": "Failure",
+            "message": self.message,
+        }
+        if self.reason:
+            status["reason"] = self.reason
+        if (details := self._details()) or self.routed:
+            status["details"] = details
+        return status | {"code": self.code}
+
+    def _details(self) -> dict[str, Any]:
+        subject = self.subject
+        details: dict[str, Any] = {"name": subject.name, "group": subject.group, "kind": subject.kind, "uid": subject.uid}
+        details |= {"causes": list(self.causes), "retryAfterSeconds": self.retry_after}
+        return {key: value for key, value in details.items() if value}
+
+
+def not_found(subject: Subject) -> Refusal:
+    return Refusal(404, "NotFound", f"{subject.resource} {go_wording.quote(subject.name)} not found", subject)
+
+
+def no_such_path() -> Refusal:
+    return routed(404, "NotFound", "the server could not find the requested resource")
+
+
+def routed(code: int, reason: str, message: str) -> Refusal:
+    refusal = Refusal(code, reason, message)
+    refusal.routed = True
+    return refusal
+
+
+def already_exists(subject: Subject) -> Refusal:
+    return Refusal(409, "AlreadyExists", f'{subject.resource} "{subject.name}" already exists', subject)
+
+
+def conflict(subject: Subject, why: str) -> Refusal:
+    message = f'Operation cannot be fulfilled on {subject.resource} "{subject.name}": {why}'
+    return Refusal(409, "Conflict", message, subject)
+
+
+CHANGED = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+def modified(subject: Subject) -> Refusal:
+    return conflict(subject, CHANGED)
+
+
+def invalid(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> Refusal:
+    """422, with every fault at once."""
+    told = list(dict.fromkeys(each.tell() for each in errors))  # each fault is said once, though each stays a cause
+    message = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
+    causes = [{"reason": each.reason, "message": each.message, "field": each.path} for each in errors]
+    titled = f"{kind}.{group}" if group else kind
+    return Refusal(422, "Invalid", f'{titled} "{name}" is invalid: {message}', Subject(kind, group, name), causes=causes)
+
+
+def bad_request(message: str) -> Refusal:
+    return Refusal(400, "BadRequest", message)
+
+
+def forbidden(subject: Subject, why: str) -> Refusal:
+    named = f'{subject.resource} "{subject.name}"' if subject.name else subject.resource
+    return Refusal(403, "Forbidden", f"{named} is forbidden: {why}", subject)
+
+
+def unauthorized(message: str = "Unauthorized") -> Refusal:
+    return Refusal(401, "Unauthorized", message)
+
+
+def expired(message: str) -> Refusal:
+    return Refusal(410, "Expired", message)
+
+
+def method_not_allowed() -> Refusal:
+    return routed(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+
+
+def not_supported(subject: Subject, verb: str) -> Refusal:
+    """The same of a custom resource."""
+    message = f'{verb} is not supported on resources of kind "{subject.resource}"'
+    return Refusal(405, "MethodNotAllowed", message, Subject(subject.kind, subject.group))
+
+
+def unsupported_media_type(message: str) -> Refusal:
+    return Refusal(415, "UnsupportedMediaType", message)
+
+
+def too_large(message: str) -> Refusal:
+    return Refusal(413, "RequestEntityTooLarge", message)
+
+
+def internal(message: str) -> Refusal:
+    return Refusal(500, "InternalError", f"Internal error occurred: {message}", causes=[{"message": message}])
+
+
+def unavailable(message: str, retry_after: int = 1) -> Refusal:
+    return Refusal(503, "ServiceUnavailable", message, retry_after=retry_after)

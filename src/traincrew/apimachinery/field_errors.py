@@ -1,0 +1,81 @@
+"""What is wrong with a field of an object, in the words of a Kubernetes API server."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from traincrew.apimachinery import go_wording
+
+REQUIRED = "FieldValueRequired"
+INVALID = "FieldValueInvalid"
+TYPE_INVALID = "FieldValueTypeInvalid"
+NOT_SUPPORTED = "FieldValueNotSupported"
+DUPLICATE = "FieldValueDuplicate"
+FORBIDDEN = "FieldValueForbidden"
+NOT_FOUND = "FieldValueNotFound"
+TOO_LONG = "FieldValueTooLong"
+TOO_MANY = "FieldValueTooMany"
+
+
+@dataclasses.dataclass(frozen=True)
+class FieldError:
+    """One cause of a 422. `path` is as Kubernetes writes it: `spec.containers[0].image`."""
+
+    reason: str
+    path: str
+    message: str
+    """Without the path: `Required value`, `Invalid value: "x": must be ...`."""
+
+    def tell(self) -> str:
+        return f"{self.path}: {self.message}"
+
+
+def required(path: str, detail: str = "") -> FieldError:
+    return FieldError(REQUIRED, path, _with("Required value", detail))
+
+
+def invalid(path: str, value: Any, detail: str) -> FieldError:
+    return FieldError(INVALID, path, _with(f"Invalid value: {shown(value)}", detail))
+
+
+def wrong_type(path: str, value: Any, detail: str) -> FieldError:
+    return FieldError(TYPE_INVALID, path, _with(f"Invalid value: {shown(value)}", detail))
+
+
+def not_supported(path: str, value: Any, supported: Iterable[str]) -> FieldError:
+    known = ", ".join(json.dumps(each) for each in supported)
+    return FieldError(NOT_SUPPORTED, path, _with(f"Unsupported value: {shown(value)}", known and f"supported values: {known}"))
+
+
+def duplicate(path: str, value: Any) -> FieldError:
+    return FieldError(DUPLICATE, path, f"Duplicate value: {shown(value)}")
+
+
+def forbidden(path: str, detail: str) -> FieldError:
+    return FieldError(FORBIDDEN, path, _with("Forbidden", detail))
+
+
+def not_found(path: str, value: Any) -> FieldError:
+    return FieldError(NOT_FOUND, path, f"Not found: {shown(value)}")
+
+
+def too_long(path: str, most: int) -> FieldError:
+    return FieldError(TOO_LONG, path, f"Too long: may not be more than {most} bytes")
+
+
+def too_many(path: str, count: int, most: int) -> FieldError:
+    return FieldError(TOO_MANY, path, f"Too many: {count}: must have at most {most} item{'s' if most != 1 else ''}")
+
+
+def shown(value: Any) -> str:
+    """A value within a message: strings in quotes, numbers bare, the rest as JSON."""
+    if value.__class__ is str and not value.isprintable():
+        return go_wording.quote(value)
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _with(text: str, detail: str) -> str:
+    return f"{text}: {detail}" if detail else text

@@ -1,0 +1,73 @@
+"""What is wrong with an applied configuration, by its schema, in the words of the API server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from traincrew.apimachinery.patches import go_values, list_items, path_elements
+from traincrew.apimachinery.patches.merge_shapes import BOOLEAN, LIST, MAP, NUMERIC, STRING, Shape
+from traincrew.apimachinery.resource_info import Object
+
+Fault = tuple[str, str]
+"""Path and message."""
+
+
+def faults(document: Object, shape: Shape) -> str:
+    """All that is wrong, as one text. Empty if nothing is."""
+    found = [f"{path}: {message}" if path else message for path, message in _faults(document, shape)]
+    return found[0] if len(found) == 1 else "\n  ".join(["errors:", *found]) if found else ""
+
+
+def _faults(value: Any, shape: Shape) -> list[Fault]:
+    kind = shape.kind(value)
+    if value is None:
+        return []
+    if kind == MAP:
+        return _map_faults(value, shape) if isinstance(value, dict) else [("", f"expected map, got {_boxed(value)}")]
+    if kind == LIST:
+        return _list_faults(value, shape) if isinstance(value, list) else [("", f"expected list, got {_boxed(value)}")]
+    message = _scalar_fault(value, shape.scalar)
+    return [("", message)] if message else []
+
+
+def _map_faults(value: Object, shape: Shape) -> list[Fault]:
+    found: list[Fault] = []
+    for name, each in value.items():
+        below = shape.field(name)
+        if below is None:
+            return [*found, (f".{name}", "field not declared in schema")]
+        if faulty := _faults(each, below):
+            found += [(f".{name}{path}", message) for path, message in faulty]
+    return found
+
+
+def _list_faults(value: list[Any], shape: Shape) -> list[Fault]:
+    found: list[Fault] = []
+    seen = set()
+    for at, each in enumerate(value):
+        try:
+            element = f"i:{at}" if shape.atomic_list else list_items.element(each, shape)
+        except list_items.Unnamed as fault:
+            return [*found, ("", f"element {at}: {fault}")]
+        if element in seen:
+            found.append(("", f"duplicate entries for key {path_elements.told(element)}"))
+        seen.add(element)
+        if faulty := _faults(each, shape.items):
+            found += [(f"{path_elements.told(element)}{path}", message) for path, message in faulty]
+    return found
+
+
+def _scalar_fault(value: Any, scalar: str) -> str:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if scalar == NUMERIC:
+        return "" if is_number else f"expected numeric (int or float), got {go_values.type_name(value)}"
+    if scalar == STRING:
+        boxed = f"&value.valueUnstructured{{Value:{go_values.syntax(value)}}}"
+        return "" if isinstance(value, str) else f"expected string, got {boxed}"
+    if scalar == BOOLEAN:
+        return "" if isinstance(value, bool) else f"expected boolean, got {_boxed(value)}"
+    return f"expected any scalar, got {_boxed(value)}" if isinstance(value, dict | list) else ""
+
+
+def _boxed(value: Any) -> str:
+    return f"&{{{go_values.plain(value)}}}"

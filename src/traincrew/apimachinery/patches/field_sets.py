@@ -1,0 +1,161 @@
+"""Sets of fields, in the form of fieldsV1: nested dicts by path element.
+
+`{}` below an element: the field is in the set. Anything else: fields below it are, and itself if "." is among the keys.
+The root is no field: `{}` is the empty set there. Sets are never changed once made, so they are shared freely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from traincrew.apimachinery.patches import path_elements
+
+Fields = dict[str, Any]
+
+SELF = "."
+FIELD: Fields = {}
+"""A field with nothing below it."""
+EMPTY: Fields = {}
+
+
+def is_member(node: Fields) -> bool:
+    return not node or SELF in node
+
+
+def member(below: Fields) -> Fields:
+    """The field itself, with what is below it."""
+    return {SELF: FIELD, **below} if below and SELF not in below else below
+
+
+def of(paths: Iterable[tuple[str, ...]]) -> Fields:
+    """A set of named fields."""
+    found: Fields = {}
+    for path in paths:
+        node: Fields = FIELD
+        for name in reversed(path):
+            node = {f"f:{name}": node}
+        found = union(found, node)
+    return found
+
+
+def union(one: Fields, other: Fields) -> Fields:
+    if not one or one is other:
+        return other
+    if not other:
+        return one
+    found = dict(one)
+    for key, node in other.items():
+        found[key] = _either(found[key], node) if key in found else node
+    return found
+
+
+def _either(one: Fields, other: Fields) -> Fields:
+    if not one:
+        return member(other)
+    return member(one) if not other else union(one, other)
+
+
+def difference(one: Fields, other: Fields) -> Fields:
+    """Without the fields of the other; what is below them stays. The very same set if there is nothing to take away."""
+    found: Fields | None = None
+    for key in other if len(other) < len(one) else one:
+        if key in one and key in other:
+            left = _less(one[key], other[key])
+            if left is one[key]:
+                continue
+            found = dict(one) if found is None else found
+            if left is None:
+                del found[key]
+            else:
+                found[key] = left
+    return one if found is None else found
+
+
+def _less(one: Fields, other: Fields) -> Fields | None:
+    if not one:
+        return None if is_member(other) else one
+    left = difference(one, other or {SELF: FIELD})
+    if left is one:
+        return one
+    return FIELD if len(left) == 1 and SELF in left else left or None
+
+
+def without(one: Fields, other: Fields) -> Fields:
+    """Without the fields of the other and all that is below them."""
+    found: Fields | None = None
+    for key in other:
+        if key in one:
+            left = None if is_member(other[key]) else _pruned(one[key], other[key])
+            if left is one[key]:
+                continue
+            found = dict(one) if found is None else found
+            if left is None:
+                del found[key]
+            else:
+                found[key] = left
+    return one if found is None else found
+
+
+def _pruned(one: Fields, other: Fields) -> Fields | None:
+    if not one:
+        return one
+    left = without(one, other)
+    if left is one:
+        return one
+    return FIELD if len(left) == 1 and SELF in left else left or None
+
+
+def intersection(one: Fields, other: Fields) -> Fields:
+    found = {}
+    for key in one if len(one) < len(other) else other:
+        if key in one and key in other:
+            both = _shared(one[key], other[key])
+            if both is not None:
+                found[key] = both
+    return found
+
+
+def _shared(one: Fields, other: Fields) -> Fields | None:
+    below = intersection(one, other)
+    below.pop(SELF, None)
+    if is_member(one) and is_member(other):
+        return member(below)
+    return below or None
+
+
+def has(fields: Fields, path: tuple[str, ...]) -> bool:
+    node = fields
+    for element in path:
+        if element not in node:
+            return False
+        node = node[element]
+    return is_member(node)
+
+
+def paths(fields: Fields, before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """In the order in which the API server names them: a level's own fields first."""
+    keys = sorted((key for key in fields if key != SELF), key=path_elements.rank)
+    yield from ((*before, key) for key in keys if is_member(fields[key]))
+    for key in keys:
+        if fields[key]:
+            yield from paths(fields[key], (*before, key))
+
+
+def ordered(fields: Fields) -> Fields:
+    """The same set, its keys in the order in which the API server writes them."""
+    keys = sorted(fields) if all(key[0] in "f." for key in fields) else sorted(fields, key=path_elements.rank)
+    return {key: ordered(node) if (node := fields[key]) else node for key in keys}
+
+
+def read(fields: Any) -> Fields:
+    """A set that somebody wrote. A ValueError if it is none."""
+    if not isinstance(fields, dict):
+        raise ValueError(fields)
+    found: Fields = {}
+    for key, node in fields.items():
+        if key == SELF:
+            found[SELF] = FIELD
+        elif (element := path_elements.normal(key)) is not None:
+            found[element] = read(node) if node else FIELD
+    return FIELD if len(found) == 1 and SELF in found else found

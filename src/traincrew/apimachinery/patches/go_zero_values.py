@@ -1,0 +1,42 @@
+"""Objects as Go makes them when they are new: built-in kinds hold some fields from the start, and nobody owns those."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from traincrew.apimachinery.resource_info import Object, Schema
+
+_STRUCT, _TYPES = "x-go-struct", "x-go-fields"
+_TIMES = ("date-time", "micro-time")
+
+
+def is_custom(schema: Schema) -> bool:
+    """Kinds of a CustomResourceDefinition are no structs of Go."""
+    return _STRUCT not in schema
+
+
+def zero(schema: Schema, like: Object) -> Object:
+    """A new object of the same kind."""
+    fresh: Object = {"apiVersion": like["apiVersion"], "kind": like["kind"]}
+    return fresh if is_custom(schema) else _struct(schema) | fresh
+
+
+def _struct(schema: Schema) -> Object:
+    properties = schema.get("properties", {})
+    found: Object = {}
+    for name, kind in schema[_TYPES].items():
+        field, written = properties.get(name, {}), kind.endswith("!")
+        if kind.startswith(("*", "[]", "map[")):
+            if written:
+                found[name] = None
+        elif _STRUCT in field:
+            found[name] = _struct(field)
+        elif written or field.get("format") in _TIMES:
+            found[name] = _nothing(field)
+    return found
+
+
+def _nothing(field: Schema) -> Any:
+    if field.get("format") in _TIMES:
+        return None
+    return {"string": "", "integer": 0, "number": 0, "boolean": False}.get(field.get("type", ""))

@@ -1,0 +1,209 @@
+"""JSON patch (RFC 6902), with the liberties that a Kubernetes API server takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from traincrew.apimachinery import api_errors, field_errors
+from traincrew.apimachinery.api_errors import Refusal, bad_request, too_large
+from traincrew.apimachinery.patches import go_values, path_elements
+from traincrew.apimachinery.patches.json_values import same_text
+from traincrew.apimachinery.patches.patch_errors import Rejected
+from traincrew.apimachinery.resource_info import Object
+
+MOST_OPERATIONS = 10_000
+
+_FIELDS = ("op", "path", "from", "value")
+_TYPE_META = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
+_INDEX = re.compile(r"[+-]?[0-9]+", re.ASCII)
+
+
+def apply(document: Object, operations: Any, *, lenient: bool = False) -> Object:
+    """The patched document. The arguments are not changed; the result shares with them what it can.
+
+    Lenient: fieldValidation is Ignore, then the API server reads the patch in another way.
+    """
+    check(operations, lenient)
+    patched = _Document(document)
+    for operation in operations or ():
+        patched.carry_out(operation)
+    return whole(patched.root)
+
+
+def check(operations: Any, lenient: bool = False) -> None:
+    """That the body is a list of operations: a 400 if not."""
+    if operations is None:
+        return
+    if not isinstance(operations, list):
+        raise _undecodable(operations, "jsonpatch.Patch" if lenient else "[]handlers.jsonPatchOp", lenient)
+    for operation in operations:
+        _check_operation(operation, lenient)
+    if len(operations) > MOST_OPERATIONS:
+        told = f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(operations)}"
+        raise too_large(f"Request entity too large: {told}")
+
+
+def whole(patched: Any) -> Object:
+    """What a patch has made of an object: it must still be one."""
+    if isinstance(patched, dict):
+        return patched
+    text, found = path_elements.literal(patched), go_values.json_name(patched)
+    why = f"couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {_TYPE_META}"
+    raise api_errors.invalid("", "", "", [field_errors.invalid("patch", text, why)])
+
+
+def unknown_fields(operations: list[Object]) -> list[str]:
+    """What strict field validation holds against a patch that `check` let pass."""
+    found = ((at, field) for at, operation in enumerate(operations) for field in operation or () if field not in _FIELDS)
+    return [f'json patch unknown field "[{at}].{field}"' for at, field in found]
+
+
+def _check_operation(operation: Any, lenient: bool) -> None:
+    if operation is None:
+        return
+    if not isinstance(operation, dict):
+        raise _undecodable(operation, "jsonpatch.Operation" if lenient else "handlers.jsonPatchOp", lenient)
+    for field in ("op", "path", "from"):
+        value = operation.get(field)
+        if value is None or isinstance(value, str):
+            continue
+        if lenient:
+            raise Rejected()
+        wanted = f"Go struct field jsonPatchOp.{field} of type string"
+        raise bad_request(f"error decoding patch: json: cannot unmarshal {go_values.json_name(value)} into {wanted}")
+
+
+def _undecodable(value: Any, wanted: str, lenient: bool) -> Refusal:
+    why = f"json: cannot unmarshal {go_values.json_name(value)} into Go value of type {wanted}"
+    return bad_request(why if lenient else f"error decoding patch: {why}")
+
+
+class _Document:
+    """A document that shares with the given one whatever the patch leaves alone."""
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self._own: dict[int, Any] = {}
+        """Containers that no one else holds, by their identity."""
+
+    def carry_out(self, operation: Object | None) -> None:
+        do = _OPERATIONS.get((operation or {}).get("op") or "")
+        if do is None or operation is None:
+            raise Rejected()
+        do(self, operation)
+
+    def add(self, operation: Object) -> None:
+        self._put(_field(operation, "path"), operation.get("value"))
+
+    def remove(self, operation: Object) -> None:
+        self._take(_field(operation, "path"))
+
+    def replace(self, operation: Object) -> None:
+        path = _field(operation, "path")
+        if path == "":
+            if isinstance(value := operation.get("value"), dict | list):
+                self.root = value
+            return
+        container, key = self._find(path)
+        if isinstance(container, dict):
+            container[key] = operation.get("value")
+        else:
+            container[_index(key, len(container))] = operation.get("value")
+
+    def move(self, operation: Object) -> None:
+        value = self._take(_field(operation, "from"))
+        self._put(_field(operation, "path"), value)
+
+    def copy(self, operation: Object) -> None:
+        container, key = self._find(_field(operation, "from"))
+        value = container.get(key) if isinstance(container, dict) else container[_index(key, len(container))]
+        self._disown(value)
+        self._put(_field(operation, "path"), value)
+
+    def test(self, operation: Object) -> None:
+        path, wanted = _field(operation, "path"), operation.get("value")
+        if path == "":
+            found = self.root
+        else:
+            container, key = self._find(path)
+            found = container.get(key) if isinstance(container, dict) else container[_index(key, len(container))]
+        if "value" not in operation or not same_text(found, wanted):
+            raise Rejected()
+
+    def _put(self, path: str, value: Any) -> None:
+        container, key = self._find(path)
+        if isinstance(container, dict):
+            container[key] = value
+        elif key == "-":
+            container.append(value)
+        else:
+            container.insert(_index(key, len(container) + 1), value)
+
+    def _take(self, path: str) -> Any:
+        container, key = self._find(path)
+        if isinstance(container, list):
+            return container.pop(_index(key, len(container)))
+        if key not in container:
+            raise Rejected()
+        return container.pop(key)
+
+    def _find(self, path: str) -> tuple[Any, str]:
+        """The container that holds what the path points to, ready to be changed, and the key within it."""
+        keys = path.split("/")[1:]
+        if not keys or not isinstance(self.root, dict | list):
+            raise Rejected()
+        self.root = container = self._owned(self.root)
+        for key in map(_unescaped, keys[:-1]):
+            at: Any = key if isinstance(container, dict) else _index(key, len(container))
+            if isinstance(container, dict) and key not in container:
+                raise Rejected()
+            if not isinstance(container[at], dict | list):
+                raise Rejected()
+            container[at] = container = self._owned(container[at])
+        return container, _unescaped(keys[-1])
+
+    def _owned(self, container: Any) -> Any:
+        if id(container) in self._own:
+            return container
+        copied = container.copy()
+        self._own[id(copied)] = copied
+        return copied
+
+    def _disown(self, value: Any) -> None:
+        """It is about to stand in two places: each must be changed apart."""
+        if isinstance(value, dict | list) and self._own.pop(id(value), None) is not None:
+            for each in value.values() if isinstance(value, dict) else value:
+                self._disown(each)
+
+
+_OPERATIONS: dict[str, Callable[[_Document, Object], None]] = {
+    "add": _Document.add,
+    "remove": _Document.remove,
+    "replace": _Document.replace,
+    "move": _Document.move,
+    "copy": _Document.copy,
+    "test": _Document.test,
+}
+
+
+def _field(operation: Object, name: str) -> str:
+    value = operation.get(name)
+    if value is None:
+        raise Rejected()
+    return str(value)
+
+
+def _unescaped(key: str) -> str:
+    return key.replace("~1", "/").replace("~0", "~") if "~" in key else key
+
+
+def _index(key: str, length: int) -> int:
+    """Negative indices count from the end."""
+    if not _INDEX.fullmatch(key):
+        raise Rejected()
+    index = int(key)
+    if not -length <= index < length:
+        raise Rejected()
+    return index + length if index < 0 else index

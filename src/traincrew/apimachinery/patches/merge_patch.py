@@ -1,0 +1,44 @@
+"""Merge patch (RFC 7386)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from traincrew.apimachinery.api_errors import bad_request
+from traincrew.apimachinery.patches import go_values
+from traincrew.apimachinery.resource_info import Object
+
+
+def apply(document: Object, patch: Any) -> Object:
+    """The patched document. The arguments are not changed; the result shares with them what it can."""
+    if patch is None:
+        raise bad_request("Invalid JSON Patch")
+    if not isinstance(patch, dict):
+        found = go_values.json_name(patch)
+        raise bad_request(f"error decoding patch: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
+    return _merged(document, patch)
+
+
+def _merged(document: Object, patch: Object) -> Object:
+    merged = dict(document)
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+            continue
+        current = merged.get(key)
+        if isinstance(current, dict) and isinstance(value, dict):
+            merged[key] = _merged(current, value)
+        elif isinstance(current, dict):
+            # As the API server does it: nulls within a list that takes an object's place are kept.
+            merged[key] = value
+        else:
+            merged[key] = _without_nulls(value)
+    return merged
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
+    if isinstance(value, list):
+        return [_without_nulls(each) for each in value]
+    return value

@@ -1,0 +1,112 @@
+"""Elements of field paths as managedFields write them: f:name, k:{"name":"x"}, v:"x", i:0."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+import msgspec
+
+from traincrew.apimachinery.patches import go_values
+
+_UNSAFE = re.compile("[<>&\u2028\u2029]")
+_encode = msgspec.json.Encoder(order="sorted").encode
+_decode = msgspec.json.Decoder().decode
+
+
+def literal(value: Any) -> str:
+    """JSON as Go writes it, where < and its like are escaped."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = _encode(value).decode()
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) if _UNSAFE.search(text) else text
+
+
+@functools.lru_cache(4096)
+def named(key: str, value: str) -> str:
+    """The commonest element: the item of a list that is keyed by one field."""
+    return f'k:{{"{key}":{literal(value)}}}'
+
+
+def keyed(values: dict[str, Any]) -> str:
+    if len(values) == 1:
+        ((key, value),) = values.items()
+        if type(value) is str:
+            return named(key, value)
+    return "k:{" + ",".join(f'"{key}":{literal(values[key])}' for key in sorted(values)) + "}"
+
+
+def valued(value: Any) -> str:
+    return f"v:{literal(value)}"
+
+
+def content(element: str) -> Any:
+    return _decode(element[2:].encode())
+
+
+def normal(element: str) -> str | None:
+    """As we would write it; None if nobody knows what it means. A ValueError if it is broken."""
+    if len(element) < 2 or element[1] != ":":
+        raise ValueError(element)
+    match element[0]:
+        case "f":
+            return element
+        case "k" if isinstance(fields := content(element), dict):
+            return keyed(fields)
+        case "v":
+            return valued(content(element))
+        case "i":
+            return f"i:{int(element[2:])}"
+        case "k":
+            raise ValueError(element)
+    return None
+
+
+@functools.lru_cache(4096)
+def rank(element: str) -> tuple[Any, ...]:
+    """Sorts as the API server does: fields, keys, values, indices; numbers by size."""
+    match element[0]:
+        case "f":
+            return (0, element)
+        case "k":
+            return (1, *((key, _rank(value)) for key, value in sorted(content(element).items())))
+        case "v":
+            return (2, _rank(content(element)))
+        case "i":
+            return (3, int(element[2:]))
+    return (-1,)
+
+
+def _rank(value: Any) -> tuple[int, Any]:
+    if isinstance(value, bool):
+        return (2, value)
+    if isinstance(value, int | float):
+        return (0, value)
+    if isinstance(value, str):
+        return (1, value)
+    return (3, literal(value))
+
+
+def told(element: str) -> str:
+    """As messages show it: .spec, [name="x"], [="x"], [0]."""
+    match element[0]:
+        case "f":
+            return f".{element[2:]}"
+        case "k":
+            return "[" + ",".join(f"{key}={_told(value)}" for key, value in sorted(content(element).items())) + "]"
+        case "v":
+            return f"[={_told(content(element))}]"
+    return f"[{element[2:]}]"
+
+
+def _told(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return go_values.quoted(value)
+    if isinstance(value, list):
+        return "[" + ",".join(map(_told, value)) + "]"
+    if isinstance(value, dict):
+        return "".join(f"{key}={_told(each)}" for key, each in value.items())
+    return go_values.plain(value)

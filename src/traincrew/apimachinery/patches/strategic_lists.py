@@ -1,0 +1,199 @@
+"""Lists of a strategic merge patch: how their items are merged and ordered."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.patches import go_values
+from traincrew.apimachinery.patches.merge_shapes import METADATA
+from traincrew.apimachinery.patches.patch_errors import Rejected
+from traincrew.apimachinery.resource_info import Object, Schema
+
+NO_ELEMENTS = "no elements in any of the given slices"
+_DIRECTIVE = "$patch"
+
+
+def failed(message: str) -> Refusal:
+    """What the API server takes for a fault of its own, though it is one of the patch."""
+    return Refusal(500, "", message)
+
+
+@dataclasses.dataclass(frozen=True)
+class Fields:
+    """The fields of an object, by its schema: how each is patched."""
+
+    schema: Schema
+
+    @classmethod
+    def of(cls, schema: Schema) -> Fields:
+        """The schema of a whole object. Its metadata may be left undescribed."""
+        properties = schema.get("properties", {})
+        if "properties" in properties.get("metadata", {}):
+            return cls(schema)
+        return cls({**schema, "properties": {**properties, "metadata": METADATA}})
+
+    def field(self, name: str) -> Meta:
+        found = self.schema.get("properties", {}).get(name)
+        if found is None:
+            more = self.schema.get("additionalProperties")
+            found = more if isinstance(more, dict) else {}
+        return Meta(found)
+
+    def list_field(self, name: str) -> Meta:
+        if name not in self.schema.get("properties", {}) and not self._free:
+            struct = self.schema.get("x-go-struct", "Unknown")
+            raise failed(f'unable to find api field in struct {struct} for the json field "{name}"')
+        meta = self.field(name)
+        return Meta(meta.schema, items=True)
+
+    @property
+    def _free(self) -> bool:
+        return "additionalProperties" in self.schema or not self.schema.get("properties")
+
+
+@dataclasses.dataclass(frozen=True)
+class Meta:
+    schema: Schema
+    items: bool = False
+
+    @property
+    def strategy(self) -> str:
+        named = str(self.schema.get("x-kubernetes-patch-strategy", "")).split(",")
+        return next((each for each in named if each != "retainKeys"), "")
+
+    @property
+    def key(self) -> str:
+        return str(self.schema.get("x-kubernetes-patch-merge-key", ""))
+
+    @property
+    def fields(self) -> Fields:
+        return Fields(self.schema.get("items", {}) if self.items else self.schema)
+
+
+Merge = Callable[[Object, Object, Fields], Object]
+
+
+def merge_lists(original: list[Any], patch: list[Any], meta: Meta, merge: Merge) -> list[Any]:
+    if not original and not patch:
+        return original
+    kind = element_type(original, patch)
+    if kind is not dict:
+        merged = _without_repetition([*original, *patch])
+        ordered, others = split(merged, patch, "")
+        return arrange((ordered, patch), (others, original), "")
+    if not meta.key:
+        raise failed("cannot merge lists without merge key for struct")
+    original, patch = _directed(original, patch, meta.key)
+    merged = _merge_items(original, patch, meta, merge)
+    ordered, others = split(merged, patch, meta.key)
+    return arrange((ordered, patch), (others, original), meta.key)
+
+
+def element_type(*lists: list[Any]) -> type | None:
+    found: type | None = None
+    for each in (item for items in lists for item in items):
+        if found is None:
+            found = type(each)
+            if found is list:
+                raise Rejected()
+        elif type(each) is not found:
+            raise failed(f"list element types are not identical: {go_values.plain(list(lists))}")
+    return found
+
+
+def _without_repetition(values: list[Any]) -> list[Any]:
+    return list({(type(each), each): each for each in values}.values())
+
+
+def _directed(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
+    """Carries out the items that are directives."""
+    items, replaced = [], False
+    for item in patch:
+        match item.get(_DIRECTIVE, _NONE):
+            case found if found is _NONE:
+                items.append(item)
+            case "delete":
+                _check_key(item, key)
+                original = [each for each in original if each.get(key, _NONE) != item[key]]
+            case "replace":
+                replaced = True
+            case "merge":
+                raise failed("merging lists cannot yet be specified in the patch")
+            case other:
+                raise failed(f"unknown patch type: {go_values.plain(other)} in map: {go_values.plain(item)}")
+    return (items, []) if replaced else (original, items)
+
+
+_NONE: Any = object()
+
+
+def _merge_items(original: list[Any], patch: list[Any], meta: Meta, merge: Merge) -> list[Any]:
+    merged = list(original)
+    for item in patch:
+        _check_key(item, meta.key)
+        at = _find(merged, item[meta.key], meta.key)
+        if at < 0:
+            merged.append(item)
+        else:
+            merged[at] = merge(merged[at], item, meta.fields)
+    return merged
+
+
+def _check_key(item: Object, key: str) -> None:
+    if key not in item:
+        raise failed(f"map: {go_values.plain(item)} does not contain declared merge key: {key}")
+
+
+def split(items: list[Any], by: list[Any], key: str) -> tuple[list[Any], list[Any]]:
+    """Those that `by` names, and the others."""
+    named: list[Any] = []
+    others: list[Any] = []
+    for item in items:
+        if key and not isinstance(item, dict):
+            raise failed(f"expected a map[string]interface {{}}, but received a {go_values.type_name(item)}")
+        if key:
+            _check_key(item, key)
+        (named if _find(by, item[key] if key else item, key) >= 0 else others).append(item)
+    return named, others
+
+
+Ordered = tuple[list[Any], list[Any]]
+"""Items, and the order in which they shall stand."""
+
+
+def arrange(patched: Ordered, others: Ordered, key: str) -> list[Any]:
+    """Both in their own order; the others stand where they stood among the patched ones, as far as that goes."""
+    for each in (*patched[0], *patched[1], *others[0], *others[1]):
+        if key and isinstance(each, dict):
+            _check_key(each, key)
+    server = others[1]
+    right, left = _sorted(*patched, key), _sorted(*others, key)
+    arranged: list[Any] = []
+    while left and right:
+        here, there = _place(server, left[0], key), _place(server, right[0], key)
+        arranged.append((left if 0 <= here < there else right).pop(0))
+    return [*arranged, *left, *right]
+
+
+def _sorted(items: list[Any], order: Sequence[Any], key: str) -> list[Any]:
+    def place(item: Any) -> int:
+        at = _place(order, item, key)
+        return at if at >= 0 else len(order)
+
+    return sorted(items, key=place)
+
+
+def _place(items: Sequence[Any], item: Any, key: str) -> int:
+    return _find(items, item.get(key) if key else item, key)
+
+
+def _find(items: Sequence[Any], value: Any, key: str) -> int:
+    for at, each in enumerate(items):
+        if key and not isinstance(each, dict):
+            raise failed(f"value for key {at} is not a map")
+        if (each.get(key, _NONE) if key else each) == value:
+            return at
+    return -1

@@ -1,0 +1,189 @@
+"""Strategic merge patch: lists are merged by the keys that the schema names; directives delete, replace and order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from traincrew.apimachinery.api_errors import bad_request
+from traincrew.apimachinery.patches import go_values
+from traincrew.apimachinery.patches.strategic_lists import NO_ELEMENTS, Fields, arrange, element_type, failed, merge_lists, split
+from traincrew.apimachinery.resource_info import Object, Schema
+
+DIRECTIVE = "$patch"
+RETAIN_KEYS = "$retainKeys"
+_DELETE = "$deleteFromPrimitiveList"
+_ORDER = "$setElementOrder"
+
+
+def apply(document: Object, patch: Any, schema: Schema) -> Object:
+    """The patched document. The arguments are not changed; the result shares with them what it can."""
+    if patch is None:
+        patch = {}
+    if not isinstance(patch, dict):
+        found = go_values.json_name(patch)
+        raise bad_request(f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
+    return merge_maps(document, patch, Fields.of(schema))
+
+
+def merge_maps(original: Object, patch: Object, fields: Fields) -> Object:
+    if DIRECTIVE in patch:
+        return _directed(patch)
+    merged, patch = dict(original), dict(patch)
+    _retain(merged, patch)
+    for key in [key for key in patch if key.startswith(_ORDER)]:
+        _order(merged, patch, key, fields)
+    for key, value in patch.items():
+        if key.startswith(_DELETE):
+            _delete(merged, _named(key, _DELETE, "invalid patch format of primitive list"), value, fields)
+        elif value is None:
+            merged.pop(key, None)
+        else:
+            _merge_field(merged, key, value, fields)
+    return merged
+
+
+def _directed(patch: Object) -> Object:
+    match patch[DIRECTIVE]:
+        case "replace":
+            return {key: value for key, value in patch.items() if key != DIRECTIVE}
+        case "delete":
+            return {}
+        case other:
+            raise failed(f"unknown patch type: {go_values.plain(other)} in map: {go_values.plain(patch)}")
+
+
+def _retain(merged: Object, patch: Object) -> None:
+    if RETAIN_KEYS not in patch:
+        return
+    kept = patch.pop(RETAIN_KEYS)
+    if not isinstance(kept, list):
+        raise bad_request("invalid patch format of retainKeys")
+    for key, value in patch.items():
+        if value is not None and not key.startswith((_DELETE, _ORDER)) and key not in kept:
+            raise bad_request("invalid patch format of retainKeys")
+    for key in [key for key in merged if key not in kept]:
+        del merged[key]
+
+
+def _merge_field(merged: Object, key: str, value: Any, fields: Fields) -> None:
+    current = merged.get(key)
+    if isinstance(current, dict) and isinstance(value, dict):
+        meta = fields.field(key)
+        merged[key] = value if meta.strategy == "replace" else merge_maps(current, value, meta.fields)
+    elif isinstance(current, list) and isinstance(value, list):
+        meta = fields.list_field(key)
+        merged[key] = merge_lists(current, value, meta, merge_maps) if meta.strategy == "merge" else value
+    else:
+        bare = _bare(_without_nulls(value))
+        if bare is _NOTHING:
+            merged.pop(key, None)
+        else:
+            merged[key] = bare
+
+
+def _delete(merged: Object, key: str, values: Any, fields: Fields) -> None:
+    current = merged.get(key)
+    if values is None:
+        merged.pop(key, None)
+    elif isinstance(current, list) and isinstance(values, list):
+        fields.list_field(key)
+        if not current and not values:
+            return
+        if element_type(current, values) is not dict:
+            merged[key] = [each for each in current if each not in values]
+        else:
+            merged[key] = merge_lists(current, values, fields.list_field(key), merge_maps)
+
+
+def _order(merged: Object, patch: Object, directive: str, fields: Fields) -> None:
+    """Merges the list that the directive names, in the order that it gives; the list is done then and leaves the patch."""
+    order = patch.pop(directive)
+    if not isinstance(order, list):
+        raise failed(f"expected a []interface {{}}, but received a {go_values.type_name(order)}")
+    key = _named(directive, _ORDER, "invalid patch format of setElementOrder list")
+    current, values = _list_at(merged, key), _list_at(patch, key)
+    meta = fields.list_field(key)
+    _check_order(values or [], order, meta.key)
+    if current is None and values is None:
+        return
+    if values is None:
+        found = current or []
+    elif current is None:
+        found = [bare for each in values if (bare := _bare(each)) is not _NOTHING]
+    elif meta.strategy == "merge":
+        found = merge_lists(current, values, meta, merge_maps)
+    else:
+        found = values
+    ordered, others = split(found, order, meta.key)
+    kind = element_type(current or [], values or [])
+    if kind is None:
+        raise failed(NO_ELEMENTS)
+    merged[key] = arrange((ordered, order), (others, current or []), meta.key if kind is dict else "")
+    patch.pop(key, None)
+
+
+def _list_at(holder: Object, key: str) -> list[Any] | None:
+    if key not in holder:
+        return None
+    value = holder[key]
+    if not isinstance(value, list):
+        raise failed(f"expected a []interface {{}}, but received a {go_values.type_name(value).replace('<nil>', '%!s(<nil>)')}")
+    return value
+
+
+def _check_order(values: list[Any], order: list[Any], key: str) -> None:
+    """The patch's items must be among those of the order, and stand in the same order."""
+    if not values or not order:
+        return
+    awaited = [each for each in values if not (key and isinstance(each, dict) and each.get(DIRECTIVE) == "delete")]
+    at = place = 0
+    while at < len(awaited) and place < len(order):
+        if isinstance(awaited[at], dict) and DIRECTIVE in awaited[at]:
+            at += 1
+            continue
+        at += _same_item(awaited[at], order[place], key)
+        place += 1
+    if at < len(awaited):
+        shown, wanted = go_values.plain(values), go_values.plain(order)
+        raise failed(f"The order in patch list:\n{shown}\n doesn't match {_ORDER} list:\n{wanted}\n")
+
+
+def _same_item(one: Any, other: Any, key: str) -> bool:
+    if not key:
+        return bool(one == other)
+    for each in (one, other):
+        if not isinstance(each, dict):
+            raise failed(f"expected a map[string]interface {{}}, but received a {go_values.type_name(each)}")
+        if key not in each:
+            raise failed(f"map: {go_values.plain(each)} does not contain declared merge key: {key}")
+    return bool(one[key] == other[key])
+
+
+def _named(directive: str, prefix: str, fault: str) -> str:
+    before, slash, key = directive.partition("/")
+    if before != prefix or not slash:
+        raise bad_request(fault)
+    return key
+
+
+_NOTHING: Any = object()
+
+
+def _bare(value: Any) -> Any:
+    """Without directives: they have nothing to act on where the document has no such field."""
+    if isinstance(value, dict):
+        if DIRECTIVE in value:
+            return _NOTHING
+        bared = {key: _bare(each) for key, each in value.items()}
+        return {key: each for key, each in bared.items() if each is not _NOTHING}
+    if isinstance(value, list):
+        return [bare for each in value if (bare := _bare(each)) is not _NOTHING]
+    return value
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
+    if isinstance(value, list):
+        return [_without_nulls(each) for each in value]
+    return value

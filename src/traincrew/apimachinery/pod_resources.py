@@ -1,0 +1,83 @@
+"""The class of service that follows from what a pod's containers request, and what a pod requests as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from traincrew.apimachinery import quantities
+from traincrew.apimachinery.resource_info import Object
+
+_COUNTED = ("cpu", "memory")
+
+
+def of_service(spec: Object) -> str:
+    requests: dict[str, int] = {}
+    limits: dict[str, int] = {}
+    guaranteed = True
+    for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
+        resources = container.get("resources")
+        if not resources:
+            guaranteed = False
+            continue
+        _count(requests, resources.get("requests"))
+        guaranteed = _count(limits, resources.get("limits")) == 2 and guaranteed
+    if not requests and not limits:
+        return "BestEffort"
+    return "Guaranteed" if guaranteed and requests == limits else "Burstable"
+
+
+def _count(totals: dict[str, int], resources: dict[str, str] | None) -> int:
+    found = 0
+    for name in _COUNTED if resources else ():
+        assert resources is not None
+        if name in resources and (amount := quantities.nanos(resources[name])) > 0:
+            totals[name] = totals.get(name, 0) + amount
+            found += 1
+    return found
+
+
+def requests(spec: Object) -> dict[str, str]:
+    return _whole(spec, "requests")
+
+
+def limits(spec: Object) -> dict[str, str]:
+    return _whole(spec, "limits")
+
+
+def _whole(spec: Object, side: str) -> dict[str, str]:
+    """Containers run together, init containers one by one, but for those that keep running beside all that follow."""
+    together = _sum(container["resources"].get(side) or {} for container in spec.get("containers") or ())
+    beside: dict[str, str] = {}
+    starting: dict[str, str] = {}
+    for container in spec.get("initContainers") or ():
+        mine = container["resources"].get(side) or {}
+        if container.get("restartPolicy") == "Always":
+            together, beside = _sum((together, mine)), _sum((beside, mine))
+            starting = _most(starting, beside)
+        else:
+            starting = _most(starting, _sum((mine, beside)))
+    total = _most(together, starting)
+    overhead = spec.get("overhead")
+    if overhead and side == "requests":
+        return _sum((total, overhead))
+    return (
+        {name: quantities.added([value, overhead[name]]) if name in overhead else value for name, value in total.items()}
+        if overhead
+        else total
+    )
+
+
+def _sum(lists: Iterable[dict[str, str]]) -> dict[str, str]:
+    total: dict[str, str] = {}
+    for each in lists:
+        for name, value in each.items():
+            total[name] = quantities.added([total[name], value]) if name in total else value
+    return total
+
+
+def _most(one: dict[str, str], other: dict[str, str]) -> dict[str, str]:
+    most = dict(one)
+    for name, value in other.items():
+        if name not in most or quantities.nanos(value) > quantities.nanos(most[name]):
+            most[name] = value
+    return most

@@ -1,0 +1,132 @@
+"""Lists of resources: which names and amounts are right where."""
+
+from __future__ import annotations
+
+import functools
+
+from traincrew.apimachinery import field_errors, go_syntax, name_validation, quantities
+from traincrew.apimachinery.field_errors import FieldError
+from traincrew.apimachinery.object_metadata import NEGATIVE
+from traincrew.apimachinery.resource_info import Object
+
+HUGE_PAGES = "hugepages-"
+_CONTAINER = frozenset(("cpu", "memory", "ephemeral-storage"))
+_COUNTS = frozenset(
+    (
+        "pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps", "persistentvolumeclaims",
+        "services.nodeports", "services.loadbalancers",
+    )
+)  # fmt: skip
+_QUOTA = (
+    _COUNTS | _CONTAINER | {f"{side}.{name}" for side in ("requests", "limits") for name in _CONTAINER} | {"requests.storage"}
+)
+_STANDARD = _QUOTA | {"storage"}
+
+
+def is_huge_pages(name: str) -> bool:
+    return name.startswith(HUGE_PAGES)
+
+
+def is_native(name: str) -> bool:
+    return "/" not in name or "kubernetes.io/" in name
+
+
+@functools.lru_cache(maxsize=1024)
+def is_extended(name: str) -> bool:
+    return not is_native(name) and not name.startswith("requests.") and not name_validation.qualified(f"requests.{name}")
+
+
+def overcommits(name: str) -> bool:
+    """Whether a limit may be above the request."""
+    return is_native(name) and not is_huge_pages(name)
+
+
+def is_standard_quota(name: str) -> bool:
+    return name in _QUOTA or name.startswith((HUGE_PAGES, f"requests.{HUGE_PAGES}"))
+
+
+def is_counted(name: str) -> bool:
+    return name in _COUNTS or is_extended(name)
+
+
+def check_name(name: str, path: str, errors: list[FieldError]) -> bool:
+    if faults := name_validation.qualified(name):
+        errors += [go_syntax.invalid(path, name, fault) for fault in faults]
+        return False
+    if "/" not in name and name not in _STANDARD and not name.startswith((HUGE_PAGES, f"requests.{HUGE_PAGES}")):
+        errors.append(go_syntax.invalid(path, name, "must be a standard resource type or fully qualified"))
+        return False
+    return True
+
+
+def check_container_name(name: str, path: str, errors: list[FieldError]) -> None:
+    if name in _CONTAINER:
+        return
+    check_name(name, path, errors)
+    if "/" not in name:
+        if not is_huge_pages(name):
+            errors.append(go_syntax.invalid(path, name, "must be a standard resource for containers"))
+    elif not is_native(name) and not is_extended(name):
+        errors.append(go_syntax.invalid(path, name, "doesn't follow extended resource name standard"))
+
+
+def check_quota_name(name: str, path: str, errors: list[FieldError]) -> None:
+    check_name(name, path, errors)
+    if "/" not in name and not is_standard_quota(name):
+        errors.append(go_syntax.invalid(path, name, "must be a standard resource for quota"))
+
+
+def check_amount(name: str, value: str, path: str, errors: list[FieldError]) -> None:
+    if quantities.nanos(value) < 0:
+        errors.append(field_errors.invalid(path, value, NEGATIVE))
+    if is_counted(name) and not quantities.is_whole(value):
+        errors.append(go_syntax.invalid(path, quantities.go_syntax(value), "must be an integer"))
+
+
+def check_requirements(requirements: Object, path: str, errors: list[FieldError]) -> None:
+    """Requests and limits of a container."""
+    limits, requests = requirements.get("limits") or {}, requirements.get("requests") or {}
+    for name, value in limits.items():
+        if not _is_usual(name, value):
+            _check_odd(name, value, f"{path}.limits[{name}]", errors)
+    for name, value in requests.items():
+        if not _is_usual(name, value):
+            _check_odd(name, value, f"{path}.requests[{name}]", errors)
+        if limits.get(name) != value:
+            _check_against_limit(name, value, limits, path, errors)
+    if any(map(is_huge_pages, (*limits, *requests))) and not {"cpu", "memory"} & {*limits, *requests}:
+        errors.append(field_errors.forbidden(path, "HugePages require cpu or memory"))
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_usual(name: str, value: str) -> bool:
+    return name in _CONTAINER and quantities.nanos(value) >= 0
+
+
+def _check_odd(name: str, value: str, path: str, errors: list[FieldError]) -> None:
+    check_container_name(name, path, errors)
+    check_amount(name, value, path, errors)
+    if is_huge_pages(name):
+        _check_pages(name, value, path, errors)
+
+
+def _check_against_limit(name: str, value: str, limits: dict[str, str], path: str, errors: list[FieldError]) -> None:
+    limit = limits.get(name)
+    if limit is None:
+        if not overcommits(name):
+            errors.append(field_errors.required(f"{path}.limits", "Limit must be set for non overcommitable resources"))
+    else:
+        request, most = quantities.nanos(value), quantities.nanos(limit)
+        if request != most and not overcommits(name):
+            errors.append(field_errors.invalid(f"{path}.requests", value, f"must be equal to {name} limit of {limit}"))
+        elif request > most:
+            errors.append(
+                field_errors.invalid(f"{path}.requests", value, f"must be less than or equal to {name} limit of {limit}")
+            )
+
+
+def _check_pages(name: str, value: str, path: str, errors: list[FieldError]) -> None:
+    size = name.removeprefix(HUGE_PAGES)
+    whole = quantities.is_quantity(size) and quantities.whole(size) > 0 and quantities.whole(value) % quantities.whole(size) == 0
+    if not whole:
+        errors.append(field_errors.invalid(path, value, f"{value} is not positive integer multiple of {name}"))

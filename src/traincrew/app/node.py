@@ -1,0 +1,86 @@
+"""The composition of the node agent alone, as a node of some Kubernetes cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import pathlib
+import ssl
+import urllib.parse
+from collections.abc import Callable
+
+import msgspec
+
+from traincrew import __version__, errors, settings
+from traincrew.app import signals
+from traincrew.client import connection, port, retries
+from traincrew.client.remote import RemoteClient
+from traincrew.embedded import private_files
+from traincrew.embedded.kubelet import kubelet as kubelet_kubelet
+from traincrew.embedded.kubelet import runtime_setup
+from traincrew.embedded.kubelet.server import server
+from traincrew.embedded.kubelet.server.delegated_authentication import Delegation
+from traincrew.embedded.pki import certificates
+from traincrew.model.resources import CONFIG_MAPS
+
+AUTHENTICATION = ("kube-system", "extension-apiserver-authentication")
+"""The ConfigMap in which a cluster says whose certificates its clients show."""
+
+
+async def serve(options: settings.Joined, target: connection.Connection, ready: Callable[[str], None]) -> None:
+    """Until SIGTERM or SIGINT. Pods run on: they are the cluster's, and the next agent adopts them."""
+    stop = asyncio.Event()
+    signals.listen(stop.set, *signals.STOP)
+    data = private_files.directory(pathlib.Path(options.data))
+    lock = _alone(data)
+    try:
+        async with RemoteClient(target, component="node", limits=retries.Limits(in_flight=64)) as client:
+            site = await _site(client, options, target, data)
+            async with kubelet_kubelet.running(
+                client, options.node, site, await runtime_setup.prepare(options.node, data)
+            ) as found:
+                ready(found.place.name)
+                await stop.wait()
+                if options.drain:
+                    await found.stop(options.node.shutdown_grace)
+    finally:
+        os.close(lock)
+
+
+def _alone(data: pathlib.Path) -> int:
+    """Two agents on one directory would each start the other's pods."""
+    lock = os.open(data / "node.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise errors.SettingsError(f"a node agent runs on {data} already: stop it, or choose another --data") from None
+    return lock
+
+
+async def _site(
+    client: port.Client, options: settings.Joined, target: connection.Connection, data: pathlib.Path
+) -> kubelet_kubelet.Site:
+    pki = certificates.ensure(data / "pki", certificates.names(options.address))
+    context = pki.server_context()
+    authority = options.client_ca or await _client_authority(client)
+    context.load_verify_locations(cadata=authority)
+    context.verify_mode = ssl.CERT_OPTIONAL
+    parts = urllib.parse.urlsplit(target.server)
+    api = (parts.hostname or "127.0.0.1", parts.port or 443)
+    callers = server.Callers(names=frozenset(options.callers), review=Delegation(client, options.node.name))
+    return kubelet_kubelet.Site(data, __version__, api, context, callers, options.address)
+
+
+async def _client_authority(client: port.Client) -> str:
+    try:
+        found = msgspec.json.decode(await client.get(CONFIG_MAPS, *AUTHENTICATION))
+    except (errors.NotFound, errors.Forbidden) as error:
+        raise errors.SettingsError(
+            f"whose certificate the API server shows is not known ({error}): name its authority with --client-ca-file"
+        ) from None
+    authority: str = (found.get("data") or {}).get("client-ca-file", "")
+    if not authority:
+        raise errors.SettingsError("the cluster has no client certificates: name an authority with --client-ca-file")
+    return authority

@@ -1,0 +1,50 @@
+"""`traincrew ls`: the jobs there are."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import sys
+
+import click
+
+from traincrew.cli import target as cli_target
+
+
+@click.command()
+@click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Of every namespace.")
+@click.option("-o", "form", type=click.Choice(["text", "wide", "json", "yaml"]), default="text", show_default=True)
+@cli_target.options
+def ls(everywhere: bool, form: str, reach: cli_target.Reach) -> None:
+    """List the jobs of every kind, with their state and what keeps them from running.
+
+    On a terminal lines are cut at its width; -o wide shows them whole.
+
+    \b
+    traincrew ls
+    traincrew ls -A -o wide
+    traincrew ls -o json
+    """
+    asyncio.run(_ls(everywhere, form, reach))
+
+
+async def _ls(everywhere: bool, form: str, where: cli_target.Reach) -> None:
+    import datetime as dt
+
+    from traincrew.cli.jobs import query
+    from traincrew.cli.render import objects, tables
+
+    async with query.connected(where) as (client, target):
+        views, raw = await query.every_job(client, None if everywhere else target.namespace)
+        if not raw and not everywhere:
+            await query.is_there(client, target.namespace)
+    if form in ("json", "yaml"):
+        objects.show(objects.listed([json.loads(each) for each in raw]), form)
+    elif not views:
+        click.echo("no jobs" if everywhere else f"no jobs in namespace {target.namespace}; -A looks everywhere", err=True)
+    else:
+        chosen = query.in_order(views)
+        cut = sys.stdout.isatty() and form != "wide"
+        columns = shutil.get_terminal_size().columns if cut else 0
+        click.echo(tables.jobs(chosen, dt.datetime.now(dt.UTC), namespaces=everywhere, columns=columns))

@@ -1,0 +1,22 @@
+"""`traincrew suspend`."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from traincrew.cli import target
+from traincrew.cli.jobs import suspension
+
+
+@click.command()
+@click.argument("jobs", metavar="JOB...", nargs=-1, required=True)
+@target.options
+def suspend(jobs: tuple[str, ...], reach: target.Reach) -> None:
+    """End the pods of jobs and keep the jobs: `traincrew resume` starts them again, from their checkpoints if they write any.
+
+    \b
+    traincrew suspend mnist
+    """
+    asyncio.run(suspension.suspend(jobs, reach, on=True))

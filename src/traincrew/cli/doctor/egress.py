@@ -1,0 +1,51 @@
+"""Whether pods could reach the world outside: the parts of it, tried where that changes nothing."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import traincrew
+from traincrew.cli.doctor.finding import Finding, ok, warn
+from traincrew.embedded.kubelet.network import executables
+
+_SECONDS = 20
+_TUN = "/dev/net/tun"
+_FORWARD = pathlib.Path("/proc/sys/net/ipv4/ip_forward")
+_TRIAL = """import sys
+sys.path[:0] = [sys.argv[1]]
+from traincrew.embedded.kubelet.network import nftables
+from traincrew.embedded.kubelet.network.addresses import DEFAULT, Subnet
+from traincrew.embedded.kubelet.runtime import kernel
+kernel.unshare(kernel.CLONE_NEWNET)
+nftables.masquerade("trial", Subnet.parse(DEFAULT), "lo", by_link=False)"""
+"""In a network namespace of its own, which ends with it."""
+_INSTALL = "install passt (Debian, Ubuntu, Fedora, Arch) or slirp4netns"
+
+
+def check() -> Finding:
+    lacking = _as_root() if os.geteuid() == 0 else "not root"
+    if not lacking:
+        return ok("egress", "pods reach the world outside by masquerading")
+    router = next((name for name in ("pasta", "slirp4netns") if executables.find(name)), "")
+    before = "" if lacking == "not root" else f"{lacking}; "
+    if not router:
+        return warn("egress", f"pods would reach nothing outside: {before}neither pasta nor slirp4netns is installed", _INSTALL)
+    if not os.access(_TUN, os.R_OK | os.W_OK):
+        remedy = f"as root: modprobe tun; chmod 666 {_TUN} (which lets every user of this machine make tunnels of their own)"
+        return warn("egress", f"pods would reach nothing outside: {before}{_TUN} cannot be opened by this user", remedy)
+    return ok("egress", f"pods reach the world outside through {router}")
+
+
+def _as_root() -> str:
+    """Empty, or what masquerading lacks."""
+    if _FORWARD.read_text().strip() != "1" and not os.access(_FORWARD, os.W_OK):
+        return "net.ipv4.ip_forward is 0 and cannot be set"
+    source = str(pathlib.Path(traincrew.__file__).parent.parent)
+    command = [sys.executable, "-I", "-S", "-c", _TRIAL, source]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False, stdin=subprocess.DEVNULL)
+    if done.returncode == 0 or executables.find("iptables"):
+        return ""
+    return f"{(done.stderr.strip().splitlines() or ['no nf_tables'])[-1]}, and iptables is not installed"

@@ -1,0 +1,63 @@
+"""How pods can be kept apart here, and held to their limits: by trying."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import pwd
+import shutil
+from collections.abc import Iterator
+
+from traincrew.cli.doctor.finding import Finding, ok, warn
+from traincrew.embedded.kubelet.runtime import isolation, user_namespace
+from traincrew.embedded.kubelet.runtime.cgroups import hierarchies
+from traincrew.embedded.kubelet.runtime.spec import Isolation
+
+_NO_PODS = "pods would share the host's network and files, and volumes could not be mounted"
+
+
+def check(directory: pathlib.Path) -> Iterator[Finding]:
+    """directory: where pods would have their layers."""
+    found = isolation.probe(str(directory))
+    refusals = "; ".join(f"not {level}: {why}" for level, why in found.refusals.items())
+    if found.isolation is Isolation.NONE:
+        yield warn("isolation", f"none: {_NO_PODS}", refusals)
+        yield warn("overlay", "not tried, for want of namespaces", "see isolation")
+    else:
+        yield ok("isolation", f"{found.isolation}" + (f" ({refusals})" if refusals else ""))
+        yield ok("overlay", f"a root with a layer of its own can be built on {directory}")
+    yield _ids()
+    yield _groups()
+
+
+def _ids() -> Finding:
+    if os.geteuid() == 0:
+        return ok("ids", "all of them: this is root")
+    name = pwd.getpwuid(os.getuid()).pw_name if _has_name() else str(os.getuid())
+    lacking = [each for each in ("newuidmap", "newgidmap") if shutil.which(each) is None]
+    tables = [each for each in ("/etc/subuid", "/etc/subgid") if not user_namespace.ranges(each, os.getuid(), name)]
+    if not lacking and not tables:
+        return ok("ids", f"{name} has subordinate ids: pods may have users of their own")
+    why = "; ".join([*(f"{each} is not installed" for each in lacking), *(f"{each} has no range for {name}" for each in tables)])
+    remedy = (
+        f"without, runAsUser and sshd fail: install the package uidmap, and as root: usermod --add-subuids 100000-165535 "
+        f"--add-subgids 100000-165535 {name}"
+    )
+    return warn("ids", f"pods have a single user: {why}", remedy)
+
+
+def _has_name() -> bool:
+    try:
+        pwd.getpwuid(os.getuid())
+    except KeyError:
+        return False
+    return True
+
+
+def _groups() -> Finding:
+    why = hierarchies.ground().why
+    if not why:
+        return ok("cgroups", "limits of cpu, memory and processes can be set")
+    told, _, remedy = why.partition(" (")
+    delegate = "limits of pods would not hold; a container around this needs its cgroups mounted writable"
+    return warn("cgroups", told, remedy.rstrip(")") or delegate)

@@ -1,0 +1,92 @@
+"""Programs and settings of the machine that the cluster lives with."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import platform
+import re
+import resource
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+from traincrew.cli.doctor.finding import Finding, fail, ok, warn
+from traincrew.embedded import data_directory
+
+OLDEST_PYTHON = (3, 11)
+OLDEST_KUBECTL = (1, 27)
+FILES = 4096
+_SECONDS = 20
+_TOLERANCE = 60.0
+
+
+def check(where: data_directory.Place) -> Iterator[Finding]:
+    yield _python()
+    yield _kubectl()
+    yield _port(where)
+    yield clock(where.data, time.time())
+    yield _files()
+
+
+def _python() -> Finding:
+    told = f"{platform.python_version()} ({sys.executable}); pods whose image has no environment run in {sys.prefix}"
+    if sys.version_info[:2] < OLDEST_PYTHON:
+        return fail("python", told, "install Python 3.11 or later")
+    return ok("python", told)
+
+
+def _kubectl() -> Finding:
+    program = shutil.which("kubectl")
+    if program is None:
+        return warn("kubectl", "not in PATH", "traincrew's own verbs need none; to use kubectl, install 1.27 or later")
+    try:
+        done = subprocess.run([program, "version", "--client", "-o", "json"], capture_output=True, timeout=_SECONDS, check=True)
+        told = json.loads(done.stdout)["clientVersion"]["gitVersion"]
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
+        return warn("kubectl", f"{program} does not tell its version", "see whether `kubectl version --client` works")
+    found = re.match(r"v(\d+)\.(\d+)", told)
+    if found is None or (int(found[1]), int(found[2])) < OLDEST_KUBECTL:
+        return warn("kubectl", f"{told} ({program})", "it is older than what is tested: install 1.27 or later")
+    return ok("kubectl", f"{told} ({program})")
+
+
+def _port(where: data_directory.Place) -> Finding:
+    wanted = where.last_port()
+    if where.holder():
+        return ok("ports", f"the cluster listens on {wanted}" if wanted else "the cluster is starting")
+    for port, refused in ((wanted, warn), (0, fail)):
+        try:
+            with socket.socket() as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            remedy = "`up` will take another: kubeconfigs in other hands will not fit" if port else "see that loopback (lo) is up"
+            return refused("ports", f"127.0.0.1:{port} cannot be had: {error.strerror}", remedy)
+    return ok("ports", f"{wanted} is free, that of the last time" if wanted else "loopback has free ones")
+
+
+def clock(data: pathlib.Path, now: float) -> Finding:
+    """A clock that was set back makes certificates and tokens not yet valid."""
+    written = [path.stat().st_mtime for path in (data / "cluster.db", data / "kubeconfig", *data.glob("pki/*")) if path.exists()]
+    ahead = max(written, default=now) - now
+    if ahead > _TOLERANCE:
+        told = (
+            f"it says {time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(now))} UTC, {ahead:.0f} s before the cluster's last files"
+        )
+        return fail("clock", told, "set it (timedatectl set-ntp true)")
+    return ok("clock", _shown(now))
+
+
+def _shown(moment: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(moment))
+
+
+def _files() -> Finding:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most != resource.RLIM_INFINITY and most < FILES:
+        return warn("open files", f"at most {most} for this user", f"every watch is one: raise it (ulimit -Hn {FILES})")
+    return ok("open files", "unlimited" if most == resource.RLIM_INFINITY else f"up to {most}")

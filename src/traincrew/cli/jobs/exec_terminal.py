@@ -1,0 +1,118 @@
+"""A command in a container, with this terminal as its own: raw, resized, and put back as it was."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import os
+import signal
+import sys
+import termios
+import tty
+from collections.abc import AsyncIterator, Iterator
+
+from traincrew import errors
+from traincrew.cli import target as cli_target
+from traincrew.cli.jobs import keyboard, query
+from traincrew.cli.render import view
+from traincrew.client import exec_websocket, pod_logs
+from traincrew.model import objects
+
+
+@dataclasses.dataclass(frozen=True)
+class Ask:
+    replica: str = ""
+    container: str = ""
+    stdin: bool = False
+    no_tty: bool = False
+
+
+async def enter(name: str, command: tuple[str, ...], where: cli_target.Reach, ask: Ask) -> int:
+    terminal = sys.stdin.isatty() and sys.stdout.isatty() and not ask.no_tty
+    async with query.connected(where) as (client, target):
+        seen, _ = await query.job(client, target.namespace, name)
+        pod = _pod(seen, ask.replica)
+        place = pod_logs.Place(pod.metadata.namespace, pod.name, _container(seen, pod, ask.container))
+        wanted = exec_websocket.Command(command, stdin=terminal or ask.stdin, tty=terminal)
+        async with exec_websocket.opened(client, place, wanted) as session:
+            return await _converse(session, wanted)
+
+
+def _pod(seen: view.View, replica: str) -> objects.Pod:
+    chosen = [pod for pod in seen.pods if not replica or view.matches(seen.replica(pod), replica)]
+    running = [pod for pod in chosen if pod.status.phase == "Running"]
+    if running:
+        return running[0]
+    if chosen:
+        names = ", ".join(f"{seen.replica(pod)} ({pod.status.phase})" for pod in chosen)
+        raise errors.NoJob(f"nothing runs there: {names}; `traincrew why {seen.reference}` tells why")
+    known = ", ".join(seen.replica(pod) for pod in seen.pods)
+    raise errors.NoJob(f"{seen.reference} has no replica {replica!r}: it has {known or 'no pods'}")
+
+
+def _container(seen: view.View, pod: objects.Pod, wanted: str) -> str:
+    names = [each.name for each in pod.status.container_statuses]
+    if wanted and wanted not in names:
+        raise errors.NoJob(f"pod {pod.name} has no container {wanted!r}: it has {', '.join(names)}")
+    return wanted or (seen.kind.container if seen.kind.container in names else next(iter(names), ""))
+
+
+async def _converse(session: exec_websocket.Session, wanted: exec_websocket.Command) -> int:
+    with _raw() if wanted.tty else contextlib.nullcontext():
+        async with _sizes(session) if wanted.tty else contextlib.nullcontext():
+            feeding = asyncio.create_task(_feed(session)) if wanted.stdin else None
+            try:
+                return await session.run(_shown)
+            finally:
+                if feeding is not None:
+                    feeding.cancel()
+                    with contextlib.suppress(asyncio.CancelledError):
+                        await feeding
+
+
+async def _shown(channel: int, data: bytes) -> None:
+    # os.write, not sys.stdout: what a terminal is told must be there before the next key.
+    descriptor = 1 if channel == exec_websocket.STDOUT else 2
+    view_of = memoryview(data)
+    while view_of:
+        try:
+            view_of = view_of[os.write(descriptor, view_of) :]
+        except BlockingIOError:
+            await asyncio.sleep(0.01)
+
+
+async def _feed(session: exec_websocket.Session) -> None:
+    with contextlib.suppress(OSError):  # the terminal has gone
+        while data := await keyboard.read():
+            await session.write(data)
+    await session.end_input()
+
+
+@contextlib.contextmanager
+def _raw() -> Iterator[None]:
+    before = termios.tcgetattr(0)
+    try:
+        tty.setraw(0, termios.TCSADRAIN)  # what was typed ahead is not thrown away
+        yield
+    finally:
+        termios.tcsetattr(0, termios.TCSADRAIN, before)
+
+
+@contextlib.asynccontextmanager
+async def _sizes(session: exec_websocket.Session) -> AsyncIterator[None]:
+    """Tells the size now and whenever it changes."""
+    loop, tasks = asyncio.get_running_loop(), set[asyncio.Task[None]]()
+
+    def tell() -> None:
+        size = os.get_terminal_size(1)
+        task = loop.create_task(session.resize(size.columns, size.lines))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    loop.add_signal_handler(signal.SIGWINCH, tell)
+    tell()
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGWINCH)

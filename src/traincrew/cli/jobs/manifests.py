@@ -1,0 +1,71 @@
+"""The objects of some texts, in order; and everything that is wrong with them. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from traincrew.kinds.kind import JobKind
+from traincrew.validation import review, verdict
+from traincrew.validation import yaml_documents as reading
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """An object to be made."""
+
+    document: dict[str, Any]
+    where: str
+    """`file:line`."""
+    job: JobKind | None
+
+    @property
+    def name(self) -> str:
+        meta = self.document.get("metadata") or {}
+        return str(meta.get("name") or f"{meta.get('generateName', '')}…")
+
+    def __str__(self) -> str:
+        return f"{self.document['kind'].lower()}/{self.name}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    objects: tuple[Wanted, ...]
+    errors: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def read(texts: dict[str, str]) -> Reading:
+    """By file name. Where there are errors, the objects are not to be used."""
+    objects: list[Wanted] = []
+    told: dict[str, list[str]] = {"error": [], "warning": []}
+    for file, text in texts.items():
+        for remark in review.review(text).remarks:
+            mark = "warning: " if remark.level == "warning" else ""
+            told[remark.level].append(f"{file}:{remark.line}: {mark}{remark}")
+        objects += _objects(file, text)
+    if not told["error"]:
+        told["error"] += _faults(objects)
+    return Reading(tuple(objects), tuple(told["error"]), tuple(told["warning"]))
+
+
+def _objects(file: str, text: str) -> Iterator[Wanted]:
+    for document in reading.read(text):
+        if isinstance(document, reading.Document):
+            for part in review.objects(document):
+                if isinstance(part.value, dict) and isinstance(part.value.get("kind"), str):
+                    job = verdict.find_kind(str(part.value.get("apiVersion")), part.value["kind"])
+                    yield Wanted(part.value, f"{file}:{part.first_line}", job)
+
+
+def _faults(objects: list[Wanted]) -> Iterator[str]:
+    seen: dict[tuple[str, ...], str] = {}
+    for each in objects:
+        meta = each.document.get("metadata")
+        if not isinstance(meta, dict) or not (meta.get("name") or meta.get("generateName")):
+            yield f"{each.where}: metadata.name: is required"
+            continue
+        key = (each.document["apiVersion"], each.document["kind"], str(meta.get("namespace", "")), each.name)
+        if meta.get("name") and seen.setdefault(key, each.where) != each.where:
+            yield f"{each.where}: metadata.name: {each} is written twice, first at {seen[key]}"

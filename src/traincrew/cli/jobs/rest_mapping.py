@@ -1,0 +1,45 @@
+"""Where objects of a kind live: what discovery says, asked once for each version of a group."""
+
+from __future__ import annotations
+
+import msgspec
+
+from traincrew import errors
+from traincrew.client.remote import RemoteClient
+from traincrew.model import suggestions
+from traincrew.model.resources import Resource
+
+
+class _Served(msgspec.Struct):
+    name: str
+    kind: str
+    namespaced: bool = True
+
+
+class _List(msgspec.Struct):
+    resources: list[_Served] = []
+
+
+class Mapping:
+    def __init__(self, client: RemoteClient) -> None:
+        self._client = client
+        self._known: dict[str, list[_Served]] = {}
+
+    async def resource(self, api_version: str, kind: str, where: str) -> Resource:
+        served = await self._served(api_version, where)
+        group, _, version = api_version.rpartition("/")
+        for each in served:
+            if each.kind == kind and "/" not in each.name:
+                return Resource(group, version, each.name, kind, each.namespaced)
+        meant = suggestions.did_you_mean(kind, [each.kind for each in served])
+        raise errors.ManifestError(f"{where}: the cluster has no kind {kind!r} in {api_version}{meant}")
+
+    async def _served(self, api_version: str, where: str) -> list[_Served]:
+        if api_version not in self._known:
+            path = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+            try:
+                raw = await self._client.fetch(path)
+            except errors.NotFound:
+                raise errors.ManifestError(f"{where}: the cluster does not serve {api_version}") from None
+            self._known[api_version] = msgspec.json.decode(raw, type=_List).resources
+        return self._known[api_version]

@@ -1,1 +1,0 @@
-"""Jobs out of a command line. Pure."""

@@ -1,0 +1,103 @@
+"""Everything about a job on one page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from traincrew.cli.render import events, explanation, stages, tables
+from traincrew.cli.render.view import View
+from traincrew.model import objects
+from traincrew.model.meta import Time
+
+SHOWN_EVENTS = 20
+
+
+def describe(view: View, evidence: explanation.Evidence, now: Time) -> str:
+    sections = (_head(view, now), _replicas(view), _conditions(view, now), _pods(view, now), _failure(view, evidence, now))
+    return "\n\n".join(filter(None, (*sections, _events(evidence.events, now))))
+
+
+def _head(view: View, now: Time) -> str:
+    job, status = view.job, view.job.status
+    policy = job.policy
+    rows = [
+        ["name", job.name],
+        ["namespace", job.namespace],
+        ["kind", f"{view.kind.kind} ({view.kind.version})"],
+        ["state", view.state],
+        ["created", f"{job.metadata.creation_timestamp} ({tables.age(job.metadata.creation_timestamp, now)} ago)"],
+        ["took", tables.took(view, now)],
+        ["restarts", f"{status.restarts.charged} charged, {status.restarts.disruptions} by disruptions"],
+        ["back-off limit", _or_none(policy.backoff_limit)],
+        ["deadline", f"{policy.active_deadline_seconds} s" if policy.active_deadline_seconds else "none"],
+        ["clean-up", policy.clean_pod_policy or "default"],
+        ["time to live", f"{policy.ttl_seconds_after_finished} s" if policy.ttl_seconds_after_finished is not None else "kept"],
+    ]
+    if word := stages.waits_for(view):
+        rows.append(["waits for", word])
+    return tables.table(rows)
+
+
+def _or_none(value: object) -> str:
+    return "none" if value is None else str(value)
+
+
+def _replicas(view: View) -> str:
+    rows = [["REPLICAS", "WANTED", "ACTIVE", "SUCCEEDED", "FAILED", "RESTART POLICY", "IMAGE"]]
+    for name, role in view.job.roles.items():
+        counted = view.job.status.replica_statuses.get(name)
+        numbers = [str(getattr(counted, field)) for field in ("active", "succeeded", "failed")] if counted else ["0"] * 3
+        images = ", ".join(str(each.get("image", "")) for each in role.containers)
+        rows.append([name, str(view.job.count(name)), *numbers, role.restart_policy, images])
+    return tables.table(rows)
+
+
+def _conditions(view: View, now: Time) -> str:
+    if not view.job.status.conditions:
+        return ""
+    rows = [["CONDITION", "STATUS", "FOR", "REASON", "MESSAGE"]]
+    for each in view.job.status.conditions:
+        rows.append([each.type, each.status, tables.age(each.last_transition_time, now), each.reason, each.message])
+    return tables.table(rows)
+
+
+def _pods(view: View, now: Time) -> str:
+    if not view.pods:
+        return ""
+    rows = [["POD", "PHASE", "RESTARTS", "NODE", "AGE", "ENDED", "WAITS FOR"]]
+    for pod in view.pods:
+        restarts = sum(each.restart_count for each in pod.status.container_statuses)
+        made = tables.age(pod.metadata.creation_timestamp, now)
+        row = [pod.name, pod.status.phase, str(restarts), pod.spec.node_name or "-", made, _ended(pod), stages.stage(pod)]
+        rows.append(row)
+    return tables.table(rows)
+
+
+def _ended(pod: objects.Pod) -> str:
+    """How its containers ended, the run before this one included."""
+    found = []
+    for status in pod.status.container_statuses:
+        for state in (status.state.terminated, status.last_state.terminated):
+            if state is not None:
+                found.append(f"{state.exit_code} {state.reason}".strip())
+                break
+    return ", ".join(found) or "-"
+
+
+def _failure(view: View, evidence: explanation.Evidence, now: Time) -> str:
+    if view.failure is None:
+        return ""
+    found = explanation.explain(view, evidence, now)
+    lines = [cause for cause in found.causes if cause.startswith(("the first failure", "the last loss"))]
+    return "\n".join([*lines, *(f"  | {line}" for line in found.last_lines.splitlines())])
+
+
+def _events(found: Sequence[events.Event], now: Time) -> str:
+    rows = [["EVENT", "REASON", "AGE", "TIMES", "ABOUT", "MESSAGE"], *_event_rows(found, now)]
+    return tables.table(rows) if len(rows) > 1 else ""
+
+
+def _event_rows(found: Sequence[events.Event], now: Time) -> Iterator[list[str]]:
+    for each in events.in_order(found)[-SHOWN_EVENTS:]:
+        about = f"{each.involved_object.kind.lower()}/{each.involved_object.name}"
+        yield [each.type, each.reason, tables.age(each.time, now), str(each.times), about, " ".join(each.message.split())]

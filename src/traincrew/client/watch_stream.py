@@ -1,0 +1,52 @@
+"""A watch's body: one JSON object a line, of any length, cut by the network wherever it likes."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import msgspec
+
+from traincrew import errors
+from traincrew.client import port, status_errors
+
+
+class Lines:
+    """Whole lines out of chunks. Each byte is looked at once and copied at most twice, however long the line."""
+
+    def __init__(self) -> None:
+        self._begun: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        *ended, rest = chunk.split(b"\n")
+        if ended and self._begun:
+            ended[0] = b"".join((*self._begun, ended[0]))
+            self._begun.clear()
+        if rest:
+            self._begun.append(rest)
+        return [line for line in ended if line]
+
+
+class _Event(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+_decoder = msgspec.json.Decoder(_Event)
+_CHANGES = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK"})
+
+
+def bookmark(resource_version: str) -> port.Change:
+    return port.Change("BOOKMARK", msgspec.json.encode({"metadata": {"resourceVersion": resource_version}}))
+
+
+def change(line: bytes) -> port.Change | None:
+    """The change that a line tells of, None for kinds of events that are not known; raises what ERROR says."""
+    try:
+        event = _decoder.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise errors.ServerFault("the watch sent a line that is no event") from error
+    if event.type in _CHANGES:
+        return port.Change(cast(port.ChangeType, event.type), bytes(event.object))
+    if event.type == "ERROR":
+        raise status_errors.watch_error(bytes(event.object))
+    return None

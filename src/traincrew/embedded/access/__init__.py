@@ -1,1 +1,0 @@
-"""Who asks, and what they may: certificates, tokens, authentication, RBAC, access reviews, the kubeconfig file."""

@@ -1,0 +1,1 @@
+"""Pod Security admission: the levels baseline and restricted."""

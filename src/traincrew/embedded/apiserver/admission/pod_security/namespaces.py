@@ -1,0 +1,54 @@
+"""Pod security of a namespace itself: its labels must make sense, and pods that are there already may fall short of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from traincrew.apimachinery import field_errors, go_syntax
+from traincrew.apimachinery.field_errors import FieldError
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.admission.pod_security.policy import LEVELS, PREFIX, policy, reasons
+
+_VERSION = re.compile(r"latest|v1\.([0-9]|[1-9][0-9]*)")
+_MOST_PODS = 3000
+
+
+def label_faults(labels: Mapping[str, str]) -> list[FieldError]:
+    found = []
+    for mode in ("enforce", "audit", "warn"):
+        level, version = labels.get(PREFIX + mode), labels.get(f"{PREFIX}{mode}-version")
+        if level is not None and level not in LEVELS:
+            found.append(field_errors.invalid(f"metadata.labels[{PREFIX}{mode}]", level, f"must be one of {', '.join(LEVELS)}"))
+        if version is not None and not _VERSION.fullmatch(version):
+            at = f"metadata.labels[{PREFIX}{mode}-version]"
+            found.append(field_errors.invalid(at, version, 'must be "latest" or "v1.x"'))
+    return found
+
+
+def is_stricter(wanted: Mapping[str, str], held: Mapping[str, str]) -> bool:
+    """Whether pods that were allowed may be so no longer."""
+    (level, _, version), (before, _, earlier) = (policy(each).enforce.partition(":") for each in (wanted, held))
+    if level == "privileged" or (level, version) == (before, earlier):
+        return False
+    return version != earlier or LEVELS.index(level) > LEVELS.index(before)
+
+
+def told_of_existing(namespace: str, pods: Iterable[Object], labels: Mapping[str, str]) -> list[str]:
+    """Warnings: one for each way in which pods fall short, with the first of them by name."""
+    enforced = policy(labels).enforce
+    short: dict[str, list[str]] = {}
+    for _, pod in zip(range(_MOST_PODS), pods, strict=False):
+        if told := reasons(pod, enforced):
+            short.setdefault(told, []).append(pod["metadata"]["name"])
+    if not short:
+        return []
+    quoted = go_syntax.quoted
+    title = f"existing pods in namespace {quoted(namespace)} violate the new PodSecurity enforce level {quoted(enforced)}"
+    return [title, *sorted(f"{min(names)}{_others(len(names) - 1)}: {told}" for told, names in short.items())]
+
+
+def _others(count: int) -> str:
+    if not count:
+        return ""
+    return " (and 1 other pod)" if count == 1 else f" (and {count} other pods)"

@@ -1,0 +1,1 @@
+"""The audit log, and what of a request may be logged."""

@@ -1,0 +1,123 @@
+"""The audit log: a line for every request, at the level Metadata of kube-apiserver's own."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import os
+import urllib.parse
+import uuid
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+from aiohttp import web
+
+from traincrew.apimachinery import api_errors
+from traincrew.embedded.apiserver.audit import redaction
+from traincrew.embedded.apiserver.requests.request import Call
+
+
+class Origin(NamedTuple):
+    address: str
+    remote: str
+    """Empty: this very process."""
+    agent: str
+
+
+class Audit:
+    """Does nothing where no file was named."""
+
+    def __init__(self, path: str) -> None:
+        # Unbuffered in lines: what was answered has been written, as far as this process can see to it.
+        self._file = open(path, "ab", buffering=0, opener=_private) if path else None  # noqa: SIM115 - until the end
+
+    def tell(self, request: web.BaseRequest, call: Call, code: int, received: dt.datetime) -> None:
+        if self._file is not None:
+            self._write(
+                call, Origin(str(request.rel_url), request.remote or "", request.headers.get("User-Agent", "")), code, received
+            )
+
+    @contextlib.contextmanager
+    def within(self, call: Call) -> Iterator[None]:
+        """A request that a client within the process makes while this is entered."""
+        if self._file is None:
+            yield
+            return
+        received, code = dt.datetime.now(dt.UTC), 201 if call.verb == "create" else 200
+        try:
+            yield
+        except api_errors.Refusal as refusal:
+            code = refusal.code
+            raise
+        finally:
+            self._write(call, Origin(_address(call), "", call.agent), code, received)
+
+    def _write(self, call: Call, origin: Origin, code: int, received: dt.datetime) -> None:
+        assert self._file is not None
+        entry = {
+            "kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "Metadata", "auditID": str(uuid.uuid4()),
+            "stage": "ResponseStarted" if call.verb == "watch" else "ResponseComplete",
+            "requestURI": redaction.text(_plain(origin.address)),
+            "verb": call.verb,
+            "user": {"username": call.user.name, "groups": list(call.user.groups)},
+            "sourceIPs": [origin.remote],
+            "userAgent": _plain(origin.agent),
+            "objectRef": _reference(call),
+            "responseStatus": {"metadata": {}, "code": code},
+            "requestReceivedTimestamp": _written(received),
+            "stageTimestamp": _written(dt.datetime.now(dt.UTC)),
+        }  # fmt: skip
+        with contextlib.suppress(OSError):  # a full disk must not make a refusal of what was done
+            self._file.write(msgspec.json.encode(entry) + b"\n")
+
+
+def _address(call: Call) -> str:
+    """The path and query that the request would have over HTTP."""
+    served = call.served
+    parts = ["/apis" if served.group else "/api", served.api_version]
+    parts += ["namespaces", call.namespace] if call.namespace else []
+    parts += [part for part in (served.plural, call.name, call.subresource) if part]
+    query = {key: value for key, value in call.query.texts().items() if value}
+    if call.verb == "watch":
+        query["watch"] = "true"
+    return "/".join(parts) + (f"?{urllib.parse.urlencode(query)}" if query else "")
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _plain(text: str) -> str:
+    """Headers may hold bytes that are no text."""
+    return text.encode(errors="replace").decode()
+
+
+class _Meta(msgspec.Struct):
+    name: str = ""
+
+
+class _Named(msgspec.Struct):
+    metadata: _Meta = msgspec.field(default_factory=_Meta)
+
+
+def _name(call: Call) -> str:
+    """A create names its object in the body only."""
+    if call.name or call.verb != "create":
+        return call.name
+    try:
+        return msgspec.json.decode(call.body, type=_Named).metadata.name
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return ""
+
+
+def _reference(call: Call) -> dict[str, str]:
+    found = {
+        "resource": call.served.plural, "namespace": call.namespace, "name": _name(call), "apiGroup": call.served.group,
+        "apiVersion": call.served.version, "subresource": call.subresource,
+    }  # fmt: skip
+    return {key: value for key, value in found.items() if value}
+
+
+def _written(moment: dt.datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,105 @@
+"""Who sent a request: a bearer token or a client certificate tells. Nobody is served anonymously but on a few harmless paths."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import dataclasses
+import hashlib
+import ssl
+from collections.abc import Mapping
+from typing import Any
+
+from traincrew.embedded.apiserver.authn import users
+from traincrew.embedded.apiserver.authn.service_account_tokens import InvalidToken, Tokens
+from traincrew.embedded.apiserver.authn.token_claims import AUDIENCES
+from traincrew.embedded.apiserver.authn.users import User
+
+OPEN_PATHS = frozenset(("/livez", "/readyz", "/healthz", "/version", "/version/"))
+"""Answered to everybody, as RBAC's system:public-info-viewer says: probes and `kubectl version` hold no token."""
+WEBSOCKET_TOKEN = "base64url.bearer.authorization.k8s.io."  # noqa: S105  a prefix
+INVALID = "invalid bearer token"
+
+
+@dataclasses.dataclass(frozen=True)
+class Peer:
+    """The certificate that a client has shown; TLS has verified it."""
+
+    user: User
+
+
+def peer(connection: ssl.SSLObject | ssl.SSLSocket | None) -> Peer | None:
+    """Once a connection: who its client certificate names, if there is one."""
+    if connection is None:
+        return None
+    certificate, encoded = connection.getpeercert(), connection.getpeercert(binary_form=True)
+    if not certificate or not encoded:
+        return None
+    named: Mapping[str, Any] = certificate
+    attributes = [attribute for relative in named.get("subject", ()) for attribute in relative]
+    common = [value for key, value in attributes if key == "commonName"]
+    if not common:
+        return None
+    groups = tuple(value for key, value in attributes if key == "organizationName")
+    told = {users.CREDENTIAL_ID: (f"X509SHA256={hashlib.sha256(encoded).hexdigest()}",)}
+    return Peer(User(common[-1], (*groups, users.AUTHENTICATED), extra=told))
+
+
+class Authenticator:
+    def __init__(self, admin_token: str, tokens: Tokens) -> None:
+        if not admin_token:
+            raise ValueError("an empty token would let everybody in")
+        self._admin_token, self._tokens = hashlib.sha256(admin_token.encode()).digest(), tokens
+        # A long random text: its digest gives nothing away, and tells one such token from another in an audit log.
+        self._administrator = users.administrator(f"TOKENSHA256={self._admin_token.hex()}")
+        self._anonymous = users.anonymous()
+
+    def user(self, headers: Mapping[str, str], peer: Peer | None = None, path: str = "") -> User | None:
+        """Whose request it is; None is to be answered with 401.
+
+        A token that is wrong is refused even where none is needed, for whoever sent it believes it to be good.
+        """
+        if peer is not None:
+            return peer.user
+        token = bearer(headers)
+        if token:
+            return self._holder(token)
+        return self._anonymous if path in OPEN_PATHS else None
+
+    def reviewed(self, token: str, audiences: tuple[str, ...]) -> tuple[User | None, tuple[str, ...], str]:
+        """For a TokenReview: the user, the audiences that the token is good for, or what is wrong with it."""
+        asked = audiences or AUDIENCES
+        if self._is_admin(token):
+            return self._administrator, asked, ""
+        try:
+            user, common = self._tokens.verified(token, asked)
+        except InvalidToken as invalid:
+            return None, (), f"[{INVALID}, {invalid}]" if str(invalid) else INVALID
+        return user, common, ""
+
+    def _holder(self, token: str) -> User | None:
+        return self._administrator if self._is_admin(token) else self._tokens.user(token)
+
+    def _is_admin(self, token: str) -> bool:
+        # Digests, so that the time of the comparison tells nothing about the token.
+        return hashlib.sha256(token.encode(errors="replace")).digest() == self._admin_token
+
+
+def bearer(headers: Mapping[str, str]) -> str:
+    """The token of a request: of its Authorization header, or of a WebSocket's protocols, since browsers set no headers there."""
+    parts = headers.get("Authorization", "").strip().split(" ", 2)
+    if len(parts) >= 2 and parts[0].lower() == "bearer":
+        return parts[1]
+    return _websocket_token(headers) if "Sec-WebSocket-Protocol" in headers else ""
+
+
+def _websocket_token(headers: Mapping[str, str]) -> str:
+    for protocol in headers["Sec-WebSocket-Protocol"].split(","):
+        name = protocol.strip()
+        if name.startswith(WEBSOCKET_TOKEN):
+            encoded = name[len(WEBSOCKET_TOKEN) :]
+            try:
+                return base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
+            except (binascii.Error, ValueError):
+                return ""
+    return ""

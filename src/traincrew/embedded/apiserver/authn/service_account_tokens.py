@@ -1,0 +1,115 @@
+"""Service-account tokens: signed, bound to an object if asked for, expiring, and worthless once their account is gone."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import hmac
+import time
+import uuid
+from collections.abc import Callable, Sequence
+
+from traincrew.apimachinery import go_wording
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.authn import jwt, token_claims
+from traincrew.embedded.apiserver.authn.token_claims import AUDIENCES, Bound, Life, Verified
+from traincrew.embedded.apiserver.authn.users import User
+
+LEEWAY = 60.0
+"""What a clock may be off, and how long a token outlives the deletion of what it is bound to."""
+TOKENS_REMEMBERED = 10_000
+
+Lookup = Callable[[str, str, str], Object | None]
+"""Plural, namespace (empty for what has none) and name, to the object as it is now."""
+
+_WORDS = {"pods": "pod", "secrets": "secret", "nodes": "node"}
+
+
+class InvalidToken(Exception):
+    """A token that is not good (any more); the message is Kubernetes', empty for what is no token of ours at all."""
+
+
+class Tokens:
+    def __init__(self, key: bytes, lookup: Lookup, clock: Callable[[], float] = time.time) -> None:
+        self.lookup, self._signer, self._clock = lookup, jwt.Signer(key), clock
+        self._known: dict[str, Verified] = {}
+
+    def issue(
+        self, account: Object, seconds: int, *, warns: int = 0, audiences: Sequence[str] = AUDIENCES, bound: Bound | None = None
+    ) -> str:
+        """A token for a service account; with `warns`, the seconds after which its use is reported as too late."""
+        life = Life(int(self._clock()), seconds, warns)
+        return self._signer.sign(token_claims.made(account, life, audiences, bound or Bound(), str(uuid.uuid4())))
+
+    def issue_legacy(self, account: Object, secret: Object) -> str:
+        """A token without end, good as long as the Secret holds it."""
+        return self._signer.sign(token_claims.legacy(account, secret))
+
+    def user(self, token: str) -> User | None:
+        """Whose token it is; None for what is no token of ours or not for this server."""
+        try:
+            return self.verified(token, AUDIENCES)[0]
+        except InvalidToken:
+            return None
+
+    def verified(self, token: str, audiences: Sequence[str]) -> tuple[User, tuple[str, ...]]:
+        """Whose it is and which of the audiences it is for."""
+        known = self._known.get(token)
+        if known is None:
+            known = self._remembered(token)
+        common = tuple(each for each in known.audiences if each in audiences)
+        if not common:
+            ours, wanted = go_wording.quoted_list(known.audiences), go_wording.quoted_list(audiences)
+            raise InvalidToken(f"token audiences {ours} is invalid for the target audiences {wanted}")
+        self._check_time(known)
+        if known.copy:
+            self._check_copy(token, *known.copy)
+        for bond in known.bonds:
+            self._check_bond(*bond)
+        return known.user, common
+
+    def _remembered(self, token: str) -> Verified:
+        if jwt.issuer(token) not in (token_claims.ISSUER, token_claims.LEGACY_ISSUER):
+            raise InvalidToken("")
+        try:
+            verified = token_claims.read(self._signer.claims(token))
+        except jwt.BadToken as refused:
+            raise InvalidToken(str(refused)) from None
+        if len(self._known) >= TOKENS_REMEMBERED:
+            self._known.clear()
+        self._known[token] = verified
+        return verified
+
+    def _check_time(self, known: Verified) -> None:
+        now = self._clock()
+        if now > known.ends + LEEWAY:
+            raise InvalidToken("service account token has expired")
+        if now + LEEWAY < known.begins:
+            raise InvalidToken("service account token is not valid yet")
+
+    def _check_bond(self, plural: str, namespace: str, name: str, uid: str) -> None:
+        found = self.lookup(plural, namespace, name)
+        account = plural == "serviceaccounts"
+        if found is None:
+            raise InvalidToken(f'serviceaccounts "{name}" not found' if account else "service account token has been invalidated")
+        metadata = found["metadata"]
+        if metadata["uid"] != uid:
+            titled = "service account" if account else _WORDS[plural]
+            claimed = "claim" if account else f"service account {titled} ref claim"
+            raise InvalidToken(f"{titled} UID ({metadata['uid']}) does not match {claimed} ({uid})")
+        deleted = metadata.get("deletionTimestamp")
+        if deleted and _seconds(deleted) < self._clock() - LEEWAY:
+            told = f"service account {namespace}/{name} has been deleted"
+            raise InvalidToken(told if account else "service account token has been invalidated")
+
+    def _check_copy(self, token: str, namespace: str, name: str) -> None:
+        secret = self.lookup("secrets", namespace, name)
+        if secret is None or secret["metadata"].get("deletionTimestamp"):
+            raise InvalidToken("Token has been invalidated")
+        copy = (secret.get("data") or {}).get("token", "").encode()
+        if not hmac.compare_digest(copy, base64.b64encode(token.encode())):
+            raise InvalidToken("Token does not match server's copy")
+
+
+def _seconds(timestamp: str) -> float:
+    return datetime.datetime.fromisoformat(timestamp).timestamp()

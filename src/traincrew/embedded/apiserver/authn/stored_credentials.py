@@ -1,0 +1,22 @@
+"""The secrets of DIR that are no certificates: the administrator's token and the key that signs tokens of service accounts."""
+
+from __future__ import annotations
+
+import pathlib
+import secrets
+
+from traincrew.embedded import private_files
+from traincrew.embedded.apiserver.authn import jwt
+
+_ADMIN_TOKEN = "admin.token"  # noqa: S105  a file's name
+_SIGNING_KEY = "service-accounts.key"
+
+
+def admin_token(directory: pathlib.Path) -> str:
+    """Made at the first start; who deletes the file gets another one at the next."""
+    return private_files.read_or_make(directory / _ADMIN_TOKEN, lambda: secrets.token_urlsafe(32).encode()).decode().strip()
+
+
+def signing_key(directory: pathlib.Path) -> bytes:
+    """Tokens of pods outlive a restart of the server, so the key does."""
+    return private_files.read_or_make(directory / _SIGNING_KEY, lambda: secrets.token_bytes(jwt.KEY_SIZE))

@@ -1,0 +1,118 @@
+"""What a service-account token says, in Kubernetes' claims, and what must hold for it to be believed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.authn import users
+from traincrew.embedded.apiserver.authn.users import User
+
+ISSUER = "https://kubernetes.default.svc"
+LEGACY_ISSUER = "kubernetes/serviceaccount"
+"""Of the tokens within Secrets, which never expire."""
+AUDIENCES = (ISSUER,)
+_LEGACY = "kubernetes.io/serviceaccount/"
+_FOREVER = float("inf")
+
+
+@dataclasses.dataclass(frozen=True)
+class Bound:
+    """What a token is bound to, beside its account."""
+
+    pod: Object | None = None
+    secret: Object | None = None
+    node: Object | None = None
+    """Told along with a pod; else what the token is bound to."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Life:
+    """How long a token is good for, in seconds, and after how many its use is told to be too late."""
+
+    begins: int
+    expires: int
+    warns: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Verified:
+    """A token whose signature was good."""
+
+    user: User
+    audiences: tuple[str, ...]
+    begins: float
+    ends: float
+    bonds: tuple[tuple[str, str, str, str], ...]
+    """Plural, namespace, name and uid of what must still be there."""
+    copy: tuple[str, str] | None = None
+    """Namespace and name of the Secret that must hold this very token."""
+
+
+def made(account: Object, life: Life, audiences: Sequence[str], bound: Bound, token_id: str) -> dict[str, Any]:
+    namespace, name = account["metadata"]["namespace"], account["metadata"]["name"]
+    bonds = {"node": bound.node, "pod": bound.pod, "secret": bound.secret}
+    about: dict[str, Any] = {"namespace": namespace, "serviceaccount": _named(account)}
+    about |= {kind: _named(each) for kind, each in bonds.items() if each is not None}
+    if life.warns:
+        about["warnafter"] = life.begins + life.warns
+    return {
+        "aud": list(audiences),
+        "exp": life.begins + life.expires,
+        "iat": life.begins,
+        "iss": ISSUER,
+        "jti": token_id,
+        "kubernetes.io": about,
+        "nbf": life.begins,
+        "sub": users.service_account_name(namespace, name),
+    }
+
+
+def legacy(account: Object, secret: Object) -> dict[str, Any]:
+    metadata = account["metadata"]
+    return {
+        "iss": LEGACY_ISSUER,
+        f"{_LEGACY}namespace": metadata["namespace"],
+        f"{_LEGACY}secret.name": secret["metadata"]["name"],
+        f"{_LEGACY}service-account.name": metadata["name"],
+        f"{_LEGACY}service-account.uid": metadata["uid"],
+        "sub": users.service_account_name(metadata["namespace"], metadata["name"]),
+    }
+
+
+def read(claims: Mapping[str, Any]) -> Verified:
+    return _read_legacy(claims) if claims["iss"] == LEGACY_ISSUER else _read(claims)
+
+
+def _read(claims: Mapping[str, Any]) -> Verified:
+    about = claims["kubernetes.io"]
+    namespace, account = about["namespace"], about["serviceaccount"]
+    pod, secret, node = about.get("pod"), about.get("secret"), about.get("node")
+    bonds = [("serviceaccounts", namespace, account["name"], account["uid"])]
+    extra: dict[str, tuple[str, ...]] = {users.CREDENTIAL_ID: (f"JTI={claims['jti']}",)}
+    if secret:
+        bonds.append(("secrets", namespace, secret["name"], secret["uid"]))
+    if pod:
+        bonds.append(("pods", namespace, pod["name"], pod["uid"]))
+        extra |= {users.POD_NAME: (pod["name"],), users.POD_UID: (pod["uid"],)}
+    elif node:
+        bonds.append(("nodes", "", node["name"], node["uid"]))
+    if node:
+        extra[users.NODE_NAME] = (node["name"],)
+        extra |= {users.NODE_UID: (node["uid"],)} if "uid" in node else {}
+    user = users.service_account(namespace, account["name"], account["uid"], extra)
+    return Verified(user, tuple(claims["aud"]), claims["nbf"], claims["exp"], tuple(bonds))
+
+
+def _read_legacy(claims: Mapping[str, Any]) -> Verified:
+    namespace, name = claims[f"{_LEGACY}namespace"], claims[f"{_LEGACY}service-account.name"]
+    uid, secret = claims[f"{_LEGACY}service-account.uid"], claims[f"{_LEGACY}secret.name"]
+    bonds = (("serviceaccounts", namespace, name, uid),)
+    return Verified(users.service_account(namespace, name, uid), AUDIENCES, 0, _FOREVER, bonds, (namespace, secret))
+
+
+def _named(document: Object) -> dict[str, str]:
+    metadata = document["metadata"]
+    return {key: metadata[key] for key in ("name", "uid") if metadata.get(key)}

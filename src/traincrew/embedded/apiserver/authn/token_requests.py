@@ -1,0 +1,113 @@
+"""TokenRequest: the subresource `token` of a service account."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from typing import Any
+
+from traincrew.apimachinery import api_errors, field_errors
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.authn.service_account_tokens import Lookup, Tokens
+from traincrew.embedded.apiserver.authn.token_claims import AUDIENCES, Bound
+
+GROUP = "authentication.k8s.io"
+DEFAULT_LIFE = 3600
+SHORTEST = 600
+LONGEST = 1 << 32
+PROJECTED = 3607
+"""What the pods' own tokens are asked for with. Such tokens live a year, for programs that read theirs but once."""
+EXTENDED = 365 * 24 * 3600
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    namespace: str
+    account: str
+    now: datetime.datetime
+
+
+def answer(tokens: Tokens, request: Object, asked: Asked) -> Object:
+    """The request with its token, or a Refusal."""
+    lookup = tokens.lookup
+    _check_metadata(request.get("metadata") or {}, asked)
+    account = lookup("serviceaccounts", asked.namespace, asked.account)
+    if account is None:
+        raise api_errors.not_found(api_errors.Subject("serviceaccounts", "", asked.account))
+    spec = dict(request.get("spec") or {})
+    seconds = spec.get("expirationSeconds")
+    seconds = DEFAULT_LIFE if seconds is None else seconds
+    _check_life(seconds)
+    audiences = tuple(spec.get("audiences") or AUDIENCES)
+    reference = spec.get("boundObjectRef")
+    bound = _bound(lookup, reference, asked) if reference else Bound()
+    projected = bound.pod is not None and seconds == PROJECTED and set(audiences) <= set(AUDIENCES)
+    life, warns = (EXTENDED, seconds) if projected else (seconds, 0)
+    token = tokens.issue(account, life, warns=warns, audiences=audiences, bound=bound)
+    told = {"audiences": list(audiences), "expirationSeconds": seconds, "boundObjectRef": reference}
+    return _answered(request, told, token, asked)
+
+
+def _answered(request: Object, spec: Object, token: str, asked: Asked) -> Object:
+    expiry = asked.now + datetime.timedelta(seconds=spec["expirationSeconds"])
+    metadata = {"name": asked.account, "namespace": asked.namespace, "creationTimestamp": _stamp(asked.now)}
+    return {
+        "kind": "TokenRequest",
+        "apiVersion": request.get("apiVersion", f"{GROUP}/v1"),
+        "metadata": metadata | {key: value for key, value in (request.get("metadata") or {}).items() if key not in metadata},
+        "spec": spec,
+        "status": {"token": token, "expirationTimestamp": _stamp(expiry)},
+    }
+
+
+def _check_metadata(metadata: Object, asked: Asked) -> None:
+    if metadata.get("namespace") not in (None, "", asked.namespace):
+        raise api_errors.bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    name = metadata.get("name")
+    if name and name != asked.account:
+        error = field_errors.invalid("metadata.name", name, "must match the service account name if specified")
+        raise api_errors.invalid("TokenRequest", GROUP, asked.account, [error])
+
+
+def _check_life(seconds: int) -> None:
+    path, errors = "spec.expirationSeconds", []
+    if seconds < SHORTEST:
+        errors.append(field_errors.invalid(path, seconds, "may not specify a duration less than 10 minutes"))
+    if seconds > LONGEST:
+        errors.append(field_errors.invalid(path, seconds, "may not specify a duration larger than 2^32 seconds"))
+    if errors:
+        raise api_errors.invalid("TokenRequest", GROUP, "", errors)
+
+
+def _bound(lookup: Lookup, reference: dict[str, Any], asked: Asked) -> Bound:
+    kind, api_version, name = reference.get("kind") or "", reference.get("apiVersion") or "", reference.get("name") or ""
+    group, _, version = api_version.rpartition("/")
+    if group or kind not in ("Pod", "Secret", "Node"):
+        raise api_errors.bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
+    plural = f"{kind.lower()}s"
+    found = lookup(plural, "" if kind == "Node" else asked.namespace, name)
+    if found is None:
+        raise api_errors.not_found(api_errors.Subject(plural, "", name))
+    if kind == "Pod" and found["spec"].get("serviceAccountName", "") != asked.account:
+        why = "to pod running with different serviceaccount name."
+        raise api_errors.bad_request(f'cannot bind token for serviceaccount "{asked.account}" {why}')
+    uid = reference.get("uid")
+    if uid and uid != found["metadata"]["uid"]:
+        why = f"the UID in the bound object reference ({uid}) does not match the UID in record"
+        told = f"{why}. The object might have been deleted and then recreated"
+        raise api_errors.conflict(api_errors.Subject(kind, "", name), told)
+    if kind == "Pod":
+        return Bound(pod=found, node=_node_of(lookup, found))
+    return Bound(secret=found) if kind == "Secret" else Bound(node=found)
+
+
+def _node_of(lookup: Lookup, pod: Object) -> Object | None:
+    """A node that is not there is named all the same."""
+    name = pod["spec"].get("nodeName")
+    if not name:
+        return None
+    return lookup("nodes", "", name) or {"metadata": {"name": name}}
+
+
+def _stamp(moment: datetime.datetime) -> str:
+    return moment.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,50 @@
+"""Secrets of the type kubernetes.io/service-account-token: the old way to a token, one that never expires."""
+
+from __future__ import annotations
+
+import base64
+
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.authn.service_account_tokens import Lookup, Tokens
+
+TYPE = "kubernetes.io/service-account-token"
+ACCOUNT_NAME = "kubernetes.io/service-account.name"
+ACCOUNT_UID = "kubernetes.io/service-account.uid"
+
+
+def filled(secret: Object, tokens: Tokens, authority: bytes) -> Object | None:
+    """The secret with token, ca.crt, namespace and the account's uid; None where nothing is to be done.
+
+    Nothing is, for another type of secret, one whose account is not there (or not the one it names by uid), and one that is full.
+    """
+    account = account_of(secret, tokens.lookup)
+    if account is None:
+        return None
+    namespace = secret["metadata"]["namespace"]
+    data = dict(secret.get("data") or {})
+    data["ca.crt"], data["namespace"] = _encoded(authority), _encoded(namespace.encode())
+    if not data.get("token"):
+        data["token"] = _encoded(tokens.issue_legacy(account, secret).encode())
+    annotations = secret["metadata"]["annotations"] | {ACCOUNT_UID: account["metadata"]["uid"]}
+    if data == secret.get("data") and annotations == secret["metadata"]["annotations"]:
+        return None
+    return secret | {"data": data, "metadata": secret["metadata"] | {"annotations": annotations}}
+
+
+def orphaned(secret: Object, lookup: Lookup) -> bool:
+    """Whether its account is gone (or another by that name): such a secret is to be deleted."""
+    named = (secret["metadata"].get("annotations") or {}).get(ACCOUNT_NAME)
+    return secret.get("type") == TYPE and bool(named) and account_of(secret, lookup) is None
+
+
+def account_of(secret: Object, lookup: Lookup) -> Object | None:
+    annotations = secret["metadata"].get("annotations") or {}
+    name, uid = annotations.get(ACCOUNT_NAME), annotations.get(ACCOUNT_UID)
+    if secret.get("type") != TYPE or not name:
+        return None
+    account = lookup("serviceaccounts", secret["metadata"]["namespace"], name)
+    return account if account and uid in (None, "", account["metadata"]["uid"]) else None
+
+
+def _encoded(content: bytes) -> str:
+    return base64.b64encode(content).decode()

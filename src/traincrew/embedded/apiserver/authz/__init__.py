@@ -1,0 +1,1 @@
+"""Authorization: RBAC, its bootstrap policy, access reviews."""

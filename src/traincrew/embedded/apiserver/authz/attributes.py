@@ -1,0 +1,92 @@
+"""What a request asks for, in the terms that rules are written in, and the words of its refusal."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+from traincrew.apimachinery import api_errors
+from traincrew.embedded.apiserver.authn.users import User
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Attributes:
+    """A resource request, or, where `path` is set, a request for anything else that is served."""
+
+    verb: str
+    group: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    path: str = ""
+
+    @property
+    def combined(self) -> str:
+        """As rules name it: `pods/exec`."""
+        return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+
+
+def non_resource(verb: str, path: str) -> Attributes:
+    return Attributes(verb=verb, path=path or "/")
+
+
+_VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_VERBS_IN_PATHS = ("watch", "proxy")
+_NAMESPACE_SUBRESOURCES = ("status", "finalize")
+_NAME_TERM = re.compile(r"metadata\.name\s*==?\s*([^,=!/%\s]+)\s*(?:,|\Z)")
+
+
+def of_request(method: str, path: str, watch: bool = False, field_selector: str = "") -> Attributes:
+    """The attributes of a request line, as an API server reads it; `watch` is what its query says."""
+    parts = path.strip("/").split("/")
+    if parts[0] == "api" and len(parts) >= 3:
+        group, rest = "", parts[2:]
+    elif parts[0] == "apis" and len(parts) >= 4:
+        group, rest = parts[1], parts[3:]
+    else:
+        return non_resource(method.lower(), path)
+    verb = _VERBS.get(method, "")
+    if rest[0] in _VERBS_IN_PATHS and len(rest) > 1:
+        verb, rest = rest[0], rest[1:]
+    found = _resource(verb, group, rest)
+    if found.name or verb not in ("get", "delete"):
+        return found
+    if verb == "delete":
+        return dataclasses.replace(found, verb="deletecollection")
+    return dataclasses.replace(found, verb="watch" if watch else "list", name=selected(field_selector))
+
+
+def selected(field_selector: str) -> str:
+    """The one object that a list or watch is about, if its selector says so."""
+    named = _NAME_TERM.search(field_selector)
+    return named.group(1) if named else ""
+
+
+def _resource(verb: str, group: str, rest: list[str]) -> Attributes:
+    namespace = ""
+    if rest[0] == "namespaces" and len(rest) > 1:
+        namespace = rest[1]
+        if len(rest) > 2 and rest[2] not in _NAMESPACE_SUBRESOURCES:
+            rest = rest[2:]
+    resource, name, subresource = (*rest[:3], "", "")[:3]
+    return Attributes(verb, group, resource, "" if verb == "proxy" else subresource, namespace, name)
+
+
+def refusal(user: User, asked: Attributes, reason: str = "") -> api_errors.Refusal:
+    """403 in the API server's words."""
+    told = _sanitized(_words(user, asked)) + (f": {reason}" if reason else "")
+    if asked.path:
+        return api_errors.routed(403, "Forbidden", f"forbidden: {told}")
+    return api_errors.forbidden(api_errors.Subject(asked.resource, asked.group, asked.name), told)
+
+
+def _words(user: User, asked: Attributes) -> str:
+    if asked.path:
+        return f'User "{user.name}" cannot {asked.verb} path "{asked.path}"'
+    where = f'in the namespace "{asked.namespace}"' if asked.namespace else "at the cluster scope"
+    return f'User "{user.name}" cannot {asked.verb} resource "{asked.combined}" in API group "{asked.group}" {where}'
+
+
+def _sanitized(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

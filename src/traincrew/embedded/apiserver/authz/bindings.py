@@ -1,0 +1,89 @@
+"""RoleBindings and ClusterRoleBindings, found by whom they name."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.authn.users import User, service_account_name
+
+USER = "User"
+GROUP = "Group"
+SERVICE_ACCOUNT = "ServiceAccount"
+
+
+@dataclasses.dataclass(frozen=True)
+class Binding:
+    name: str
+    namespace: str
+    """Empty for a ClusterRoleBinding."""
+    role_kind: str
+    role_name: str
+    subjects: tuple[tuple[tuple[bool, str], str], ...]
+    """Each as its key (is it a group? the name) and its words."""
+
+    def words(self, user: User) -> str:
+        """Which binding of which role to whom, as the reason of a decision tells it."""
+        theirs = keys(user)
+        subject = next(words for key, words in self.subjects if key in theirs)
+        if self.namespace:
+            titled = f'RoleBinding "{self.name}/{self.namespace}"'
+        else:
+            titled = f'ClusterRoleBinding "{self.name}"'
+        return f'{titled} of {self.role_kind} "{self.role_name}" to {subject}'
+
+
+def keys(user: User) -> list[tuple[bool, str]]:
+    return [(False, user.name), *((True, group) for group in user.groups)]
+
+
+def of(document: Object) -> Binding:
+    metadata, reference = document["metadata"], document["roleRef"]
+    namespace = metadata.get("namespace") or ""
+    subjects = [_subject(each, namespace) for each in document.get("subjects") or ()]
+    found = tuple(each for each in subjects if each is not None)
+    return Binding(metadata["name"], namespace, reference["kind"], reference["name"], found)
+
+
+def _subject(subject: Object, namespace: str) -> tuple[tuple[bool, str], str] | None:
+    kind, name = subject["kind"], subject["name"]
+    if kind == USER:
+        return (False, name), f'User "{name}"'
+    if kind == GROUP:
+        return (True, name), f'Group "{name}"'
+    place = subject.get("namespace") or namespace
+    if kind == SERVICE_ACCOUNT and place:
+        return (False, service_account_name(place, name)), f'ServiceAccount "{name}/{place}"'
+    return None
+
+
+class Register:
+    """The bindings of one namespace, or of the whole cluster."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, Binding] = {}
+        self._by_subject: dict[tuple[bool, str], dict[str, Binding]] = {}
+
+    def put(self, binding: Binding) -> None:
+        self.remove(binding.name)
+        self._by_name[binding.name] = binding
+        for key, _ in binding.subjects:
+            self._by_subject.setdefault(key, {})[binding.name] = binding
+
+    def remove(self, name: str) -> None:
+        binding = self._by_name.pop(name, None)
+        for key, _ in binding.subjects if binding else ():
+            named = self._by_subject.get(key, {})
+            named.pop(name, None)
+            if not named:
+                self._by_subject.pop(key, None)
+
+    def of(self, user: User) -> list[Binding]:
+        """Those that name the user or a group of theirs, by name."""
+        found: dict[str, Binding] = {}
+        for key in keys(user):
+            found.update(self._by_subject.get(key, {}))
+        return [found[name] for name in sorted(found)]
+
+    def __bool__(self) -> bool:
+        return bool(self._by_name)

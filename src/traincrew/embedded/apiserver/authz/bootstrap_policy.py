@@ -1,0 +1,22 @@
+"""The ClusterRoles and ClusterRoleBindings that a cluster begins with: a real server's, but for those of its controllers."""
+
+from __future__ import annotations
+
+import pathlib
+
+import msgspec
+
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.authz import policy_rules, role_aggregation
+
+_FILE = pathlib.Path(__file__).with_name("bootstrap.json")
+
+
+def objects() -> list[Object]:
+    """Without uid, resourceVersion and creationTimestamp; the gathering roles with what they gather."""
+    found: list[Object] = msgspec.json.decode(_FILE.read_bytes())
+    roles = {each["metadata"]["name"]: each for each in found if each["kind"] == "ClusterRole"}
+    settled = role_aggregation.settled(roles, {name: policy_rules.of(role) for name, role in roles.items()})
+    for name, role in roles.items():
+        role["rules"] = [policy_rules.document(rule) for rule in settled[name]]
+    return found

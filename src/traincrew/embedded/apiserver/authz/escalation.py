@@ -1,0 +1,77 @@
+"""Nobody grants what they do not hold: the check of every write of a role or binding."""
+
+from __future__ import annotations
+
+from traincrew.apimachinery import api_errors, go_wording
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.authn.users import User
+from traincrew.embedded.apiserver.authz import policy_rules, role_aggregation
+from traincrew.embedded.apiserver.authz.attributes import Attributes
+from traincrew.embedded.apiserver.authz.policy_rules import ALL, Rule
+from traincrew.embedded.apiserver.authz.rbac import GROUP, Policy
+
+FULL = (Rule((ALL,), (ALL,), (ALL,)), Rule((ALL,), urls=(ALL,)))
+_GARBAGE_FIELDS = ("ownerReferences", "finalizers", "managedFields")
+
+
+def check(policy: Policy, user: User, asked: Attributes, new: Object, old: Object | None = None) -> None:
+    """Raises a Refusal (403, or 404 where a role to bind is not there) if writing `new` would give rights away.
+
+    `asked` is the request itself: `escalate` is asked for with its name, which a create has not.
+    """
+    if user.is_master or (old is not None and _same_but_for_garbage(new, old)):
+        return
+    if new["kind"] in ("Role", "ClusterRole"):
+        _check_role(policy, user, asked, (new, old))
+    else:
+        _check_binding(policy, user, asked, new)
+
+
+def _check_role(policy: Policy, user: User, asked: Attributes, written: tuple[Object, Object | None]) -> None:
+    resource = "roles" if written[0]["kind"] == "Role" else "clusterroles"
+    escalate = Attributes("escalate", GROUP, resource, namespace=asked.namespace, name=asked.name)
+    if policy.allowed(user, escalate)[0]:
+        return
+    new, old = written
+    subject = api_errors.Subject(resource, GROUP, new["metadata"].get("name", ""))
+    if missing := _missing(policy, user, asked.namespace, policy_rules.of(new)):
+        raise api_errors.forbidden(subject, missing)
+    gathering = resource == "clusterroles" and any(role_aggregation.gathers(each) for each in (new, old) if each)
+    if gathering and _missing(policy, user, asked.namespace, FULL):
+        raise api_errors.forbidden(subject, "must have cluster-admin privileges to use the aggregationRule")
+
+
+def _check_binding(policy: Policy, user: User, asked: Attributes, new: Object) -> None:
+    reference = new["roleRef"]
+    kind, name = reference["kind"], reference["name"]
+    bind = Attributes("bind", reference.get("apiGroup", ""), f"{kind.lower()}s", namespace=asked.namespace, name=name)
+    if policy.allowed(user, bind)[0]:
+        return
+    resource = "rolebindings" if new["kind"] == "RoleBinding" else "clusterrolebindings"
+    granted = policy.rules_of(kind, name, asked.namespace)
+    if granted is None:  # the real server, too, speaks of a binding by the role's name
+        raise api_errors.not_found(api_errors.Subject(resource, GROUP, name))
+    if missing := _missing(policy, user, asked.namespace, granted):
+        raise api_errors.forbidden(api_errors.Subject(resource, GROUP, new["metadata"].get("name", "")), missing)
+
+
+def _missing(policy: Policy, user: User, namespace: str, wanted: tuple[Rule, ...]) -> str:
+    """What the user does not hold of it, in words; empty if nothing."""
+    owned, errors = policy.rules_for(user, namespace)
+    missing = policy_rules.uncovered(owned, wanted)
+    if not missing:
+        return ""
+    told = "\n".join(sorted({rule.words() for rule in policy_rules.compacted(missing)}))
+    who = f'user "{user.name}" (groups={go_wording.quoted_list(user.groups)})'
+    resolution = f"; resolution errors: [{errors}]" if errors else ""
+    return f"{who} is attempting to grant RBAC permissions not currently held:\n{told}{resolution}"
+
+
+def _same_but_for_garbage(new: Object, old: Object) -> bool:
+    """What the garbage collector writes grants nothing."""
+    return _without_garbage(new) == _without_garbage(old)
+
+
+def _without_garbage(document: Object) -> Object:
+    metadata = {key: value for key, value in document["metadata"].items() if key not in _GARBAGE_FIELDS}
+    return document | {"metadata": metadata}

@@ -1,0 +1,140 @@
+"""RBAC: who may do what, from Roles, ClusterRoles and their bindings."""
+
+from __future__ import annotations
+
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.authn.users import User
+from traincrew.embedded.apiserver.authz import bindings, policy_rules, role_aggregation
+from traincrew.embedded.apiserver.authz.attributes import Attributes
+from traincrew.embedded.apiserver.authz.bindings import Binding
+from traincrew.embedded.apiserver.authz.effective_rules import Rights
+from traincrew.embedded.apiserver.authz.policy_rules import Rule
+
+GROUP = "rbac.authorization.k8s.io"
+KINDS = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
+USERS_REMEMBERED = 1_000
+"""A namespace. Beyond that everybody's rights are collected anew: a bound on memory, not on users."""
+
+_Rights = dict[tuple[str, tuple[str, ...]], Rights]
+
+
+class Policy:
+    """All that is granted. Fed with every RBAC object as it is written and deleted; `system:masters` may do everything."""
+
+    def __init__(self) -> None:
+        self._roles: dict[str, dict[str, tuple[Rule, ...]]] = {}
+        self._cluster_roles: dict[str, Object] = {}
+        self._written: dict[str, tuple[Rule, ...]] = {}
+        self._granted: dict[str, tuple[Rule, ...]] | None = None
+        self._bindings: dict[str, bindings.Register] = {"": bindings.Register()}
+        self._rights: dict[str, _Rights] = {}
+
+    def put(self, document: Object) -> None:
+        """A Role, ClusterRole, RoleBinding or ClusterRoleBinding, new or changed. It is kept: whoever changes it puts a copy."""
+        metadata = document["metadata"]
+        name, namespace = metadata["name"], metadata.get("namespace") or ""
+        match document["kind"]:
+            case "Role":
+                self._roles.setdefault(namespace, {})[name] = policy_rules.of(document)
+            case "ClusterRole":
+                self._cluster_roles[name], self._written[name] = document, policy_rules.of(document)
+            case "RoleBinding":
+                self._bindings.setdefault(namespace, bindings.Register()).put(bindings.of(document))
+            case "ClusterRoleBinding":
+                self._bindings[""].put(bindings.of(document))
+        self._forget(namespace)
+
+    def remove(self, kind: str, namespace: str, name: str) -> None:
+        match kind:
+            case "Role":
+                _drop(self._roles, namespace, name)
+            case "ClusterRole":
+                self._cluster_roles.pop(name, None)
+                self._written.pop(name, None)
+            case "RoleBinding" if namespace in self._bindings:
+                self._bindings[namespace].remove(name)
+                if not self._bindings[namespace]:
+                    del self._bindings[namespace]
+            case "ClusterRoleBinding":
+                self._bindings[""].remove(name)
+        self._forget(namespace)
+
+    def allowed(self, user: User, asked: Attributes) -> tuple[bool, str]:
+        """The decision and its reason, in the words of a SubjectAccessReview's status."""
+        if user.is_master:
+            return True, ""
+        rights = self._rights_of(user, asked.namespace)
+        if asked.path:
+            return rights.reaches(asked.verb, asked.path)
+        return rights.grants(asked)
+
+    def rules_for(self, user: User, namespace: str) -> tuple[list[Rule], str]:
+        """Every rule that applies to the user there, and what could not be resolved."""
+        rights = self._rights_of(user, namespace)
+        return [rule for rule, _ in rights.rules], rights.errors
+
+    def rules_of(self, kind: str, name: str, namespace: str) -> tuple[Rule, ...] | None:
+        """The rules of what a roleRef names; None where that is not there."""
+        if kind == "ClusterRole":
+            return self._cluster_grants().get(name)
+        return self._roles.get(namespace, {}).get(name)
+
+    def unsettled(self) -> list[tuple[str, list[Object]]]:
+        """ClusterRoles whose aggregation rule gathers other rules than are written in them, with those that should be."""
+        granted = self._cluster_grants()
+        stale = (name for name, role in self._cluster_roles.items() if role_aggregation.gathers(role))
+        return [
+            (name, [policy_rules.document(rule) for rule in granted[name]])
+            for name in stale
+            if granted[name] != self._written[name]
+        ]
+
+    def _rights_of(self, user: User, namespace: str) -> Rights:
+        known = self._rights.get(namespace)
+        if known is None:
+            known = self._rights[namespace] = {}
+        key = (user.name, user.groups)
+        rights = known.get(key)
+        if rights is None:
+            if len(known) >= USERS_REMEMBERED:
+                known.clear()
+            rights = known[key] = self._collected(user, namespace)
+        return rights
+
+    def _collected(self, user: User, namespace: str) -> Rights:
+        found: list[tuple[Rule, str]] = []
+        errors: dict[str, None] = {}
+        for binding in self._applying(user, namespace):
+            granted = self.rules_of(binding.role_kind, binding.role_name, binding.namespace)
+            if granted is None:
+                errors[f'{binding.role_kind.lower()}.{GROUP} "{binding.role_name}" not found'] = None
+                continue
+            reason = f"RBAC: allowed by {binding.words(user)}"
+            found += [(rule, reason) for rule in granted]
+        told = list(errors)
+        return Rights(found, told[0] if len(told) == 1 else f"[{', '.join(told)}]" if told else "")
+
+    def _applying(self, user: User, namespace: str) -> list[Binding]:
+        found = self._bindings[""].of(user)
+        if namespace and namespace in self._bindings:
+            found += self._bindings[namespace].of(user)
+        return found
+
+    def _cluster_grants(self) -> dict[str, tuple[Rule, ...]]:
+        if self._granted is None:
+            self._granted = role_aggregation.settled(self._cluster_roles, self._written)
+        return self._granted
+
+    def _forget(self, namespace: str) -> None:
+        if namespace:
+            self._rights.pop(namespace, None)
+        else:
+            self._rights.clear()
+            self._granted = None
+
+
+def _drop(of: dict[str, dict[str, tuple[Rule, ...]]], namespace: str, name: str) -> None:
+    within = of.get(namespace, {})
+    within.pop(name, None)
+    if not within:
+        of.pop(namespace, None)

@@ -1,0 +1,104 @@
+"""The selectors of an access review. RBAC does not look at them, but they must be well-formed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from traincrew.apimachinery.field_errors import FieldError, forbidden, invalid, required
+
+_NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_KEY = re.compile(rf"(?:[a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?{_NAME}\Z")
+_VALUE = re.compile(rf"({_NAME})?\Z")
+_CHARACTERS = "alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+_KEY_WORDS = (
+    f"name part must consist of {_CHARACTERS} "
+    f"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_NAME}')"
+)
+_VALUE_WORDS = (
+    f"a valid label must be an empty string or consist of {_CHARACTERS} "
+    f"(e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '({_NAME})?')"
+)
+_LABEL_TERM = re.compile(
+    r"\s*(?:!\s*[\w./-]+|[\w./-]+(?:\s*(?:==?|!=)\s*[\w.-]*|\s*[<>]\s*\d+|\s+(?:not)?in\s*\([\w\s.,-]*\))?)\s*(?:,|\Z)"
+)
+_FIELD_TERM = re.compile(r"(?:[^\\,]|\\.)*?(?:==|!=|=)(?:[^\\,=]|\\.)*\Z")
+
+
+def errors(spec: Mapping[str, Any]) -> list[FieldError]:
+    """What is wrong with them, as a 422 tells it."""
+    asked = spec.get("resourceAttributes") or {}
+    found: list[FieldError] = []
+    for name, check in (("fieldSelector", _field_requirement), ("labelSelector", _label_requirement)):
+        selector, path = asked.get(name), f"spec.resourceAttributes.{name}"
+        if selector is None:
+            continue
+        found += _shape(selector, path)
+        for index, requirement in enumerate(selector.get("requirements") or ()):
+            found += check(requirement, f"{path}.requirements[{index}]")
+    return found
+
+
+def ignored(asked: Mapping[str, Any]) -> str:
+    """Which of them could not be read, in the words of a review's evaluationError."""
+    told = []
+    for name, readable in (("fieldSelector", _readable_fields), ("labelSelector", _readable_labels)):
+        selector = asked.get(name)
+        outcomes = readable(selector) if selector else []
+        if not all(outcomes):
+            partially = "partially " if any(outcomes) else ""
+            told.append(f"spec.resourceAttributes.{name} {partially}ignored due to parse error")
+    return "; ".join(told)
+
+
+def _shape(selector: Mapping[str, Any], path: str) -> list[FieldError]:
+    raw, requirements = selector.get("rawSelector"), selector.get("requirements")
+    if raw and requirements:
+        return [invalid(f"{path}.rawSelector", raw, "may not specified at the same time as requirements")]
+    if not raw and not requirements:
+        return [required(f"{path}.requirements", f"when {path} is specified, requirements or rawSelector is required")]
+    return []
+
+
+def _field_requirement(requirement: Mapping[str, Any], path: str) -> list[FieldError]:
+    found = [] if requirement.get("key") else [required(f"{path}.key", "must be specified")]
+    return found + _values(requirement, path)
+
+
+def _label_requirement(requirement: Mapping[str, Any], path: str) -> list[FieldError]:
+    found = _values(requirement, path)
+    key = requirement.get("key") or ""
+    if not _KEY.match(key):
+        found.append(invalid(f"{path}.key", key, _KEY_WORDS))
+    for index, value in enumerate(requirement.get("values") or ()):
+        if not _VALUE.match(value):
+            found.append(invalid(f"{path}.values[{index}]", value, _VALUE_WORDS))
+    return found
+
+
+def _values(requirement: Mapping[str, Any], path: str) -> list[FieldError]:
+    operator, values = requirement.get("operator"), requirement.get("values")
+    if operator in ("In", "NotIn") and not values:
+        return [required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'")]
+    if operator in ("Exists", "DoesNotExist") and values:
+        return [forbidden(f"{path}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")]
+    return []
+
+
+def _readable_fields(selector: Mapping[str, Any]) -> list[bool]:
+    if requirements := selector.get("requirements"):
+        return [each.get("operator") in ("In", "NotIn") and len(each.get("values") or ()) == 1 for each in requirements]
+    return [all(_FIELD_TERM.match(term) for term in selector["rawSelector"].split(",") if term)]
+
+
+def _readable_labels(selector: Mapping[str, Any]) -> list[bool]:
+    if requirements := selector.get("requirements"):
+        return [each.get("operator") in ("In", "NotIn", "Exists", "DoesNotExist") for each in requirements]
+    raw, at = selector["rawSelector"], 0
+    while at < len(raw):
+        term = _LABEL_TERM.match(raw, at)
+        if term is None:
+            return [False]
+        at = term.end()
+    return [True]

@@ -1,0 +1,43 @@
+"""Which group and which version comes first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from traincrew.apimachinery.resource_info import Served
+
+_FORM = re.compile(r"v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?")
+_STABILITY = {"alpha": 0, "beta": 1, None: 2}
+
+_PRIORITIES = {
+    "": 18000, "apiregistration.k8s.io": 18000, "apps": 17800, "events.k8s.io": 17750, "authentication.k8s.io": 17700,
+    "authorization.k8s.io": 17600, "autoscaling": 17500, "batch": 17400, "certificates.k8s.io": 17300, "networking.k8s.io": 17200,
+    "policy": 17100, "rbac.authorization.k8s.io": 17000, "storage.k8s.io": 16800, "admissionregistration.k8s.io": 16700,
+    "apiextensions.k8s.io": 16700, "scheduling.k8s.io": 16600, "coordination.k8s.io": 16500, "node.k8s.io": 16300,
+    "discovery.k8s.io": 16200, "resource.k8s.io": 16200, "flowcontrol.apiserver.k8s.io": 16100, "metrics.k8s.io": 100,
+}  # fmt: skip
+_CUSTOM = 1000
+
+
+def version_key(version: str) -> tuple[int, int, int, int, str]:
+    """For sorting the best version last: v2, v1, v2beta1, v1alpha3, and what is no such version by its name."""
+    form = _FORM.fullmatch(version)
+    if form is None:
+        # Unknown forms come after all others, in the order of the alphabet: the key sorts the other way round.
+        return (0, 0, 0, 0, "".join(chr(0x10FFFF - ord(letter)) for letter in version) + chr(0x10FFFF))
+    return (1, _STABILITY[form[2]], int(form[1]), int(form[3] or 0), "")
+
+
+def versions(found: Iterable[str]) -> list[str]:
+    """The best first, each once."""
+    return sorted(set(found), key=version_key, reverse=True)
+
+
+def groups(served: Sequence[Served]) -> dict[str, list[str]]:
+    """Every group with its versions, best first, in the order of an API server. The core group is the empty one."""
+    found: dict[str, set[str]] = {}
+    for each in served:
+        found.setdefault(each.group, set()).add(each.version)
+    ordered = sorted(found, key=lambda group: (-_PRIORITIES.get(group, _CUSTOM), group))
+    return {group: versions(found[group]) for group in ordered}

@@ -1,0 +1,56 @@
+"""The configuration of a server-side apply: YAML, or JSON, which is YAML too."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from traincrew.apimachinery import api_errors
+from traincrew.apimachinery.patches import apply
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.requests.request import JSON, Call
+from traincrew.embedded.apiserver.schema import decoding, serialization
+
+YAML = "application/yaml"
+
+
+class Configuration(NamedTuple):
+    object: Object
+    twice: tuple[str, ...] = ()
+    """The fields that it has more than once, by their lines."""
+
+    def warnings(self, validation: str) -> tuple[str, ...]:
+        """Comes after everything else that can be wrong with an apply. Raises Refusal if reading is strict."""
+        if self.twice and validation == "Strict":
+            lines = "\n  ".join(self.twice)
+            told = f"error converting YAML to JSON: yaml: unmarshal errors:\n  {lines}"
+            raise api_errors.bad_request(f"error strict decoding YAML: {told}")
+        return () if validation == "Ignore" else self.twice
+
+
+def read(call: Call) -> Configuration:
+    served = call.served
+    content, twice = _content(call.body)
+    apply.check(content, served.schema, (served.api_version, served.kind))
+    expected = decoding.Expected(served.kind, served.api_version)
+    return Configuration(decoding.decode(msgspec.json.encode(content), JSON, served.schema, expected, "Ignore").object, twice)
+
+
+def _content(body: bytes) -> tuple[Any, tuple[str, ...]]:
+    """Read as JSON first: fifty times faster, and what most clients send."""
+    try:
+        found = serialization.read(body, JSON)
+        if not found.unsure:
+            return _or_empty(found.value), ()
+    except serialization.Unrecognized:
+        pass
+    try:
+        found = serialization.read(body, YAML)
+    except serialization.Unrecognized as fault:
+        raise api_errors.bad_request(f"error decoding YAML: error converting YAML to JSON: {fault}") from None
+    return _or_empty(found.value), tuple(found.told)
+
+
+def _or_empty(content: Any) -> Any:
+    return {} if content is None else content

@@ -1,0 +1,58 @@
+"""Binding a pod to a node."""
+
+from __future__ import annotations
+
+from traincrew.apimachinery import api_errors, field_errors
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.endpoints import eviction, request_bodies, update
+from traincrew.embedded.apiserver.requests import query_parameters
+from traincrew.embedded.apiserver.requests.request import Answer, Call
+from traincrew.embedded.apiserver.requests.scope import Cluster, encoded
+
+
+async def bind(cluster: Cluster, call: Call) -> Answer:
+    options = query_parameters.write_options(call.query, "CreateOptions", call.agent)
+    binding, warnings = request_bodies.of_kind(call, "", "v1", "Binding", options.validation)
+    meta = binding.get("metadata") or {}
+    if call.name and meta.get("name", call.name) != call.name:
+        raise api_errors.bad_request("name in URL does not match name in Binding object")
+    name = call.name or str(meta.get("name", ""))
+    node = _node(binding.get("target") or {})
+
+    async def bound(pod: Object) -> update.Wanted:
+        if why := _unbindable(pod, meta.get("uid")):
+            raise api_errors.conflict(api_errors.Subject("pods/binding", "", name), why)
+        pod["spec"] = pod["spec"] | {"nodeName": node}
+        eviction.put_condition(
+            pod, {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": cluster.now()}
+        )
+        for kind in ("annotations", "labels"):
+            if meta.get(kind):
+                pod["metadata"] = pod["metadata"] | {kind: pod["metadata"].get(kind, {}) | meta[kind]}
+        return update.Wanted(pod, warnings, trusted=True)
+
+    await update.change(cluster, call._replace(name=name, subresource="binding"), options, bound)
+    return Answer(201, encoded(eviction.SUCCESS), warnings)
+
+
+def _node(target: Object) -> str:
+    faults = []
+    if target.get("kind") not in (None, "", "Node"):
+        faults.append(field_errors.not_supported("target.kind", target["kind"], ["Node", "<empty>"]))
+    if not target.get("name"):
+        faults.append(field_errors.required("target.name"))
+    if faults:
+        told = [each.tell() for each in faults]
+        raise api_errors.Refusal(500, "", told[0] if len(told) == 1 else f"[{', '.join(told)}]")
+    return str(target["name"])
+
+
+def _unbindable(pod: Object, uid: str | None) -> str:
+    meta, spec = pod["metadata"], pod["spec"]
+    if uid and uid != meta["uid"]:
+        return f"Precondition failed: UID in precondition: {uid}, UID in object meta: {meta['uid']}"
+    if meta.get("deletionTimestamp"):
+        return f"pod {meta['name']} is being deleted, cannot be assigned to a host"
+    if spec.get("nodeName"):
+        return f'pod {meta["name"]} is already assigned to node "{spec["nodeName"]}"'
+    return f"pod {meta['name']} has non-empty .spec.schedulingGates" if spec.get("schedulingGates") else ""

@@ -1,0 +1,136 @@
+"""Content negotiation: which representation of an answer a client would have."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping, Sequence
+
+from traincrew.apimachinery.api_errors import Refusal, routed
+
+JSON = "application/json"
+YAML = "application/yaml"
+SERVED = (JSON, YAML)
+_KUBERNETES = (JSON, YAML, "application/vnd.kubernetes.protobuf")
+"""What refusals name: clients are used to these words, though nothing is served as protobuf."""
+
+OBJECT = _KUBERNETES
+LIST = (*_KUBERNETES, "application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
+
+_META = tuple(("meta.k8s.io", version) for version in ("v1", "v1beta1"))
+RESOURCES = frozenset((*gv, kind) for gv in _META for kind in ("Table", "PartialObjectMetadata", "PartialObjectMetadataList"))
+"""What objects can be turned into: (group, version, kind)."""
+
+WATCHED_LISTS = frozenset(each for each in RESOURCES if each[2] != "Table")
+"""The same for a watch that starts with the objects there are and marks their end: it cannot be a table."""
+
+DISCOVERY = frozenset(("apidiscovery.k8s.io", version, "APIGroupDiscoveryList") for version in ("v2", "v2beta1"))
+
+
+@dataclasses.dataclass(frozen=True)
+class Form:
+    media_type: str = JSON
+    kind: str = ""
+    """What the answer is turned into; empty: it is given as it is."""
+    group: str = ""
+    version: str = ""
+    pretty: bool = False
+
+    @property
+    def as_table(self) -> bool:
+        return self.kind == "Table"
+
+    @property
+    def as_metadata(self) -> bool:
+        return self.kind.startswith("PartialObjectMetadata")
+
+    @property
+    def yaml(self) -> bool:
+        return self.media_type == YAML
+
+    @property
+    def content_type(self) -> str:
+        if self.kind == "APIGroupDiscoveryList":
+            return f"{self.media_type};g={self.group};v={self.version};as={self.kind}"
+        return self.media_type
+
+
+@dataclasses.dataclass(frozen=True)
+class _Clause:
+    type: str
+    subtype: str
+    quality: float
+    parameters: Mapping[str, str]
+
+    def matches(self, media_type: str) -> bool:
+        type, _, subtype = media_type.partition("/")
+        return (self.type in (type, "*") and self.subtype == "*") or (self.type == type and self.subtype == subtype)
+
+
+@functools.lru_cache(maxsize=256)
+def choose(header: str, transforms: frozenset[tuple[str, str, str]] = RESOURCES, listed: tuple[str, ...] = ()) -> Form:
+    """Raises a 406. `listed` are the types by which built-in resources are routed: OBJECT, LIST; custom ones have none."""
+    if listed and header and not _routed(header, listed):
+        available = ", ".join(listed)
+        raise routed(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {available}")
+    if not header:
+        return Form()
+    for clause in _clauses(header):
+        for media_type in SERVED:
+            if clause.matches(media_type) and (form := _form(media_type, clause.parameters, transforms)):
+                return form
+    accepted = ", ".join(_KUBERNETES)
+    raise Refusal(406, "NotAcceptable", f"only the following media types are accepted: {accepted}")
+
+
+def _routed(header: str, listed: Sequence[str]) -> bool:
+    wanted = [part.partition(";")[0].strip() for part in header.split(",")]
+    return any(each == "*/*" or each in listed for each in wanted)
+
+
+def _form(media_type: str, parameters: Mapping[str, str], transforms: frozenset[tuple[str, str, str]]) -> Form | None:
+    if parameters.get("stream", "watch") not in ("", "watch") or parameters.get("sv"):
+        return None
+    pretty = parameters.get("pretty") == "1"
+    if not parameters.keys() & {"as", "g", "v"}:
+        return Form(media_type, pretty=pretty)
+    group, version, kind = (parameters.get(each, "") for each in ("g", "v", "as"))
+    if (group, version, kind) not in transforms:
+        return None
+    return Form(media_type, kind, group, version, pretty)
+
+
+def _clauses(header: str) -> list[_Clause]:
+    """By preference: quality first, then what is more exact."""
+    sorted_clauses: list[_Clause] = []
+    for part in header.split(","):
+        if (clause := _clause(part)) is None:
+            continue
+        place = len(sorted_clauses)
+        while place and _before(clause, sorted_clauses[place - 1]):
+            place -= 1
+        sorted_clauses.insert(place, clause)
+    return sorted_clauses
+
+
+def _before(one: _Clause, other: _Clause) -> bool:
+    return one.quality > other.quality or (one.type != "*" and other.type == "*") or (one.subtype != "*" and other.subtype == "*")
+
+
+def _clause(part: str) -> _Clause | None:
+    media_type, *rest = part.strip(" ").split(";")
+    type, slash, subtype = (each.strip(" ") for each in media_type.partition("/"))
+    if type == "*" and not slash:
+        subtype = "*"
+    if not subtype or "/" in subtype:
+        return None
+    pairs = [pair.split("=") for pair in rest]
+    parameters = {pair[0].strip(" "): pair[1].strip(" ") for pair in pairs if len(pair) == 2 and pair[1]}
+    return _Clause(type, subtype, _quality(parameters.pop("q", "1")), parameters)
+
+
+def _quality(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0

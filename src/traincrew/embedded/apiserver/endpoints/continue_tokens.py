@@ -1,0 +1,64 @@
+"""Continue tokens, made and read as an API server's own are."""
+
+from __future__ import annotations
+
+import base64
+import posixpath
+import re
+
+import msgspec
+
+from traincrew.apimachinery import api_errors
+from traincrew.embedded.apiserver.schema import json_syntax
+
+FORM = "meta.k8s.io/v1"
+_FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
+
+
+class Token(msgspec.Struct):
+    v: str = ""
+    rv: int = 0
+    """The revision that the list is of; -1: the newest, whatever was listed before."""
+    start: str = ""
+    """The path that the next page begins with."""
+
+
+def written(revision: int, start: str) -> str:
+    token = msgspec.json.encode(Token(FORM, revision, start))
+    return base64.urlsafe_b64encode(token).decode().rstrip("=")
+
+
+def read(text: str) -> Token:
+    """Raises a 400."""
+    try:
+        token = _decoded(text)
+        _check(token)
+    except ValueError as fault:
+        raise api_errors.bad_request(f"invalid continue token: continue key is not valid: {fault}") from None
+    return token
+
+
+def _decoded(text: str) -> Token:
+    foreign = _FOREIGN.search(text)
+    if foreign or len(text) % 4 == 1:
+        raise ValueError(f"illegal base64 data at input byte {foreign.start() if foreign else len(text)}")
+    raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    try:
+        return msgspec.json.decode(raw, type=Token)
+    except msgspec.ValidationError:
+        raise ValueError("json: cannot unmarshal into the fields of a continue token") from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        json_syntax.check(raw)
+        raise ValueError("it is not UTF-8") from None
+
+
+def _check(token: Token) -> None:
+    if token.v != FORM:
+        raise ValueError(f"server does not recognize this encoded version {token.v}")
+    if token.rv == 0:
+        raise ValueError(f"incorrect encoded start resourceVersion (version {FORM})")
+    if not token.start:
+        raise ValueError(f"encoded start key empty (version {FORM})")
+    path = token.start if token.start.startswith("/") else f"/{token.start}"
+    if posixpath.normpath(path) != path:
+        raise ValueError(token.start)

@@ -1,0 +1,130 @@
+"""Evictions: deletions of pods that ask the disruption budget first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from traincrew.apimachinery import api_errors, disruption_budgets, object_selectors
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.endpoints import delete, request_bodies, update
+from traincrew.embedded.apiserver.requests import query_parameters
+from traincrew.embedded.apiserver.requests.request import JSON, Answer, Call
+from traincrew.embedded.apiserver.requests.scope import Cluster, decoded, encoded
+
+DISRUPTED = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "reason": "EvictionByEvictionAPI",
+    "message": "Eviction API: evicting",
+    "lastProbeTime": None,
+}
+SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+SEVERAL = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+VIOLATED = "Cannot evict pod as it would violate the pod's disruption budget."
+BUDGETS = "poddisruptionbudgets.policy"
+MOST_DISRUPTED = 2000
+"""Pods whose evictions a budget's controller has not taken note of yet."""
+
+
+async def evict(cluster: Cluster, call: Call) -> Answer:
+    options = query_parameters.write_options(call.query, "CreateOptions", call.agent)
+    eviction, warnings = request_bodies.of_kind(call, "policy", "v1", "Eviction", options.validation)
+    if (eviction.get("metadata") or {}).get("name", call.name) != call.name:
+        raise api_errors.bad_request("name in URL does not match name in Eviction object")
+    wanted: Object = {**(eviction.get("deleteOptions") or {}), "kind": "DeleteOptions", "apiVersion": "v1"}
+    if options.dry_run:
+        wanted["dryRun"] = ["All"]
+    pod = decoded(cluster.existing(call.served, call.namespace, call.name))
+    if _is_guarded(pod):
+        found = _budgets(cluster, pod)
+        if len(found) > 1:
+            raise api_errors.Refusal(500, "", SEVERAL)
+        if found and not _may_go_unready(pod, found[0]):
+            await _spend(cluster, call, found[0], bool(wanted.get("dryRun")))
+    await _remove(cluster, call, options, wanted)
+    return Answer(201, encoded(SUCCESS), warnings)
+
+
+def _is_guarded(pod: Object) -> bool:
+    """One that has ended, not begun, or is going already disrupts nobody."""
+    phase = pod.get("status", {}).get("phase")
+    return phase not in ("Succeeded", "Failed", "Pending") and not pod["metadata"].get("deletionTimestamp")
+
+
+def _budgets(cluster: Cluster, pod: Object) -> list[Object]:
+    labels = pod["metadata"].get("labels") or {}
+    found = [decoded(record) for record in cluster.store.heads(BUDGETS, pod["metadata"]["namespace"])]
+    return [each for each in found if object_selectors.matches(each["spec"].get("selector"), labels)]
+
+
+def _may_go_unready(pod: Object, budget: Object) -> bool:
+    """A pod that is not ready does not count among the healthy, and is not missed while there are enough of them."""
+    conditions = pod.get("status", {}).get("conditions") or ()
+    if any(each["type"] == "Ready" and each["status"] == "True" for each in conditions):
+        return False
+    if budget["spec"].get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
+        return True
+    status = budget.get("status", {})
+    return bool(status.get("currentHealthy", 0) >= status.get("desiredHealthy", 0) > 0)
+
+
+async def _spend(cluster: Cluster, call: Call, budget: Object, dry_run: bool) -> None:
+    """Takes one of the disruptions that the budget allows. Raises Refusal."""
+    if dry_run:
+        _check(budget)
+        return
+    served = cluster.registry.find("policy", "v1", "poddisruptionbudgets")
+    assert served is not None
+
+    async def spent(found: Object) -> update.Wanted:
+        _check(found)
+        now = cluster.now()
+        status: Object = {**found["status"], "disruptionsAllowed": found["status"]["disruptionsAllowed"] - 1}
+        status["disruptedPods"] = {**(status.get("disruptedPods") or {}), call.name: now}
+        if status["disruptionsAllowed"] == 0:
+            status["conditions"] = disruption_budgets.conditions(status, now)
+        return update.Wanted({**found, "status": status}, trusted=True)
+
+    writing = call._replace(served=served, name=budget["metadata"]["name"], subresource="status", verb="update")
+    await update.change(
+        cluster, writing, query_parameters.write_options(query_parameters.EMPTY, "UpdateOptions", call.agent), spent
+    )
+
+
+def _check(budget: Object) -> None:
+    name, status = budget["metadata"]["name"], budget.get("status", {})
+    if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
+        raise _too_many(f"The disruption budget {name} is still being processed by the server.", 10)
+    if len(status.get("disruptedPods") or {}) > MOST_DISRUPTED:
+        told = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
+        raise api_errors.forbidden(api_errors.Subject("poddisruptionbudget", "policy", name), told)
+    if not status.get("disruptionsAllowed"):
+        desired, current = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
+        raise _too_many(f"The disruption budget {name} needs {desired} healthy pods and has {current} currently")
+
+
+def _too_many(cause: str, retry_after: int = 0) -> api_errors.Refusal:
+    causes: list[dict[str, Any]] = [{"reason": "DisruptionBudget", "message": cause}]
+    return api_errors.Refusal(429, "TooManyRequests", VIOLATED, causes=causes, retry_after=retry_after)
+
+
+async def _remove(cluster: Cluster, call: Call, options: query_parameters.WriteOptions, wanted: Object) -> None:
+    removal = call._replace(subresource="", verb="delete", body=encoded(wanted), content_type=JSON)
+    limits = delete.options(removal)
+
+    async def disrupted(pod: Object) -> update.Wanted:
+        delete.check_preconditions(call, pod, limits)
+        if pod.get("status", {}).get("phase") not in ("Succeeded", "Failed"):
+            put_condition(pod, DISRUPTED | {"lastTransitionTime": cluster.now()})
+        return update.Wanted(pod, trusted=True)
+
+    if not limits.dry_run:
+        await update.change(cluster, call._replace(subresource="status"), options, disrupted)
+        removal = removal._replace(body=encoded(wanted | {"preconditions": {"uid": limits.uid}}))
+    await delete.delete(cluster, removal)
+
+
+def put_condition(pod: Object, condition: Object) -> None:
+    status = pod.setdefault("status", {})
+    others = [each for each in status.get("conditions") or () if each["type"] != condition["type"]]
+    status["conditions"] = [*others, condition]

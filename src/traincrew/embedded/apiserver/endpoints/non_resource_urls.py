@@ -1,0 +1,119 @@
+"""What is not a resource: discovery, OpenAPI, version and health."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+
+import msgspec
+from aiohttp import web
+
+from traincrew.apimachinery import api_errors
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.discovery import aggregated
+from traincrew.embedded.apiserver.discovery import documents as discovery_documents
+from traincrew.embedded.apiserver.endpoints import content_negotiation
+from traincrew.embedded.apiserver.openapi import documents, gnostic, v2
+from traincrew.embedded.apiserver.registry.resources import Registry
+from traincrew.embedded.apiserver.schema import builtin_kinds
+
+HEALTH = ("/healthz", "/livez", "/readyz")
+
+
+class Pages:
+    """Documents are made when they are first asked for, and anew when the resources change."""
+
+    def __init__(self, registry: Registry, address: str, healthy: Callable[[], bool]) -> None:
+        self._registry, self.address, self._healthy = registry, address, healthy
+        self._made: dict[tuple[str, str], tuple[bytes, str]] = {}
+        self._generation = -1
+
+    def page(self, request: web.BaseRequest, path: str) -> web.Response:
+        if path in HEALTH or path.startswith(tuple(f"{each}/" for each in HEALTH)):
+            return web.Response(text="ok") if self._healthy() else web.Response(status=500, text="not ready")
+        path = path.removesuffix("/") or "/"
+        form = self._form(path, request)
+        if refreshed := self._elsewhere(path, request):
+            return refreshed
+        if self._generation != self._registry.generation:
+            self._made.clear()
+            self._generation = self._registry.generation
+        key = (path, form.content_type)
+        if key not in self._made:
+            content = self._document(path, form)
+            if content is None:
+                raise self.missing(path)
+            body = gnostic.encode(content) if form.media_type == gnostic.TOLD else msgspec.json.encode(content)
+            self._made[key] = body, aggregated.etag(body)
+        if request.method != "GET" and self._routed(path):
+            raise api_errors.method_not_allowed()
+        return self._answer(request, key)
+
+    def missing(self, path: str) -> api_errors.Refusal | api_errors.Bare:
+        """What is said where there is nothing: a Status by the router of the built-in groups, else a bare page."""
+        if path.startswith("/openapi/v3/"):
+            return api_errors.Bare(404, "")
+        return api_errors.no_such_path() if self._routed(path) else api_errors.no_page()
+
+    def _routed(self, path: str) -> bool:
+        parts = path.split("/")
+        return parts[1] in ("api", "version") or (parts[1] == "apis" and len(parts) > 2 and parts[2] in self._registry.groups)
+
+    def _form(self, path: str, request: web.BaseRequest) -> content_negotiation.Form:
+        if path in ("/api", "/apis"):
+            return content_negotiation.choose(request.headers.get("Accept", ""), content_negotiation.DISCOVERY)
+        if path == "/openapi/v2" and gnostic.ASKED in request.headers.get("Accept", ""):
+            return content_negotiation.Form(gnostic.TOLD)
+        return content_negotiation.Form()
+
+    def _elsewhere(self, path: str, request: web.BaseRequest) -> web.Response | None:
+        """A client that asks for a document by a hash that is no longer its own is sent to the current one."""
+        asked, parts = request.rel_url.query.get("hash"), path.strip("/").split("/")
+        if not asked or parts[:2] != ["openapi", "v3"] or len(parts) < 4:
+            return None
+        group, version = ("", parts[3]) if parts[2] == "api" else (parts[3], parts[-1])
+        current = documents.digest(tuple(self._registry), group, version)
+        return None if asked == current else web.Response(status=301, headers={"Location": f"{path}?hash={current}"})
+
+    def _answer(self, request: web.BaseRequest, key: tuple[str, str]) -> web.Response:
+        body, etag = self._made[key]
+        lasting = "public, immutable" if request.rel_url.query.get("hash") else "no-cache, private"
+        content_type = "text/plain; charset=utf-8" if key[0] == "/openapi/v3" else key[1]  # as Kubernetes has it
+        headers = {"Content-Type": content_type, "ETag": etag, "Vary": "Accept", "Cache-Control": lasting}
+        if request.headers.get("If-None-Match") == etag:
+            return web.Response(status=304, headers=headers)
+        return web.Response(body=body, headers=headers)
+
+    def _document(self, path: str, form: content_negotiation.Form) -> Object | None:
+        served = tuple(self._registry)
+        if path == "/version":
+            machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+            return discovery_documents.version(f"linux/{machine}", f"python{platform.python_version()}")
+        if path == "/api":
+            return aggregated.core(served, form.version) if form.kind else discovery_documents.core_versions(self.address)
+        if path == "/apis":
+            return aggregated.groups(served, form.version) if form.kind else discovery_documents.group_list(served)
+        described = tuple(each for each in served if each.schema)
+        if path == "/openapi/v3":
+            return documents.index(described)
+        if path == "/openapi/v2":
+            return v2.document(described, builtin_kinds.load().definitions)
+        if path == "/":
+            return {"paths": ["/api", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]}
+        return self._group_document(path[1:].split("/"))
+
+    def _group_document(self, parts: list[str]) -> Object | None:
+        served = tuple(self._registry)
+        match parts:
+            case ["api", version]:
+                return discovery_documents.resource_list(served, "", version)
+            case ["apis", group]:
+                return discovery_documents.group(served, group)
+            case ["apis", group, version]:
+                return discovery_documents.resource_list(served, group, version)
+            case ["openapi", "v3", "api", version]:
+                return documents.document(served, "", version, builtin_kinds.load().definitions)
+            case ["openapi", "v3", "apis", group, version]:
+                described = tuple(each for each in served if each.schema)
+                return documents.document(described, group, version, builtin_kinds.load().definitions)
+        return None

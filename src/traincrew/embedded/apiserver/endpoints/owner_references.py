@@ -1,0 +1,28 @@
+"""Owner references that are given twice are kept once."""
+
+from __future__ import annotations
+
+from traincrew.apimachinery.resource_info import Object
+
+TOLD = (
+    ".metadata.ownerReferences contains duplicate entries{}; API server dedups owner references in 1.20+, and may reject such "
+    "requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}"
+)
+
+
+def once(obj: Object, patched: bool) -> list[str]:
+    """Changes the object's metadata in place; returns the warning, if there is one."""
+    references = obj["metadata"].get("ownerReferences")
+    if not isinstance(references, list) or len(references) < 2:
+        return []
+    kept: list[Object] = []
+    twice: list[str] = []
+    for each in references:
+        if each in kept:
+            twice.append(str(each.get("uid", "")))
+        else:
+            kept.append(each)
+    if not twice:
+        return []
+    obj["metadata"]["ownerReferences"] = kept
+    return [TOLD.format(" after mutating admission happens" if patched else "", ", ".join(twice))]

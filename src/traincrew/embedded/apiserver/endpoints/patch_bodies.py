@@ -1,0 +1,87 @@
+"""What a patch says, and what it has made of an object: it must still be one of its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from traincrew.apimachinery import api_errors, field_errors
+from traincrew.apimachinery.patches import go_values
+from traincrew.apimachinery.resource_info import Object, Schema, Served
+from traincrew.embedded.apiserver.requests.request import JSON, Call
+from traincrew.embedded.apiserver.schema import decoding, json_tree, patched_object_errors, serialization
+
+
+class Patch(NamedTuple):
+    content: Any
+    """Of whatever shape: each type of patch knows its own."""
+    twice: tuple[str, ...] = ()
+    """The fields that it has more than once, in the words of strict reading."""
+
+
+def read(call: Call) -> Patch:
+    try:
+        found = serialization.read(call.body, JSON)
+        if not found.unsure:
+            return Patch(found.value)
+        twice = dict.fromkeys(json_tree.duplicates(found.nodes))
+        return Patch(json_tree.plain(found.nodes), tuple(f'duplicate field "{path}"' for path in twice))
+    except (serialization.Unrecognized, json_tree.TooLarge) as fault:
+        told = str(fault).removeprefix(serialization.PARSE_ERROR)
+        strategic = "strategic" in call.content_type.lower()
+        raise api_errors.bad_request(told if strategic else f"error decoding patch: {told}") from None
+
+
+class Made(NamedTuple):
+    """What has come out of a patch."""
+
+    object: Object
+    against: Sequence[str] = ()
+    """What strict reading holds against the patch itself."""
+    strategic: Any = None
+    """The patch, if it was a strategic one: its faults are told in other words."""
+
+
+class Form(NamedTuple):
+    """What it must be."""
+
+    schema: Schema
+    expected: decoding.Expected
+
+    def read(self, text: bytes) -> tuple[Object, list[str]]:
+        """The object, and what strict reading holds against it."""
+        return decoding.read(text, JSON, self.schema, self.expected)[:2]
+
+
+def form(served: Served) -> Form:
+    return Form(served.schema, decoding.Expected(served.kind, served.api_version))
+
+
+def checked(made: Made, form: Form, validation: str) -> tuple[Object, tuple[str, ...]]:
+    try:
+        obj, strict = form.read(msgspec.json.encode(made.object))
+    except decoding.Misread as fault:
+        why = patched_object_errors.fault(made.object, form.schema) if made.strategic is not None else ""
+        raise _refused(made, why or str(fault)) from None
+    told = [*made.against, *(_in_order(made, form, strict) if strict else ())]
+    if not told or validation == "Ignore":
+        return obj, ()
+    if validation == "Strict":
+        raise _refused(made, decoding.strict_words(told))
+    return obj, tuple(told)
+
+
+def _in_order(made: Made, form: Form, strict: list[str]) -> list[str]:
+    """Strategic patches have theirs sorted; of the others, the fields are, as in any map that Go writes as JSON."""
+    return sorted(strict) if made.strategic is not None else form.read(_sorted(made.object))[1]
+
+
+def _sorted(obj: Object) -> bytes:
+    return msgspec.json.encode(obj, order="sorted")
+
+
+def _refused(made: Made, why: str) -> api_errors.Refusal:
+    shown = _sorted(made.object).decode() if made.strategic is None else go_values.plain(made.strategic)
+    return api_errors.invalid("", "", "", [field_errors.invalid("patch", shown, why)])

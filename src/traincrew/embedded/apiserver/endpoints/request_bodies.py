@@ -1,0 +1,88 @@
+"""Bodies of requests, read by what they are to be."""
+
+from __future__ import annotations
+
+import msgspec
+
+from traincrew.apimachinery import api_errors
+from traincrew.apimachinery.resource_info import Object, Schema
+from traincrew.embedded.apiserver.requests.request import Call
+from traincrew.embedded.apiserver.schema import builtin_kinds, decoding
+
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+JSON_TYPES = ("", "application/json", "application/yaml", "text/json", "*/*")
+
+
+def _content_type(call: Call) -> str:
+    """Raises 415 for a form that is not read here."""
+    given = call.content_type.partition(";")[0].strip().lower()
+    if given == PROTOBUF and (call.served.definition is None or call.verb.startswith("delete")):
+        return given
+    if given not in JSON_TYPES:
+        told = "the body of the request was in an unknown format - accepted media types include: "
+        accepted = "application/json, application/yaml"
+        if call.served.definition is None:
+            accepted += ", application/vnd.kubernetes.protobuf"
+        raise api_errors.unsupported_media_type(told + accepted)
+    return given or "application/json"
+
+
+def decoded(call: Call, validation: str) -> tuple[Object, tuple[str, ...]]:
+    """The object that a create or update carries, and the warnings that go with it."""
+    expected = decoding.Expected(call.served.kind, call.served.api_version)
+    return _read(call, call.served.schema, expected, validation)
+
+
+def _read(call: Call, schema: Schema, expected: decoding.Expected, validation: str) -> tuple[Object, tuple[str, ...]]:
+    given = _content_type(call)
+    body = call.body
+    if given == PROTOBUF:
+        # It carries no names that could be unknown. Once in JSON, everything else about it is judged as usual.
+        body, given, validation = _as_json(call.body, expected), "application/json", "Ignore"
+    found = decoding.decode(body, given, schema, expected, validation)  # type: ignore[arg-type]
+    return found.object, found.warnings
+
+
+def _as_json(body: bytes, expected: decoding.Expected) -> bytes:
+    from traincrew.embedded.apiserver import protobuf  # few clients send it, and it takes a while to load
+
+    return msgspec.json.encode(protobuf.decode(body, expected.api_version, expected.kind)[2])
+
+
+def of_kind(call: Call, group: str, version: str, kind: str, validation: str) -> tuple[Object, tuple[str, ...]]:
+    """A body of a kind other than the resource's own: a Binding, an Eviction, a TokenRequest, a Scale."""
+    schema = builtin_kinds.load().schema(group, version, kind)
+    return _read(call, schema, decoding.Expected(kind, f"{group}/{version}" if group else version), validation)
+
+
+def scale(call: Call) -> Object:
+    return of_kind(call, "autoscaling", "v1", "Scale", "Ignore")[0]
+
+
+def delete_options(call: Call) -> Object | None:
+    """None where there is no body. Every group has DeleteOptions of its own, and all are the same."""
+    if not call.body:
+        return None
+    schema, expected = builtin_kinds.load().schema("", "v1", "DeleteOptions"), decoding.Expected("DeleteOptions", "v1")
+    given = _content_type(call)
+    body = call.body
+    if given == PROTOBUF:
+        body, given = _as_json(body, expected), "application/json"
+    if given == "application/json" and b'"apiVersion"' in body:
+        body = _of_core(body)
+    try:
+        return decoding.read(body, given, schema, expected)[0]
+    except decoding.Misread as fault:
+        other = fault.title if fault.title and fault.title.kind != expected.kind else None
+        raise api_errors.Refusal(500, "", decoding.unregistered(other) if other else str(fault)) from None
+
+
+def _of_core(body: bytes) -> bytes:
+    try:
+        content = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return body  # whoever reads it next has the words for what is wrong
+    if isinstance(content, dict) and content.get("kind") == "DeleteOptions":
+        content["apiVersion"] = "v1"
+        return msgspec.json.encode(content)
+    return body

@@ -1,0 +1,81 @@
+"""The resourceVersion of a read: what may be asked, and what is said to nonsense."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from traincrew.apimachinery import api_errors, field_errors
+from traincrew.embedded.apiserver.requests.query_parameters import Query
+from traincrew.embedded.apiserver.storage.store import Store
+
+NEWEST = ("", "0")
+"""Whatever there is."""
+LONGEST = 20
+"""Digits of the largest one."""
+
+
+def number(text: str) -> int:
+    """Raises a 400 for what is no revision."""
+    if not (text.isascii() and text.isdigit()) or len(text) > LONGEST:
+        why = "value out of range" if text.isascii() and text.isdigit() else "invalid syntax"
+        fault = field_errors.invalid("resourceVersion", text, f'strconv.ParseUint: parsing "{text}": {why}')
+        raise api_errors.bad_request(fault.tell())
+    return int(text)
+
+
+def reached(store: Store, text: str) -> int:
+    """Raises a 504 for a revision that is still to come."""
+    asked = number(text)
+    if asked > store.revision:
+        message = f"Too large resource version: {asked}, current: {store.revision}"
+        cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+        raise api_errors.Refusal(504, "Timeout", f"Timeout: {message}", causes=[cause], retry_after=1)
+    return asked
+
+
+def check(query: Query, *, watch: bool) -> None:
+    """Raises what an API server says to nonsensical combinations of list or watch options."""
+    match = query.text("resourceVersionMatch")
+    if faults := list(_watch_faults(query, match) if watch else _list_faults(query, match)):
+        raise api_errors.invalid("ListOptions", "meta.k8s.io", "", faults)
+
+
+def begins_whole(query: Query) -> bool:
+    """Whether a watch tells first what there is: where that is asked for, or no revision is named, as it always was."""
+    if query.given("sendInitialEvents") or query.text("resourceVersionMatch"):
+        return query.flag("sendInitialEvents")
+    return query.text("resourceVersion") in NEWEST
+
+
+def _watch_faults(query: Query, match: str) -> Iterator[field_errors.FieldError]:
+    initial = query.given("sendInitialEvents")
+    if not initial and not match and begins_whole(query):
+        initial, match = True, "NotOlderThan"
+    if initial and match != "NotOlderThan":
+        yield _forbidden("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
+    if not match:
+        return
+    if not initial:
+        yield _forbidden("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")
+    if match != "NotOlderThan":
+        yield field_errors.not_supported("resourceVersionMatch", match, ["NotOlderThan"])
+    if query.text("continue"):
+        yield _forbidden("resourceVersionMatch is forbidden when continue is provided")
+
+
+def _list_faults(query: Query, match: str) -> Iterator[field_errors.FieldError]:
+    version = query.text("resourceVersion")
+    if match and not version:
+        yield _forbidden("resourceVersionMatch is forbidden unless resourceVersion is provided")
+    if match and query.text("continue"):
+        yield _forbidden("resourceVersionMatch is forbidden when continue is provided")
+    if match not in ("", "Exact", "NotOlderThan"):
+        yield field_errors.not_supported("resourceVersionMatch", match, ["Exact", "NotOlderThan", ""])
+    if match == "Exact" and version == "0":
+        yield _forbidden('resourceVersionMatch "exact" is forbidden for resourceVersion "0"')
+    if query.given("sendInitialEvents"):
+        yield field_errors.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
+
+
+def _forbidden(why: str) -> field_errors.FieldError:
+    return field_errors.forbidden("resourceVersionMatch", why)

@@ -1,0 +1,86 @@
+"""What a method means on a path, and what is said where it means nothing: built-in and custom resources differ in that."""
+
+from __future__ import annotations
+
+from traincrew.apimachinery import api_errors, go_wording, name_validation
+from traincrew.apimachinery.resource_info import Served
+from traincrew.embedded.apiserver.requests.query_parameters import Query
+from traincrew.embedded.apiserver.requests.request_info import Target
+
+VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+ON_MANY = {"get": "list", "delete": "deletecollection"}
+OF_NAMED = frozenset(("get", "update", "patch", "delete"))
+OF_MANY = frozenset(("list", "create", "deletecollection"))
+
+Fault = api_errors.Refusal | api_errors.Bare
+
+
+def verb(method: str, target: Target, query: Query) -> str:
+    """As rules name it; empty for a method that has none."""
+    meant = VERBS.get(method, "")
+    if target.watch:
+        return "watch" if meant == "get" else meant
+    if target.name:
+        return meant
+    if meant == "get" and query.flag("watch"):
+        return "watch"
+    return ON_MANY.get(meant, meant)
+
+
+def fault(method: str, verb: str, target: Target, served: Served) -> Fault | None:
+    """Why nobody answers this; None if somebody does."""
+    found = _built_in(method, verb, target, served) if served.definition is None else _custom(verb, target, served)
+    return found or _misnamed(target.name)
+
+
+def _misnamed(name: str) -> Fault | None:
+    faults = name_validation.path_segment(name)
+    return api_errors.bad_request(f"Name parameter invalid: {go_wording.quote(name)}: {';'.join(faults)}") if faults else None
+
+
+def _built_in(method: str, verb: str, target: Target, served: Served) -> Fault | None:
+    there = _verbs(target, served)
+    if not there:
+        return api_errors.no_such_path()
+    return None if verb in there and method != "HEAD" else api_errors.method_not_allowed()
+
+
+def _verbs(target: Target, served: Served) -> frozenset[str] | set[str]:
+    """What this path allows; nothing if it is no path."""
+    held = set(served.verbs)
+    if target.rest or (target.namespace and not served.namespaced):
+        return set()
+    if target.watch:
+        return set() if target.subresource else held & {"watch"}
+    if served.namespaced and not target.namespace:
+        return set() if target.name else held & {"list", "watch"}
+    if target.subresource:
+        found = served.subresource(target.subresource)
+        return set(found.verbs) if found else set()
+    return held & OF_NAMED if target.name else held & (OF_MANY | {"watch"})
+
+
+def _custom(verb: str, target: Target, served: Served) -> Fault | None:
+    subject = api_errors.Subject(served.plural, served.group, target.name)
+    if target.namespace and not served.namespaced:
+        return api_errors.no_page()
+    if served.namespaced and not target.namespace and verb not in ("list", "watch"):
+        return api_errors.no_page()
+    if target.subresource:
+        found = served.subresource(target.subresource)
+        if found is None:
+            return api_errors.not_found(subject)
+        return None if verb in found.verbs else api_errors.not_supported(subject, verb)
+    if verb not in served.verbs:
+        return api_errors.not_supported(subject, verb)
+    if verb in ("update", "patch") and not target.name:
+        return api_errors.bad_request("name must be provided")
+    return _ending(subject, served) if verb == "create" else None
+
+
+def _ending(subject: api_errors.Subject, served: Served) -> Fault | None:
+    if not (served.definition or {}).get("metadata", {}).get("deletionTimestamp"):
+        return None
+    refusal = api_errors.not_supported(subject, "create")
+    refusal.message = "create not allowed while custom resource definition is terminating"
+    return refusal

@@ -1,0 +1,109 @@
+"""The scale subresource: one number of an object, seen and set as a Scale."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from traincrew.apimachinery import api_errors, field_errors
+from traincrew.apimachinery.patches import json_patch, merge_patch
+from traincrew.apimachinery.resource_info import Object, Served
+from traincrew.embedded.apiserver.endpoints import patch, patch_bodies, request_bodies, update, version_conversion
+from traincrew.embedded.apiserver.requests import query_parameters
+from traincrew.embedded.apiserver.requests.request import Answer, Call
+from traincrew.embedded.apiserver.requests.scope import Cluster, encoded
+from traincrew.embedded.apiserver.schema import builtin_kinds, decoding
+
+BUILT_IN = {"spec": "spec.replicas", "status": "status.replicas"}
+
+
+class Paths(NamedTuple):
+    spec: tuple[str, ...]
+    status: tuple[str, ...]
+    selector: tuple[str, ...]
+
+
+def paths(served: Served) -> Paths:
+    found: dict[str, str] = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+    if served.definition is not None:
+        named = (each for each in served.definition["spec"]["versions"] if each["name"] == served.version)
+        found = next(named).get("subresources", {}).get("scale", found)
+    split = {key: tuple(value.strip(".").split(".")) for key, value in found.items()}
+    return Paths(split["specReplicasPath"], split["statusReplicasPath"], split.get("labelSelectorPath", ()))
+
+
+def scale(obj: Object, served: Served) -> Object:
+    where, meta = paths(served), obj["metadata"]
+    kept = {key: meta[key] for key in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp") if key in meta}
+    replicas = _value(obj, where.spec)
+    if replicas is None and served.definition is not None:
+        raise api_errors.internal(f'the spec replicas field ".{".".join(where.spec)}" does not exist')
+    status: Object = {"replicas": _value(obj, where.status) or 0}
+    if selector := _selector(obj, served, where):
+        status["selector"] = selector
+    spec = {"replicas": replicas} if replicas else {}
+    return {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": kept, "spec": spec, "status": status}
+
+
+def _selector(obj: Object, served: Served, where: Paths) -> str:
+    if served.definition is not None:
+        return str(_value(obj, where.selector) or "") if where.selector else ""
+    labels = obj.get("spec", {}).get("selector") or {}
+    if served.kind != "ReplicationController":
+        labels = labels.get("matchLabels") or {}
+    return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+
+
+def _value(obj: Any, path: tuple[str, ...]) -> Any:
+    for part in path:
+        obj = obj.get(part) if isinstance(obj, dict) else None
+    return obj
+
+
+def _set(obj: Object, path: tuple[str, ...], value: int) -> None:
+    for part in path[:-1]:
+        obj = obj.setdefault(part, {})
+    obj[path[-1]] = value
+
+
+def get(cluster: Cluster, call: Call) -> Answer:
+    record = cluster.existing(call.served, call.namespace, call.name)
+    return Answer(200, encoded(scale(version_conversion.read(record, call.served), call.served)))
+
+
+async def write(cluster: Cluster, call: Call) -> Answer:
+    put = call.verb == "update"
+    options = query_parameters.write_options(call.query, "UpdateOptions" if put else "PatchOptions", call.agent)
+    whole = call._replace(subresource="")
+
+    async def transform(before: Object) -> update.Wanted:
+        wanted = request_bodies.scale(call) if put else _patched(call, scale(before, call.served), options.validation)
+        replicas = _checked(call, wanted)
+        _set(before, paths(call.served).spec, replicas)
+        if version := (wanted.get("metadata") or {}).get("resourceVersion"):
+            before["metadata"]["resourceVersion"] = version
+        return update.Wanted(before, door="scale")
+
+    answer = await update.change(cluster, whole, options, transform)
+    shown = version_conversion.titled(msgspec.json.decode(answer.body), call.served)
+    return Answer(answer.code, encoded(scale(shown, call.served)), answer.warnings)
+
+
+def _patched(call: Call, current: Object, validation: str) -> Object:
+    kind = call.content_type.partition(";")[0].strip().lower()
+    content, twice = patch_bodies.read(call)
+    after: Object = json_patch.apply(current, content) if kind == patch.JSON else merge_patch.apply(current, content)
+    form = patch_bodies.Form(
+        builtin_kinds.load().schema("autoscaling", "v1", "Scale"), decoding.Expected("Scale", "autoscaling/v1")
+    )
+    return patch_bodies.checked(patch_bodies.Made(after, twice), form, validation)[0]
+
+
+def _checked(call: Call, wanted: Object) -> int:
+    """Custom resources have rules of their own about their numbers."""
+    replicas = int((wanted.get("spec") or {}).get("replicas") or 0)
+    if replicas < 0 and call.served.definition is None:
+        fault = field_errors.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
+        raise api_errors.invalid("Scale", "autoscaling", call.name, [fault])
+    return replicas

@@ -1,0 +1,117 @@
+"""Which records a request is about: its selectors, and the fields that each resource can be selected by."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from traincrew.apimachinery import field_selectors, label_selectors, selectors
+from traincrew.apimachinery.api_errors import bad_request
+from traincrew.apimachinery.resource_info import Object, Served
+from traincrew.embedded.apiserver.requests.query_parameters import Query
+from traincrew.embedded.apiserver.storage.records import Facts, Record
+
+NAMES = ("metadata.name", "metadata.namespace")
+
+FIELDS: dict[str, tuple[str, ...]] = {
+    "pods": (
+        "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
+        "status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName",
+    ),
+    "events": (
+        "involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
+        "involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath",
+        "reason", "reportingComponent", "source", "type",
+    ),
+    "nodes": ("spec.unschedulable",),
+    "namespaces": ("status.phase",),
+    "secrets": ("type",),
+    "services": ("spec.clusterIP", "spec.type"),
+    "jobs.batch": ("status.successful",),
+    "replicationcontrollers": ("status.replicas",),
+    "replicasets.apps": ("status.replicas",),
+}  # fmt: skip
+"""Beyond metadata.name and metadata.namespace, as the Go types allow them."""
+
+RENAMED = {
+    "events.k8s.io": {
+        "reason": "reason",
+        "type": "type",
+        "reportingController": "reportingComponent",
+        **{name: name for name in NAMES},
+        **{path.replace("involvedObject", "regarding"): path for path in FIELDS["events"] if path.startswith("involved")},
+    }
+}
+"""Groups whose fields are called otherwise than where they are stored."""
+
+NO_FACTS = Facts({}, {})
+
+
+def describe(resource: str, obj: Object, selectable: Callable[[str], tuple[str, ...]]) -> Facts:
+    """What selectors ask about, kept beside the stored bytes."""
+    labels = obj["metadata"].get("labels")
+    paths = FIELDS.get(resource) or selectable(resource)
+    fields = {path: text for path, read in _readers(resource, paths) if (text := read(obj))}
+    return Facts(labels or NO_FACTS.labels, fields or NO_FACTS.fields) if labels or fields else NO_FACTS
+
+
+Reader = Callable[[Object], str]
+
+_PARTICULAR: dict[tuple[str, str], Reader] = {
+    ("events", "source"): lambda obj: str(obj.get("source", {}).get("component") or obj.get("reportingComponent", "")),
+    ("events", "reportingComponent"): lambda obj: str(obj.get("reportingComponent", "")),
+    ("jobs.batch", "status.successful"): lambda obj: str(obj.get("status", {}).get("succeeded", 0)),
+}
+
+
+@functools.lru_cache(maxsize=256)
+def _readers(resource: str, paths: tuple[str, ...]) -> tuple[tuple[str, Reader], ...]:
+    return tuple((path, _PARTICULAR.get((resource, path)) or _reader(path)) for path in paths)
+
+
+def _reader(path: str) -> Reader:
+    parts, flag = path.split("."), path in ("spec.hostNetwork", "spec.unschedulable")
+
+    def read(obj: Object) -> str:
+        value: Any = obj
+        for part in parts:
+            value = value.get(part) if isinstance(value, dict) else None
+        if flag:
+            return "true" if value else "false"
+        return "" if value is None else str(value)
+
+    return read
+
+
+def _field(served: Served, name: str) -> str:
+    """The path that a name means in this version of the resource."""
+    own = FIELDS.get(served.store_name)
+    path = RENAMED[served.group].get(name, "") if served.group in RENAMED else name
+    if path in NAMES or path in (own or ()) or path in served.selectable:
+        return path
+    if own is None and served.definition is None:
+        raise bad_request(f'"{name}" is not a known field selector: only "metadata.name", "metadata.namespace"')
+    if served.kind == "Job":
+        raise bad_request(f'field label "{name}" not supported for Job')
+    raise bad_request(f"field label not supported: {name}")
+
+
+def selector(query: Query, served: Served) -> selectors.Selector:
+    labels, fields = query.text("labelSelector"), query.text("fieldSelector")
+    if not labels and not fields:
+        return selectors.EVERYTHING
+    parsed = field_selectors.parse(fields, lambda name: _field(served, name))
+    return selectors.Selector(label_selectors.parse(labels), parsed)
+
+
+def matches(wanted: selectors.Selector, record: Record) -> bool:
+    return wanted.matches(record.facts.labels, lambda path: value(record, path))
+
+
+def value(record: Record, path: str) -> str:
+    if path == "metadata.name":
+        return record.key.name
+    if path == "metadata.namespace":
+        return record.key.namespace
+    return record.facts.fields.get(path, "")

@@ -1,0 +1,45 @@
+"""Who may come in: Host and Origin, credentials, impersonation, and the paths that are no resources."""
+
+from __future__ import annotations
+
+import weakref
+
+from aiohttp import web
+
+from traincrew.apimachinery import api_errors
+from traincrew.embedded.apiserver.authn.authentication import OPEN_PATHS, Authenticator, Peer, peer
+from traincrew.embedded.apiserver.authn.users import User
+from traincrew.embedded.apiserver.authz import attributes
+from traincrew.embedded.apiserver.authz.rbac import Policy
+from traincrew.embedded.apiserver.http import impersonation, origins
+
+
+class Gate:
+    def __init__(self, doors: origins.Doors, authenticator: Authenticator, policy: Policy) -> None:
+        self.doors, self._authenticator, self._policy = doors, authenticator, policy
+        self._peers: weakref.WeakKeyDictionary[object, Peer | None] = weakref.WeakKeyDictionary()
+
+    def admit(self, request: web.BaseRequest) -> User:
+        """Raises 403 for a foreign Host or Origin, 401 for nobody we know."""
+        headers = request.headers
+        origins.check(self.doors, headers.get("Host"), headers.get("Origin"))
+        user = self._authenticator.user(headers, self._peer(request), request.path)
+        if user is None:
+            raise api_errors.unauthorized()
+        return impersonation.acting(user, headers, self._policy, request.path)
+
+    def _peer(self, request: web.BaseRequest) -> Peer | None:
+        connection = request.transport.get_extra_info("ssl_object") if request.transport else None
+        if connection is None:
+            return None
+        if connection not in self._peers:
+            self._peers[connection] = peer(connection)
+        return self._peers[connection]
+
+    def authorize_path(self, user: User, request: web.BaseRequest) -> None:
+        if request.path in OPEN_PATHS:
+            return
+        asked = attributes.non_resource(request.method.lower(), request.path)
+        allowed, reason = self._policy.allowed(user, asked)
+        if not allowed:
+            raise attributes.refusal(user, asked, reason)

@@ -1,0 +1,93 @@
+"""Acting as somebody else (`kubectl --as`), for those who may impersonate."""
+
+from __future__ import annotations
+
+import urllib.parse
+from typing import NamedTuple
+
+from multidict import MultiMapping
+
+from traincrew.apimachinery import api_errors
+from traincrew.embedded.apiserver.authn import users
+from traincrew.embedded.apiserver.authn.users import User
+from traincrew.embedded.apiserver.authz import attributes
+from traincrew.embedded.apiserver.authz.attributes import Attributes
+from traincrew.embedded.apiserver.authz.rbac import Policy
+
+USER, GROUP, UID, EXTRA = "Impersonate-User", "Impersonate-Group", "Impersonate-Uid", "Impersonate-Extra-"
+AUTHENTICATION = "authentication.k8s.io"
+
+
+class _Request(NamedTuple):
+    """One thing to be impersonated, and the question whether one may."""
+
+    kind: str
+    asked: Attributes
+
+    def words(self) -> str:
+        """As Go prints an ObjectReference."""
+        version = f"{AUTHENTICATION}/v1" if self.asked.group else ""
+        return f"{{{self.kind} {self.asked.namespace} {self.asked.name}  {version}  {self.asked.subresource}}}"
+
+
+def acting(user: User, headers: MultiMapping[str], policy: Policy, target: str) -> User:
+    """Whom the request acts for: the user itself, or whom its headers name.
+
+    Raises a Refusal where that is not allowed, Bare where it is nonsense.
+    """
+    if not any(name[:12].lower() == "impersonate-" for name in headers):
+        return user
+    requests = _requests(headers)
+    if not requests:
+        return user
+    if requests[0].kind not in ("User", "ServiceAccount"):
+        told = " ".join(each.words() for each in requests)
+        why = f'Internal Server Error: "{target}": requested [{told}] without impersonating a user'
+        raise api_errors.Bare(500, f"{why}\n")
+    for each in requests:
+        allowed, reason = policy.allowed(user, each.asked)
+        if not allowed:
+            raise attributes.refusal(user, each.asked, reason)
+    return _impersonated(headers, requests)
+
+
+def _requests(headers: MultiMapping[str]) -> list[_Request]:
+    found = []
+    if name := headers.get(USER, ""):
+        account = users.split_service_account(name)
+        if account:
+            found.append(_Request("ServiceAccount", _asked("serviceaccounts", account[1], namespace=account[0])))
+        else:
+            found.append(_Request("User", _asked("users", name)))
+    found += [_Request("Group", _asked("groups", group)) for group in headers.getall(GROUP, [])]
+    for key, values in _extra(headers).items():
+        found += [
+            _Request("UserExtra", Attributes("impersonate", AUTHENTICATION, "userextras", key, "", each)) for each in values
+        ]
+    if uid := headers.get(UID, ""):
+        found.append(_Request("UID", Attributes("impersonate", AUTHENTICATION, "uids", name=uid)))
+    return found
+
+
+def _asked(resource: str, name: str, namespace: str = "") -> Attributes:
+    return Attributes("impersonate", "", resource, namespace=namespace, name=name)
+
+
+def _extra(headers: MultiMapping[str]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for name in dict.fromkeys(name.lower() for name in headers):
+        if name.startswith(EXTRA.lower()):
+            found[urllib.parse.unquote(name[len(EXTRA) :])] = tuple(headers.getall(name))
+    return found
+
+
+def _impersonated(headers: MultiMapping[str], requests: list[_Request]) -> User:
+    name = headers[USER]
+    groups = list(headers.getall(GROUP, []))
+    if requests[0].kind == "ServiceAccount" and not groups:
+        groups += users.service_account_groups(requests[0].asked.namespace)
+    if name == users.ANONYMOUS:
+        groups += [] if users.UNAUTHENTICATED in groups else [users.UNAUTHENTICATED]
+    elif users.AUTHENTICATED not in groups and users.UNAUTHENTICATED not in groups:
+        groups.append(users.AUTHENTICATED)
+    return User(name, tuple(groups), headers.get(UID, ""), _extra(headers))

@@ -1,0 +1,64 @@
+"""Which Host and Origin a request may carry: a page in a browser must not reach the API server by a name of its own choosing."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import ipaddress
+from collections.abc import Iterable
+
+from traincrew.apimachinery import api_errors
+
+
+@dataclasses.dataclass(frozen=True)
+class Doors:
+    """The names that the server goes by, and the origins of pages that it serves itself."""
+
+    hosts: frozenset[str]
+    origins: frozenset[str] = frozenset()
+
+
+def doors(names: Iterable[str], port: int) -> Doors:
+    """Names as the serving certificate holds them.
+
+    Old WebSocket libraries call our own address an http origin; no page can come from there, for the port speaks TLS.
+    """
+    hosts = frozenset(_plain(name) for name in names)
+    origins = frozenset(f"{scheme}://{_bracketed(host)}:{port}" for host in hosts for scheme in ("https", "http"))
+    return Doors(hosts, origins | {origin.removesuffix(":443") for origin in origins})
+
+
+def check(of: Doors, host: str | None, origin: str | None) -> None:
+    """Raises a Refusal (403) for a foreign Host or Origin. A request without a Host (HTTP/1.0) comes from no browser."""
+    if host and host_name(host) not in of.hosts:
+        raise api_errors.Refusal(403, "Forbidden", f"forbidden: the Host header names {_shown(host)}, which this server is not")
+    if origin is not None and origin.lower() not in of.origins:
+        raise api_errors.Refusal(403, "Forbidden", f"forbidden: requests from pages of {_shown(origin)} are not served")
+
+
+@functools.lru_cache(maxsize=64)
+def host_name(host: str) -> str:
+    """A Host header without its port, addresses in one spelling."""
+    if host.startswith("["):
+        return _plain(host[1:].partition("]")[0])
+    name, _, port = host.rpartition(":")
+    return _plain(name if name and port.isdigit() else host)
+
+
+def _plain(name: str) -> str:
+    lowered = name.strip("[]").lower().removesuffix(".")
+    if ":" not in lowered:
+        return lowered
+    try:
+        return str(ipaddress.ip_address(lowered))
+    except ValueError:
+        return lowered
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _shown(value: str) -> str:
+    """What a stranger sent, harmless and short."""
+    return ascii(value[:100])

@@ -1,0 +1,133 @@
+"""Bodies as they come and go over a connection."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Sequence
+
+import msgspec
+from aiohttp import web
+from multidict import CIMultiDict
+
+from traincrew.apimachinery import api_errors
+from traincrew.embedded.apiserver.endpoints import response_encoding
+from traincrew.embedded.apiserver.endpoints.watches import Watch, lines
+from traincrew.embedded.apiserver.requests.request import Answer
+
+LARGEST_BODY = 3 * 1024 * 1024
+STALLED = 60.0
+"""Seconds that a client may let the server wait, with its body or with what it does not read."""
+AT_ONCE = 2**18
+"""Bytes up to which a list is sent whole."""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+UNCACHED = {"Cache-Control": "no-cache, private"}
+
+
+async def read(request: web.BaseRequest) -> bytes:
+    """The body of a request."""
+    if (request.content_length or 0) > LARGEST_BODY:
+        raise _too_large()
+    if request.content.is_eof():  # as a rule it has come with the head
+        whole = request.content.read_nowait()
+        if len(whole) > LARGEST_BODY:
+            raise _too_large()
+        return whole
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(STALLED):
+            async for part in request.content.iter_any():
+                size += len(part)
+                if size > LARGEST_BODY:
+                    raise _too_large()
+                parts.append(part)
+    except TimeoutError:
+        told = "Timeout: request did not complete within requested timeout - context deadline exceeded"
+        raise api_errors.Refusal(504, "Timeout", told) from None
+    return b"".join(parts)
+
+
+def _too_large() -> api_errors.Refusal:
+    return api_errors.too_large(f"Request entity too large: limit is {LARGEST_BODY}")
+
+
+def whole(answer: Answer) -> web.Response:
+    headers = _headers(answer.warnings) if answer.warnings else UNCACHED
+    return web.Response(status=answer.code, body=answer.body, content_type=answer.content_type, headers=headers)
+
+
+def _headers(warnings: Sequence[str]) -> CIMultiDict[str]:
+    headers = CIMultiDict(UNCACHED)
+    for warning in warnings:
+        text = _CONTROL.sub(" ", warning).replace("\\", "\\\\").replace('"', '\\"')
+        headers.add("Warning", f'299 - "{text}"')
+    return headers
+
+
+async def sent(request: web.BaseRequest, pieces: response_encoding.Pieces, warnings: Sequence[str]) -> web.StreamResponse:
+    """Small bodies whole, large ones in parts."""
+    gathered, size = [], 0
+    for piece in pieces:
+        gathered.append(piece)
+        size += len(piece)
+        if size > AT_ONCE:
+            break
+        await asyncio.sleep(0)
+    else:
+        return web.Response(body=b"".join(gathered), content_type=pieces.content_type, headers=_headers(warnings))
+    response = await _opened(request, pieces.content_type, warnings)
+    await _write(request, response, b"".join(gathered))
+    for piece in pieces:
+        await _write(request, response, piece)
+        await asyncio.sleep(0)
+    await response.write_eof()
+    return response
+
+
+async def poured(request: web.BaseRequest, watch: Watch, warnings: Sequence[str]) -> web.StreamResponse:
+    """The events of a watch, until it ends."""
+    response = await _opened(request, "application/json", warnings)
+    # When the server goes down, a watch ends like any other, and the client takes it up again.
+    with contextlib.suppress(asyncio.CancelledError):
+        async for batch in watch.events():
+            await _write(request, response, lines(batch))
+    await response.write_eof()
+    return response
+
+
+async def _opened(request: web.BaseRequest, content_type: str, warnings: Sequence[str]) -> web.StreamResponse:
+    response = web.StreamResponse(headers=_headers(warnings))
+    response.content_type = content_type
+    response.enable_chunked_encoding()
+    await response.prepare(request)
+    return response
+
+
+async def _write(request: web.BaseRequest, response: web.StreamResponse, part: bytes) -> None:
+    """Ends the connection of a client that does not read: it holds what it was to be sent."""
+    try:
+        async with asyncio.timeout(STALLED):
+            await response.write(part)
+    except TimeoutError:
+        if request.transport is not None:
+            request.transport.abort()
+        raise ConnectionResetError("the client does not read") from None
+
+
+def refused(request: web.BaseRequest, refusal: api_errors.Refusal) -> web.Response:
+    headers = request.headers
+    wire = response_encoding.of_refusal(
+        headers.get("Accept", ""), request.rel_url.query.get("pretty", ""), headers.get("User-Agent", "")
+    )
+    body = wire.encode(msgspec.json.encode(refusal.status()))
+    response = web.Response(status=refusal.code, body=body, content_type=wire.content_type, headers=_headers(refusal.warnings))
+    if refusal.retry_after:
+        response.headers["Retry-After"] = str(refusal.retry_after)
+    return response
+
+
+def bare(refusal: api_errors.Bare) -> web.Response:
+    if not refusal.text:
+        return web.Response(status=refusal.code)
+    return web.Response(status=refusal.code, text=refusal.text)

@@ -1,0 +1,92 @@
+"""OpenAPI version 3: an index, and a document for every group version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from traincrew.apimachinery.resource_info import Object, Schema, Served
+from traincrew.embedded.apiserver.discovery import aggregated, documents, version_priority
+from traincrew.embedded.apiserver.openapi import crds
+from traincrew.embedded.apiserver.openapi.paths import DELETE_OPTIONS, PATCH, STATUS, paths
+
+Definitions = Mapping[str, Schema]
+"""Of the built-in kinds, with $refs to `#/components/schemas/NAME`."""
+
+_BASIC = (PATCH, STATUS, DELETE_OPTIONS)
+
+
+def index(served: Sequence[Served]) -> Object:
+    """/openapi/v3. Makes none of the documents: their hashes are those of what they are made from."""
+    found: dict[str, Object] = {}
+    for group, versions in version_priority.groups(served).items():
+        for version in versions:
+            path = f"apis/{group}/{version}" if group else f"api/{version}"
+            found[path] = {"serverRelativeURL": f"/openapi/v3/{path}?hash={digest(served, group, version)}"}
+    return {"paths": dict(sorted(found.items()))}
+
+
+def digest(served: Sequence[Served], group: str, version: str) -> str:
+    """Changes when the document of this group version does."""
+    ingredients = [_ingredients(each) for each in documents.of_version(served, group, version)]
+    return aggregated.digest(msgspec.json.encode([documents.VERSION, ingredients]))
+
+
+def _ingredients(served: Served) -> list[Any]:
+    parts = [(part.name, part.verbs) for part in served.subresources]
+    spec = served.definition["spec"] if served.definition is not None else None
+    return [served.plural, served.verbs, parts, spec]
+
+
+def document(served: Sequence[Served], group: str, version: str, definitions: Definitions) -> Object | None:
+    """/openapi/v3/api/v1, /openapi/v3/apis/<group>/<version>; None if that is not served."""
+    resources = documents.of_version(served, group, version)
+    if not resources:
+        return None
+    own = {name: schema for each in resources if each.definition is not None for name, schema in crds.definitions(each).items()}
+    known = {**definitions, **own}
+    named = _names(known)
+    found = {path: item for each in resources for path, item in paths(each, named).items()}
+    wanted = [*_BASIC, *own, *_referred(found)]
+    title = "Kubernetes CRD Swagger" if own else "Kubernetes"
+    return {
+        "openapi": "3.0.0",
+        "info": {"title": title, "version": "v0.1.0" if own else documents.VERSION.rpartition(".")[0]},
+        "paths": dict(sorted(found.items())),
+        "components": {"schemas": reachable(wanted, known)},
+    }
+
+
+def _names(known: Definitions) -> Callable[[str, str, str], str]:
+    names = {
+        (kind["group"], kind["version"], kind["kind"]): name
+        for name, schema in known.items()
+        for kind in schema.get("x-kubernetes-group-version-kind", ())
+    }
+    return lambda *kind: names.get(kind, "")
+
+
+def reachable(wanted: Sequence[str], known: Definitions) -> dict[str, Schema]:
+    """These definitions and all that they refer to, by name."""
+    found: dict[str, Schema] = {}
+    waiting = list(wanted)
+    while waiting:
+        name = waiting.pop()
+        if name not in found and name in known:
+            found[name] = known[name]
+            waiting += _referred(known[name])
+    return dict(sorted(found.items()))
+
+
+def _referred(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key == "$ref" and isinstance(inner, str):
+                yield inner.rpartition("/")[2]
+            else:
+                yield from _referred(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _referred(inner)

@@ -1,0 +1,159 @@
+"""The paths of a resource, with what may be done at each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from traincrew.apimachinery.resource_info import Object, Served, Subresource
+from traincrew.embedded.apiserver.openapi import parameters
+
+Named = Callable[[str, str, str], str]
+"""(group, version, kind) → the name of its definition."""
+
+_META = "io.k8s.apimachinery.pkg.apis.meta.v1."
+PATCH, STATUS, DELETE_OPTIONS = (_META + name for name in ("Patch", "Status", "DeleteOptions"))
+_OK = {"description": "OK"}
+_UNAUTHORIZED = {"401": {"description": "Unauthorized"}}
+_MEDIA = ("application/json", "application/yaml")
+_PATCHES = ("application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json")
+_STRATEGIC = "application/strategic-merge-patch+json"
+_METHODS = {"create": "post", "delete": "delete", "get": "get", "patch": "patch", "update": "put"}
+_SPOKEN = {"create": "create", "delete": "delete", "get": "read", "patch": "patch", "update": "replace"}
+
+
+def reference(name: str) -> Object:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def paths(served: Served, named: Named) -> dict[str, Object]:
+    """Path → path item of a resource and its subresources."""
+    return _Paths(served, named).all()
+
+
+class _Paths:
+    def __init__(self, served: Served, named: Named) -> None:
+        self._served, self._named = served, named
+        self._root = f"/apis/{served.group}/{served.version}" if served.group else f"/api/{served.version}"
+        scope = "/namespaces/{namespace}" if served.namespaced else ""
+        self._collection = f"{self._root}{scope}/{served.plural}"
+        self._in_path = ["namespace"] if served.namespaced else []
+        self._title = _title(served)
+
+    def all(self) -> dict[str, Object]:
+        found = {self._collection: self._many(), f"{self._collection}/{{name}}": self._one()}
+        if self._served.namespaced and "list" in self._served.verbs:
+            everywhere: Object = {"get": self._list("ForAllNamespaces", []), "parameters": parameters.LIST + parameters.PRETTY}
+            found[f"{self._root}/{self._served.plural}"] = everywhere
+        for part in self._served.subresources:
+            found[f"{self._collection}/{{name}}/{part.name}"] = self._part(part)
+        return {path: item for path, item in found.items() if item.keys() - {"parameters"}}
+
+    def _many(self) -> Object:
+        served, item = self._served, Object()
+        if "list" in served.verbs:
+            item["get"] = self._list("", parameters.LIST)
+        if "create" in served.verbs:
+            item["post"] = self._operation("create", "create", self._kind()) | self._body(self._definition(self._kind()))
+        if "deletecollection" in served.verbs:
+            item["delete"] = self._deletion("deletecollection", "Collection", parameters.DELETE_MANY)
+        return item | {"parameters": parameters.path(*self._in_path) + parameters.PRETTY}
+
+    def _one(self) -> Object:
+        item = Object()
+        for verb in ("get", "update", "delete", "patch"):
+            if verb in self._served.verbs:
+                item[_METHODS[verb]] = self._verb(verb, self._kind(), "")
+        return item | {"parameters": parameters.path("name", *self._in_path) + parameters.PRETTY}
+
+    def _part(self, part: Subresource) -> Object:
+        kind = (part.group, part.version, part.kind) if part.version else (*self._kind()[:2], part.kind)
+        suffix = part.name.capitalize()
+        inputs = parameters.path("name", *self._in_path) + parameters.STREAMS.get(part.name, parameters.PRETTY)
+        if part.name in parameters.STREAMS:
+            streams = {_METHODS[verb]: self._stream(verb, kind, suffix) for verb in part.verbs}
+            return streams | {"parameters": inputs}
+        return {_METHODS[verb]: self._verb(verb, kind, suffix) for verb in part.verbs} | {"parameters": inputs}
+
+    def _stream(self, verb: str, kind: tuple[str, str, str], suffix: str) -> Object:
+        media, action = (("text/plain", *_MEDIA), "get") if suffix == "Log" else (("*/*",), "connect")
+        content = {each: {"schema": {"type": "string"}} for each in media}
+        how = "" if action == "get" else _METHODS[verb].capitalize()
+        return {
+            "operationId": self._id("connect" if how else "read", suffix, how),
+            "responses": {"200": {**_OK, "content": content}, **_UNAUTHORIZED},
+            **self._marks(action, kind),
+        }
+
+    def _verb(self, verb: str, kind: tuple[str, str, str], suffix: str) -> Object:
+        if verb == "delete":
+            return self._deletion("delete", "", parameters.DELETE)
+        # A custom resource's scale goes under the resource's own kind.
+        told = self._kind() if self._served.definition is not None else kind
+        operation = self._operation(_SPOKEN[verb], verb, told, suffix) | self._answers(kind, verb)
+        if verb == "patch":
+            media = _PATCHES if self._served.definition is not None else (*_PATCHES, _STRATEGIC)
+            return operation | {"requestBody": {"content": _content(PATCH, media), "required": True}}
+        return operation if verb == "get" else operation | self._body(self._definition(kind))
+
+    def _list(self, where: str, inputs: list[Object]) -> Object:
+        group, version, kind = self._kind()
+        listed = self._definition((group, version, self._served.list_kind or f"{kind}List"))
+        media = (*_MEDIA, "application/json;stream=watch")
+        return {
+            "operationId": self._id("list", where),
+            "parameters": inputs,
+            "responses": {"200": {**_OK, "content": _content(listed, media)}, **_UNAUTHORIZED},
+            **self._marks("list", self._kind()),
+        }
+
+    def _deletion(self, action: str, what: str, inputs: list[Object]) -> Object:
+        content = _content(STATUS, _MEDIA)
+        accepted = {} if what else {"202": {"description": "Accepted", "content": content}}
+        return {
+            "operationId": self._id("delete", "", what),
+            "parameters": inputs,
+            "requestBody": {"content": _content(DELETE_OPTIONS, _MEDIA)},
+            "responses": {"200": {**_OK, "content": content}, **accepted, **_UNAUTHORIZED},
+            **self._marks(action, self._kind()),
+        }
+
+    def _operation(self, spoken: str, verb: str, kind: tuple[str, str, str], suffix: str = "") -> Object:
+        inputs = {"create": parameters.WRITE, "update": parameters.WRITE, "patch": parameters.PATCH}.get(verb, [])
+        operation: Object = {"operationId": self._id(spoken, suffix), "parameters": inputs}
+        return operation | self._answers(kind, verb) | self._marks(_METHODS[verb], kind)
+
+    def _answers(self, kind: tuple[str, str, str], verb: str) -> Object:
+        content = _content(self._definition(kind), _MEDIA)
+        answers: Object = {"200": {**_OK, "content": content}}
+        if verb in ("create", "update") or (verb == "patch" and self._served.definition is None):
+            answers["201"] = {"description": "Created", "content": content}
+        if verb == "create":
+            answers["202"] = {"description": "Accepted", "content": content}
+        return {"responses": answers | _UNAUTHORIZED}
+
+    def _body(self, definition: str) -> Object:
+        return {"requestBody": {"content": _content(definition, _MEDIA), "required": True}}
+
+    def _marks(self, action: str, kind: tuple[str, str, str]) -> Object:
+        told = dict(zip(("group", "version", "kind"), kind, strict=True))
+        return {"x-kubernetes-action": action, "x-kubernetes-group-version-kind": told}
+
+    def _kind(self) -> tuple[str, str, str]:
+        return (self._served.group, self._served.version, self._served.kind)
+
+    def _definition(self, kind: tuple[str, str, str]) -> str:
+        return self._named(*kind)
+
+    def _id(self, verb: str, suffix: str, how: str = "") -> str:
+        scope = "Namespaced" if self._served.namespaced and suffix != "ForAllNamespaces" else ""
+        return f"{verb}{self._title}{how}{scope}{self._served.kind}{suffix}"
+
+
+def _content(definition: str, media: tuple[str, ...]) -> Object:
+    schema = {"schema": reference(definition)} if definition else {}
+    return dict.fromkeys(media, schema)
+
+
+def _title(served: Served) -> str:
+    group = served.group.removesuffix(".k8s.io").split(".") if served.group else ["core"]
+    return "".join(part.capitalize() for part in group) + served.version.capitalize()

@@ -1,0 +1,65 @@
+"""OpenAPI version 2, as far as clients still ask for it: the definitions, without paths.
+
+kubectl before 1.29 fetches it for most of its commands, later ones for `apply` of custom resources and for
+`explain --output=plaintext-openapiv2`; none of them needs more than the definitions where version 3 is served too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from traincrew.apimachinery.resource_info import Object, Schema, Served
+from traincrew.embedded.apiserver.discovery import documents
+from traincrew.embedded.apiserver.openapi import crds
+from traincrew.embedded.apiserver.openapi.documents import Definitions, reachable
+
+_KEPT = ("description", "type", "format", "required", "enum", "default", "pattern")
+_QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
+_INT_OR_STRING = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
+_SCALARS: dict[str, Schema] = {
+    _QUANTITY: {"type": "string"},
+    _INT_OR_STRING: {"type": "string", "format": "int-or-string"},
+}
+
+
+def document(served: Sequence[Served], definitions: Definitions) -> Object:
+    """/openapi/v2."""
+    own = {name: schema for each in served if each.definition is not None for name, schema in crds.definitions(each).items()}
+    wanted = [name for name, schema in definitions.items() if "x-kubernetes-group-version-kind" in schema]
+    known = reachable([*wanted, *own], {**definitions, **own})
+    return {
+        "swagger": "2.0",
+        "info": {"title": "Kubernetes", "version": f"v{documents.VERSION}"},
+        "paths": {},
+        "definitions": {name: _SCALARS.get(name) or _older(schema) for name, schema in known.items()},
+    }
+
+
+def _older(schema: Schema) -> Schema:
+    """What version 2 can say of a schema. Where it can say nothing right, it allows anything."""
+    if "$ref" in schema:
+        return _reference(schema["$ref"])
+    if "allOf" in schema and len(schema["allOf"]) == 1 and "$ref" in schema["allOf"][0]:
+        beside = {key: schema[key] for key in ("description", "default") if key in schema}
+        return beside | _reference(schema["allOf"][0]["$ref"]) | _marks(schema)
+    if schema.get("nullable") or schema.get("x-kubernetes-preserve-unknown-fields"):
+        known = {"type": "object"} if schema.get("type") == "object" and not schema.get("nullable") else {}
+        return known | _marks(schema)
+    if schema.get("x-kubernetes-int-or-string"):
+        return _marks(schema)
+    older: dict[str, Any] = {key: schema[key] for key in _KEPT if key in schema}
+    if "properties" in schema:
+        older["properties"] = {key: _older(inner) for key, inner in schema["properties"].items()}
+    for keyword in ("items", "additionalProperties"):
+        if isinstance(schema.get(keyword), dict):
+            older[keyword] = _older(schema[keyword])
+    return older | _marks(schema)
+
+
+def _reference(target: str) -> Schema:
+    return {"$ref": f"#/definitions/{target.rpartition('/')[2]}"}
+
+
+def _marks(schema: Schema) -> Object:
+    return {key: value for key, value in schema.items() if key.startswith("x-kubernetes-") and key != "x-kubernetes-validations"}

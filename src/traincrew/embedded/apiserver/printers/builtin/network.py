@@ -1,0 +1,136 @@
+"""Services and what leads to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from traincrew.apimachinery.human_durations import UNKNOWN, Ages
+from traincrew.embedded.apiserver.printers.builtin.cells import NONE, UNSET, Fields, Metadata, labels, some
+from traincrew.embedded.apiserver.printers.columns import Printer, heads
+
+_SHOWN = 3
+
+
+class _Object(Fields):
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+
+
+class ServicePort(Fields):
+    port: int = 0
+    node_port: int = 0
+    protocol: str = "TCP"
+
+
+class ServiceSpec(Fields):
+    type: str = ""
+    cluster_ip: str = msgspec.field(name="clusterIP", default="")
+    cluster_ips: list[str] = msgspec.field(name="clusterIPs", default=[])
+    external_ips: list[str] = msgspec.field(name="externalIPs", default=[])
+    external_name: str = ""
+    ports: list[ServicePort] = []
+    selector: dict[str, str] = {}
+
+
+class Ingress(Fields):
+    ip: str = ""
+    hostname: str = ""
+
+
+class LoadBalancer(Fields):
+    ingress: list[Ingress] = []
+
+
+class LoadBalanced(Fields):
+    load_balancer: LoadBalancer = msgspec.field(default_factory=LoadBalancer)
+
+    def addresses(self) -> list[str]:
+        return sorted({each.ip or each.hostname for each in self.load_balancer.ingress} - {""})
+
+
+class Service(_Object):
+    spec: ServiceSpec = msgspec.field(default_factory=ServiceSpec)
+    status: LoadBalanced = msgspec.field(default_factory=LoadBalanced)
+
+
+def _service(kept: Service, ages: Ages) -> list[Any]:
+    spec = kept.spec
+    address = spec.cluster_ips[0] if spec.cluster_ips else spec.cluster_ip or NONE
+    ports = ",".join(_port(each) for each in spec.ports) or NONE
+    cells = [kept.metadata.name, spec.type, address, _external(kept), ports]
+    return [*cells, ages.since(kept.metadata.creation_timestamp), labels(spec.selector)]
+
+
+def _port(port: ServicePort) -> str:
+    number = f"{port.port}:{port.node_port}" if port.node_port else str(port.port)
+    return f"{number}/{port.protocol}"
+
+
+def _external(kept: Service) -> str:
+    spec = kept.spec
+    match spec.type:
+        case "ClusterIP" | "NodePort":
+            return ",".join(spec.external_ips) or NONE
+        case "LoadBalancer":
+            return ",".join([*kept.status.addresses(), *spec.external_ips]) or "<pending>"
+        case "ExternalName":
+            return spec.external_name
+    return UNKNOWN
+
+
+class Address(Fields):
+    ip: str = ""
+
+
+class Port(Fields):
+    name: str | None = None
+    port: int | None = None
+
+
+class Subset(Fields):
+    addresses: list[Address] = []
+    ports: list[Port] = []
+
+
+class Endpoints(_Object):
+    subsets: list[Subset] = []
+
+
+def _endpoints(kept: Endpoints, ages: Ages) -> list[Any]:
+    reached: list[str] = []
+    for subset in kept.subsets:
+        ports = [f":{each.port}" for each in subset.ports] or [""]
+        reached += [f"{_bracketed(each.ip) if port else each.ip}{port}" for port in ports for each in subset.addresses]
+    told = some(reached, len(reached), _SHOWN) if kept.subsets else NONE
+    return [kept.metadata.name, told, ages.since(kept.metadata.creation_timestamp)]
+
+
+def _bracketed(address: str) -> str:
+    return f"[{address}]" if ":" in address else address
+
+
+class SliceEndpoint(Fields):
+    addresses: list[str] = []
+
+
+class EndpointSlice(_Object):
+    address_type: str = ""
+    ports: list[Port] = []
+    endpoints: list[SliceEndpoint] = []
+
+
+def _slice(kept: EndpointSlice, ages: Ages) -> list[Any]:
+    ports = [str(each.port) if each.port is not None else "*" if each.name is None else each.name for each in kept.ports]
+    reached = [address for each in kept.endpoints for address in each.addresses]
+    told = [some(each, len(each), _SHOWN) or UNSET for each in (ports, reached)]
+    return [kept.metadata.name, kept.address_type, *told, ages.since(kept.metadata.creation_timestamp)]
+
+
+_SERVICE = heads("Name", "Type", "Cluster-IP", "External-IP", "Port(s)", "Age", "Selector*")
+_SLICE = heads("Name", "AddressType", "Ports", "Endpoints", "Age")
+PRINTERS = {
+    ("", "Service"): Printer(_SERVICE, Service, _service),
+    ("", "Endpoints"): Printer(heads("Name", "Endpoints", "Age"), Endpoints, _endpoints),
+    ("discovery.k8s.io", "EndpointSlice"): Printer(_SLICE, EndpointSlice, _slice),
+}

@@ -1,0 +1,118 @@
+"""Rows of custom resources: by the columns that their definition names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from traincrew.apimachinery import jsonpath
+from traincrew.apimachinery.human_durations import INVALID, UNKNOWN, Ages, moment
+from traincrew.apimachinery.resource_info import Column, Object, Served
+
+AGE = Column("Age", "date", ".metadata.creationTimestamp", "Since when the object exists")
+_ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
+_LARGEST = 2**63 - 1
+_NAME: Object = {"name": "Name", "type": "string", "format": "name", "description": "", "priority": 0}
+
+
+def columns(served: Served) -> list[Object]:
+    return [_NAME, *(_head(column) for column, _ in _readable(served))]
+
+
+def _readable(served: Served) -> Iterator[tuple[Column, jsonpath.Path]]:
+    """The columns up to the first whose path cannot be read: an API server stops there."""
+    for column in served.columns or (AGE,):
+        try:
+            yield column, jsonpath.parse(column.path)
+        except jsonpath.Unreadable:
+            return
+
+
+def _head(column: Column) -> Object:
+    return {
+        "name": column.name,
+        "type": column.type,
+        "format": column.format,
+        "description": column.description or f"Custom resource definition column (in JSONPath format): {column.path}",
+        "priority": column.priority,
+    }
+
+
+class Cells:
+    """Works a resource's rows out; its paths are read once."""
+
+    def __init__(self, served: Served, ages: Ages) -> None:
+        self._columns = [(column.type, path) for column, path in _readable(served)]
+        self._decode = _decoder([path.root for _, path in self._columns])
+        self._ages = ages
+
+    def of(self, given: Object | bytes) -> list[Any]:
+        kept = self._decode(given) if isinstance(given, bytes) else given
+        return [kept["metadata"].get("name", ""), *(self._cell(type, path, kept) for type, path in self._columns)]
+
+    def _cell(self, type: str, path: jsonpath.Path, kept: Object) -> Any:
+        found, value = path.first(kept)
+        if not found:
+            return None
+        if isinstance(value, int) and not -_LARGEST - 1 <= value <= _LARGEST:
+            value = float(value)
+        if type == "string":
+            return text(value)
+        if type == "date":
+            return self._age(value)
+        return _typed(type, value)
+
+    def _age(self, value: Any) -> str | None:
+        if not isinstance(value, str):
+            return None
+        if not value or value == "null":
+            return UNKNOWN
+        return self._ages.since(value) if moment(value) else INVALID
+
+
+def _decoder(roots: Iterable[str]) -> Callable[[bytes], Object]:
+    """Decodes the fields at the top that the paths start at, and skips the others: a job's template is most of it."""
+    names = sorted({"metadata", *roots})
+    if "" in names:
+        return msgspec.json.decode
+    rename = {f"f{index}": name for index, name in enumerate(names)}
+    fields = [(each, Any, msgspec.UNSET) for each in rename]
+    decode = msgspec.json.Decoder(msgspec.defstruct("Roots", fields, rename=rename)).decode
+
+    def decoded(given: bytes) -> Object:
+        read = decode(given)
+        found = ((name, getattr(read, each)) for each, name in rename.items())
+        return {name: value for name, value in found if value is not msgspec.UNSET}
+
+    return decoded
+
+
+def _typed(type: str, value: Any) -> Any:
+    if type == "boolean":
+        return value if isinstance(value, bool) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if type == "integer":
+        # What 64 bits cannot hold becomes the least number, as on the machines that API servers run on.
+        return int(value) if -_LARGEST - 1 <= value <= _LARGEST else -_LARGEST - 1
+    return float(value) if type == "number" else None
+
+
+def text(value: Any) -> str:
+    """As an API server writes a value into a column of strings: objects and lists as JSON with sorted keys."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return "<no value>"
+    if isinstance(value, bool | dict | list):
+        return json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False).translate(_ESCAPED)
+    return _number(value) if isinstance(value, float) else str(value)
+
+
+def _number(value: float) -> str:
+    if value == int(value) and abs(value) < 1e21:
+        return str(int(value))
+    return repr(value)

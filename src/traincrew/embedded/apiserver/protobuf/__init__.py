@@ -1,0 +1,4 @@
+"""Bodies in Kubernetes' protobuf encoding, which Go clients send for the built-in kinds: from bytes to what JSON has."""
+
+from traincrew.embedded.apiserver.protobuf.envelope import MEDIA_TYPE as MEDIA_TYPE
+from traincrew.embedded.apiserver.protobuf.envelope import decode as decode

@@ -1,0 +1,118 @@
+"""Values that are messages in protobuf, but in JSON something else than an object of their fields. None is JSON's null."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from traincrew.apimachinery import go_wording, quantity_canonical
+from traincrew.embedded.apiserver.protobuf.wire_format import Malformed
+
+_EPOCH = datetime.datetime(1970, 1, 1)
+_ZERO = datetime.datetime(1, 1, 1)
+_STRAY = re.compile("[\udc80-\udcff]")
+
+
+def text(raw: bytes) -> str:
+    """Bytes that are no UTF-8 become replacement characters one by one, as Go writes them."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return _STRAY.sub("\ufffd", raw.decode("utf-8", "surrogateescape"))
+
+
+def number(value: float) -> int | float:
+    if not math.isfinite(value):
+        raise Malformed(f"json: unsupported value: {_INFINITE.get(value, 'NaN')}")
+    return int(value) if value.is_integer() and abs(value) < 1e21 else value
+
+
+_INFINITE = {math.inf: "+Inf", -math.inf: "-Inf"}
+
+base64 = go_wording.encoded
+
+
+def _moment(found: dict[str, Any], micros: int) -> datetime.datetime | None:
+    if not found:
+        return None
+    try:
+        moment = _EPOCH + datetime.timedelta(seconds=found.get("seconds", 0), microseconds=micros)
+    except OverflowError:
+        raise Malformed("Time.MarshalJSON: year outside of range [0,9999]") from None
+    return None if moment == _ZERO else moment
+
+
+def _time(found: dict[str, Any]) -> str | None:
+    moment = _moment(found, 0)
+    return f"{moment.isoformat()}Z" if moment else None
+
+
+def _micro_time(found: dict[str, Any]) -> str | None:
+    moment = _moment(found, int(found.get("nanos", 0) / 1000))
+    return f"{moment.isoformat(timespec='microseconds')}Z" if moment else None
+
+
+def _quantity(found: dict[str, Any]) -> str:
+    try:
+        return quantity_canonical.canonical(found.get("string", "0"))
+    except quantity_canonical.NotAQuantity as fault:
+        raise Malformed(str(fault)) from None
+
+
+def _int_or_string(found: dict[str, Any]) -> int | str:
+    match found.get("type", 0):
+        case 0:
+            whole: int = found.get("intVal", 0)
+            return whole
+        case 1:
+            words: str = found.get("strVal", "")
+            return words
+    raise Malformed("impossible IntOrString.Type")
+
+
+def _json(found: dict[str, Any]) -> Any:
+    raw = found.get("raw") or found.get("Raw")
+    if not raw:
+        return None
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        raise Malformed(f"json: {fault}") from None
+
+
+def _strings(found: dict[str, Any]) -> Any:
+    return found.get("items")
+
+
+def _schema_or_array(found: dict[str, Any]) -> Any:
+    return found.get("jSONSchemas") or found.get("schema")
+
+
+def _schema_or_bool(found: dict[str, Any]) -> Any:
+    return found.get("schema", found.get("allows", False))
+
+
+def _schema_or_strings(found: dict[str, Any]) -> Any:
+    return found.get("property") or found.get("schema")
+
+
+FORMS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "authentication.v1.ExtraValue": _strings,
+    "authorization.v1.ExtraValue": _strings,
+    "meta.v1.FieldsV1": _json,
+    "meta.v1.MicroTime": _micro_time,
+    "meta.v1.Time": _time,
+    "api.resource.Quantity": _quantity,
+    "util.intstr.IntOrString": _int_or_string,
+    "pkg.runtime.RawExtension": _json,
+    "apiextensions.v1.JSON": _json,
+    "apiextensions.v1.JSONSchemaPropsOrArray": _schema_or_array,
+    "apiextensions.v1.JSONSchemaPropsOrBool": _schema_or_bool,
+    "apiextensions.v1.JSONSchemaPropsOrStringArray": _schema_or_strings,
+}
+"""From a message's fields to its value."""

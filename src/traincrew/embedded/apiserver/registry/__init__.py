@@ -1,0 +1,1 @@
+"""The resources that are served, built-in and custom, with the strategy of each."""

@@ -1,0 +1,208 @@
+"""Namespaces, nodes, service accounts, events and leases."""
+
+from __future__ import annotations
+
+from traincrew.apimachinery import field_errors, go_syntax, name_validation, object_metadata, resource_lists
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.registry.builtin import ip_addresses
+from traincrew.embedded.apiserver.registry.builtin.pods.scheduling import EFFECTS
+from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
+from traincrew.embedded.apiserver.registry.builtin.write_context import NOWHERE, Context
+
+_NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+NAME_LABEL = "kubernetes.io/metadata.name"
+_ENFORCED = "kubernetes.io/enforce-mountable-secrets"
+
+
+def _default_namespace(obj: Object) -> None:
+    if name := obj["metadata"].get("name"):
+        obj["metadata"].setdefault("labels", {})[NAME_LABEL] = name
+    obj["status"].setdefault("phase", "Active")
+
+
+def _creating_namespace(obj: Object, _context: Context) -> None:
+    obj["status"] = {"phase": "Active"}
+    finalizers = obj["spec"].get("finalizers") or []
+    if "kubernetes" not in finalizers:
+        obj["spec"]["finalizers"] = [*finalizers, "kubernetes"]
+    _default_namespace(obj)
+
+
+class NamespaceStrategy(Strategy):
+    def prepare_update(self, new: Object, old: Object, subresource: str = "", context: Context = NOWHERE) -> None:
+        super().prepare_update(new, old, subresource, context)
+        if subresource == "":
+            new["spec"] = dict(old["spec"])
+
+    def validate_update(self, new: Object, old: Object, subresource: str = "") -> Errors:
+        if subresource != "finalize":
+            return super().validate_update(new, old, subresource)
+        errors = self.validate_common(new, old) + self._check_changed_metadata(new, old)
+        for index, finalizer in enumerate(new["spec"].get("finalizers") or ()):
+            at = f"spec.finalizers[{index}]"
+            errors += [field_errors.invalid(at, finalizer, fault) for fault in name_validation.qualified(finalizer)]
+            _check_standard(finalizer, at, errors)
+        return errors
+
+
+def _check_standard(finalizer: str, path: str, errors: Errors) -> None:
+    found: Errors = []
+    object_metadata.check_standard_finalizers([finalizer], found)
+    errors += [field_errors.FieldError(each.reason, path, each.message) for each in found]
+
+
+def _checked_namespace(obj: Object, errors: Errors) -> None:
+    for finalizer in obj["spec"].get("finalizers") or ():
+        errors += [field_errors.invalid("spec.finalizers", finalizer, fault) for fault in name_validation.qualified(finalizer)]
+        _check_standard(finalizer, "spec.finalizers", errors)
+
+
+def _compared_namespace_status(new: Object, _old: Object, errors: Errors) -> None:
+    wanted, state = ("Terminating", "not empty") if new["metadata"].get("deletionTimestamp") else ("Active", "empty")
+    phase = new["status"].get("phase") or ""
+    if phase != wanted:
+        words = f"may only be '{wanted}' if `deletionTimestamp` is {state}"
+        errors.append(field_errors.invalid("status.Phase", phase, words))
+
+
+def _default_node(obj: Object) -> None:
+    spec, status = obj["spec"], obj["status"]
+    if first := spec.get("podCIDR"):
+        if (spec.get("podCIDRs") or [""])[0] != first:
+            spec["podCIDRs"] = [first]
+    elif spec.get("podCIDRs"):
+        spec["podCIDR"] = spec["podCIDRs"][0]
+    if not status.get("allocatable") and status.get("capacity"):
+        status["allocatable"] = dict(status["capacity"])
+
+
+def _creating_node(obj: Object, context: Context) -> None:
+    taints = obj["spec"].get("taints") or []
+    if context.readies_nodes and _NOT_READY not in taints:
+        obj["spec"]["taints"] = [*taints, dict(_NOT_READY)]
+    obj["spec"].pop("configSource", None)
+    obj["status"].pop("config", None)
+
+
+def _updating_node(new: Object, old: Object) -> None:
+    new["status"] = old.get("status") or {}
+    new["spec"].pop("configSource", None)
+
+
+def _checked_node(obj: Object, errors: Errors) -> None:
+    _check_taints(obj["spec"].get("taints") or (), errors)
+    _check_node_resources(obj, errors)
+    ranges = obj["spec"].get("podCIDRs") or []
+    for index, each in enumerate(ranges):
+        ip_addresses.check_range(each, f"spec.podCIDRs[{index}]", errors)
+
+
+def _check_taints(taints: list[Object] | tuple[Object, ...], errors: Errors) -> None:
+    seen: set[tuple[str, str]] = set()
+    for index, taint in enumerate(taints):
+        at, key, effect, value = (
+            f"metadata.taints[{index}]",
+            taint.get("key") or "",
+            taint.get("effect") or "",
+            taint.get("value") or "",
+        )
+        errors += [field_errors.invalid(f"{at}.key", key, fault) for fault in name_validation.qualified(key)]
+        if faults := name_validation.label_value(value):
+            errors.append(field_errors.invalid(f"{at}.value", value, ";".join(faults)))
+        if not effect:
+            errors.append(field_errors.required(f"{at}.effect"))
+        elif effect not in EFFECTS:
+            errors.append(field_errors.not_supported(f"{at}.effect", effect, EFFECTS))
+        if (key, effect) in seen:
+            quoted = go_syntax.quoted
+            shown = f"Key:{quoted(key)}, Value:{quoted(value)}, Effect:{quoted(effect)}, TimeAdded:<nil>"
+            errors.append(go_syntax.duplicate(at, f"core.Taint{{{shown}}}", "taints must be unique by key and effect pair"))
+        seen.add((key, effect))
+
+
+def _check_node_resources(obj: Object, errors: Errors) -> None:
+    for side in ("capacity", "allocatable"):
+        for name, value in (obj["status"].get(side) or {}).items():
+            resource_lists.check_amount(name, value, f"status.{side}.{name}", errors)
+
+
+def _compared_node(new: Object, old: Object, errors: Errors) -> None:
+    _check_node_resources(new, errors)
+    seen: list[Object] = []
+    for index, address in enumerate(new["status"].get("addresses") or ()):
+        if address in seen:
+            errors.append(field_errors.duplicate(f"status.addresses[{index}]", address))
+        seen.append(address)
+    for field, told in (("podCIDRs", "podCIDR"), ("providerID", "providerID")):
+        before = old["spec"].get(field)
+        if before and new["spec"].get(field) != before:
+            words = f'node updates may not change {told} except from "" to valid'
+            errors.append(field_errors.forbidden(f"spec.{field}", words))
+    _check_taints(new["spec"].get("taints") or (), errors)
+
+
+def _clean_secrets(obj: Object, _other: object) -> None:
+    if obj.get("secrets"):
+        obj["secrets"] = [{"name": each["name"]} if each.get("name") else {} for each in obj["secrets"]]
+
+
+def _warned_account(obj: Object) -> list[str]:
+    if _ENFORCED not in (obj["metadata"].get("annotations") or {}):
+        return []
+    words = "deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
+    return [f"metadata.annotations[{_ENFORCED}]: {words}"]
+
+
+def _checked_lease(obj: Object, errors: Errors) -> None:
+    spec = obj["spec"]
+    seconds, count = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
+    if seconds is not None and seconds <= 0:
+        errors.append(field_errors.invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0"))
+    if count is not None and count < 0:
+        errors.append(field_errors.invalid("spec.leaseTransitions", count, "must be greater than or equal to 0"))
+
+
+def _creating_lease(obj: Object, _context: object) -> None:
+    for field in ("strategy", "preferredHolder"):
+        obj["spec"].pop(field, None)
+
+
+NAMESPACE = NamespaceStrategy(
+    kind="Namespace",
+    namespaced=False,
+    naming=name_validation.dns_label,
+    has_status=True,
+    defaults=_default_namespace,
+    creating=_creating_namespace,
+    checked=_checked_namespace,
+    compared_status=_compared_namespace_status,
+    on_update=("whole", "meta"),
+)
+NODE = Strategy(
+    kind="Node",
+    namespaced=False,
+    defaults=_default_node,
+    creating=_creating_node,
+    updating=_updating_node,
+    checked=_checked_node,
+    compared=_compared_node,
+    compared_status=_compared_node,
+    on_update=("whole", "meta", "compare"),
+)
+SERVICE_ACCOUNT = Strategy(
+    kind="ServiceAccount",
+    creating=_clean_secrets,
+    updating=_clean_secrets,
+    on_update=("meta", "whole"),
+    warned=_warned_account,
+)
+LEASE = Strategy(
+    kind="Lease",
+    creating=_creating_lease,
+    updating=_creating_lease,
+    checked=_checked_lease,
+    on_update=("meta", "spec"),
+    standard_finalizers=False,
+    created_by_update=True,
+    unconditional=False,
+)

@@ -1,0 +1,141 @@
+"""ConfigMaps and Secrets."""
+
+from __future__ import annotations
+
+import base64
+
+from traincrew.apimachinery import field_errors, name_validation
+from traincrew.apimachinery.object_metadata import IMMUTABLE
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
+from traincrew.embedded.apiserver.schema import json_syntax, json_tree
+from traincrew.embedded.apiserver.schema import typed_decoding_errors as schema_faults
+
+_MOST_BYTES = 1024 * 1024
+_WHEN_SET = "field is immutable when `immutable` is set"
+_ACCOUNT = "kubernetes.io/service-account.name"
+_DOCKER = {"kubernetes.io/dockercfg": ".dockercfg", "kubernetes.io/dockerconfigjson": ".dockerconfigjson"}
+
+
+def _check_keys(data: dict[str, str], path: str, errors: Errors) -> None:
+    for key in data:
+        if faults := name_validation.config_key(key):
+            errors += [field_errors.invalid(f"{path}[{key}]", key, fault) for fault in faults]
+
+
+def _decoded_size(text: str) -> int:
+    return len(text) * 3 // 4 - text[-2:].count("=")
+
+
+def _default_map(obj: Object) -> None:
+    binary = obj.get("binaryData") or {}
+    binary |= {key: "" for key, value in binary.items() if value is None}
+
+
+def _checked_map(obj: Object, errors: Errors) -> None:
+    data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
+    _check_keys(data, "data", errors)
+    for key in data.keys() & binary.keys() if binary else ():
+        errors.append(field_errors.invalid(f"data[{key}]", key, "duplicate of key present in binaryData"))
+    _check_keys(binary, "binaryData", errors)
+    size = sum(len(value.encode()) for value in data.values()) + sum(_decoded_size(value) for value in binary.values())
+    if size > _MOST_BYTES:
+        errors.append(field_errors.too_long("", _MOST_BYTES))
+
+
+def _compared(new: Object, old: Object, errors: Errors) -> None:
+    if not old.get("immutable"):
+        return
+    if not new.get("immutable"):
+        errors.append(field_errors.forbidden("immutable", _WHEN_SET))
+    for field in ("data", "binaryData"):
+        if (new.get(field) or {}) != (old.get(field) or {}):
+            errors.append(field_errors.forbidden(field, _WHEN_SET))
+
+
+def _default_secret(obj: Object) -> None:
+    if not obj.get("type"):
+        obj["type"] = "Opaque"
+    if texts := obj.pop("stringData", None):
+        encoded = {key: base64.b64encode(value.encode()).decode() for key, value in texts.items()}
+        obj["data"] = {**(obj.get("data") or {}), **encoded}
+    for key, value in (obj.get("data") or {}).items():
+        if value is None:
+            obj["data"][key] = ""
+
+
+def _updating_secret(new: Object, old: Object) -> None:
+    if not new.get("type"):
+        new["type"] = old.get("type")
+
+
+def _checked_secret(obj: Object, errors: Errors) -> None:
+    data, kind = obj.get("data") or {}, obj.get("type") or ""
+    _check_keys(data, "data", errors)
+    if sum(map(_decoded_size, data.values())) > _MOST_BYTES:
+        errors.append(field_errors.too_long("data", _MOST_BYTES))
+    if kind == "kubernetes.io/service-account-token":
+        if not (obj["metadata"].get("annotations") or {}).get(_ACCOUNT):
+            errors.append(field_errors.required(f"metadata.annotations[{_ACCOUNT}]"))
+    elif kind in _DOCKER:
+        _check_docker(data, _DOCKER[kind], errors)
+    elif kind == "kubernetes.io/basic-auth":
+        if not {"username", "password"} & data.keys():
+            errors += [field_errors.required("data[username]"), field_errors.required("data[password]")]
+    elif kind == "kubernetes.io/ssh-auth":
+        if not data.get("ssh-privatekey"):
+            errors.append(field_errors.required("data[ssh-privatekey]"))
+    elif kind == "kubernetes.io/tls":
+        errors += [field_errors.required(f"data[{key}]") for key in ("tls.crt", "tls.key") if key not in data]
+
+
+def _check_docker(data: dict[str, str], key: str, errors: Errors) -> None:
+    if key not in data:
+        errors.append(field_errors.required(f"data[{key}]"))
+        return
+    if fault := _json_fault(base64.b64decode(data[key])):
+        errors.append(field_errors.invalid(f"data[{key}]", "<secret contents redacted>", fault))
+
+
+def _json_fault(text: bytes) -> str:
+    """Why a text is no object of JSON."""
+    try:
+        json_syntax.check(text)
+    except json_syntax.NotJson as error:
+        return str(error)
+    found = json_tree.parse(text.decode("utf-8", "replace"))
+    if found is None or isinstance(found, json_tree.Pairs):
+        return ""
+    return f"json: cannot unmarshal {schema_faults.described(found)} into Go value of type map[string]interface {{}}"
+
+
+def _compared_secret(new: Object, old: Object, errors: Errors) -> None:
+    if new.get("type") != old.get("type"):
+        errors.append(field_errors.invalid("type", new.get("type") or "", IMMUTABLE))
+    _compared(new, old, errors)
+
+
+def _warned_secret(obj: Object) -> list[str]:
+    certificate = (obj.get("data") or {}).get("tls.crt", "")
+    if obj.get("type") != "kubernetes.io/tls" or b"-----BEGIN" in base64.b64decode(certificate):
+        return []
+    return ["tls: failed to find any PEM data in certificate input"]
+
+
+CONFIG_MAP = Strategy(
+    kind="ConfigMap",
+    defaults=_default_map,
+    checked=_checked_map,
+    compared=_compared,
+    on_update=("meta", "compare", "whole"),
+)
+SECRET = Strategy(
+    kind="Secret",
+    defaults=_default_secret,
+    updating=_updating_secret,
+    checked=_checked_secret,
+    compared=_compared_secret,
+    on_update=("meta", "compare", "whole"),
+    warned=_warned_secret,
+    warned_update=True,
+)

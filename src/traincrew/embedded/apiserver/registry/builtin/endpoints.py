@@ -1,0 +1,145 @@
+"""Endpoints and endpoint slices."""
+
+from __future__ import annotations
+
+from traincrew.apimachinery import field_errors, go_syntax, name_validation
+from traincrew.apimachinery.field_errors import FieldError
+from traincrew.apimachinery.object_metadata import IMMUTABLE, check_labels
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.registry.builtin import ip_addresses
+from traincrew.embedded.apiserver.registry.builtin.pods.containers import PROTOCOLS
+from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
+
+_FAMILIES = {"IPv4": 4, "IPv6": 6}
+_TYPES = ("FQDN", "IPv4", "IPv6")
+_MOST_ENDPOINTS, _MOST_ADDRESSES, _MOST_ZONES = 1000, 100, 8
+
+
+def _default(obj: Object) -> None:
+    for subset in obj.get("subsets") or ():
+        for port in subset.get("ports") or ():
+            port.setdefault("protocol", "TCP")
+
+
+def _checked(obj: Object, errors: Errors) -> None:
+    for index, subset in enumerate(obj.get("subsets") or ()):
+        at, ports = f"subsets[{index}]", subset.get("ports") or ()
+        if not subset.get("addresses") and not subset.get("notReadyAddresses"):
+            errors.append(field_errors.required(at, "must specify `addresses` or `notReadyAddresses`"))
+        for field in ("addresses", "notReadyAddresses"):
+            for which, address in enumerate(subset.get(field) or ()):
+                _check_address(address, f"{at}.{field}[{which}]", errors)
+        for which, port in enumerate(ports):
+            _check_port(port, len(ports) > 1, f"{at}.ports[{which}]", errors)
+
+
+def _check_address(address: Object, path: str, errors: Errors) -> None:
+    text, host, node = address.get("ip") or "", address.get("hostname"), address.get("nodeName")
+    ip_addresses.check(text, f"{path}.ip", errors)
+    if host:
+        errors += [field_errors.invalid(f"{path}.hostname", host, fault) for fault in name_validation.dns_label(host)]
+    if node is not None:
+        errors += [field_errors.invalid(f"{path}.nodeName", node, fault) for fault in name_validation.dns_subdomain(node)]
+    ip_addresses.check_not_special(text, f"{path}.ip", errors)
+
+
+def _check_port(port: Object, named: bool, path: str, errors: Errors) -> None:
+    name, number = port.get("name") or "", port.get("port") or 0
+    if named and not name:
+        errors.append(field_errors.required(f"{path}.name"))
+    elif name:
+        errors += [field_errors.invalid(f"{path}.name", name, fault) for fault in name_validation.dns_label(name)]
+    errors += [field_errors.invalid(f"{path}.port", number, fault) for fault in name_validation.port_number(number)]
+    _check_protocols(port, path, errors)
+
+
+def _check_protocols(port: Object, path: str, errors: Errors) -> None:
+    if port.get("protocol") not in PROTOCOLS:
+        errors.append(field_errors.not_supported(f"{path}.protocol", port.get("protocol") or "", PROTOCOLS))
+    if (protocol := port.get("appProtocol")) is not None:
+        errors += [field_errors.invalid(f"{path}.appProtocol", protocol, fault) for fault in name_validation.qualified(protocol)]
+
+
+def _default_slice(obj: Object) -> None:
+    for port in obj.get("ports") or ():
+        port.setdefault("name", "")
+        port.setdefault("protocol", "TCP")
+
+
+def _checked_slice(obj: Object, errors: Errors) -> None:
+    kind, endpoints = obj.get("addressType") or "", obj.get("endpoints") or ()
+    if not kind:
+        errors.append(field_errors.required("addressType"))
+    elif kind not in _TYPES:
+        errors.append(field_errors.not_supported("addressType", kind, _TYPES))
+    _too_many("endpoints", len(endpoints), _MOST_ENDPOINTS, errors)
+    for index, endpoint in enumerate(endpoints):
+        _check_endpoint(endpoint, kind, f"endpoints[{index}]", errors)
+    seen: set[str] = set()
+    for index, port in enumerate(obj.get("ports") or ()):
+        at, name = f"ports[{index}]", port.get("name") or ""
+        if name:
+            errors += [field_errors.invalid(f"{at}.name", name, fault) for fault in name_validation.dns_label(name)]
+        if name in seen:
+            errors.append(field_errors.duplicate(f"{at}.name", name))
+        seen.add(name)
+        _check_protocols(port, at, errors)
+
+
+def _too_many(path: str, count: int, most: int, errors: Errors) -> None:
+    if count > most:
+        errors.append(FieldError(field_errors.TOO_MANY, path, f"Too many: {count}: must have at most {most} items"))
+
+
+def _check_endpoint(endpoint: Object, kind: str, path: str, errors: Errors) -> None:
+    listed, at = endpoint.get("addresses") or (), f"{path}.addresses"
+    if not listed:
+        errors.append(field_errors.required(at, "must contain at least 1 address"))
+    _too_many(at, len(listed), _MOST_ADDRESSES, errors)
+    for index, text in enumerate(listed):
+        if kind in _FAMILIES:
+            ip_addresses.check_family(text, _FAMILIES[kind], f"{at}[{index}]", errors)
+            ip_addresses.check_not_special(text, f"{at}[{index}]", errors)
+        elif kind == "FQDN":
+            errors += [
+                field_errors.invalid(f"{at}[{index}]", text, fault)
+                for fault in name_validation.dns_subdomain(text.removesuffix("."))
+            ]
+    node, host = endpoint.get("nodeName"), endpoint.get("hostname")
+    if node is not None:
+        errors += [field_errors.invalid(f"{path}.nodeName", node, fault) for fault in name_validation.dns_subdomain(node)]
+    check_labels(endpoint.get("deprecatedTopology") or {}, f"{path}.deprecatedTopology", errors)
+    if host is not None:
+        errors += [field_errors.invalid(f"{path}.hostname", host, fault) for fault in name_validation.dns_label(host)]
+    zones = (endpoint.get("hints") or {}).get("forZones") or ()
+    _too_many(f"{path}.hints.forZones", len(zones), _MOST_ZONES, errors)
+
+
+def _compared_slice(new: Object, old: Object, errors: Errors) -> None:
+    if new.get("addressType") != old.get("addressType"):
+        shown = go_syntax.quoted(new.get("addressType") or "")
+        errors.append(go_syntax.invalid("addressType", shown, IMMUTABLE))
+
+
+def _creating_slice(obj: Object, _context: object) -> None:
+    obj["metadata"]["generation"] = 1
+
+
+ENDPOINTS = Strategy(kind="Endpoints", created_by_update=True, defaults=_default, checked=_checked, on_update=("meta", "whole"))
+
+
+class SliceStrategy(Strategy):
+    def _differs(self, new: Object, old: Object) -> bool:
+        labels = new["metadata"].get("labels") != old["metadata"].get("labels")
+        return labels or any(new.get(field) != old.get(field) for field in ("endpoints", "ports"))
+
+
+ENDPOINT_SLICE = SliceStrategy(
+    kind="EndpointSlice",
+    has_generation=True,
+    defaults=_default_slice,
+    creating=_creating_slice,
+    checked=_checked_slice,
+    compared=_compared_slice,
+    on_update=("whole", "compare"),
+)

@@ -1,0 +1,11 @@
+"""How two values differ, for messages in which the API server prints a diff of its Go structs."""
+
+from __future__ import annotations
+
+from traincrew.apimachinery import field_errors
+from traincrew.apimachinery.resource_info import Object
+
+
+def between(old: Object, new: Object) -> str:
+    changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+    return "\n".join(f"  {key}: {field_errors.shown(old.get(key))} -> {field_errors.shown(new.get(key))}" for key in changed)

@@ -1,0 +1,187 @@
+"""Persistent volume claims, and the templates of such."""
+
+from __future__ import annotations
+
+from traincrew.apimachinery import field_errors, name_validation, object_metadata, object_selectors, quantities, resource_lists
+from traincrew.apimachinery.field_errors import FieldError
+from traincrew.apimachinery.object_metadata import IMMUTABLE
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.registry.builtin import go_diff
+from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
+from traincrew.embedded.apiserver.registry.builtin.write_context import Context
+
+ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+VOLUME_MODES = ("Block", "Filesystem")
+_CLASS = "volume.beta.kubernetes.io/storage-class"
+_TEMPLATE_METADATA = ("labels", "annotations", "creationTimestamp")
+
+
+def default(obj: Object) -> None:
+    obj["spec"].setdefault("volumeMode", "Filesystem")
+    obj["status"].setdefault("phase", "Pending")
+
+
+def _creating(obj: Object, context: Context) -> None:
+    obj["status"] = {"phase": "Pending"}
+    _drop_unknown_source(obj["spec"])
+    _sources(obj["spec"])
+    protect(obj, "kubernetes.io/pvc-protection", context)
+
+
+def protect(obj: Object, finalizer: str, context: Context) -> None:
+    finalizers = obj["metadata"].get("finalizers") or []
+    if context.guards_storage and finalizer not in finalizers:
+        obj["metadata"]["finalizers"] = [*finalizers, finalizer]
+
+
+def _drop_unknown_source(spec: Object) -> None:
+    """Without a dataSourceRef, anything but claims and snapshots is dropped, as it was before there was one."""
+    source = spec.get("dataSource") or {}
+    known = (source.get("kind"), source.get("apiGroup") or "") in _KNOWN_SOURCES
+    if "dataSourceRef" not in spec and not known:
+        spec.pop("dataSource", None)
+
+
+_KNOWN_SOURCES = (("PersistentVolumeClaim", ""), ("VolumeSnapshot", "snapshot.storage.k8s.io"))
+
+
+def _updating(new: Object, old: Object) -> None:
+    if "dataSource" not in old["spec"]:
+        _drop_unknown_source(new["spec"])
+    _sources(new["spec"])
+
+
+def _sources(spec: Object) -> None:
+    spec.pop("volumeAttributesClassName", None)
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is not None and reference is None:
+        spec["dataSourceRef"] = dict(source)
+    elif reference is not None and source is None and not reference.get("namespace"):
+        spec["dataSource"] = {key: value for key, value in reference.items() if key != "namespace"}
+
+
+def check_template(template: Object, path: str, errors: list[FieldError]) -> None:
+    meta = template.get("metadata") or {}
+    object_metadata.check_annotations(meta.get("annotations") or {}, f"{path}.metadata.annotations", errors)
+    object_metadata.check_labels(meta.get("labels") or {}, f"{path}.metadata.labels", errors)
+    for field, value in meta.items():
+        if value and field not in _TEMPLATE_METADATA:
+            errors.append(field_errors.forbidden(f"{path}.metadata.{field}", "cannot be set"))
+    check_spec(template.get("spec") or {}, f"{path}.spec", errors)
+
+
+def check_modes(modes: list[str], path: str, errors: list[FieldError]) -> None:
+    for mode in modes:
+        if mode not in ACCESS_MODES:
+            errors.append(field_errors.not_supported(path, mode, ACCESS_MODES))
+    if "ReadWriteOncePod" in modes and any(mode in ACCESS_MODES[:3] for mode in modes):
+        errors.append(field_errors.forbidden(path, "may not use ReadWriteOncePod with other access modes"))
+
+
+def check_spec(spec: Object, path: str, errors: list[FieldError]) -> None:
+    modes = spec.get("accessModes") or []
+    if not modes:
+        errors.append(field_errors.required(f"{path}.accessModes", "at least 1 access mode is required"))
+    object_selectors.check(spec.get("selector"), f"{path}.selector", errors)
+    check_modes(modes, f"{path}.accessModes", errors)
+    storage, at = ((spec.get("resources") or {}).get("requests") or {}).get("storage"), f"{path}.resources[storage]"
+    if storage is None:
+        errors.append(field_errors.required(at))
+    elif quantities.nanos(storage) <= 0:
+        errors.append(field_errors.invalid(at, storage, "must be greater than zero"))
+    if name := spec.get("storageClassName"):
+        errors += [field_errors.invalid(f"{path}.storageClassName", name, fault) for fault in name_validation.dns_subdomain(name)]
+    mode = spec.get("volumeMode")
+    if mode not in (None, *VOLUME_MODES):
+        errors.append(field_errors.not_supported(f"{path}.volumeMode", mode, VOLUME_MODES))
+    for field in ("dataSource", "dataSourceRef"):
+        if field in spec:
+            _check_source(spec[field], f"{path}.{field}", errors)
+    _check_sources_agree(spec, path, errors)
+
+
+def _check_source(source: Object, path: str, errors: list[FieldError]) -> None:
+    for field in ("name", "kind"):
+        if not source.get(field):
+            errors.append(field_errors.required(f"{path}.{field}"))
+    group, kind, namespace = source.get("apiGroup") or "", source.get("kind") or "", source.get("namespace") or ""
+    if not group and kind != "PersistentVolumeClaim":
+        errors.append(field_errors.invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"))
+    if group:
+        errors += [field_errors.invalid(f"{path}.apiGroup", group, fault) for fault in name_validation.dns_subdomain(group)]
+    if namespace:
+        errors += [field_errors.invalid(f"{path}.namespace", namespace, fault) for fault in name_validation.dns_label(namespace)]
+
+
+def _check_sources_agree(spec: Object, path: str, errors: list[FieldError]) -> None:
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is None or reference is None:
+        return
+    if reference.get("namespace"):
+        words = "may not be specified when dataSourceRef.namespace is specified"
+        errors.append(FieldError(field_errors.INVALID, path, f"Invalid value: {path}.dataSource: {words}"))
+    elif any(source.get(field) != reference.get(field) for field in ("apiGroup", "kind", "name")):
+        errors.append(FieldError(field_errors.INVALID, path, f"Invalid value: {path}.dataSource: must match dataSourceRef"))
+
+
+def _checked(obj: Object, errors: Errors) -> None:
+    check_spec(obj["spec"], "spec", errors)
+
+
+def _compared(new: Object, old: Object, errors: Errors) -> None:
+    spec, before = new["spec"], old["spec"]
+    _compare_class(new, old, errors)
+    munged = dict(spec)
+    if not before.get("volumeName"):
+        before = {**before, "volumeName": spec["volumeName"]} if spec.get("volumeName") else before
+    if before.get("storageClassName") is None and spec.get("storageClassName") is not None:
+        munged.pop("storageClassName")
+    size, former = _size(spec), _size(before)
+    if (new.get("status") or {}).get("phase") == "Bound" and (munged.get("resources") or {}).get("requests"):
+        munged["resources"] = {**munged["resources"], "requests": {**munged["resources"]["requests"], "storage": former}}
+    if munged != before:
+        words = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+        errors.append(field_errors.forbidden("spec", f"{words}\n{go_diff.between(before, munged)}"))
+    if quantities.nanos(size) < quantities.nanos(former):
+        held = ((old.get("status") or {}).get("capacity") or {}).get("storage", "0")
+        if quantities.nanos(size) <= quantities.nanos(held):
+            errors.append(field_errors.forbidden("spec.resources.requests.storage", "field can not be less than status.capacity"))
+    if spec.get("volumeMode") != old["spec"].get("volumeMode"):
+        errors.append(field_errors.invalid("volumeMode", spec.get("volumeMode"), IMMUTABLE))
+
+
+def _size(spec: Object) -> str:
+    return str(((spec.get("resources") or {}).get("requests") or {}).get("storage", "0"))
+
+
+def _compare_class(new: Object, old: Object, errors: Errors) -> None:
+    after, before = new["metadata"].get("annotations") or {}, old["metadata"].get("annotations") or {}
+    if after.get(_CLASS, "") != before.get(_CLASS, ""):
+        errors.append(field_errors.invalid(f"metadata.annotations.{_CLASS}", after.get(_CLASS, ""), IMMUTABLE))
+
+
+def _compared_status(new: Object, _old: Object, errors: Errors) -> None:
+    if not new["spec"].get("accessModes"):
+        errors.append(field_errors.required("Spec.accessModes"))
+    for name, value in (new["status"].get("capacity") or {}).items():
+        check_capacity(value, f"status.capacity[{name}]", errors)
+    for name, value in (new["status"].get("allocatedResources") or {}).items():
+        resource_lists.check_amount("storage", value, f"status.allocatedResources[{name}]", errors)
+
+
+def check_capacity(value: str, path: str, errors: Errors) -> None:
+    if quantities.whole(value) < 0:
+        errors.append(field_errors.invalid(path, quantities.whole(value), "must be a valid resource quantity"))
+
+
+CLAIM = Strategy(
+    kind="PersistentVolumeClaim",
+    has_status=True,
+    defaults=default,
+    creating=_creating,
+    updating=_updating,
+    checked=_checked,
+    compared=_compared,
+    compared_status=_compared_status,
+    on_update=("whole", "meta", "whole", "compare"),
+)

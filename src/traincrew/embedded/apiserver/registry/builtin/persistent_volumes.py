@@ -1,0 +1,187 @@
+"""Persistent volumes and storage classes."""
+
+from __future__ import annotations
+
+from traincrew.apimachinery import field_errors, name_validation, quantities
+from traincrew.apimachinery.field_errors import FieldError
+from traincrew.apimachinery.object_metadata import IMMUTABLE
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.registry.builtin import go_diff, node_selectors, persistent_volume_claims
+from traincrew.embedded.apiserver.registry.builtin.pods import defaults, mounts, volumes
+from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
+from traincrew.embedded.apiserver.registry.builtin.write_context import Context
+
+_RECLAIM = ("Delete", "Recycle", "Retain")
+_BINDING = ("Immediate", "WaitForFirstConsumer")
+_SOURCES = (
+    "hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte", "cephfs", "iscsi",
+    "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "scaleIO",
+    "local", "storageos", "csi",
+)  # fmt: skip
+
+
+def _default(obj: Object) -> None:
+    obj["status"].setdefault("phase", "Pending")
+    obj["spec"].setdefault("persistentVolumeReclaimPolicy", "Retain")
+    obj["spec"].setdefault("volumeMode", "Filesystem")
+    defaults.volume_source(obj["spec"])
+
+
+def _creating(obj: Object, context: Context) -> None:
+    obj["status"] = {"phase": "Pending"}
+    if context.now:
+        obj["status"]["lastPhaseTransitionTime"] = context.now
+    obj["spec"].pop("volumeAttributesClassName", None)
+    persistent_volume_claims.protect(obj, "kubernetes.io/pv-protection", context)
+
+
+def _updating_status(new: Object, old: Object, context: Context) -> None:
+    before, kept = old.get("status") or {}, "lastPhaseTransitionTime"
+    if new["status"].get("phase") == before.get("phase") and kept not in new["status"] and kept in before:
+        new["status"][kept] = before[kept]
+    elif (
+        new["status"].get("phase") != before.get("phase") and new["status"].get(kept) in (None, before.get(kept)) and context.now
+    ):
+        new["status"][kept] = context.now
+
+
+def _checked(obj: Object, errors: Errors) -> None:
+    spec = obj["spec"]
+    modes, capacity = spec.get("accessModes") or [], spec.get("capacity") or {}
+    if not modes:
+        errors.append(field_errors.required("spec.accessModes"))
+    persistent_volume_claims.check_modes(modes, "spec.accessModes", errors)
+    if not capacity:
+        errors.append(field_errors.required("spec.capacity"))
+    if "storage" not in capacity or len(capacity) > 1:
+        shown = "core.ResourceList(nil)" if not capacity else field_errors.shown(capacity)
+        errors.append(
+            FieldError(field_errors.NOT_SUPPORTED, "spec.capacity", f'Unsupported value: {shown}: supported values: "storage"')
+        )
+    for name, value in capacity.items():
+        persistent_volume_claims.check_capacity(value, f"spec.capacity[{name}]", errors)
+        if quantities.nanos(value) <= 0:
+            errors.append(field_errors.invalid(f"spec.capacity[{name}]", value, "must be greater than zero"))
+    _check_policy(spec, errors)
+    _check_affinity(spec, errors)
+    _check_source(spec, errors)
+    if name := spec.get("storageClassName"):
+        errors += [field_errors.invalid("spec.storageClassName", name, fault) for fault in name_validation.dns_subdomain(name)]
+    if spec.get("volumeMode") not in persistent_volume_claims.VOLUME_MODES:
+        errors.append(
+            field_errors.not_supported("spec.volumeMode", spec.get("volumeMode"), persistent_volume_claims.VOLUME_MODES)
+        )
+
+
+def _check_policy(spec: Object, errors: Errors) -> None:
+    policy = spec.get("persistentVolumeReclaimPolicy")
+    if policy not in _RECLAIM:
+        errors.append(field_errors.not_supported("spec.persistentVolumeReclaimPolicy", policy, _RECLAIM))
+
+
+def _check_affinity(spec: Object, errors: Errors) -> None:
+    if "nodeAffinity" in spec:
+        required = spec["nodeAffinity"].get("required")
+        if required is None:
+            errors.append(field_errors.required("spec.nodeAffinity.required", "must specify required node constraints"))
+        else:
+            node_selectors.check(required, "spec.nodeAffinity.required", errors)
+
+
+def _check_source(spec: Object, errors: Errors) -> None:
+    kinds = [kind for kind in _SOURCES if kind in spec]
+    if not kinds:
+        errors.append(field_errors.required("spec", "must specify a volume type"))
+    for kind in kinds[1:]:
+        errors.append(field_errors.forbidden(f"spec.{kind}", "may not specify more than 1 volume type"))
+    for kind in kinds[:1]:
+        source, at = spec[kind], f"spec.{kind}"
+        if kind == "hostPath":
+            volumes.check_host_path(source, at, errors)
+            _check_recycled(spec, errors)
+        elif kind == "nfs":
+            volumes.check_nfs(source, at, errors)
+        elif kind == "local":
+            _check_local(source, "nodeAffinity" in spec, errors)
+        else:
+            volumes.check_required(kind, source, at, errors)
+
+
+def _check_recycled(spec: Object, errors: Errors) -> None:
+    if spec.get("persistentVolumeReclaimPolicy") == "Recycle" and spec["hostPath"].get("path") == "/":
+        at = "spec.persistentVolumeReclaimPolicy"
+        errors.append(field_errors.forbidden(at, "may not be 'recycle' for a hostPath mount of '/'"))
+
+
+def _check_local(source: Object, placed: bool, errors: Errors) -> None:
+    if not source.get("path"):
+        errors.append(field_errors.required("spec.local.path"))
+    else:
+        mounts.check_no_backsteps(source["path"], "spec.local.path", errors)
+    if not placed:
+        errors.append(field_errors.required("spec.nodeAffinity", "Local volume requires node affinity"))
+
+
+def _compared(new: Object, old: Object, errors: Errors) -> None:
+    after = {kind: value for kind, value in new["spec"].items() if kind in _SOURCES}
+    before = {kind: value for kind, value in old["spec"].items() if kind in _SOURCES}
+    if after != before:
+        words = f"spec.persistentvolumesource is immutable after creation\n{go_diff.between(before, after)}"
+        errors.append(field_errors.forbidden("spec.persistentvolumesource", words))
+    if new["spec"].get("volumeMode") != old["spec"].get("volumeMode"):
+        errors.append(field_errors.invalid("volumeMode", new["spec"].get("volumeMode"), IMMUTABLE))
+    affinity = old["spec"].get("nodeAffinity")
+    if affinity is not None and new["spec"].get("nodeAffinity") != affinity:
+        words = f"{IMMUTABLE}, except for updating from beta label to GA"
+        errors.append(field_errors.invalid("nodeAffinity", new["spec"].get("nodeAffinity"), words))
+
+
+def _default_class(obj: Object) -> None:
+    obj.setdefault("reclaimPolicy", "Delete")
+    obj.setdefault("volumeBindingMode", "Immediate")
+
+
+def _checked_class(obj: Object, errors: Errors) -> None:
+    provisioner = obj.get("provisioner") or ""
+    if not provisioner:
+        errors.append(field_errors.required("provisioner"))
+    else:
+        errors += [
+            field_errors.invalid("provisioner", provisioner.lower(), fault)
+            for fault in name_validation.qualified(provisioner.lower())
+        ]
+    if "" in (obj.get("parameters") or {}):
+        errors.append(field_errors.invalid("parameters", "", "field can not be empty."))
+    if obj["reclaimPolicy"] not in ("Delete", "Retain"):
+        errors.append(field_errors.not_supported("reclaimPolicy", obj["reclaimPolicy"], ("Delete", "Retain")))
+    if obj["volumeBindingMode"] not in _BINDING:
+        errors.append(field_errors.not_supported("volumeBindingMode", obj["volumeBindingMode"], _BINDING))
+
+
+def _compared_class(new: Object, old: Object, errors: Errors) -> None:
+    for field in ("parameters", "provisioner", "reclaimPolicy"):
+        if new.get(field) != old.get(field):
+            errors.append(field_errors.forbidden(field, f"updates to {field} are forbidden."))
+    if new["volumeBindingMode"] != old["volumeBindingMode"]:
+        errors.append(field_errors.invalid("volumeBindingMode", new["volumeBindingMode"], IMMUTABLE))
+
+
+VOLUME = Strategy(
+    kind="PersistentVolume",
+    namespaced=False,
+    has_status=True,
+    defaults=_default,
+    creating=_creating,
+    updating_status=_updating_status,
+    checked=_checked,
+    compared=_compared,
+    on_update=("whole", "whole", "compare"),
+)
+STORAGE_CLASS = Strategy(
+    kind="StorageClass",
+    namespaced=False,
+    defaults=_default_class,
+    checked=_checked_class,
+    compared=_compared_class,
+    on_update=("meta", "compare"),
+)

@@ -1,0 +1,178 @@
+"""Priority classes, disruption budgets, limit ranges and resource quotas."""
+
+from __future__ import annotations
+
+from traincrew.apimachinery import field_errors, go_syntax, name_validation, object_selectors, resource_lists
+from traincrew.apimachinery.object_metadata import IMMUTABLE
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.registry.builtin import limit_ranges
+from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
+from traincrew.embedded.apiserver.registry.builtin.workloads import check_at_most_all, check_number_or_percent, not_negative
+from traincrew.embedded.apiserver.registry.builtin.write_context import Context
+
+_HIGHEST = 1_000_000_000
+_SYSTEM = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
+_PREEMPTION = ("PreemptLowerPriority", "Never")
+_SCOPES = ("BestEffort", "CrossNamespacePodAffinity", "NotBestEffort", "NotTerminating", "PriorityClass", "Terminating")
+_COMPUTE = ("cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory")
+_PAIRS = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
+
+
+def _default_priority(obj: Object) -> None:
+    obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
+
+
+def _creating_priority(obj: Object, _context: Context) -> None:
+    obj["metadata"]["generation"] = 1
+
+
+def _checked_priority(obj: Object, errors: Errors) -> None:
+    name, value = obj["metadata"].get("name") or "", obj.get("value") or 0
+    if name.startswith("system-"):
+        if fault := _not_known(name, value, bool(obj.get("globalDefault"))):
+            words = f"priority class names with 'system-' prefix are reserved for system use only. error: {fault}"
+            errors.append(field_errors.forbidden("metadata.name", words))
+    elif value > _HIGHEST:
+        errors.append(field_errors.forbidden("value", f"maximum allowed value of a user defined priority is {_HIGHEST}"))
+    if (policy := obj.get("preemptionPolicy")) not in (None, *_PREEMPTION):
+        errors.append(field_errors.not_supported("preemptionPolicy", policy, _PREEMPTION))
+
+
+def _not_known(name: str, value: int, everywhere: bool) -> str:
+    if name not in _SYSTEM:
+        return f"{name} is not a known system priority class"
+    if value != _SYSTEM[name]:
+        return f"value of {name} PriorityClass must be {_SYSTEM[name]}"
+    return f"globalDefault of {name} PriorityClass must be false" if everywhere else ""
+
+
+def _compared_priority(new: Object, old: Object, errors: Errors) -> None:
+    if new.get("value") != old.get("value"):
+        errors.append(field_errors.forbidden("value", "may not be changed in an update."))
+    if new.get("preemptionPolicy") != old.get("preemptionPolicy"):
+        errors.append(field_errors.invalid("preemptionPolicy", new.get("preemptionPolicy"), IMMUTABLE))
+
+
+def _creating_budget(obj: Object, _context: Context) -> None:
+    obj["status"] = dict.fromkeys(("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"), 0)
+
+
+def _checked_budget(obj: Object, errors: Errors) -> None:
+    spec = obj["spec"]
+    if "minAvailable" in spec and "maxUnavailable" in spec:
+        errors.append(field_errors.invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set"))
+    for field in ("minAvailable", "maxUnavailable"):
+        if field in spec:
+            check_number_or_percent(spec[field], f"spec.{field}", errors)
+            check_at_most_all(spec[field], f"spec.{field}", errors)
+    object_selectors.check(spec.get("selector"), "spec.selector", errors)
+    policy, known = spec.get("unhealthyPodEvictionPolicy"), ("AlwaysAllow", "IfHealthyBudget")
+    if policy not in (None, *known):
+        errors.append(field_errors.not_supported("spec.unhealthyPodEvictionPolicy", policy, known))
+
+
+def _compared_budget_status(new: Object, _old: Object, errors: Errors) -> None:
+    counts = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
+    not_negative(new["status"], counts, "status", errors)
+
+
+def _checked_quota(obj: Object, errors: Errors) -> None:
+    hard = obj["spec"].get("hard") or {}
+    _check_amounts(hard, "spec.hard", errors)
+    scopes = obj["spec"].get("scopes") or []
+    shown = go_syntax.strings(scopes, "core.ResourceQuotaScope")
+    for scope in scopes:
+        if scope not in _SCOPES:
+            errors.append(go_syntax.invalid("spec.scopes", shown, "unsupported scope"))
+        for name in sorted(hard):
+            if scope in _SCOPES and resource_lists.is_standard_quota(name) and not _fits(scope, name):
+                errors.append(go_syntax.invalid("spec.scopes", shown, "unsupported scope applied to resource"))
+    for one, other in _PAIRS:
+        if one in scopes and other in scopes:
+            errors.append(go_syntax.invalid("spec.scopes", shown, "conflicting scopes"))
+    _check_scope_selector(obj["spec"].get("scopeSelector") or {}, errors)
+
+
+def _fits(scope: str, name: str) -> bool:
+    return name == "pods" or (scope != "BestEffort" and name in _COMPUTE)
+
+
+def _check_scope_selector(selector: Object, errors: Errors) -> None:
+    at = "spec.scopeSelector.matchExpressions"
+    for requirement in selector.get("matchExpressions") or ():
+        scope, operator, values = requirement.get("scopeName"), requirement.get("operator") or "", requirement.get("values") or []
+        if scope not in _SCOPES:
+            errors.append(field_errors.invalid(f"{at}.scopeName", scope, "unsupported scope"))
+        if operator in ("In", "NotIn"):
+            if not values:
+                words = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
+                errors.append(field_errors.required(f"{at}.values", words))
+        elif operator in ("Exists", "DoesNotExist"):
+            if values:
+                words = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
+                errors.append(go_syntax.invalid(f"{at}.values", go_syntax.strings(values), words))
+        else:
+            errors.append(field_errors.invalid(f"{at}.operator", operator, "not a valid selector operator"))
+
+
+def _check_amounts(amounts: dict[str, str], path: str, errors: Errors) -> None:
+    for name, value in amounts.items():
+        resource_lists.check_quota_name(name, f"{path}[{name}]", errors)
+        resource_lists.check_amount(name, value, f"{path}[{name}]", errors)
+
+
+def _compared_quota(new: Object, old: Object, errors: Errors) -> None:
+    scopes = new["spec"].get("scopes") or []
+    if {*scopes} != {*(old["spec"].get("scopes") or ())}:
+        errors.append(go_syntax.invalid("spec.scopes", go_syntax.strings(scopes, "core.ResourceQuotaScope"), IMMUTABLE))
+
+
+def _compared_quota_status(new: Object, _old: Object, errors: Errors) -> None:
+    for side in ("hard", "used"):
+        _check_amounts(new["status"].get(side) or {}, f"status.{side}", errors)
+
+
+def _creating_range(obj: Object, context: Context) -> None:
+    if not obj["metadata"].get("name"):
+        obj["metadata"]["name"] = context.uid
+
+
+PRIORITY_CLASS = Strategy(
+    kind="PriorityClass",
+    namespaced=False,
+    defaults=_default_priority,
+    creating=_creating_priority,
+    checked=_checked_priority,
+    compared=_compared_priority,
+    on_update=("meta", "compare"),
+)
+DISRUPTION_BUDGET = Strategy(
+    kind="PodDisruptionBudget",
+    unconditional=False,
+    naming=name_validation.path_segment,
+    standard_finalizers=False,
+    has_status=True,
+    has_generation=True,
+    creating=_creating_budget,
+    checked=_checked_budget,
+    compared_status=_compared_budget_status,
+    create_metadata=False,
+    on_update=("spec",),
+    on_status=("compare",),
+)
+RESOURCE_QUOTA = Strategy(
+    kind="ResourceQuota",
+    has_status=True,
+    checked=_checked_quota,
+    compared=_compared_quota,
+    compared_status=_compared_quota_status,
+    on_update=("meta", "spec", "compare"),
+)
+LIMIT_RANGE = Strategy(
+    kind="LimitRange",
+    created_by_update=True,
+    defaults=limit_ranges.default,
+    creating=_creating_range,
+    checked=limit_ranges.check,
+    on_update=("whole",),
+)

@@ -1,0 +1,225 @@
+"""What is done to an object of a kind between its decoding and its storing, beside what its schema asks for."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from traincrew.apimachinery import name_validation, object_metadata
+from traincrew.apimachinery.field_errors import FieldError
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.registry.builtin import go_encoding
+from traincrew.embedded.apiserver.registry.builtin.write_context import NOWHERE, Context
+
+Errors = list[FieldError]
+
+
+def _nothing(_obj: Object) -> None:
+    return None
+
+
+def _no_preparation(_obj: Object, _other: object) -> None:
+    return None
+
+
+def _no_status(_new: Object, _old: Object, _context: Context) -> None:
+    return None
+
+
+def _no_check(_obj: Object, _errors: Errors) -> None:
+    return None
+
+
+def _no_comparison(_new: Object, _old: Object, _errors: Errors) -> None:
+    return None
+
+
+def _no_warnings(_obj: Object) -> list[str]:
+    return []
+
+
+@dataclasses.dataclass(frozen=True)
+class Strategy:
+    kind: str = ""
+    namespaced: bool = True
+    naming: object_metadata.Naming = name_validation.dns_subdomain
+    has_status: bool = False
+    has_generation: bool = False
+    status_keeps: tuple[str, ...] = ()
+    """Metadata that a write of the status cannot change."""
+    defaults: Callable[[Object], None] = _nothing
+    creating: Callable[[Object, Context], None] = _no_preparation
+    updating: Callable[[Object, Object], None] = _no_preparation
+    updating_status: Callable[[Object, Object, Context], None] = _no_status
+    checked: Callable[[Object, Errors], None] = _no_check
+    compared: Callable[[Object, Object, Errors], None] = _no_comparison
+    """On update, beside `checked`."""
+    compared_status: Callable[[Object, Object, Errors], None] = _no_comparison
+    on_update: tuple[str, ...] = ("meta", "whole", "compare")
+    """What an update checks, in this order: `meta` the change of the metadata, `named` the metadata and `spec` the rest as in a
+    new object, `whole` both of these, `compare` what may change. Kinds that check things twice tell each fault twice."""
+    on_status: tuple[str, ...] = ("meta", "compare")
+    create_metadata: bool = True
+    standard_finalizers: bool = True
+    warned: Callable[[Object], list[str]] = _no_warnings
+    warned_update: bool = False
+    created_by_update: bool = False
+    """An update of what is not there makes it."""
+    unconditional: bool = True
+    """An update need not name the version that it builds on."""
+    orphans: bool = False
+    """What it owns outlives it, unless its deletion says otherwise."""
+
+    def default(self, obj: Object) -> None:
+        """In place: the written form of the Go types, and every default. Twice gives the same as once."""
+        go_encoding.written(obj)
+        self.defaults(obj)
+
+    def prepare_create(self, obj: Object, context: Context) -> None:
+        """In place, after `default`. Raises Refusal where an admission plugin would."""
+        meta = obj.setdefault("metadata", {})
+        meta.pop("deletionTimestamp", None)
+        meta.pop("deletionGracePeriodSeconds", None)
+        if self.has_generation:
+            meta["generation"] = 1
+        if self.has_status:
+            obj["status"] = {}
+        self.creating(obj, context)
+
+    def prepare_update(self, new: Object, old: Object, subresource: str = "", context: Context = NOWHERE) -> None:
+        """In place, after `default`: what the writer may not touch is as it was. May raise Refusal, as an allocation does."""
+        keep_metadata(new, old)
+        if subresource == "status":
+            self._keep_all_but_status(new, old)
+            self.updating_status(new, old, context)
+            return
+        if self.has_status and subresource in ("", "finalize", "ephemeralcontainers", "scale"):
+            _take(new, old, "status")
+        self.updating(new, old)
+        if self.has_generation and self._differs(new, old):
+            new["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
+
+    def _differs(self, new: Object, old: Object) -> bool:
+        annotations = self.kind == "Deployment" and new["metadata"].get("annotations") != old["metadata"].get("annotations")
+        return annotations or new.get("spec") != old.get("spec")
+
+    def _keep_all_but_status(self, new: Object, old: Object) -> None:
+        _take(new, old, "spec")
+        for field in self.status_keeps:
+            _take(new["metadata"], old["metadata"], field)
+
+    def validate(self, obj: Object) -> Errors:
+        """Of a new object, after `prepare_create`."""
+        if self.create_metadata:
+            errors = self._check_metadata(obj)
+            self.checked(obj, errors)
+            return errors
+        errors = []
+        self.checked(obj, errors)
+        return errors or self._check_metadata(obj)
+
+    def _check_metadata(self, obj: Object) -> Errors:
+        return object_metadata.check(obj["metadata"], self.namespaced, self.naming, self.standard_finalizers)
+
+    def validate_update(self, new: Object, old: Object, subresource: str = "") -> Errors:
+        """Of a changed object, after `prepare_update`; in the order, and as often, as the API server tells it."""
+        errors = self.validate_common(new, old)
+        in_status = subresource == "status"
+        for step in self.on_status if in_status else self.on_update:
+            if step == "meta":
+                errors += self._check_changed_metadata(new, old)
+            elif step == "compare":
+                (self.compared_status if in_status else self.compared)(new, old, errors)
+            else:
+                errors += self._check_metadata(new) if step in ("whole", "named") else ()
+                if step != "named":
+                    self.checked(new, errors)
+        return errors
+
+    def validate_common(self, new: Object, old: Object) -> Errors:
+        """What an update of any kind checks before the kind has its say."""
+        errors = object_metadata.check(new["metadata"], self.namespaced, name_validation.path_segment, standard_finalizers=False)
+        return errors + object_metadata.check_update(new["metadata"], old["metadata"])
+
+    def _check_changed_metadata(self, new: Object, old: Object) -> Errors:
+        rule = object_metadata.check_kind_update if self.standard_finalizers else object_metadata.check_update
+        return rule(new["metadata"], old["metadata"])
+
+    def warnings(self, obj: Object, old: Object | None = None) -> list[str]:
+        """The texts of the Warning headers for a new or, with `old`, a changed object."""
+        if old is not None and not (self.warned_update or self.has_generation):
+            return []
+        if old is not None and self.has_generation and obj["metadata"].get("generation") == old["metadata"].get("generation"):
+            return []
+        return self.warned(obj)
+
+
+def _take(new: Object, old: Object, field: str) -> None:
+    if field in old:
+        new[field] = old[field]
+    else:
+        new.pop(field, None)
+
+
+def keep_metadata(new: Object, old: Object) -> None:
+    meta, before = new.setdefault("metadata", {}), old["metadata"]
+    for field in ("creationTimestamp", "generation"):
+        _take(meta, before, field)
+    if not meta.get("uid"):
+        _take(meta, before, "uid")
+    if before.get("deletionTimestamp"):
+        meta["deletionTimestamp"] = before["deletionTimestamp"]
+        if meta.get("deletionGracePeriodSeconds") is None:
+            _take(meta, before, "deletionGracePeriodSeconds")
+
+
+NEUTRAL = Strategy()
+
+
+@dataclasses.dataclass(frozen=True)
+class CustomStrategy(Strategy):
+    """Objects of a CustomResourceDefinition: everything but metadata and status counts as their spec."""
+
+    def default(self, obj: Object) -> None:
+        return None
+
+    def prepare_create(self, obj: Object, context: Context) -> None:
+        super().prepare_create(obj, context)
+        if self.has_status:
+            obj.pop("status", None)
+
+    def _differs(self, new: Object, old: Object) -> bool:
+        return _but_metadata(new) != _but_metadata(old)
+
+    def _keep_all_but_status(self, new: Object, old: Object) -> None:
+        """A write of the status changes the status and nothing else, not even labels."""
+        status, managers, version = (
+            new.get("status"),
+            new["metadata"].get("managedFields"),
+            new["metadata"].get("resourceVersion"),
+        )
+        new.clear()
+        new.update(old)
+        new["metadata"] = {**old["metadata"], "resourceVersion": version or old["metadata"].get("resourceVersion")}
+        if managers:
+            new["metadata"]["managedFields"] = managers
+        if status is None:
+            new.pop("status", None)
+        else:
+            new["status"] = status
+
+
+def _but_metadata(obj: Object) -> Object:
+    return {key: value for key, value in obj.items() if key != "metadata"}
+
+
+def custom(namespaced: bool, has_status: bool) -> Strategy:
+    return CustomStrategy(
+        namespaced=namespaced,
+        has_status=has_status,
+        has_generation=True,
+        on_update=(),
+        on_status=(),
+        standard_finalizers=False,
+        unconditional=False,
+    )

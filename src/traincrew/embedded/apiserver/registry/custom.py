@@ -1,0 +1,38 @@
+"""Objects of CustomResourceDefinitions: what the schema says, around what holds for every object."""
+
+from __future__ import annotations
+
+from traincrew.apimachinery.field_errors import FieldError
+from traincrew.apimachinery.resource_info import Object, Served
+from traincrew.embedded.apiserver.registry import builtin
+from traincrew.embedded.apiserver.registry.builtin.write_context import Context
+from traincrew.embedded.apiserver.schema import custom_resources
+
+
+class CustomStrategy:
+    created_by_update = unconditional = orphans = False
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+        self._plain = builtin.custom(served.namespaced, served.subresource("status") is not None)
+
+    def default(self, obj: Object) -> None:
+        custom_resources.default(obj, self._served.schema)
+
+    def prepare_create(self, obj: Object, context: Context) -> None:
+        self._plain.prepare_create(obj, context)
+
+    def prepare_update(self, new: Object, old: Object, subresource: str, context: Context) -> None:
+        self._plain.prepare_update(new, old, subresource, context)
+
+    def validate(self, obj: Object) -> list[FieldError]:
+        return custom_resources.validate(obj, self._served, self._plain.validate(obj))
+
+    def validate_update(self, new: Object, old: Object, subresource: str = "") -> list[FieldError]:
+        before = self._plain.validate_update(new, old, subresource)
+        if subresource == "status":
+            return custom_resources.validate_status(new, old, self._served, before)
+        return custom_resources.validate_update(new, old, self._served, before)
+
+    def warnings(self, obj: Object, old: Object | None = None) -> list[str]:
+        return []

@@ -1,0 +1,64 @@
+"""Cluster IPs and node ports: which are taken is what the services say."""
+
+from __future__ import annotations
+
+import ipaddress
+
+import msgspec
+
+from traincrew.embedded.apiserver.storage.store import Store
+
+RANGE = ipaddress.ip_network("10.96.0.0/12")
+PORTS = range(30000, 32768)
+
+
+class _Port(msgspec.Struct, rename="camel"):
+    node_port: int = 0
+
+
+class _Spec(msgspec.Struct, rename={"cluster_ips": "clusterIPs"}):
+    cluster_ips: list[str] | None = None
+    ports: list[_Port] | None = None
+
+
+class _Service(msgspec.Struct):
+    spec: _Spec = msgspec.field(default_factory=_Spec)
+
+
+_decode = msgspec.json.Decoder(_Service).decode
+
+
+class Addresses:
+    """Looked up when first asked: most objects ask for none."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._held: tuple[set[str], set[int]] | None = None
+
+    def _taken(self) -> tuple[set[str], set[int]]:
+        if self._held is None:
+            specs = [_decode(record.value).spec for record in self._store.list("services")]
+            addresses = {each for spec in specs for each in spec.cluster_ips or () if each != "None"}
+            self._held = addresses, {port.node_port for spec in specs for port in spec.ports or ()}
+        return self._held
+
+    def taken(self, address: str) -> bool:
+        return address in self._taken()[0]
+
+    def port_taken(self, port: int) -> bool:
+        return port in self._taken()[1]
+
+    def free(self) -> str:
+        """The first free one; the first 255 are left to those who ask for a particular one, as kube-apiserver does."""
+        held = self._taken()[0]
+        for number in range(256, RANGE.num_addresses - 1):
+            if (address := str(RANGE[number])) not in held:
+                held.add(address)
+                return address
+        raise LookupError("no cluster IP is left")
+
+    def free_port(self) -> int:
+        held = self._taken()[1]
+        found = next(port for port in PORTS if port not in held)
+        held.add(found)
+        return found

@@ -1,0 +1,36 @@
+"""What is particular to a kind when its objects are written: the same shape for built-in kinds and for CRDs."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from traincrew.apimachinery.field_errors import FieldError
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.registry.builtin.write_context import Context
+
+
+class Strategy(Protocol):
+    @property
+    def created_by_update(self) -> bool: ...
+
+    @property
+    def unconditional(self) -> bool: ...
+
+    @property
+    def orphans(self) -> bool: ...
+
+    def default(self, obj: Object) -> None: ...
+
+    def prepare_create(self, obj: Object, context: Context) -> None:
+        """Fills in what the cluster adds. Raises Refusal where an admission plugin would."""
+        ...
+
+    def prepare_update(self, new: Object, old: Object, subresource: str, context: Context) -> None:
+        """Keeps what this write may not touch, and counts the generation."""
+        ...
+
+    def validate(self, obj: Object) -> list[FieldError]: ...
+
+    def validate_update(self, new: Object, old: Object, subresource: str = "") -> list[FieldError]: ...
+
+    def warnings(self, obj: Object, old: Object | None = None) -> list[str]: ...

@@ -1,0 +1,1 @@
+"""A request as the handlers see it, and the scope that they work in."""

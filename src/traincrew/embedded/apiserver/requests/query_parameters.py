@@ -1,0 +1,97 @@
+"""The query parameters of a request, read as an API server reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from traincrew.apimachinery import go_syntax
+from traincrew.apimachinery.api_errors import Refusal, bad_request
+from traincrew.apimachinery.api_errors import invalid as refuse_invalid
+from traincrew.apimachinery.field_errors import NOT_SUPPORTED, FieldError, invalid, not_supported, too_long
+
+VALIDATIONS = ("", "Ignore", "Strict", "Warn")
+LONGEST_MANAGER = 128
+
+
+class Query:
+    """Parameters by name; the first value counts."""
+
+    def __init__(self, values: Mapping[str, Sequence[str]]) -> None:
+        self._values = values
+
+    def text(self, name: str) -> str:
+        found = self._values.get(name)
+        return found[0] if found else ""
+
+    def texts(self) -> dict[str, str]:
+        return {name: self.text(name) for name in self._values}
+
+    def all(self, name: str) -> Sequence[str]:
+        return self._values.get(name, ())
+
+    def flag(self, name: str) -> bool:
+        """Present without value counts as true, as in Go's conversion of booleans."""
+        found = self._values.get(name)
+        return bool(found) and found[0].lower() not in ("false", "0") if found else False
+
+    def given(self, name: str) -> bool:
+        return name in self._values
+
+    def number(self, name: str) -> int | None:
+        text = self.text(name)
+        if not text:
+            return None
+        try:
+            return int(text)
+        except ValueError:
+            raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+
+
+EMPTY = Query({})
+
+
+class WriteOptions(NamedTuple):
+    dry_run: bool
+    validation: str
+    manager: str
+    force: bool | None
+
+
+def write_options(query: Query, kind: str, agent: str, faults: Sequence[FieldError] = ()) -> WriteOptions:
+    """kind: CreateOptions, UpdateOptions or PatchOptions: who is named in the refusal. faults: what is wrong already."""
+    manager, given = query.text("fieldManager"), query.all("dryRun")
+    validation = query.text("fieldValidation")
+    found = [*faults, *_manager_faults(manager), *dry_run_faults(given)]
+    if validation not in VALIDATIONS:
+        found.append(not_supported("fieldValidation", validation, VALIDATIONS))
+    if found:
+        raise options_refused(kind, found)
+    force = query.flag("force") if query.given("force") else None
+    return WriteOptions(bool(given), validation or "Warn", manager or default_manager(agent), force)
+
+
+def _manager_faults(manager: str) -> Iterator[FieldError]:
+    if len(manager.encode()) > LONGEST_MANAGER:
+        yield too_long("fieldManager", LONGEST_MANAGER)
+    if not manager.isprintable():
+        for place, char in enumerate(manager):
+            if not char.isprintable():
+                at = len(manager[:place].encode())
+                yield invalid("fieldManager", manager, f"invalid character U+{ord(char):04X} (at position {at})")
+
+
+def dry_run_faults(given: Sequence[str]) -> list[FieldError]:
+    if all(value == "All" for value in given):
+        return []
+    return [FieldError(NOT_SUPPORTED, "dryRun", f'Unsupported value: {go_syntax.strings(given)}: supported values: "All"')]
+
+
+def options_refused(kind: str, faults: list[FieldError]) -> Refusal:
+    return refuse_invalid(kind, "meta.k8s.io", "", faults)
+
+
+def default_manager(agent: str) -> str:
+    """The user agent's first word, as an API server names writers that did not name themselves."""
+    name = agent.partition("/")[0].split(" ")[0][:128]
+    return "".join(char for char in name if char.isprintable()) or "unknown"

@@ -1,0 +1,55 @@
+"""A request after authentication, and its answer; the same whether it came over HTTP or from within the process."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+from traincrew.apimachinery.api_errors import Subject
+from traincrew.apimachinery.resource_info import Served
+from traincrew.embedded.apiserver.authn.users import User
+from traincrew.embedded.apiserver.authz.attributes import Attributes, selected
+from traincrew.embedded.apiserver.requests.query_parameters import EMPTY, Query
+
+JSON = "application/json"
+
+
+class Call(NamedTuple):
+    user: User
+    verb: str
+    """As RBAC names it: create, get, list, watch, update, patch, delete, deletecollection."""
+    served: Served
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    query: Query = EMPTY
+    body: bytes = b""
+    content_type: str = ""
+    accept: str = ""
+    agent: str = ""
+
+    @property
+    def asked(self) -> Attributes:
+        """As rules see it: a namespace lies in itself, and a selector may name the one object that is meant."""
+        served, name = self.served, self.name
+        namespace = name if served.plural == "namespaces" and not served.group else self.namespace
+        if self.verb in ("list", "watch") and not name:
+            name = selected(self.query.text("fieldSelector"))
+        return Attributes(self.verb, served.group, served.plural, self.subresource, namespace, name)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """That go with every answer."""
+        return (self.served.deprecation,) if self.served.deprecation else ()
+
+    @property
+    def subject(self) -> Subject:
+        return Subject(self.served.plural, self.served.group, self.name)
+
+
+@dataclasses.dataclass
+class Answer:
+    code: int
+    body: bytes
+    warnings: tuple[str, ...] = ()
+    content_type: str = JSON

@@ -1,0 +1,70 @@
+"""URLs of the Kubernetes API, taken apart as Go's HTTP server does it."""
+
+from __future__ import annotations
+
+import re
+import urllib.parse
+from typing import NamedTuple
+
+from traincrew.apimachinery import api_errors
+
+_BROKEN = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+class Target(NamedTuple):
+    """What a path of a resource names. An empty name means the collection."""
+
+    group: str
+    version: str
+    resource: str
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    rest: str = ""
+    """What follows the subresource, as in .../proxy/a/b."""
+    watch: bool = False
+    """The deprecated /watch/ prefix."""
+
+
+def decoded(path: str) -> str:
+    """Without percent-encoding, which may hide slashes: they count."""
+    if "%" not in path:
+        return path
+    if _BROKEN.search(path):
+        raise api_errors.Bare(400, "400 Bad Request")
+    return urllib.parse.unquote(path)
+
+
+def query(text: str) -> dict[str, list[str]]:
+    """Parameters that cannot be read are passed over."""
+    found: dict[str, list[str]] = {}
+    for pair in text.split("&"):
+        if not pair or ";" in pair or ("%" in pair and _BROKEN.search(pair)):
+            continue
+        key, _, value = pair.partition("=")
+        found.setdefault(urllib.parse.unquote_plus(key), []).append(urllib.parse.unquote_plus(value))
+    return found
+
+
+def parse(path: str) -> Target | None:
+    """None for paths that name no resource (discovery, health, unknown ones). `path` is decoded."""
+    parts = path[1:].removesuffix("/").split("/")
+    if parts[0] == "api" and len(parts) >= 3:
+        return _resource("", parts[1], parts[2:])
+    if parts[0] == "apis" and len(parts) >= 4:
+        return _resource(parts[1], parts[2], parts[3:])
+    return None
+
+
+def _resource(group: str, version: str, parts: list[str]) -> Target | None:
+    watch = parts[0] == "watch"
+    if watch:
+        parts = parts[1:]
+    if not parts or "" in parts[:3]:
+        return None
+    namespace = ""
+    # /namespaces/x/status is of the namespace itself; /namespaces/x/pods lives in it.
+    if parts[0] == "namespaces" and len(parts) >= 3 and parts[2] not in ("status", "finalize"):
+        namespace, parts = parts[1], parts[2:]
+    padded = [*parts[:3], "", "", ""]
+    return Target(group, version, padded[0], namespace, padded[1], padded[2], "/".join(parts[3:]), watch)

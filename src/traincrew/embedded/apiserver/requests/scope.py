@@ -1,0 +1,98 @@
+"""What every handler works on: the store, the resources that are served, the clock."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+import uuid
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from traincrew.apimachinery import api_errors
+from traincrew.apimachinery.resource_info import Object, Served
+from traincrew.embedded.apiserver.authn.service_account_tokens import Tokens
+from traincrew.embedded.apiserver.authn.users import User
+from traincrew.embedded.apiserver.authz import attributes
+from traincrew.embedded.apiserver.authz.attributes import Attributes
+from traincrew.embedded.apiserver.authz.rbac import Policy
+from traincrew.embedded.apiserver.registry import strategies
+from traincrew.embedded.apiserver.registry.resources import Registry
+from traincrew.embedded.apiserver.requests.metrics_source import Metrics
+from traincrew.embedded.apiserver.storage.records import Key, Record
+from traincrew.embedded.apiserver.storage.store import Store
+
+Clock = Callable[[], dt.datetime]
+
+
+def utc_now() -> dt.datetime:
+    return dt.datetime.now(dt.UTC)
+
+
+def now() -> str:
+    """As Kubernetes writes times: whole seconds, UTC."""
+    return written(utc_now())
+
+
+def written(moment: dt.datetime) -> str:
+    return moment.isoformat(timespec="seconds")[:19] + "Z"
+
+
+class Identity(NamedTuple):
+    """What others know the API server by."""
+
+    authority: bytes
+    """The authority's certificate, PEM."""
+    tokens: Tokens
+
+
+class Cluster:
+    def __init__(self, store: Store, registry: Registry, policy: Policy, identity: Identity, clock: Clock = utc_now) -> None:
+        self.store, self.registry, self.policy, self.identity, self.clock = store, registry, policy, identity, clock
+        self.accounts = True
+        """Whether every namespace has a service account, and every pod one of them."""
+        self.metrics: Metrics | None = None
+        """Set by whoever runs the pods; None: nobody measures."""
+
+    def now(self) -> str:
+        return written(self.clock())
+
+    def authorize(self, user: User, asked: Attributes) -> None:
+        """Raises Refusal."""
+        if user.is_master:
+            return
+        allowed, reason = self.policy.allowed(user, asked)
+        if not allowed:
+            raise attributes.refusal(user, asked, reason)
+
+    @staticmethod
+    def new_uid() -> str:
+        # Not uuid4: that asks the system for random bytes, and lets go of the interpreter's lock to do so.
+        return str(uuid.UUID(int=random.getrandbits(128), version=4))
+
+    def strategy(self, served: Served) -> strategies.Strategy:
+        return self.registry.strategy(served)
+
+    def object(self, resource: str, namespace: str, name: str) -> Object | None:
+        """The newest accepted state: what a decision about a write must go by."""
+        record = self.store.head(Key(resource, namespace, name))
+        return decoded(record) if record else None
+
+    def existing(self, served: Served, namespace: str, name: str) -> Record:
+        record = self.store.head(Key(served.store_name, namespace, name))
+        if record is None:
+            raise api_errors.not_found(api_errors.Subject(served.plural, served.group, name))
+        return record
+
+
+_decoder = msgspec.json.Decoder(dict)
+
+
+def decoded(record: Record) -> Object:
+    """A copy of one's own."""
+    return _decoder.decode(record.value)
+
+
+def encoded(obj: Object) -> bytes:
+    return msgspec.json.encode(obj)

@@ -1,0 +1,161 @@
+"""The built-in kinds as a real API server publishes them: their schemas, and the resources that are served."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib.resources
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from traincrew.apimachinery.resource_info import Schema, Served, Subresource
+
+GO_STRUCT = "x-go-struct"
+"""On the schema of an object that the API server reads into a Go struct: the name of that struct."""
+GO_FIELDS = "x-go-fields"
+"""Beside it: the Go type of each field, with ! after the type of a field that is written even when it is empty."""
+
+GO_UNION = "x-go-union"
+"""On a schema that Go reads by code of its own: one of UNIONS; the struct that it may be is beside it, as `items`."""
+UNIONS = {"JSONSchemaPropsOrBool": "bool", "JSONSchemaPropsOrArray": "array", "JSONSchemaPropsOrStringArray": "strings"}
+
+KEPT_AS = {
+    ("events.k8s.io/v1", "events"): ("v1", "events"),
+    ("autoscaling/v1", "horizontalpodautoscalers"): ("autoscaling/v2", "horizontalpodautoscalers"),
+}
+"""The same objects in another shape."""
+
+_META = "io.k8s.apimachinery.pkg.apis.meta.v1."
+_EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
+OBJECT_META = _META + "ObjectMeta"
+_ANYTHING: Schema = {"x-kubernetes-preserve-unknown-fields": True}
+_SPECIAL: dict[str, Schema] = {
+    "io.k8s.apimachinery.pkg.api.resource.Quantity": {"x-kubernetes-int-or-string": True, "format": "quantity"},
+    "io.k8s.apimachinery.pkg.util.intstr.IntOrString": {"x-kubernetes-int-or-string": True, "format": "int-or-string"},
+    "io.k8s.apimachinery.pkg.runtime.RawExtension": {"type": "object", **_ANYTHING},
+    _META + "Time": {"type": "string", "format": "date-time"},
+    _META + "MicroTime": {"type": "string", "format": "micro-time"},
+    _META + "FieldsV1": {"type": "object", **_ANYTHING},
+    _META + "Patch": {"type": "object", **_ANYTHING},
+    _EXTENSIONS + "JSON": _ANYTHING,
+}
+"""Definitions that JSON schema cannot say: what the graph has in their place."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Builtins:
+    definitions: dict[str, Schema]
+    """As in the OpenAPI documents, with $refs to `#/components/schemas/NAME`; no prose."""
+    types: Mapping[str, Mapping[str, str]]
+    """Definition → field → Go type."""
+
+    @functools.cached_property
+    def _names(self) -> dict[tuple[str, str, str], str]:
+        return {
+            (kind["group"], kind["version"], kind["kind"]): name
+            for name, definition in self.definitions.items()
+            for kind in definition.get("x-kubernetes-group-version-kind", ())
+        }
+
+    @functools.cached_property
+    def _linked(self) -> dict[str, Schema]:
+        return {}
+
+    def name(self, group: str, version: str, kind: str) -> str:
+        """The name of a kind's definition; KeyError if it is not built in."""
+        return self._names[group, version, kind]
+
+    def schema(self, group: str, version: str, kind: str) -> Schema:
+        """The schema with its references resolved by sharing: a graph of dicts, possibly cyclic, for reading only."""
+        return self.linked(self.name(group, version, kind))
+
+    def linked(self, name: str) -> Schema:
+        """The same by the definition's name."""
+        found = self._linked.get(name)
+        if found is None:
+            # Entered before its parts are: a definition may contain itself.
+            found = self._linked[name] = {}
+            found.update(self._made(name))
+        return found
+
+    def _made(self, name: str) -> Schema:
+        short = name.rpartition(".")[2]
+        if name in _SPECIAL:
+            return _SPECIAL[name]
+        if short in UNIONS:
+            return {**_ANYTHING, GO_UNION: UNIONS[short], "items": self.linked(_EXTENSIONS + "JSONSchemaProps")}
+        made = self._link(self.definitions[name])
+        return made | {GO_STRUCT: short, GO_FIELDS: self.types[name]} if name in self.types else made
+
+    def _link(self, schema: Schema) -> Schema:
+        if "$ref" in schema:
+            return self.linked(schema["$ref"].rpartition("/")[2])
+        if "allOf" in schema:
+            # OpenAPI v3 allows nothing beside a reference, so it is wrapped where a default goes with it. What is wrapped may
+            # still be empty, a definition that contains itself: then the bare one has to do.
+            (only,) = schema["allOf"]
+            beside = {key: value for key, value in schema.items() if key != "allOf"}
+            bare = self._link(only)
+            return bare | beside if beside and bare else bare
+        linked = dict(schema)
+        if "properties" in schema:
+            linked["properties"] = {key: self._link(inner) for key, inner in schema["properties"].items()}
+        for keyword in ("items", "additionalProperties"):
+            if isinstance(schema.get(keyword), dict):
+                linked[keyword] = self._link(schema[keyword])
+        return linked
+
+    def resources(self) -> tuple[Served, ...]:
+        return self._served
+
+    @functools.cached_property
+    def _served(self) -> tuple[Served, ...]:
+        entries: list[dict[str, Any]] = msgspec.json.decode(_read("resources.json"))
+        made = [
+            self._resource(entry, [each for each in entries if _belongs(each, entry)])
+            for entry in entries
+            if "/" not in entry["name"]
+        ]
+        found = {(each.api_version, each.plural): each for each in made}
+        kept = {place: found[other] for place, other in KEPT_AS.items()}
+        return tuple(dataclasses.replace(each, kept_as=kept.get((each.api_version, each.plural))) for each in made)
+
+    def _resource(self, entry: dict[str, Any], parts: list[dict[str, Any]]) -> Served:
+        group, version, kind = entry["group"], entry["version"], entry["kind"]
+        return Served(
+            group=group,
+            version=version,
+            plural=entry["name"],
+            kind=kind,
+            namespaced=entry.get("namespaced", False),
+            schema=self.schema(group, version, kind),
+            singular=entry.get("singularName", ""),
+            list_kind=f"{kind}List" if "list" in entry["verbs"] else "",
+            verbs=tuple(entry["verbs"]),
+            short_names=tuple(entry.get("shortNames", ())),
+            categories=tuple(entry.get("categories", ())),
+            subresources=tuple(_subresource(part) for part in parts),
+        )
+
+
+def _belongs(part: dict[str, Any], whole: dict[str, Any]) -> bool:
+    same = part["group"] == whole["group"] and part["version"] == whole["version"]
+    return bool(same and part["name"].startswith(whole["name"] + "/"))
+
+
+def _subresource(entry: dict[str, Any]) -> Subresource:
+    body = entry.get("body", {})
+    name = entry["name"].partition("/")[2]
+    return Subresource(name, entry["kind"], tuple(entry["verbs"]), body.get("group", ""), body.get("version", ""))
+
+
+def _read(name: str) -> bytes:
+    return importlib.resources.files(__package__).joinpath(name).read_bytes()
+
+
+@functools.cache
+def load() -> Builtins:
+    found = msgspec.json.decode(_read("builtins.json"))
+    return Builtins(found["definitions"], found["types"])

@@ -1,0 +1,305 @@
+"""Validation rules (x-kubernetes-validations): compiled once, evaluated against a value and what it was before.
+
+The library is Google's own CEL. It is imported when the first rule is met.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from traincrew.apimachinery import field_errors
+from traincrew.apimachinery.field_errors import FieldError
+from traincrew.apimachinery.json_equality import same
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.schema import cel_library, floats
+from traincrew.embedded.apiserver.schema.structural_schemas import NOTHING, VALIDATIONS, Structure
+
+_OPTIONAL_OLD = "cel.bind(oldSelf, size(oldSelves) > 0 ? optional.of(oldSelves[0]) : optional.none(), {})"
+_NO_MATCH = "No matching overloads found"
+_TIMES = {"date-time": "timestamp", "datetime": "timestamp", "duration": "duration", "byte": "base64.decode"}
+"""Formats whose values are no texts to a rule, and the function that makes them what they are."""
+_RESERVED = {
+    "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop",
+    "package", "namespace", "return", "var", "void", "while",
+}  # fmt: skip
+MAX_MESSAGE = 5120
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    text: str
+    program: Any
+    uses_old: bool
+    optional_old: bool = False
+    message: str = ""
+    message_program: Any = None
+    reason: str = ""
+    field_path: str = ""
+    parts: frozenset[str] | None = None
+    """The fields that it reads of an object; None where it may read anything."""
+    inner_parts: frozenset[str] | None = None
+    """The same of the values of a map, for a rule that goes over the keys."""
+
+    @property
+    def named(self) -> str:
+        return self.message or self.text
+
+
+class Uncompiled(ValueError):
+    """The library cannot compile a rule."""
+
+
+@functools.cache
+def _environment() -> Any:
+    from cel_expr_python import cel
+    from cel_expr_python.ext import ext_bindings, ext_encoders, ext_math, ext_optional, ext_strings
+
+    extensions = [
+        ext_strings.ExtStrings(),
+        ext_optional.ExtOptional(),
+        ext_bindings.ExtBindings(),
+        ext_math.ExtMath(),
+        ext_encoders.ExtEncoders(),
+    ]
+    variables = dict.fromkeys(("self", "oldSelf", "oldSelves"), cel.Type.DYN)
+    return cel.NewEnv(variables=variables, extensions=extensions, functions=cel_library.declarations(cel))
+
+
+def compile_rule(entry: Object, node: Structure) -> Rule:
+    """Raises Uncompiled."""
+    text = entry["rule"].strip()
+    optional, uses_old = bool(entry.get("optionalOldSelf")), re.search(r"\boldSelf\b", text) is not None
+    typed = _with_times(text, node)
+    program = _program(_OPTIONAL_OLD.format(typed) if optional and uses_old else typed)
+    if program.return_type().name() not in ("BOOL", "DYN"):
+        raise Uncompiled("must evaluate to a bool")
+    expression = entry.get("messageExpression", "")
+    return Rule(
+        text=text,
+        program=program,
+        uses_old=uses_old,
+        optional_old=optional,
+        message=entry.get("message", "").strip(),
+        message_program=_program(_with_times(expression, node)) if expression else None,
+        reason=entry.get("reason", ""),
+        field_path=entry.get("fieldPath", ""),
+        parts=_parts(f"{text} {expression}"),
+        inner_parts=_inner_parts(f"{text} {expression}") if node.extra is not None else None,
+    )
+
+
+def _program(text: str) -> Any:
+    environment = _environment()
+    try:
+        return environment.compile(text)
+    except RuntimeError as error:
+        raise Uncompiled(str(error).removeprefix("INVALID_ARGUMENT: ").partition(" [INVALID_ARGUMENT]")[0]) from None
+
+
+def _parts(text: str) -> frozenset[str] | None:
+    used = re.findall(r"\b(?:self|oldSelf)\b(\.[a-zA-Z_]\w*(?!\w|\())?", text)
+    return frozenset(part[1:] for part in used) if all(used) else None
+
+
+_OVER_KEYS = re.compile(r"\b(?:self|oldSelf)(?:\.(?:all|exists|exists_one|filter)\(\s*\w+\s*,|\[\w+\]\.([a-zA-Z_]\w*)(?![\w(]))")
+
+
+def _inner_parts(text: str) -> frozenset[str] | None:
+    used = _OVER_KEYS.findall(text)
+    return frozenset(part for part in used if part) if len(used) == len(re.findall(r"\b(?:self|oldSelf)\b", text)) else None
+
+
+def _with_times(text: str, node: Structure) -> str:
+    """The library takes no times as input: where a rule reads a field that is one, it is made one there."""
+    for path, function in _timed(node, "self"):
+        for name in (path, re.sub(r"^self", "oldSelf", path)):
+            pattern = rf"(?<![\w.])(?<!has\(){re.escape(name)}(?![\w(]|\.matches|\.size)"
+            text = re.sub(pattern, f"{function}({name})", text)
+    return text
+
+
+def _timed(node: Structure, path: str, depth: int = 0) -> Iterator[tuple[str, str]]:
+    if function := _TIMES.get(node.schema.get("format", "")):
+        yield path, function
+    if depth < 8:
+        for key, inner in node.properties.items():
+            yield from _timed(inner, f"{path}.{escaped(key)}", depth + 1)
+
+
+def rules(node: Structure) -> list[Rule | str]:
+    """The rules of a node, compiled; for what cannot be, why."""
+    if node.rules is None:
+        node.rules = [_compiled(entry, node) for entry in node.schema.get(VALIDATIONS, ()) if entry.get("rule", "").strip()]
+    found: list[Rule | str] = node.rules
+    return found
+
+
+def _compiled(entry: Object, node: Structure) -> Rule | str:
+    try:
+        return compile_rule(entry, node)
+    except Uncompiled as error:
+        return f"{entry['rule'].strip()}: {error}"
+
+
+def uncompiled(node: Structure) -> Iterator[str]:
+    """What the library cannot compile, of a whole schema: such rules are not enforced."""
+    yield from (each for each in rules(node) if isinstance(each, str))
+    for part in (*node.properties.values(), node.extra, node.items, *node.all_of):
+        if part is not None and part.has_rules:
+            yield from uncompiled(part)
+
+
+def check(value: Any, node: Structure, path: str = "", old: Any = NOTHING) -> list[FieldError]:
+    """The faults that the rules of a schema find in a value. A rule about what a value was runs only where it was something."""
+    errors: list[FieldError] = []
+    _walk(value, node, path, old, errors)
+    return errors
+
+
+def _walk(value: Any, node: Structure, path: str, old: Any, errors: list[FieldError]) -> None:
+    if value is None or not node.has_rules:
+        return
+    if node.schema.get(VALIDATIONS):
+        _evaluate(value, node, path, old, errors)
+    for each in node.all_of:
+        _walk(value, each, path, old, errors)
+    if value.__class__ is list and node.items is not None:
+        was = node.counterparts(old)
+        for index, inner in enumerate(value):
+            _walk(inner, node.items, f"{path}[{index}]", was(inner), errors)
+    elif value.__class__ is dict:
+        before = old if isinstance(old, dict) else {}
+        for key, inner in value.items():
+            child = node.child(key)
+            if child is not None and child.has_rules:
+                place = f"{path}.{key}" if path else key
+                _walk(inner, child, place if key in node.properties else f"{path}[{key}]", before.get(key, NOTHING), errors)
+
+
+def _evaluate(value: Any, node: Structure, path: str, old: Any, errors: list[FieldError]) -> None:
+    known = old is not NOTHING and old is not None
+    unchanged = known and same(old, value)
+    for rule in rules(node):
+        if isinstance(rule, str) or (rule.uses_old and not known and not rule.optional_old):
+            continue
+        given = {"self": _given(value, node, rule, root=not path)}
+        if rule.uses_old:
+            before = [_given(old, node, rule, root=not path)] if known else []
+            given |= {"oldSelves": before} if rule.optional_old else {"oldSelf": before[0]}
+        fault = _misread(given, node, rule, path) or _judged(rule, given, node, path)
+        if fault is not None and (rule.uses_old or not unchanged):
+            errors.append(fault)
+
+
+def _misread(given: Object, node: Structure, rule: Rule, path: str) -> FieldError | None:
+    """A rule that comes upon 1.0 where its schema speaks of integers takes it for invalid data. (The schema lets it pass.)
+
+    Whether it comes upon it shows in whether its verdict depends on what stands there.
+    """
+    value = given["self"]
+    if not floats.stand_for_integers(value, node):
+        return None
+    verdicts = {rule.program.eval(data={**given, "self": each}).value() is True for each in floats.variants(value, node)}
+    if len(verdicts) == 1:
+        return None
+    told = f"invalid data, expected int, got float64 evaluating rule: {rule.named}"
+    return field_errors.invalid(path or "<nil>", node.schema.get("type", ""), told)
+
+
+def _judged(rule: Rule, given: Object, node: Structure, path: str) -> FieldError | None:
+    kind, place = node.schema.get("type", ""), path or "<nil>"
+    result = rule.program.eval(data=given)
+    verdict = result.value()
+    if verdict is True:
+        return None
+    if result.type().name() == "ERROR":
+        return field_errors.invalid(place, kind, _error_words(str(verdict), rule))
+    if rule.field_path:
+        place = f"{path}{rule.field_path}" if path else rule.field_path.removeprefix(".")
+    return _refusing(rule, place, kind, _message(rule, given))
+
+
+def _refusing(rule: Rule, place: str, kind: str, message: str) -> FieldError:
+    match rule.reason:
+        case field_errors.FORBIDDEN:
+            return field_errors.forbidden(place, message)
+        case field_errors.REQUIRED:
+            return field_errors.required(place, message)
+        case field_errors.DUPLICATE:
+            return field_errors.duplicate(place, kind)
+    return field_errors.invalid(place, kind, message)
+
+
+def _message(rule: Rule, given: Object) -> str:
+    if rule.message_program is not None:
+        told = rule.message_program.eval(data=given).value()
+        if isinstance(told, str) and 0 < len(told.strip()) <= MAX_MESSAGE and "\n" not in told.strip():
+            return told.strip()
+    return rule.message or f"failed rule: {rule.text}"
+
+
+def _error_words(error: str, rule: Rule) -> str:
+    if found := re.search(r'Key not found in map : "?(.*?)"?$', error):
+        return f"no such key: {found[1]} evaluating rule: {rule.named}"
+    if found := re.search(r"Index error: index=(-?\d+)", error):
+        return f"index out of bounds: {found[1]} evaluating rule: {rule.named}"
+    if _NO_MATCH in error:
+        told = "call arguments did not match a supported operator, function or macro signature for rule"
+        return f"'no such overload': {told}: {rule.named}"
+    words = re.sub(r"^[A-Z_]+: ", "", error).replace("divide by zero", "division by zero")
+    return f"{words} evaluating rule: {rule.named}"
+
+
+def _given(value: Any, node: Structure, rule: Rule, root: bool) -> Any:
+    """A value as a rule sees it: of the whole object no metadata but its names; nothing that the rule does not read."""
+    if value.__class__ is not dict:
+        return _converted(value, node)
+    if root:
+        meta = value.get("metadata")
+        named = {key: meta[key] for key in ("name", "generateName") if key in meta} if isinstance(meta, dict) else {}
+        value = {**value, "metadata": named}
+    if rule.parts is not None:
+        value = {key: inner for key, inner in value.items() if escaped(key) in rule.parts}
+    elif rule.inner_parts is not None:
+        value = {key: _only(inner, rule.inner_parts) for key, inner in value.items()}
+    return _converted(value, node)
+
+
+def _only(value: Any, parts: frozenset[str]) -> Any:
+    return {key: inner for key, inner in value.items() if escaped(key) in parts} if isinstance(value, dict) else value
+
+
+def _is_plain(node: Structure) -> bool:
+    """Values need no conversion: all names can be written in CEL, and no integer stands for a float."""
+    if node.as_is is None:
+        parts = [*node.properties.values(), *(part for part in (node.extra, node.items) if part is not None)]
+        own = node.types != ("number",) and all(escaped(key) == key for key in node.properties)
+        node.as_is = own and all(map(_is_plain, parts))
+    return node.as_is
+
+
+def _converted(value: Any, node: Structure | None) -> Any:
+    if node is None or _is_plain(node):
+        return value
+    if value.__class__ is dict:
+        declared = node.properties
+        return {escaped(key) if key in declared else key: _converted(inner, node.child(key)) for key, inner in value.items()}
+    if value.__class__ is list:
+        return [_converted(inner, node.items) for inner in value]
+    return float(value) if value.__class__ is int and node.types == ("number",) else value
+
+
+@functools.lru_cache(maxsize=4096)
+def escaped(name: str) -> str:
+    """A property's name as CEL can write it."""
+    if name in _RESERVED:
+        return f"__{name}__"
+    if re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_]*", name) and "__" not in name:
+        return name
+    for character, word in (("__", "underscores"), (".", "dot"), ("-", "dash"), ("/", "slash")):
+        name = name.replace(character, f"\0{word}\0")
+    return name.replace("\0", "__")

@@ -1,0 +1,339 @@
+"""What is wrong with a CustomResourceDefinition, in the API server's words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from traincrew.apimachinery import field_errors, go_wording, name_validation, object_metadata
+from traincrew.apimachinery.field_errors import FieldError
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.schema import crd_schema_validation, structural_rules
+
+_COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
+_COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
+_PROTECTED = ("k8s.io", "kubernetes.io")
+_APPROVED = "api-approved.kubernetes.io"
+_WHY = "https://github.com/kubernetes/enhancements/pull/1111"
+_AT_ROOT = (
+    "description", "type", "format", "title", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength",
+    "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "multipleOf", "required", "items", "properties",
+    "externalDocs", "example", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-validations",
+)  # fmt: skip
+MOST_SELECTABLE = 8
+_SELECTABLE = "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed."
+
+
+def validate(crd: Object) -> list[FieldError]:
+    """Every fault of a new definition, its defaults filled in."""
+    meta, spec = crd.get("metadata") or {}, crd.get("spec") or {}
+    wanted = f"{(spec.get('names') or {}).get('plural', '')}.{spec.get('group', '')}"
+
+    def naming(name: str) -> name_validation.Faults:
+        own = () if name == wanted else ('must be spec.names.plural+"."+spec.group',)
+        return (*name_validation.dns_subdomain(name), *own)
+
+    errors = object_metadata.check(meta, False, naming)
+    return [*errors, *_spec(spec), *_stored(crd), *_approval(crd), *_preserving(spec)]
+
+
+def validate_update(new: Object, old: Object) -> list[FieldError]:
+    errors = object_metadata.check_update(new["metadata"], old["metadata"])
+    errors += _spec(new["spec"])
+    conditions = (old.get("status") or {}).get("conditions") or ()
+    established = any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
+    now, before = new["spec"], old["spec"]
+    names_now, names_before = now["names"], before["names"]
+    fixed = [("scope", now["scope"], before["scope"]), ("names.kind", names_now["kind"], names_before["kind"])]
+    always = [("group", now["group"], before["group"]), ("names.plural", names_now["plural"], names_before["plural"])]
+    for path, value, was in [*(fixed if established else ()), *always]:
+        if value != was:
+            errors.append(field_errors.invalid(f"spec.{path}", value, "field is immutable"))
+    return [*errors, *_stored(new), *_preserving(now)]
+
+
+def _spec(spec: Object) -> Iterator[FieldError]:
+    group = spec.get("group", "")
+    if not group:
+        yield field_errors.required("spec.group")
+    elif faults := name_validation.dns_subdomain(group):
+        yield field_errors.invalid("spec.group", group, ",".join(faults))
+    elif "." not in group:
+        yield field_errors.invalid("spec.group", group, "should be a domain with at least one dot")
+    scope = spec.get("scope", "")
+    if not scope:
+        yield field_errors.required("spec.scope")
+    elif scope not in ("Cluster", "Namespaced"):
+        yield field_errors.not_supported("spec.scope", scope, ("Cluster", "Namespaced"))
+    yield from _versions(spec.get("versions") or [])
+    first = (spec.get("versions") or [{}])[0].get("name", "")
+    if first and (faults := name_validation.dns_1035_label(first)):
+        yield field_errors.invalid("spec.version", first, ",".join(faults))
+    yield from _names(spec.get("names") or {})
+    yield from _conversion(spec.get("conversion"))
+
+
+def _versions(versions: list[Object]) -> Iterator[FieldError]:
+    for index, version in enumerate(versions):
+        if not (version.get("schema") or {}).get("openAPIV3Schema"):
+            yield field_errors.required(f"spec.versions[{index}].schema.openAPIV3Schema", "schemas are required")
+    shared = {part for part in _PARTS if _is_shared(versions, part)}
+    for index, version in enumerate(versions):
+        path = f"spec.versions[{index}]"
+        if faults := name_validation.dns_1035_label(version.get("name", "")):
+            yield field_errors.invalid(f"{path}.name", version.get("name", ""), ",".join(faults))
+        yield from _deprecation(version, path)
+        for part in _PARTS:
+            if part not in shared:
+                yield from _part(version, part, f"{path}.{part}")
+    counts = Counter(version.get("name", "") for version in versions)
+    if any(count > 1 for count in counts.values()):
+        yield _about_versions(versions, shared, "must contain unique version names")
+    if sum(bool(version.get("storage")) for version in versions) != 1:
+        yield _about_versions(versions, shared, "must have exactly one version marked as storage version")
+    for part in _PARTS:
+        if part in shared:
+            yield from _part(versions[0], part, "spec.validation" if part == "schema" else f"spec.{part}")
+
+
+_PARTS = {
+    "schema": "Schema:(*apiextensions.CustomResourceValidation)",
+    "subresources": "Subresources:(*apiextensions.CustomResourceSubresources)",
+    "additionalPrinterColumns": "AdditionalPrinterColumns:[]apiextensions.CustomResourceColumnDefinition",
+    "selectableFields": "SelectableFields:[]apiextensions.SelectableField",
+}
+"""What each version has; where all have the same, an API server moves it up and speaks of it there. With how it prints it."""
+
+
+def _is_shared(versions: list[Object], part: str) -> bool:
+    return bool(versions) and all(version.get(part) and version[part] == versions[0][part] for version in versions)
+
+
+def _about_versions(versions: list[Object], shared: set[str], told: str) -> FieldError:
+    """An API server prints its own memory here."""
+    shown = ", ".join(_printed(version, shared) for version in versions)
+    return FieldError(field_errors.INVALID, "spec.versions", f"Invalid value: []{_VERSION}{{{shown}}}: {told}")
+
+
+_VERSION = "apiextensions.CustomResourceDefinitionVersion"
+
+
+def _printed(version: Object, shared: set[str]) -> str:
+    flags = [f"{key.title()}:{'true' if version.get(key) else 'false'}" for key in ("served", "storage", "deprecated")]
+    parts = [f"{shown}({'nil' if part in shared or not version.get(part) else '...'})" for part, shown in _PARTS.items()]
+    named = f"Name:{go_wording.quote(version.get('name', ''))}"
+    return f"{_VERSION}{{{', '.join([named, *flags, 'DeprecationWarning:(*string)(nil)', *parts])}}}"
+
+
+def _deprecation(version: Object, path: str) -> Iterator[FieldError]:
+    warning = version.get("deprecationWarning")
+    if warning is not None and not version.get("deprecated"):
+        yield field_errors.invalid(f"{path}.deprecationWarning", warning, "can only be set for deprecated versions")
+    elif warning is not None and len(warning) > 256:
+        yield field_errors.invalid(f"{path}.deprecationWarning", warning, "must be <= 256 characters long")
+
+
+def _part(version: Object, part: str, path: str) -> Iterator[FieldError]:
+    subresources = version.get("subresources") or {}
+    schema = (version.get("schema") or {}).get("openAPIV3Schema")
+    if part == "schema" and schema:
+        yield from _schema(schema, f"{path}.openAPIV3Schema", subresources.get("status") is not None)
+    elif part == "subresources":
+        yield from _scale(subresources.get("scale"), f"{path}.scale")
+    elif part == "additionalPrinterColumns":
+        for index, column in enumerate(version.get(part) or ()):
+            yield from _column(column, f"{path}[{index}]")
+    elif part == "selectableFields":
+        yield from _selectable(version.get(part) or [], schema or {}, path)
+
+
+def _schema(schema: Object, path: str, status: bool) -> Iterator[FieldError]:
+    if status and any(value not in (None, "", [], {}, False) and key not in _AT_ROOT for key, value in schema.items()):
+        told = " ".join(key[:1].upper() + key[1:] for key in _AT_ROOT[:-2]) + " XPreserveUnknownFields XValidations"
+        told = f"only [{told}] fields are allowed at the root of the schema if the status subresource is enabled"
+        yield FieldError(field_errors.INVALID, path, f"Invalid value: {field_errors.shown(schema)}: {told}")
+    if schema.get("nullable"):
+        yield field_errors.forbidden(f"{path}.nullable", "nullable cannot be true at the root")
+    if not crd_schema_validation.is_foreign(schema):
+        yield from structural_rules.check(schema, path)
+    yield from crd_schema_validation.check(schema, path)
+
+
+def _simple_path(value: str, path: str) -> FieldError | None:
+    return None if value.startswith(".") else field_errors.invalid(path, value, "must be a simple json path starting with .")
+
+
+def _scale(scale: Object | None, path: str) -> Iterator[FieldError]:
+    if scale is None:
+        return
+    for key, roots, told in (
+        ("specReplicasPath", (".spec.",), ".spec"),
+        ("statusReplicasPath", (".status.",), ".status"),
+        ("labelSelectorPath", (".spec.", ".status."), "either .spec or .status"),
+    ):
+        value = scale.get(key, "")
+        if not value:
+            if key != "labelSelectorPath":
+                yield field_errors.required(f"{path}.{key}")
+        elif fault := _simple_path(value, f"{path}.{key}"):
+            yield fault
+        elif not value.startswith(roots):
+            yield field_errors.invalid(f"{path}.{key}", value, f"should be a json path under {told}")
+
+
+def _column(column: Object, path: str) -> Iterator[FieldError]:
+    if not column.get("name"):
+        yield field_errors.required(f"{path}.name")
+    kind, known = column.get("type", ""), ",".join(_COLUMN_TYPES)
+    if not kind:
+        yield field_errors.required(f"{path}.type", f"must be one of {known}")
+    elif kind not in _COLUMN_TYPES:
+        yield field_errors.invalid(f"{path}.type", kind, f"must be one of {known}")
+    if column.get("format") and column["format"] not in _COLUMN_FORMATS:
+        yield field_errors.invalid(f"{path}.format", column["format"], f"must be one of {','.join(_COLUMN_FORMATS)}")
+    if not column.get("jsonPath"):
+        yield field_errors.required(f"{path}.JSONPath")
+    elif fault := _simple_path(column["jsonPath"], f"{path}.JSONPath"):
+        yield fault
+
+
+def _selectable(given: list[Object], schema: Object, path: str) -> Iterator[FieldError]:
+    seen = set[str]()
+    for index, each in enumerate(given):
+        place, value = f"{path}[{index}].jsonPath", each.get("jsonPath", "")
+        if not value:
+            yield field_errors.required(place)
+            continue
+        node, fault = _followed(value, schema)
+        if fault:
+            yield field_errors.invalid(place, value, f"is an invalid path: {fault}")
+            continue
+        if value.startswith(".metadata"):
+            yield field_errors.invalid(place, value, "must not point to fields in metadata")
+        if node.get("type") not in ("string", "boolean", "integer"):
+            yield field_errors.invalid(place, value, _SELECTABLE)
+        if value in seen:
+            yield field_errors.duplicate(place, value)
+        seen.add(value)
+    if len(seen) > MOST_SELECTABLE:
+        yield field_errors.too_many(path, len(seen), MOST_SELECTABLE)
+
+
+def _followed(path: str, schema: Object) -> tuple[Object, str]:
+    if not path.startswith("."):
+        return {}, "array notation is not allowed" if path.startswith(
+            "["
+        ) else f"expected [ or . but got: {path.partition('.')[0]}"
+    node: Any = schema
+    for part in path[1:].split("."):
+        if "[" in part:
+            return {}, "array notation is not allowed"
+        found = (node.get("properties") or {}).get(part)
+        if found is None:
+            extra = node.get("additionalProperties")
+            if not isinstance(extra, dict) or node.get("properties"):
+                return {}, "does not refer to a valid field"
+            found = extra
+        node = found
+    return node, ""
+
+
+def _names(given: Object) -> Iterator[FieldError]:
+    for key in ("plural", "singular", "kind", "listKind"):
+        if not given.get(key):
+            yield field_errors.required(f"spec.names.{key}")
+    for key in ("plural", "singular"):
+        yield from _label(given.get(key, ""), f"spec.names.{key}")
+    for key in ("kind", "listKind"):
+        value = given.get(key, "")
+        if value and (faults := name_validation.dns_1035_label(value.lower())):
+            told = f"may have mixed case, but should otherwise match: {','.join(faults)}"
+            yield field_errors.invalid(f"spec.names.{key}", value, told)
+    yield from _labels(given.get("shortNames") or (), "spec.names.shortNames")
+    if given.get("kind") and given["kind"] == given.get("listKind"):
+        yield field_errors.invalid("spec.names.listKind", given["listKind"], "kind and listKind may not be the same")
+    yield from _labels(given.get("categories") or (), "spec.names.categories")
+
+
+def _label(value: str, path: str) -> Iterator[FieldError]:
+    if value and (faults := name_validation.dns_1035_label(value)):
+        yield field_errors.invalid(path, value, ",".join(faults))
+
+
+def _labels(values: Iterable[str], path: str) -> Iterator[FieldError]:
+    for index, value in enumerate(values):
+        if faults := name_validation.dns_1035_label(value):
+            yield field_errors.invalid(f"{path}[{index}]", value, ",".join(faults))
+
+
+def _conversion(conversion: Object | None) -> Iterator[FieldError]:
+    if conversion is None:
+        return
+    strategy, webhook = conversion.get("strategy", ""), conversion.get("webhook") or {}
+    if not strategy:
+        yield field_errors.required("spec.conversion.strategy")
+    elif strategy not in ("None", "Webhook"):
+        yield field_errors.not_supported("spec.conversion.strategy", strategy, ("None", "Webhook"))
+    client, reviews = webhook.get("clientConfig"), webhook.get("conversionReviewVersions") or []
+    if strategy == "Webhook":
+        yield from _webhook(client, reviews)
+    elif client is not None or reviews:
+        told = "should not be set when strategy is not set to Webhook"
+        if client is not None:
+            yield field_errors.forbidden("spec.conversion.webhookClientConfig", told)
+        if reviews:
+            yield field_errors.forbidden("spec.conversion.conversionReviewVersions", told)
+
+
+def _webhook(client: Object | None, reviews: list[str]) -> Iterator[FieldError]:
+    path = "spec.conversion"
+    if client is None:
+        yield field_errors.required(f"{path}.webhookClientConfig", "required when strategy is set to Webhook")
+    elif ("url" in client) == ("service" in client):
+        yield field_errors.required(f"{path}.webhookClientConfig", "exactly one of url or service is required")
+    if not reviews:
+        yield field_errors.required(f"{path}.conversionReviewVersions")
+    elif not {"v1", "v1beta1"} & set(reviews):
+        shown = f"[]string{{{', '.join(map(go_wording.quote, reviews))}}}"
+        told = f"Invalid value: {shown}: must include at least one of v1, v1beta1"
+        yield FieldError(field_errors.INVALID, f"{path}.conversionReviewVersions", told)
+
+
+def _stored(crd: Object) -> Iterator[FieldError]:
+    path, stored = "status.storedVersions", (crd.get("status") or {}).get("storedVersions") or []
+    versions = (crd.get("spec") or {}).get("versions") or []
+    if not stored:
+        yield FieldError(field_errors.INVALID, path, "Invalid value: []string(nil): must have at least one stored version")
+        return
+    for version in versions:
+        if version.get("storage") and version.get("name") not in stored:
+            shown = f"[]string{{{', '.join(map(go_wording.quote, stored))}}}"
+            yield FieldError(
+                field_errors.INVALID, path, f"Invalid value: {shown}: must have the storage version {version['name']}"
+            )
+    known = {version.get("name") for version in versions}
+    for index, name in enumerate(stored):
+        if name not in known:
+            yield field_errors.invalid(f"{path}[{index}]", name, "must appear in spec.versions")
+
+
+def _approval(crd: Object) -> Iterator[FieldError]:
+    group = (crd.get("spec") or {}).get("group", "")
+    if not any(group == each or group.endswith(f".{each}") for each in _PROTECTED):
+        return
+    approved = ((crd.get("metadata") or {}).get("annotations") or {}).get(_APPROVED, "")
+    path = f"metadata.annotations[{_APPROVED}]"
+    if not approved:
+        told = f'protected groups must have approval annotation "{_APPROVED}", see {_WHY}'
+        yield field_errors.required(path, told)
+    elif not approved.startswith(("unapproved", "http://", "https://")):
+        wanted = 'with either a URL or a reason starting with "unapproved"'
+        told = f'protected groups must have approval annotation "{_APPROVED}" {wanted}, see {_WHY}'
+        yield field_errors.invalid(path, approved, told)
+
+
+def _preserving(spec: Object) -> Iterator[FieldError]:
+    if spec.get("preserveUnknownFields"):
+        told = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+        yield field_errors.invalid("spec.preserveUnknownFields", True, told)

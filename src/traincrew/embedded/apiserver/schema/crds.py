@@ -1,0 +1,211 @@
+"""CustomResourceDefinitions: what they make the API server serve, and what it makes of their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from traincrew.apimachinery.resource_info import Column, Object, Served, Subresource
+from traincrew.embedded.apiserver.discovery.version_priority import version_key
+from traincrew.embedded.apiserver.schema import custom_resources
+from traincrew.embedded.apiserver.schema.structural_schemas import PRESERVE
+
+AGE = Column(
+    name="Age",
+    type="date",
+    path=".metadata.creationTimestamp",
+    description="For how long the object has been there, by the server's clock.",
+)
+"""The column of a definition that names none."""
+
+ANYTHING = {"type": "object", PRESERVE: True}
+_WRITTEN = ("get", "patch", "update")
+
+
+def default(crd: Object) -> None:
+    """What the API server fills in, in place."""
+    spec = crd.setdefault("spec", {})
+    names = spec.setdefault("names", {})
+    kind = names.get("kind", "")
+    if not names.get("singular") and kind:
+        names["singular"] = kind.lower()
+    if not names.get("listKind") and kind:
+        names["listKind"] = f"{kind}List"
+    for version in spec.get("versions") or ():
+        if not version.get("deprecated"):
+            version.pop("deprecated", None)
+    conversion = spec.setdefault("conversion", {"strategy": "None"})
+    service = ((conversion.get("webhook") or {}).get("clientConfig") or {}).get("service")
+    if service is not None:
+        service.setdefault("port", 443)
+
+
+def storage_version(crd: Object) -> str:
+    return next((each.get("name", "") for each in crd["spec"].get("versions") or () if each.get("storage")), "")
+
+
+def stored_versions(crd: Object, before: Iterable[str] = ()) -> list[str]:
+    """Versions that objects may be kept in: those of before, and the storage version."""
+    found = [*before]
+    storage = storage_version(crd)
+    return [*found, storage] if storage and storage not in found else found
+
+
+def revision(crd: Object) -> int:
+    return int(crd["metadata"].get("resourceVersion") or 0)
+
+
+def served(crd: Object, since: int = 0) -> tuple[Served, ...]:
+    """The resource in each of its served versions, under the names that were accepted (or asked for, before that).
+
+    since: the revision from which on its objects are known to be what it says.
+    """
+    spec = crd["spec"]
+    names = {**spec["names"], **(crd.get("status", {}).get("acceptedNames") or {})}
+    return tuple(_served(crd, names, version, since) for version in spec["versions"] if version.get("served"))
+
+
+def _served(crd: Object, names: Object, version: Object, since: int) -> Served:
+    spec = crd["spec"]
+    storage = storage_version(crd)
+    schemas = {each["name"]: (each.get("schema") or {}).get("openAPIV3Schema") or ANYTHING for each in spec["versions"]}
+    return Served(
+        group=spec["group"],
+        version=version["name"],
+        plural=names["plural"],
+        kind=names["kind"],
+        namespaced=spec["scope"] == "Namespaced",
+        schema=schemas[version["name"]],
+        stored_schema=schemas[storage],
+        since=since,
+        deprecation=_deprecation(crd, version) if version.get("deprecated") else "",
+        singular=names.get("singular") or names["kind"].lower(),
+        list_kind=names.get("listKind") or f"{names['kind']}List",
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        subresources=tuple(_subresources(names["kind"], version.get("subresources") or {})),
+        columns=tuple(_column(each) for each in version.get("additionalPrinterColumns") or ()) or (AGE,),
+        storage_version="" if storage == version["name"] else storage,
+        definition=crd,
+        selectable=tuple(each["jsonPath"].removeprefix(".") for each in version.get("selectableFields") or ()),
+    )
+
+
+def _deprecation(crd: Object, version: Object) -> str:
+    if told := version.get("deprecationWarning"):
+        return str(told)
+    group, kind = crd["spec"]["group"], crd["spec"]["names"]["kind"]
+    others = [each["name"] for each in crd["spec"]["versions"] if each.get("served") and not each.get("deprecated")]
+    better = max(others, key=version_key, default="")
+    told = f"{group}/{version['name']} {kind} is deprecated"
+    if not better or version_key(better) < version_key(version["name"]):
+        return told
+    return f"{told}; use {group}/{better} {kind}"
+
+
+def _subresources(kind: str, given: Object) -> Iterable[Subresource]:
+    if given.get("status") is not None:
+        yield Subresource("status", kind, _WRITTEN)
+    if given.get("scale") is not None:
+        yield Subresource("scale", "Scale", _WRITTEN, "autoscaling", "v1")
+
+
+def _column(given: Object) -> Column:
+    return Column(
+        name=given["name"],
+        type=given["type"],
+        path=given["jsonPath"],
+        description=given.get("description") or _COLUMN_DESCRIPTION.format(path=given["jsonPath"]),
+        format=given.get("format", ""),
+        priority=given.get("priority", 0),
+    )
+
+
+_COLUMN_DESCRIPTION = "Custom resource definition column (in JSONPath format): {path}"
+
+
+def accept(crd: Object, others: Iterable[Object], now: str, sound: bool = False) -> Object:
+    """The status of a definition after its names were held against those of the other definitions of its group.
+
+    Conditions keep their time of transition where their status stays. sound: its rules are known to be enforced.
+    """
+    status: Object = dict(crd.get("status") or {})
+    accepted, fault = _accepted(crd, [each for each in others if each["spec"].get("group") == crd["spec"].get("group")])
+    conditions = [dict(each) for each in status.get("conditions") or ()]
+    if fault:
+        _set(conditions, _condition("NamesAccepted", "False", fault[0], fault[1]), now)
+        if not _is_true(conditions, "Established"):
+            _set(conditions, _condition("Established", "False", "NotAccepted", "not all names are accepted"), now)
+    else:
+        _set(conditions, _condition("NamesAccepted", "True", "NoConflicts", "no conflicts found"), now)
+        if not _is_true(conditions, "Established"):
+            told = "the initial names have been accepted"
+            _set(conditions, _condition("Established", "True", "InitialNamesAccepted", told), now)
+    _tell_unenforced([] if sound else unenforced(crd), conditions, now)
+    return {
+        **status,
+        "conditions": conditions,
+        "acceptedNames": accepted,
+        "storedVersions": stored_versions(crd, status.get("storedVersions") or ()),
+    }
+
+
+def _accepted(crd: Object, others: Iterable[Object]) -> tuple[Object, tuple[str, str] | None]:
+    asked, had = crd["spec"].get("names") or {}, (crd.get("status") or {}).get("acceptedNames") or {}
+    taken = [(each.get("status") or {}).get("acceptedNames") or {} for each in others if each is not crd]
+    resources = {name for each in taken for name in (each.get("plural"), each.get("singular"), *(each.get("shortNames") or ()))}
+    kinds = {name for each in taken for name in (each.get("kind"), each.get("listKind"))}
+    names, fault = dict(had), None
+    for key, used, reason in (
+        ("plural", resources, "PluralConflict"),
+        ("singular", resources, "SingularConflict"),
+        ("shortNames", resources, "ShortNamesConflict"),
+        ("kind", kinds, "KindConflict"),
+        ("listKind", kinds, "ListKindConflict"),
+    ):
+        clashes = [name for name in _list(asked.get(key)) if name in used and name not in _list(had.get(key))]
+        if clashes:
+            told = [f'"{name}" is already in use' for name in clashes]
+            fault = (reason, told[0] if len(told) == 1 else f"[{', '.join(told)}]")
+        else:
+            names[key] = asked.get(key)
+    names["categories"] = asked.get("categories")
+    empty = {"plural": "", "kind": ""}  # these two are written even if there are none
+    return empty | {key: value for key, value in names.items() if value}, fault
+
+
+def _list(names: Any) -> list[str]:
+    return list(names) if isinstance(names, list) else [names] if names else []
+
+
+def _condition(type_: str, status: str, reason: str, message: str) -> Object:
+    return {"type": type_, "status": status, "reason": reason, "message": message}
+
+
+def _is_true(conditions: list[Object], type_: str) -> bool:
+    return any(each["type"] == type_ and each["status"] == "True" for each in conditions)
+
+
+def _set(conditions: list[Object], condition: Object, now: str) -> None:
+    for place, each in enumerate(conditions):
+        if each["type"] == condition["type"]:
+            same = each["status"] == condition["status"]
+            conditions[place] = {**condition, "lastTransitionTime": each["lastTransitionTime"] if same else now}
+            return
+    conditions.append({**condition, "lastTransitionTime": now})
+
+
+UNENFORCED = "ValidationRulesUnenforced"
+"""The condition that tells of validation rules which cannot be compiled here; no API server of Kubernetes has it."""
+
+
+def _tell_unenforced(told: list[str], conditions: list[Object], now: str) -> None:
+    conditions[:] = [each for each in conditions if each["type"] != UNENFORCED or told]
+    if told:
+        _set(conditions, _condition(UNENFORCED, "True", "CannotCompile", "; ".join(told)[:4096]), now)
+
+
+def unenforced(crd: Object) -> list[str]:
+    """The validation rules that are accepted and not enforced, each with the reason: for warnings."""
+    schemas = [(each.get("schema") or {}).get("openAPIV3Schema") for each in crd["spec"].get("versions") or ()]
+    return list(dict.fromkeys(told for schema in schemas if schema for told in custom_resources.unenforced(schema)))

@@ -1,0 +1,122 @@
+"""Custom resources: defaults, and validation in the API server's words."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from traincrew.apimachinery import field_errors
+from traincrew.apimachinery.field_errors import FieldError
+from traincrew.apimachinery.resource_info import Object, Schema, Served
+from traincrew.embedded.apiserver.schema import (
+    cel,
+    coercion,
+    embedded_resources,
+    list_uniqueness,
+    scale_paths,
+    structural_schemas,
+    value_validation,
+)
+from traincrew.embedded.apiserver.schema.structural_schemas import NOTHING, Structure
+
+_BLOCKING = (
+    field_errors.NOT_SUPPORTED,
+    field_errors.REQUIRED,
+    field_errors.TOO_LONG,
+    field_errors.TOO_MANY,
+    field_errors.TYPE_INVALID,
+)
+"""After such faults no rule is evaluated: it might meet what it does not expect."""
+_UNCHECKED = FieldError(
+    field_errors.INVALID,
+    "<nil>",
+    'Invalid value: "null": some validation rules were not checked because the object was invalid; '
+    "correct the existing errors to complete validation",
+)
+
+
+def settle(obj: Object, schema: Schema) -> None:
+    """Makes a stored object what the schema says, in place."""
+    coercion.coerce(obj, schema)
+    default(obj, schema)
+
+
+def default(obj: Object, schema: Schema) -> None:
+    """Fills in the schema's defaults, in place."""
+    node = structural_schemas.of(schema)
+    if node.has_defaults:
+        _default(obj, node)
+
+
+def _default(value: Any, node: Structure) -> None:
+    if value.__class__ is dict:
+        for key, child in node.defaults.items():
+            if key not in value or (value[key] is None and not child.nullable):
+                value[key] = copy.deepcopy(child.default)
+        for key, inner in value.items():
+            child_node = node.child(key)
+            if child_node is None or not (child_node.has_defaults or inner is None):
+                continue
+            if inner is None and key not in node.properties and not child_node.nullable:
+                value[key] = copy.deepcopy(child_node.default)
+            _default(value[key], child_node)
+    elif value.__class__ is list and node.items is not None:
+        for index, inner in enumerate(value):
+            if inner is None and not node.items.nullable:
+                value[index] = copy.deepcopy(node.items.default)
+            _default(value[index], node.items)
+
+
+def validate(obj: Object, served: Served, before: Sequence[FieldError] = ()) -> list[FieldError]:
+    """Every fault of a new object. `before` are those that its metadata has: they come first, and may block the rules."""
+    node = structural_schemas.of(served.schema)
+    errors = [*before, *value_validation.check(obj, node), *scale_paths.check(obj, served)]
+    errors += embedded_resources.check(obj, node)
+    errors += list_uniqueness.check(obj, node)
+    return _with_rules(errors, obj, node, NOTHING)
+
+
+def validate_update(new: Object, old: Object, served: Served, before: Sequence[FieldError] = ()) -> list[FieldError]:
+    """The same for a changed object. Faults of what has not changed are forgiven."""
+    node = structural_schemas.of(served.schema)
+    errors = [*before, *value_validation.check(new, node, "", old), *scale_paths.check(new, served)]
+    errors += embedded_resources.check(new, node)
+    if node.has_lists and not list_uniqueness.check(old, node):
+        errors += list_uniqueness.check(new, node)
+    return _with_rules(errors, new, node, old)
+
+
+def validate_status(new: Object, old: Object, served: Served, before: Sequence[FieldError] = ()) -> list[FieldError]:
+    """The same for a changed status: of the schema only that part is looked at, of the rules all."""
+    node = structural_schemas.of(served.schema)
+    errors = list(before)
+    part = node.properties.get("status")
+    if part is not None and "status" in new:
+        errors += map(_in_status, value_validation.check(new["status"], part, "", old.get("status", NOTHING)))
+    errors += scale_paths.check_status(new, served)
+    if node.has_lists and not list_uniqueness.check(old, node):
+        errors += list_uniqueness.check(new, node)
+    return _with_rules(errors, new, node, old)
+
+
+def _in_status(error: FieldError) -> FieldError:
+    """The words name the place within the status, the field the place within the object."""
+    path = "status" if error.path == value_validation.ROOT else f"status.{error.path}"
+    return FieldError(error.reason, path, error.message)
+
+
+def _with_rules(errors: list[FieldError], obj: Object, node: Structure, old: Any) -> list[FieldError]:
+    if not node.has_rules:
+        return errors
+    if any(error.reason in _BLOCKING for error in errors):
+        return [*errors, _UNCHECKED]
+    return errors + cel.check(obj, node, "", old)
+
+
+def unenforced(schema: Schema) -> list[str]:
+    """The validation rules that are not enforced, each with the reason."""
+    node = structural_schemas.of(schema)
+    told = list(cel.uncompiled(node)) if node.has_rules else []
+    structural_schemas.forget(schema)  # it is asked of definitions as they are written; what is served is another copy
+    return told

@@ -1,0 +1,41 @@
+"""Numbers like 1.0 where a schema speaks of integers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from traincrew.embedded.apiserver.schema.structural_schemas import Structure
+
+_GONE = object()
+
+
+def stand_for_integers(value: Any, node: Structure | None) -> bool:
+    if node is None or value.__class__ is float:
+        return node is not None and node.types == ("integer",)
+    if value.__class__ is dict:
+        return any(
+            stand_for_integers(inner, node.child(key))
+            for key, inner in value.items()
+            if inner.__class__ is dict or inner.__class__ is list or inner.__class__ is float
+        )
+    return value.__class__ is list and node.items is not None and any(stand_for_integers(inner, node.items) for inner in value)
+
+
+def variants(value: Any, node: Structure) -> Iterator[Any]:
+    """The value with the integers that were meant, with something else in their places, and with nothing there."""
+    for make in (int, lambda _: "", lambda _: _GONE):
+        yield _replaced(value, node, make)
+
+
+def _replaced(value: Any, node: Structure | None, make: Callable[[float], Any]) -> Any:
+    if node is None:
+        return value
+    if value.__class__ is float:
+        return make(value) if node.types == ("integer",) else value
+    if value.__class__ is dict:
+        made = {key: _replaced(inner, node.child(key), make) for key, inner in value.items()}
+        return {key: inner for key, inner in made.items() if inner is not _GONE}
+    if value.__class__ is list:
+        return [each for each in (_replaced(inner, node.items, make) for inner in value) if each is not _GONE]
+    return value

@@ -1,0 +1,86 @@
+"""Why an object that a strategic patch has made is none of its kind, in the words of Go's conversion from maps to structs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from traincrew.apimachinery import go_wording
+from traincrew.apimachinery.resource_info import Schema
+from traincrew.embedded.apiserver.schema import json_tree, typed_decoding_errors
+from traincrew.embedded.apiserver.schema.builtin_kinds import GO_FIELDS
+
+_KINDS = {"boolean": "bool", "number": "float64", "string": "string"}
+
+
+def fault(value: Any, schema: Schema, go: str = "") -> str:
+    """The first one, by the names of the fields; empty: there is none."""
+    if value is None:
+        return ""
+    if schema.get("format") in ("quantity", "int-or-string", "date-time", "micro-time"):
+        return _self_read(value, schema)
+    if GO_FIELDS in schema:
+        return _struct(value, schema)
+    match schema.get("type"):
+        case "array":
+            return _list(value, schema["items"], typed_decoding_errors.element(go))
+        case "object" if "additionalProperties" in schema:
+            return _map(value, schema["additionalProperties"], typed_decoding_errors.element(go))
+        case "string" if schema.get("format") == "byte":
+            return _bytes(value)
+        case "string" | "boolean" | "integer" | "number":
+            return _scalar(value, schema, go)
+    return ""
+
+
+def _struct(value: Any, schema: Schema) -> str:
+    if not isinstance(value, dict):
+        return f"cannot restore struct from: {_kind(value)}"
+    properties = schema.get("properties", {})
+    inner = ((value.get(name), properties.get(name, {}), go) for name, go in schema[GO_FIELDS].items())
+    return next((found for each, of, go in inner if (found := fault(each, of, go.rstrip("!").lstrip("*")))), "")
+
+
+def _list(value: Any, items: Schema, go: str) -> str:
+    if not isinstance(value, list):
+        return f"cannot restore slice from {_kind(value)}"
+    return next((found for each in value if (found := fault(each, items, go))), "")
+
+
+def _map(value: Any, values: Schema, go: str) -> str:
+    if not isinstance(value, dict):
+        return f"cannot restore map from {_kind(value)}"
+    return next((found for each in value.values() if (found := fault(each, values, go))), "")
+
+
+def _bytes(value: Any) -> str:
+    if not isinstance(value, str):
+        return "" if isinstance(value, list) else f"cannot restore slice from {_kind(value)}"
+    try:
+        go_wording.base64(value)
+    except go_wording.NotBase64 as error:
+        return f"error decoding from json: {error}"
+    return ""
+
+
+def _scalar(value: Any, schema: Schema, go: str) -> str:
+    wanted, found = schema["type"], _kind(value)
+    kind = _KINDS.get(wanted) or schema.get("format", "int64")
+    whole = found == "int64" or (found == "float64" and value == int(value))
+    if found == kind or (wanted == "integer" and whole) or (wanted == "number" and found == "int64"):
+        return ""
+    if (found, wanted) in (("int64", "string"), ("float64", "integer")):
+        return f"cannot convert {found} to {go or kind}"
+    return f"unrecognized type: {kind}"
+
+
+def _self_read(value: Any, schema: Schema) -> str:
+    try:
+        typed_decoding_errors.Reading(json_tree.of(value), schema, "")
+    except typed_decoding_errors.Unreadable as error:
+        return str(error)
+    return ""
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "map", list: "slice", str: "string", bool: "bool", int: "int64"}
+    return names.get(type(value), "float64")

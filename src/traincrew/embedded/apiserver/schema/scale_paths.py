@@ -1,0 +1,66 @@
+"""The numbers behind a custom resource's /scale, which are checked apart from its schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from traincrew.apimachinery import field_errors, go_wording
+from traincrew.apimachinery.field_errors import FieldError
+from traincrew.apimachinery.resource_info import Object, Served
+
+MOST = 2**31 - 1
+
+
+def paths(served: Served) -> Object:
+    """`subresources.scale` of the version; empty if there is none."""
+    versions = served.definition["spec"]["versions"] if served.definition else ()
+    mine: Object = next((each for each in versions if each["name"] == served.version), {})
+    found: Object = (mine.get("subresources") or {}).get("scale") or {}
+    return found
+
+
+def check(obj: Object, served: Served) -> list[FieldError]:
+    scale = paths(served)
+    return [*_count(obj, scale["specReplicasPath"]), *check_status(obj, served)] if scale else []
+
+
+def check_status(obj: Object, served: Served) -> list[FieldError]:
+    scale = paths(served)
+    if not scale:
+        return []
+    errors = _count(obj, scale["statusReplicasPath"])
+    if selector := scale.get("labelSelectorPath"):
+        value, fault = _reached(obj, selector, str, "string")
+        if fault:
+            errors.append(field_errors.invalid(selector, value or "", fault))
+    return errors
+
+
+def _count(obj: Object, path: str) -> list[FieldError]:
+    value, fault = _reached(obj, path, int, "int64")
+    if fault:
+        return [field_errors.invalid(path, 0, fault)]
+    if value is not None and value < 0:
+        return [field_errors.invalid(path, value, "should be a non-negative integer")]
+    if value is not None and value > MOST:
+        return [field_errors.invalid(path, value, f"should be less than or equal to {MOST}")]
+    return []
+
+
+def _reached(obj: Object, path: str, wanted: type, named: str) -> tuple[Any, str]:
+    value: Any = obj
+    parts = path.removeprefix(".").split(".")
+    for depth, part in enumerate(parts):
+        if value is None:
+            return None, ""
+        if not isinstance(value, dict):
+            return None, _accessor(parts[: depth + 1], value, "map[string]interface{}")
+        if part not in value:
+            return None, ""
+        value = value[part]
+    return (value, "") if type(value) is wanted else (None, _accessor(parts, value, named))
+
+
+def _accessor(parts: list[str], value: Any, wanted: str) -> str:
+    place = ".".join(parts)
+    return f".{place} accessor error: {go_wording.printed(value)} is of the type {go_wording.type_name(value)}, expected {wanted}"

@@ -1,0 +1,160 @@
+"""From bytes to a value: JSON or YAML, in the ways of an API server."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+import yaml
+
+from traincrew.apimachinery import go_wording
+from traincrew.embedded.apiserver.schema import json_syntax, json_tree
+from traincrew.validation import yaml_positions
+
+MAX_DEPTH = 200
+"""Deeper than any object; what comes after this may follow every level without fear."""
+_KEY = re.compile(rb'"[ \t\r\n]*:')
+_DIGITS = bytes.maketrans(b"123456789", b"000000000")
+_LONG_NUMBER = b"0" * 19
+_UNREAD = object()
+_TOO_DEEP = "invalid character '{' exceeded max depth"
+PARSE_ERROR = "couldn't get version/kind; json parse error: "
+
+
+class Unrecognized(ValueError):
+    """The body cannot even be looked at. The message is the API server's."""
+
+
+class Body:
+    """`value` is what stands in it, of duplicates the last. `nodes` is all of it, for whoever has to find words."""
+
+    def __init__(self, value: Any, raw: bytes) -> None:
+        self.value = value
+        self.raw = raw
+        self.unsure = False
+        """There may be duplicate keys, or numbers that JSON's types do not hold."""
+        self.told: list[str] = []
+        """Duplicate keys of YAML."""
+        self._nodes: Any = _UNREAD
+
+    @property
+    def nodes(self) -> Any:
+        if self._nodes is _UNREAD:
+            self._nodes = json_tree.parse(self.raw.decode("utf-8", "replace"))
+        return self._nodes
+
+
+def read(raw: bytes, content_type: str) -> Body:
+    if "yaml" in content_type:
+        return _yaml(raw)
+    try:
+        value = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _irregular(raw)
+    body = Body(value, raw)
+    body.unsure = not _single(raw, value) or _LONG_NUMBER in raw.translate(_DIGITS)
+    return body
+
+
+def _single(raw: bytes, value: Any) -> bool:
+    """False if a key may stand somewhere twice. Raises Unrecognized where it is too deep to be looked through."""
+    if b"\\" not in raw and not _spaced(raw) and raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH:
+        # Without escapes, and with every key next to its colon, these two bytes are as many in what is written back but for
+        # the keys that were there more than once.
+        return raw.count(b'":') == msgspec.json.encode(value).count(b'":')
+    keys, depth = _measured(value)
+    if depth > MAX_DEPTH:
+        raise Unrecognized(PARSE_ERROR + _TOO_DEEP)
+    # Every key is followed by a colon; so is the end of some texts, and then the slow way finds no duplicate.
+    return len(_KEY.findall(raw)) == keys
+
+
+def _spaced(raw: bytes) -> bool:
+    return b" :" in raw or b"\n:" in raw or b"\t:" in raw or b"\r:" in raw
+
+
+def _irregular(raw: bytes) -> Body:
+    """What Go takes for JSON and msgspec does not: bytes that are not UTF-8, halves of surrogate pairs, enormous numbers."""
+    try:
+        json_syntax.check(raw)
+    except json_syntax.NotJson as error:
+        raise Unrecognized(PARSE_ERROR + str(error)) from None
+    body = Body(None, raw)
+    body.unsure = True
+    try:
+        _check_depth(body.nodes)
+    except RecursionError:
+        raise Unrecognized(PARSE_ERROR + _TOO_DEEP) from None
+    return body
+
+
+def _check_depth(node: Any) -> None:
+    level, depth = [node], 0
+    while level:
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise Unrecognized(PARSE_ERROR + _TOO_DEEP)
+        inner = [part[1] if isinstance(part, tuple) else part for found in level for part in found]
+        level = [part for part in inner if isinstance(part, list)]
+
+
+def _measured(value: Any) -> tuple[int, int]:
+    """How many keys there are in all, and how many levels."""
+    keys, depth, level = 0, 0, [value]
+    while level:
+        depth += 1
+        below: list[Any] = []
+        for found in level:
+            if found.__class__ is dict:
+                keys += len(found)
+                below += [inner for inner in found.values() if inner.__class__ is dict or inner.__class__ is list]
+            elif found.__class__ is list:
+                below += [inner for inner in found if inner.__class__ is dict or inner.__class__ is list]
+        level = below
+    return keys, depth
+
+
+def _yaml(raw: bytes) -> Body:
+    builder = yaml_positions.Builder()
+    try:
+        tree = builder.build(yaml.parse(raw.decode("utf-8", "replace"), Loader=yaml.CSafeLoader))
+    except yaml_positions.Unreadable as error:
+        raise Unrecognized(_yaml_words(str(error))) from None
+    except yaml.MarkedYAMLError as error:
+        raise Unrecognized(_marked_words(error)) from None
+    except yaml.reader.ReaderError:
+        raise Unrecognized("yaml: control characters are not allowed") from None
+    body = Body(tree.value if tree else None, raw)
+    for problem in builder.problems:
+        body.told.append(_problem_words(problem.message, problem.path, tree))
+    body._nodes = json_tree.of(body.value)
+    body.unsure = bool(body.told)
+    return body
+
+
+def _marked_words(error: yaml.MarkedYAMLError) -> str:
+    """As the Go port of the same parser tells it, which counts lines in a way of its own."""
+    mark = error.problem_mark
+    line = mark.line if mark and mark.line else (error.context_mark.line if error.context_mark else 0)
+    if line and mark and mark.line and isinstance(error, yaml.scanner.ScannerError):
+        line += 1
+    return f"yaml: line {line}: {error.problem}" if line else f"yaml: {error.problem}"
+
+
+def _yaml_words(message: str) -> str:
+    if found := re.match(r"\*(\S+) stands (inside itself|for nothing)", message):
+        inside = found[2] == "inside itself"
+        return f"yaml: anchor '{found[1]}' value contains itself" if inside else f"yaml: unknown anchor '{found[1]}' referenced"
+    return "yaml: exceeded max depth of 10000" if "deep" in message else "yaml: document contains excessive aliasing"
+
+
+def _problem_words(message: str, path: tuple[str | int, ...], tree: yaml_positions.Tree | None) -> str:
+    if "is given twice" in message:
+        where, line = tree.where if tree else {}, 0
+        for key in path:
+            line, where = where[key]
+        return f"line {line + 1}: key {go_wording.quote(str(path[-1]))} already set in map"
+    if "no number that Kubernetes can hold" in message:
+        raise Unrecognized("json: unsupported value: " + {"-": "-Inf", "n": "NaN"}.get(message.strip(".")[0].lower(), "+Inf"))
+    raise Unrecognized(f"yaml: {message}")

@@ -1,0 +1,153 @@
+"""The string formats that an API server checks, each as the Go library behind it does."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import urllib.parse
+from collections.abc import Callable
+
+from traincrew.apimachinery import go_wording
+from traincrew.validation import schema_validation
+
+_HEX = "[0-9a-fA-F]"
+
+
+def known(format: str) -> Callable[[str], bool] | None:
+    """What checks a format; None for one that the API server ignores."""
+    return _CHECKS.get(format.replace("-", ""))
+
+
+def _matches(pattern: str) -> Callable[[str], bool]:
+    # Compiled when it is first needed, and kept by re: most are never needed.
+    return lambda text: re.fullmatch(pattern, text) is not None
+
+
+def _uuid(third: str = "", fourth: str = "") -> Callable[[str], bool]:
+    middle = f"{third}{_HEX}{{{4 - bool(third)}}}-?{fourth}{_HEX}{{{4 - bool(fourth)}}}"
+    return _matches(rf"{_HEX}{{8}}-?{_HEX}{{4}}-?{middle}-?{_HEX}{{12}}")
+
+
+def is_ipv4(text: str) -> bool:
+    parts = text.split(".")
+    return len(parts) == 4 and all(re.fullmatch(r"0|[1-9][0-9]{0,2}", part) and int(part) < 256 for part in parts)
+
+
+def is_ipv6(text: str) -> bool:
+    try:
+        return ":" in text and "%" not in text and bool(ipaddress.IPv6Address(text))
+    except ValueError:
+        return False
+
+
+def is_cidr(text: str) -> bool:
+    address, slash, bits = text.partition("/")
+    if not slash or not re.fullmatch(r"0|[1-9][0-9]{0,2}", bits):
+        return False
+    return (is_ipv4(address) and int(bits) <= 32) or (is_ipv6(address) and int(bits) <= 128)
+
+
+_DURATION = r"[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)"
+_LOOSE_DURATION = r"([0-9]+)\s*([A-Za-zµ]+)"
+_UNIT = r"ns|nano.*|us|µs|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*"
+
+
+def is_duration(text: str) -> bool:
+    if re.fullmatch(_DURATION, text):
+        return True
+    return any(re.fullmatch(_UNIT, unit.lower()) for _, unit in re.findall(_LOOSE_DURATION, text))
+
+
+_HOST = r"([a-zA-Z0-9](-?[a-zA-Z0-9]{0,62})?|([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.)+[a-zA-Z]{2,63})"
+"""Letters beyond ASCII and symbols count as letters; they are replaced before."""
+
+
+def is_hostname(text: str) -> bool:
+    plain = re.sub(r"[^\x00-\x7f]|[$+<=>^`|~]", lambda found: "a" if found[0].isalpha() or found[0].isascii() else "_", text)
+    return re.fullmatch(_HOST, plain) is not None and len(text) <= 255 and all(len(part) <= 63 for part in text.split("."))
+
+
+_IN_ATOM = r"A-Za-z0-9!#$%&'*+/=?^_`{|}~\x80-\U0010ffff-"
+_ATOMS = rf"[{_IN_ATOM}]+(\.[{_IN_ATOM}]+)*"
+_ADDRESS = rf"({_ATOMS}|\"([^\"\\]|\\.)*\")@({_ATOMS}|\[[^\[\]\\]*\])"
+# One character at a time before the address: a repetition within a repetition would take for ever over some texts.
+_EMAIL = rf"([{_IN_ATOM} \t]|\"([^\"\\]|\\.)*\")*<{_ADDRESS}>|{_ADDRESS}"
+
+
+def is_email(text: str) -> bool:
+    return re.fullmatch(_EMAIL, text.strip(" \t")) is not None
+
+
+def is_uri(text: str) -> bool:
+    """A request's URI: absolute, or a path."""
+    if not text or re.search(r"[\x00-\x20\x7f]", text) or re.search(r"%(?![0-9a-fA-F]{2})", text):
+        return False
+    try:
+        parsed = urllib.parse.urlsplit(text)
+    except ValueError:
+        return False
+    return text.startswith("/") or (bool(re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:", text)) and bool(parsed.scheme))
+
+
+def _is_base64(text: str) -> bool:
+    if not text:
+        return False
+    try:
+        go_wording.base64(text)
+    except go_wording.NotBase64:
+        return False
+    return True
+
+
+def _is_isbn(digits: int) -> Callable[[str], bool]:
+    def check(text: str) -> bool:
+        bare = re.sub(r"[\s-]", "", text)
+        if digits == 10 and re.fullmatch(r"[0-9]{9}[0-9X]", bare):
+            return sum((10 - place) * (10 if digit == "X" else int(digit)) for place, digit in enumerate(bare)) % 11 == 0
+        if digits == 13 and re.fullmatch(r"[0-9]{13}", bare):
+            return sum(int(digit) * (3 if place % 2 else 1) for place, digit in enumerate(bare)) % 10 == 0
+        return False
+
+    return check
+
+
+def _is_credit_card(text: str) -> bool:
+    bare = re.sub(r"[^0-9]+", "", text)
+    form = (
+        r"4[0-9]{12}([0-9]{3})?|5[1-5][0-9]{14}|6(011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}|3(0[0-5]|[68][0-9])[0-9]{11}"
+        r"|(2131|1800|35[0-9]{3})[0-9]{11}"
+    )
+    if not re.fullmatch(form, bare):
+        return False
+    doubled = [int(digit) * (2 if place % 2 else 1) for place, digit in enumerate(reversed(bare))]
+    return sum(digit - 9 if digit > 9 else digit for digit in doubled) % 10 == 0
+
+
+_BYTE = r"(?:[01]?[0-9]?[0-9]|2[0-4][0-9]|25[0-5])"
+_CHECKS: dict[str, Callable[[str], bool]] = {
+    "bsonobjectid": _matches(rf"{_HEX}{{24}}"),
+    "uri": is_uri,
+    "email": is_email,
+    "hostname": is_hostname,
+    "ipv4": is_ipv4,
+    "ipv6": is_ipv6,
+    "cidr": is_cidr,
+    "mac": _matches(rf"{_HEX}{{2}}([:-])({_HEX}{{2}}\1){{4}}{_HEX}{{2}}|({_HEX}{{4}}\.){{2}}{_HEX}{{4}}"),
+    "uuid": _uuid(),
+    "uuid3": _uuid("3"),
+    "uuid4": _uuid("4", "[89abAB]"),
+    "uuid5": _uuid("5", "[89abAB]"),
+    "isbn": lambda text: _is_isbn(10)(text) or _is_isbn(13)(text),
+    "isbn10": _is_isbn(10),
+    "isbn13": _is_isbn(13),
+    "creditcard": _is_credit_card,
+    "ssn": _matches(r"[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}"),
+    "hexcolor": _matches(rf"#?({_HEX}{{3}}|{_HEX}{{6}})"),
+    "rgbcolor": _matches(rf"rgb\(\s*{_BYTE}\s*,\s*{_BYTE}\s*,\s*{_BYTE}\s*\)"),
+    "byte": _is_base64,
+    "password": lambda text: True,
+    "date": schema_validation.is_date,
+    "duration": is_duration,
+    "datetime": schema_validation.is_date_time,
+}
+NAMES = tuple(_CHECKS)

@@ -1,0 +1,193 @@
+"""What a CustomResourceDefinition's schema may say: the rules of structural schemas, in the API server's words."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from traincrew.apimachinery import field_errors, go_wording
+from traincrew.apimachinery.field_errors import FieldError
+from traincrew.apimachinery.resource_info import Schema
+from traincrew.embedded.apiserver.schema import (
+    coercion,
+    embedded_resources,
+    regular_expressions,
+    structural_schemas,
+    value_validation,
+)
+from traincrew.embedded.apiserver.schema.structural_schemas import EMBEDDED, PRESERVE, VALIDATIONS
+
+_INT_OR_STRING = "x-kubernetes-int-or-string"
+_ALTERNATIVES = [{"type": "integer"}, {"type": "string"}]
+_LEVELS = {"root": "at the root", "item": "for specified array items", "field": "for specified object fields"}
+_COMBINED = ("anyOf", "allOf", "oneOf")
+_NOT_NESTED = {
+    "type": "must be empty to be structural",
+    "additionalProperties": "must be undefined to be structural",
+    "default": "must be undefined to be structural",
+    "title": "must be empty to be structural",
+    "description": "must be empty to be structural",
+    "nullable": "must be false to be structural",
+    PRESERVE: "must be false to be structural",
+    EMBEDDED: "must be false to be structural",
+    _INT_OR_STRING: "must be false to be structural",
+    "x-kubernetes-list-map-keys": "must be empty to be structural",
+    "x-kubernetes-list-type": "must be undefined to be structural",
+    "x-kubernetes-map-type": "must be undefined to be structural",
+    VALIDATIONS: "must be empty to be structural",
+}
+
+
+def check(schema: Schema, path: str) -> list[FieldError]:
+    """Every fault of a schema's structure; if it has none, those of its defaults."""
+    errors = [*_invariants(schema, "root", path), *_combined(schema, schema, path, path)]
+    return sorted(errors, key=lambda error: error.tell()) or list(_defaults(schema, path))
+
+
+def _invariants(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
+    if schema.get("type") == "array" and "items" not in schema:
+        yield field_errors.required(f"{path}.items", "must be specified")
+    if isinstance(schema.get("items"), dict):
+        yield from _invariants(schema["items"], "item", f"{path}.items")
+    for key, inner in (schema.get("properties") or {}).items():
+        yield from _invariants(inner, "field", f"{path}.properties[{key}]")
+    extra = schema.get("additionalProperties")
+    if extra is not None:
+        if level == "root":
+            yield field_errors.forbidden(f"{path}.additionalProperties", "must not be used at the root")
+        if isinstance(extra, dict):
+            yield from _invariants(extra, "field", f"{path}.additionalProperties")
+    yield from _extensions(schema, path)
+    yield from _validations(schema, path)
+    yield from _type(schema, level, path)
+    yield from _meta(schema, level, path)
+
+
+def _extensions(schema: Schema, path: str) -> Iterator[FieldError]:
+    if schema.get(_INT_OR_STRING):
+        for keyword in (PRESERVE, EMBEDDED):
+            if schema.get(keyword):
+                yield field_errors.invalid(f"{path}.{keyword}", True, f"must be false if {_INT_OR_STRING} is true")
+
+
+def _validations(schema: Schema, path: str) -> Iterator[FieldError]:
+    """Combined schemas may only restrict, except for the two ways to write an int-or-string."""
+    for keyword in _COMBINED:
+        for index, inner in enumerate(schema.get(keyword) or ()):
+            if keyword == "anyOf" and schema["anyOf"] == _ALTERNATIVES:
+                continue
+            first = keyword == "allOf" and index == 0 and inner.get("anyOf") == _ALTERNATIVES
+            yield from _nested({**inner, "anyOf": []} if first else inner, f"{path}.{keyword}[{index}]")
+    if "not" in schema:
+        yield from _nested(schema["not"], f"{path}.not")
+    if schema.get("pattern"):
+        try:
+            re.compile(regular_expressions.translated(schema["pattern"]))
+        except re.error as error:
+            told = f"must be a valid regular expression, but isn't: error parsing regexp: {_regexp_words(error)}"
+            yield field_errors.invalid(f"{path}.pattern", schema["pattern"], told)
+
+
+def _regexp_words(error: re.error) -> str:
+    pattern, place = str(error.pattern), error.pos or 0
+    for ours, theirs in (
+        ("unterminated character set", f"missing closing ]: `{pattern[place:]}`"),
+        ("missing ), unterminated subpattern", f"missing closing ): `{pattern}`"),
+        ("unbalanced parenthesis", f"unexpected ): `{pattern}`"),
+        ("nothing to repeat", f"missing argument to repetition operator: `{pattern[place : place + 1]}`"),
+    ):
+        if error.msg.startswith(ours):
+            return theirs
+    return error.msg
+
+
+def _nested(schema: Schema, path: str) -> Iterator[FieldError]:
+    yield from _validations(schema, path)
+    if isinstance(schema.get("items"), dict):
+        yield from _nested(schema["items"], f"{path}.items")
+    for key, inner in (schema.get("properties") or {}).items():
+        yield from _nested(inner, f"{path}.properties[{key}]")
+    for keyword, told in _NOT_NESTED.items():
+        if schema.get(keyword):
+            yield field_errors.forbidden(f"{path}.{keyword}", told)
+    if "metadata" in (schema.get("properties") or {}):
+        yield field_errors.forbidden(f"{path}.properties[metadata]", "must not be specified in a nested context")
+
+
+def _type(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
+    kind, embedded = schema.get("type", ""), schema.get(EMBEDDED)
+    if embedded and kind != "object":
+        told = f"must be object if {EMBEDDED} is true"
+        yield field_errors.invalid(f"{path}.type", kind, told) if kind else field_errors.required(f"{path}.type", told)
+    elif not kind and not schema.get(_INT_OR_STRING) and not schema.get(PRESERVE):
+        yield field_errors.required(f"{path}.type", f"must not be empty {_LEVELS[level]}")
+    if embedded and "additionalProperties" in schema:
+        yield field_errors.forbidden(f"{path}.additionalProperties", f"must not be used if {EMBEDDED} is set")
+    if level == "root" and kind not in ("", "object"):
+        yield field_errors.invalid(f"{path}.type", kind, "must be object at the root")
+    if embedded and not schema.get(PRESERVE) and not schema.get("properties"):
+        yield field_errors.required(f"{path}.properties", f"must not be empty if {EMBEDDED} is true without {PRESERVE}")
+
+
+def _meta(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
+    properties = schema.get("properties") or {}
+    whole = level == "root" or bool(schema.get(EMBEDDED))
+    for key, wanted in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
+        if key in properties and whole and properties[key].get("type", "") != wanted:
+            place = f"{path}.properties[{key}].type"
+            yield field_errors.invalid(place, properties[key].get("type", ""), f"must be {wanted}")
+    if "metadata" in properties and level == "root":
+        rest = {key: value for key, value in properties["metadata"].items() if key not in ("type", "default") and value}
+        if set(rest.pop("properties", {})) - {"name", "generateName"} or rest:
+            told = "must not specify anything other than name and generateName, but metadata is implicitly specified"
+            yield field_errors.forbidden(f"{path}.properties[metadata]", told)
+
+
+def _combined(part: Schema, whole: Schema, path: str, place: str) -> Iterator[FieldError]:
+    """What a combined schema restricts must be there to be restricted; only those at the root are looked at."""
+    combined = [
+        (f"{place}.{keyword}[{index}]", each) for keyword in _COMBINED for index, each in enumerate(part.get(keyword) or ())
+    ]
+    combined += [(f"{place}.not", part["not"])] if "not" in part else []
+    for where, inner in combined:
+        yield from _restricted(inner, whole, path, where)
+
+
+def _restricted(part: Schema, whole: Schema | None, path: str, place: str) -> Iterator[FieldError]:
+    if whole is None:
+        yield field_errors.required(path, f"because it is defined in {place}")
+        return
+    yield from _combined(part, whole, path, place)
+    if isinstance(part.get("items"), dict):
+        yield from _restricted(part["items"], whole.get("items"), f"{path}.items", f"{place}.items")
+    known = whole.get("properties") or {}
+    for key, inner in (part.get("properties") or {}).items():
+        yield from _restricted(inner, known.get(key), f"{path}.properties[{key}]", f"{place}.properties[{key}]")
+
+
+def _defaults(schema: Schema, path: str, root: bool = True) -> Iterator[FieldError]:
+    """A default must be what the schema allows, with nothing in it that would be pruned."""
+    if schema.get("default") is not None:
+        yield from _default_faults(schema["default"], schema, f"{path}.default")
+    if isinstance(schema.get("items"), dict):
+        yield from _defaults(schema["items"], f"{path}.items", root=False)
+    for key, inner in (schema.get("properties") or {}).items():
+        if not (root and key in ("metadata", "apiVersion", "kind")):
+            yield from _defaults(inner, f"{path}.properties[{key}]", root=False)
+
+
+def _default_faults(value: Any, schema: Schema, path: str) -> Iterator[FieldError]:
+    node = structural_schemas.Structure(schema)
+    pruned = copy.deepcopy(value)
+    if coercion.prune(pruned, node):
+        told = f"Invalid value: {go_wording.shown(value)}: must not have unknown fields"
+        yield FieldError(field_errors.INVALID, path, told)
+    embedded = embedded_resources.check(value, node, path)
+    if embedded:
+        yield from embedded
+        return
+    for fault in value_validation.check(value, node):
+        place = path if fault.path == "<nil>" else f"{path}.{fault.path}"
+        yield FieldError(fault.reason, place, fault.message)

@@ -1,0 +1,111 @@
+"""A custom resource's schema, prepared: what pruning, defaults and validation ask of every node, at hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from traincrew.apimachinery.resource_info import Schema
+from traincrew.embedded.apiserver.schema import regular_expressions, string_formats
+
+PRESERVE = "x-kubernetes-preserve-unknown-fields"
+EMBEDDED = "x-kubernetes-embedded-resource"
+VALIDATIONS = "x-kubernetes-validations"
+_SILENT = {
+    "type", "description", "title", "example", "default", "properties", "items", "additionalProperties", "nullable", "format",
+    "externalDocs", PRESERVE, EMBEDDED, VALIDATIONS,
+    "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type",
+}  # fmt: skip
+"""Keywords that forbid nothing by themselves, or are looked at apart."""
+
+
+_CLASSES_OF_TYPES: dict[tuple[str, ...], type] = {("string",): str, ("boolean",): bool, ("integer",): int}
+
+
+class Structure:
+    """One node of a structural schema."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self.properties = {key: Structure(inner) for key, inner in schema.get("properties", {}).items()}
+        extra = schema.get("additionalProperties")
+        self.extra = Structure(extra if isinstance(extra, dict) else {PRESERVE: True}) if extra else None
+        self.items = Structure(schema["items"]) if isinstance(schema.get("items"), dict) else None
+        self.preserve = bool(schema.get(PRESERVE))
+        self.embedded = bool(schema.get(EMBEDDED))
+        self.nullable = bool(schema.get("nullable"))
+        self.default: Any = schema.get("default")
+        self.types = _types(schema)
+        self.format_check = string_formats.known(schema["format"]) if schema.get("format") else None
+        self.pattern = regular_expressions.compiled(schema["pattern"]) if schema.get("pattern") else None
+        self.enum: list[Any] | None = schema.get("enum") or None
+        self.any_of, self.one_of, self.all_of = (
+            [Structure(each) for each in schema.get(keyword, ())] for keyword in ("anyOf", "oneOf", "allOf")
+        )
+        self.negated = Structure(schema["not"]) if "not" in schema else None
+        self.combined = bool(self.any_of or self.one_of or self.all_of or self.negated)
+        self.list_type: str = schema.get("x-kubernetes-list-type", "")
+        self.keys: list[str] = schema.get("x-kubernetes-list-map-keys", [])
+        self.rules: Any = None
+        """What `cel` has made of the validation rules, once it has."""
+        self.as_is: bool | None = None
+        self._derive()
+
+    def _derive(self) -> None:
+        parts = [*self.properties.values(), *(part for part in (self.extra, self.items) if part is not None)]
+        silent = set(self.schema) <= _SILENT and not self.format_check
+        self.plain = _CLASSES_OF_TYPES.get(self.types) if silent else None
+        """Values of exactly this class are right."""
+        self.trivial: bool = not self.types and silent and all(part.trivial for part in parts)
+        """Nothing in it can be wrong."""
+        self.defaults = {key: node for key, node in self.properties.items() if node.default is not None}
+        self.has_defaults: bool = bool(self.defaults) or any(part.has_defaults or part.default is not None for part in parts)
+        self.has_embedded: bool = self.embedded or any(part.has_embedded for part in parts)
+        self.has_lists: bool = self.list_type in ("set", "map") or any(part.has_lists for part in parts)
+        self.has_rules: bool = bool(self.schema.get(VALIDATIONS)) or any(part.has_rules for part in (*parts, *self.all_of))
+
+    def child(self, key: str) -> Structure | None:
+        return self.properties.get(key) or self.extra
+
+    def identity(self, item: Any) -> str:
+        """Of an entry in a list map, by its keys."""
+        found = {key: item[key] for key in self.keys if key in item} if isinstance(item, dict) else {}
+        return json.dumps(found, sort_keys=True)
+
+    def counterparts(self, old: Any) -> Callable[[Any], Any]:
+        """Finds what an entry of a list was before; only list maps tell."""
+        if self.list_type != "map" or not isinstance(old, list):
+            return _none
+        known = {self.identity(item): item for item in old}
+        return lambda item: known.get(self.identity(item), NOTHING)
+
+
+NOTHING: Any = object()
+"""In place of an old value: there is none."""
+
+
+def _none(item: Any) -> Any:
+    return NOTHING
+
+
+def _types(schema: Schema) -> tuple[str, ...]:
+    if schema.get("x-kubernetes-int-or-string"):
+        return ("integer", "string")
+    return (schema["type"],) if schema.get("type") else ()
+
+
+_known: dict[int, Structure] = {}
+
+
+def of(schema: Schema) -> Structure:
+    """Made once for every schema; the structure holds the schema, so that its identity stays its own."""
+    found = _known.get(id(schema))
+    if found is None:
+        found = _known[id(schema)] = Structure(schema)
+    return found
+
+
+def forget(schema: Schema) -> None:
+    """For the schemas of a definition that is gone."""
+    _known.pop(id(schema), None)

@@ -1,0 +1,254 @@
+"""Built-in objects as Go structs read them, the slow way: with Go's words for everything that is wrong.
+
+Values of a wrong type are noted and reading goes on, to tell the first of them in the end; but where a type reads itself, as
+quantities and times do, the first fault is the last word. Unknown and duplicate fields are told if nothing else is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from traincrew.apimachinery import go_times, go_wording, quantity_canonical
+from traincrew.apimachinery.resource_info import Schema
+from traincrew.embedded.apiserver.schema import json_tree
+from traincrew.embedded.apiserver.schema.builtin_kinds import GO_FIELDS, GO_STRUCT, GO_UNION
+from traincrew.embedded.apiserver.schema.json_tree import Literal, Pairs
+
+MOST_STRICT = 100
+"""So many unknown and duplicate fields are told."""
+
+
+class Unreadable(ValueError):
+    """The message is Go's."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Place:
+    struct: str = ""
+    fields: str = ""
+    """As in Go's messages: the names of the fields alone."""
+    path: str = ""
+    """As in strict errors: with indexes and the keys of maps."""
+
+    def field(self, struct: str, name: str) -> _Place:
+        fields = f"{self.fields}.{name}" if self.fields else name
+        return _Place(struct, fields, self.key(name))
+
+    def key(self, name: str) -> str:
+        return f"{self.path}.{name}" if self.path else name
+
+
+class Reading:
+    """One body, read into the struct of a schema."""
+
+    def __init__(self, node: Any, schema: Schema, go: str) -> None:
+        self._first = ""
+        self._strict: dict[tuple[str, str], None] = {}
+        self._lenient = False
+        self.value = self._read(node, schema, go, _Place())
+        if self._first:
+            raise Unreadable(self._first)
+
+    @property
+    def strict(self) -> list[str]:
+        return [f"{what} field {go_wording.quote(path)}" for what, path in list(self._strict)[:MOST_STRICT]]
+
+    @property
+    def paths(self) -> list[str]:
+        """The fields that `strict` is about."""
+        return [path for _, path in list(self._strict)[:MOST_STRICT]]
+
+    def _read(self, node: Any, schema: Schema, go: str, place: _Place) -> Any:
+        if GO_UNION in schema:
+            return self._union(node, schema, place)
+        if schema.get("format") in _SELF_READING:
+            return self._self_reading(node, schema["format"], place)
+        if node is None:
+            return None
+        if GO_FIELDS in schema and isinstance(node, Pairs):
+            return self._struct(node, schema, place)
+        if "additionalProperties" in schema and isinstance(node, Pairs):
+            return self._map(node, schema["additionalProperties"], element(go), place)
+        if schema.get("type") == "array" and isinstance(node, list) and not isinstance(node, Pairs):
+            return self._list(node, schema["items"], element(go), place)
+        return self._scalar(node, schema, go, place)
+
+    def _struct(self, node: Pairs, schema: Schema, place: _Place) -> dict[str, Any]:
+        types, properties, found = schema[GO_FIELDS], schema.get("properties", {}), dict[str, Any]()
+        for key, inner in node:
+            if key not in types:
+                self._tell_strict("unknown", place.key(key))
+                continue
+            if key in found:
+                self._tell_strict("duplicate", place.key(key))
+            go = types[key].rstrip("!").lstrip("*")
+            value = self._read(inner, properties.get(key, {}), go, place.field(schema[GO_STRUCT], key))
+            found[key] = _merged(found.get(key), value)
+        return found
+
+    def _map(self, node: Pairs, schema: Schema, go: str, place: _Place) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, inner in node:
+            if key in found:
+                self._tell_strict("duplicate", place.key(key))
+            found[json_tree.text(key)] = self._read(inner, schema, go, dataclasses.replace(place, path=place.key(key)))
+        return found
+
+    def _list(self, node: list[Any], schema: Schema, go: str, place: _Place) -> list[Any]:
+        return [
+            self._read(inner, schema, go, dataclasses.replace(place, path=f"{place.path}[{index}]"))
+            for index, inner in enumerate(node)
+        ]
+
+    def _scalar(self, node: Any, schema: Schema, go: str, place: _Place) -> Any:
+        kind = schema.get("type")
+        match node:
+            case bool() if kind == "boolean":
+                return node
+            case Literal() if kind in ("integer", "number"):
+                return self._number(node, go, place)
+            case Literal() | Pairs() | list() | bool() if kind is not None and not _open(schema):
+                self._note(described(node), go, place)
+            case str() if kind not in ("string", None) and not _open(schema):
+                self._note("string", go, place)
+        return json_tree.plain(node)
+
+    def _number(self, node: Literal, go: str, place: _Place) -> Any:
+        bits = 31 if go == "int32" else 63
+        try:
+            value = float(node) if go == "float64" else int(node)
+        except ValueError:
+            value = float("inf")
+        fits = abs(value) != float("inf") if go == "float64" else -(2**bits) <= value < 2**bits
+        if not fits:
+            self._note(f"number {node}", go, place)
+        return value
+
+    def _self_reading(self, node: Any, format: str, place: _Place) -> Any:
+        if node is None:
+            return None
+        try:
+            return _SELF_READING[format](node)
+        except _WrongType as error:
+            told = _told(error.value, error.go, place)
+            if format == "byte":
+                self._first = self._first or told
+                return None
+            raise Unreadable(told) from None
+        except (quantity_canonical.NotAQuantity, go_times.NotATime) as error:
+            raise Unreadable(str(error)) from None
+        except go_wording.NotBase64 as error:
+            self._first = self._first or str(error)
+            return None
+
+    def _union(self, node: Any, schema: Schema, place: _Place) -> Any:
+        """A type that reads itself by other rules: what is unknown in it goes unnoticed."""
+        if node is None:
+            return None
+        other, lenient = schema[GO_UNION], self._lenient
+        self._lenient = True
+        try:
+            if isinstance(node, Pairs):
+                return self._struct(node, schema["items"], place)
+            if isinstance(node, list) and other != "bool":
+                inner, go = (schema["items"], "v1.JSONSchemaProps") if other == "array" else ({"type": "string"}, "string")
+                return self._list(node, inner, go, place)
+        finally:
+            self._lenient = lenient
+        if other == "bool" and not isinstance(node, bool):
+            raise Unreadable("boolean or JSON schema expected")
+        return node if isinstance(node, bool) else None
+
+    def _note(self, value: str, go: str, place: _Place) -> None:
+        self._first = self._first or _told(value, go, place)
+
+    def _tell_strict(self, what: str, path: str) -> None:
+        if not self._lenient:
+            self._strict.setdefault((what, path))
+
+
+def _told(value: str, go: str, place: _Place) -> str:
+    if place.fields:
+        return f"json: cannot unmarshal {value} into Go struct field {place.struct}.{place.fields} of type {go}"
+    return f"json: cannot unmarshal {value} into Go value of type {go}"
+
+
+def described(node: Any) -> str:
+    if isinstance(node, Pairs | list):
+        return "object" if isinstance(node, Pairs) else "array"
+    if isinstance(node, bool):
+        return "bool"
+    return "number" if isinstance(node, Literal) else "string"
+
+
+def _open(schema: Schema) -> bool:
+    return bool(schema.get("x-kubernetes-preserve-unknown-fields"))
+
+
+def element(go: str) -> str:
+    """The Go type of what a list or a map holds."""
+    for named, element in (("v1.ResourceList", "resource.Quantity"), ("v1.ValidationRules", "v1.ValidationRule")):
+        if go == named:
+            return element
+    return go.partition("]")[2].lstrip("*") or "v1.JSONSchemaProps"
+
+
+def _merged(before: Any, after: Any) -> Any:
+    """A duplicate is read into what the first one left."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        return before | {key: _merged(before.get(key), inner) for key, inner in after.items()}
+    return before if after is None else after
+
+
+class _WrongType(Exception):
+    def __init__(self, value: str, go: str) -> None:
+        super().__init__(value)
+        self.value, self.go = value, go
+
+
+def _quantity(node: Any) -> str:
+    # Whatever stands there is taken for one; lists and objects have no form that could be.
+    return quantity_canonical.canonical(node if isinstance(node, str) else "[]")
+
+
+def _time(node: Any) -> str | None:
+    return go_times.canonical(_string(node))
+
+
+def _micro_time(node: Any) -> str | None:
+    return go_times.canonical_micro(_string(node))
+
+
+def _string(node: Any) -> str:
+    if isinstance(node, str) and not isinstance(node, Literal):
+        return node
+    raise _WrongType(described(node), "string")
+
+
+def _int_or_string(node: Any) -> int | str:
+    if isinstance(node, Literal):
+        whole = int(node) if node.removeprefix("-").isdigit() else 2**40
+        if -(2**31) <= whole < 2**31:
+            return whole
+        raise _WrongType(f"number {node}", "int32")
+    if isinstance(node, str):
+        return json_tree.text(node)
+    raise _WrongType(described(node), "int32")
+
+
+def _bytes(node: Any) -> str:
+    if isinstance(node, str) and not isinstance(node, Literal):
+        return go_wording.base64(node)
+    if isinstance(node, list) and all(isinstance(inner, Literal) and inner.isdigit() and int(inner) < 256 for inner in node):
+        return go_wording.encoded(bytes(int(inner) for inner in node))
+    raise _WrongType(described(node), "[]uint8")
+
+
+_SELF_READING = {
+    "quantity": _quantity,
+    "date-time": _time,
+    "micro-time": _micro_time,
+    "int-or-string": _int_or_string,
+    "byte": _bytes,
+}

@@ -1,0 +1,111 @@
+"""Recent changes in memory: what feeds read. All resources share one budget; the oldest change goes first."""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Sequence
+from operator import attrgetter
+
+from traincrew.embedded.apiserver.storage.records import Change, Limits
+
+_revision = attrgetter("revision")
+
+
+class Log:
+    """The changes of one resource after the revision `trimmed`. They are numbered from the first that was ever logged."""
+
+    __slots__ = ("_changes", "_first", "_readers", "trimmed")
+
+    def __init__(self, trimmed: int) -> None:
+        self.trimmed = trimmed
+        self._changes: list[Change] = []
+        self._first = 0
+        self._readers: list[asyncio.Future[None]] = []
+
+    @property
+    def end(self) -> int:
+        return self._first + len(self._changes)
+
+    def number_after(self, revision: int) -> int:
+        return self._first + bisect_right(self._changes, revision, key=_revision)
+
+    def read(self, number: int, most: int) -> Sequence[Change] | None:
+        """The changes from that number on; None if they are gone."""
+        start = number - self._first
+        return self._changes[start : start + most] if start >= 0 else None
+
+    def since(self, revision: int) -> Sequence[Change]:
+        return self._changes[bisect_right(self._changes, revision, key=_revision) :]
+
+    def append(self, change: Change) -> None:
+        self._changes.append(change)
+
+    def trim(self, count: int) -> None:
+        self.trimmed = self._changes[count - 1].revision
+        del self._changes[:count]
+        self._first += count
+
+    async def more(self) -> None:
+        reader = asyncio.get_running_loop().create_future()
+        self._readers.append(reader)
+        try:
+            await reader
+        finally:
+            if reader in self._readers:
+                self._readers.remove(reader)
+
+    def wake(self) -> None:
+        readers, self._readers = self._readers, []
+        for reader in readers:
+            if not reader.done():
+                reader.set_result(None)
+
+
+class Logs:
+    def __init__(self, revision: int, limits: Limits) -> None:
+        self._opened = revision
+        self._limits = limits
+        self._logs: dict[str, Log] = {}
+        self._ages: deque[tuple[Log, int]] = deque()
+        self._bytes = 0
+
+    def of(self, resource: str) -> Log:
+        log = self._logs.get(resource)
+        if log is None:
+            log = self._logs[resource] = Log(self._opened)
+        return log
+
+    def append(self, changes: Sequence[Change]) -> None:
+        touched = set()
+        for change in changes:
+            log = self.of(change.record.key.resource)
+            log.append(change)
+            touched.add(log)
+            size = kept_only_by(change)
+            self._bytes += size
+            self._ages.append((log, size))
+        self._trim()
+        for log in touched:
+            log.wake()
+
+    def wake_all(self) -> None:
+        for log in self._logs.values():
+            log.wake()
+
+    def _trim(self) -> None:
+        ages, limits = self._ages, self._limits
+        counts: dict[Log, int] = {}
+        while ages and (len(ages) > limits.recent_changes or self._bytes > limits.recent_bytes):
+            log, size = ages.popleft()
+            self._bytes -= size
+            counts[log] = counts.get(log, 0) + 1
+        for log, count in counts.items():
+            log.trim(count)
+
+
+def kept_only_by(change: Change) -> int:
+    """Bytes of states that are not current and live on because of this change. (Its own state is counted by its successor.)"""
+    size = len(change.before.value) if change.before else 0
+    return size + len(change.record.value) if change.type == "DELETED" else size

@@ -1,0 +1,196 @@
+"""The data file: opened, written, read. Nothing here knows of the event loop."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from traincrew.embedded.apiserver.storage.database_schema import migrate, readable_version, stored
+from traincrew.embedded.apiserver.storage.errors import StoreUnavailable
+from traincrew.embedded.apiserver.storage.lock import Lock
+from traincrew.embedded.apiserver.storage.records import Describe, Key, Limits, Record
+from traincrew.errors import StoreError
+
+PAGE = 8192
+WAL_PAGES = 2048
+SWEEP = 500
+
+Row = tuple[int, int, str, str, str, bytes | None]
+
+
+class Meta(NamedTuple):
+    revision: int
+    compacted: int
+    swept: int
+
+
+class Database:
+    """The connection that writes. Made in one thread and then used by another, never by two at once."""
+
+    def __init__(self, path: Path, limits: Limits) -> None:
+        self.path = path
+        self._lock = _claimed(path)
+        try:
+            with told(path):
+                self._connection = _connected(path, limits.group_changes)
+                migrate(self._connection, path)
+            self._file = _identity(path)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def meta(self) -> Meta:
+        values = stored(self._connection, self.path)
+        newest = self._connection.execute("SELECT max(revision) FROM changes").fetchone()[0] or 0
+        # The newest change may have been a deletion that is swept away: its revision still must not be given again.
+        return Meta(max(newest, values["compacted"]), values["compacted"], values["swept"])
+
+    def current(self, describe: Describe) -> Iterator[Record]:
+        rows = self._connection.execute(
+            "SELECT revision, resource, namespace, name, value FROM changes"
+            " WHERE value IS NOT NULL AND revision NOT IN (SELECT previous FROM changes)"
+        )
+        intern = sys.intern
+        for revision, resource, namespace, name, value in rows:
+            yield Record(Key(intern(resource), intern(namespace), name), revision, value, describe)
+
+    def bytes_kept(self) -> int:
+        return int(self._connection.execute("SELECT total(length(value)) FROM changes").fetchone()[0])
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """One statement is one transaction, and one turn of the interpreter's lock, however many rows."""
+        self._roll_back()
+        self._insert(rows)
+
+    def write_after(self, durable: int, rows: Sequence[Row]) -> None:
+        """After a commit that failed: its rows may be there all the same, although somebody was told that they are not."""
+        with self._transaction() as connection:
+            connection.execute("DELETE FROM changes WHERE revision > ?", (durable,))
+            self._insert(rows)
+
+    def sweep(self, after: int, compacted: int) -> int:
+        """Removes what was superseded between two revisions, a part at a time; returns how far it got."""
+        upto = min(after + SWEEP, compacted)
+        within = "revision > ? AND revision <= ?"
+        with self._transaction() as connection:
+            connection.execute(
+                f"DELETE FROM changes WHERE revision IN (SELECT previous FROM changes WHERE {within})", (after, upto)
+            )
+            connection.execute(f"DELETE FROM changes WHERE value IS NULL AND {within}", (after, upto))
+            new = {"compacted": compacted, "swept": upto}
+            connection.executemany("UPDATE meta SET value = ? WHERE name = ?", [(value, name) for name, value in new.items()])
+        return upto
+
+    def check_file(self) -> None:
+        """SQLite goes on writing to a file that was removed or replaced."""
+        if _identity(self.path) != self._file:
+            raise StoreUnavailable(f"{self.path} was removed or replaced while it was open: nothing can be kept until a restart")
+
+    def close(self) -> None:
+        # Moves the journal into the file; on a full disk that waits for the next start.
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.close()
+        self._lock.release()
+
+    def _insert(self, rows: Sequence[Row]) -> None:
+        statement = "INSERT INTO changes VALUES " + ",".join(["(?,?,?,?,?,?)"] * len(rows))
+        self._connection.execute(statement, [column for row in rows for column in row])
+
+    def _roll_back(self) -> None:
+        """Within a transaction that something left open, nothing would become durable."""
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        self._roll_back()
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield self._connection
+            self._connection.execute("COMMIT")
+        finally:
+            self._roll_back()
+
+
+def _claimed(path: Path) -> Lock:
+    lock = Lock(path)
+    try:
+        # It holds secrets; SQLite gives its own files the same mode.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        directory = os.open(path.parent, os.O_RDONLY)
+        os.fsync(directory)
+        os.close(directory)
+    except OSError as error:
+        lock.release()
+        raise StoreError(f"{path}: {error.strerror}") from None
+    return lock
+
+
+def _connected(path: Path, statements: int) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        path, timeout=5.0, isolation_level=None, check_same_thread=False, cached_statements=statements + 16
+    )
+    readable_version(connection, path)
+    connection.execute(f"PRAGMA page_size = {PAGE}")
+    if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
+        raise StoreError(f"{path}: its file system cannot hold a write-ahead log (no shared memory); choose a local one")
+    for pragma in (
+        "synchronous = FULL",
+        "fullfsync = ON",
+        f"wal_autocheckpoint = {WAL_PAGES}",
+        f"journal_size_limit = {4 * WAL_PAGES * PAGE}",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+@contextlib.contextmanager
+def told(path: Path) -> Iterator[None]:
+    """Faults of SQLite while a file is opened, as words for whoever named the file."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StoreError(f"{path}: {reason(error, path)}") from error
+
+
+def reason(error: sqlite3.Error, path: Path) -> str:
+    name = getattr(error, "sqlite_errorname", "")
+    if name.startswith("SQLITE_IOERR") and _full(path):
+        name = "SQLITE_FULL"  # what it is called depends on which of its files SQLite could not extend
+    for prefix, words in _REASONS.items():
+        if name.startswith(prefix):
+            return f"{words} ({error})"
+    return f"{error} ({name})" if name else str(error)
+
+
+def _full(path: Path) -> bool:
+    try:
+        status = os.statvfs(path.parent)
+    except OSError:
+        return False
+    return status.f_bavail * status.f_frsize < 2**16
+
+
+_REASONS = {
+    "SQLITE_FULL": "no space is left on its file system",
+    "SQLITE_READONLY": "it cannot be written",
+    "SQLITE_PERM": "it cannot be written",
+    "SQLITE_CANTOPEN": "it cannot be opened",
+    "SQLITE_BUSY": "another program has locked it",
+    "SQLITE_NOTADB": "it is not a data file of traincrew, or damaged; move it away or bring back a copy",
+    "SQLITE_CORRUPT": "it is damaged; bring back a copy, or move it away and start anew",
+    "SQLITE_IOERR": "its file system reports an error",
+}

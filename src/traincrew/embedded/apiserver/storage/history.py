@@ -1,0 +1,104 @@
+"""Older changes, read from the data file by a connection of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from traincrew.embedded.apiserver.storage.database import reason
+from traincrew.embedded.apiserver.storage.errors import StoreUnavailable
+from traincrew.embedded.apiserver.storage.records import Change, ChangeType, Describe, Key, Record, buried
+
+BATCH_CHANGES = 200
+BATCH_BYTES = 2 * 2**20
+
+_CHANGES = """
+  SELECT new.revision, new.resource, new.namespace, new.name, new.value, old.revision, old.value
+  FROM changes new LEFT JOIN changes old ON old.revision = new.previous
+  WHERE new.revision > ? AND new.revision <= ? AND new.resource = ? AND (? = '' OR new.namespace = ?)
+  ORDER BY new.revision LIMIT ?"""
+
+# Of each object the first change after a revision tells what there was: it is the one that supersedes something up to then.
+_BEFORE = """
+  SELECT new.resource, new.namespace, new.name, old.revision, old.value
+  FROM changes new LEFT JOIN changes old ON old.revision = new.previous
+  WHERE new.revision > ? AND new.revision <= ? AND new.resource = ? AND (? = '' OR new.namespace = ?) AND new.previous <= ?
+  ORDER BY new.previous"""
+
+States = dict[Key, Record | None]
+
+
+class Archive:
+    """Whoever asks sees to it that the range is neither compacted nor beyond what is published."""
+
+    def __init__(self, path: Path, describe: Describe) -> None:
+        self._path, self._describe = path, describe
+        self._connection: sqlite3.Connection | None = None
+        self._lock = threading.Lock()
+        self._reader = ThreadPoolExecutor(1, "store-archive")
+
+    async def batch(self, resource: str, namespace: str, after: int, upto: int) -> tuple[Sequence[Change], int]:
+        """Some changes in order, and the revision up to which they are complete. Read in a thread."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._reader, self._batch, resource, namespace, after, upto)
+
+    def before(self, resource: str, namespace: str, revision: int, upto: int) -> States:
+        """The states at a revision of whatever changed after it, None for what was not there. Blocks."""
+        states: States = {}
+        with self._reading() as connection:
+            for *key, old, value in connection.execute(_BEFORE, (revision, upto, resource, namespace, namespace, revision)):
+                found = _key(*key)
+                states[found] = Record(found, old, value, self._describe) if old else None
+        return states
+
+    def close(self) -> None:
+        self._reader.shutdown()
+        with self._lock:
+            if self._connection:
+                self._connection.close()
+
+    def _batch(self, resource: str, namespace: str, after: int, upto: int) -> tuple[Sequence[Change], int]:
+        changes: list[Change] = []
+        size = 0
+        with self._reading() as connection:
+            for row in connection.execute(_CHANGES, (after, upto, resource, namespace, namespace, BATCH_CHANGES)):
+                changes.append(self._change(row))
+                size += len(changes[-1].record.value)
+                if size > BATCH_BYTES:
+                    break
+        whole = len(changes) < BATCH_CHANGES and size <= BATCH_BYTES
+        return changes, upto if whole else changes[-1].revision
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with self._lock:
+                if self._connection is None:
+                    # Not mode=ro, which cannot share the memory of the write-ahead log; and not a new file if it was removed.
+                    name = f"{self._path.absolute().as_uri()}?mode=rw"
+                    self._connection = sqlite3.connect(name, uri=True, isolation_level=None, check_same_thread=False)
+                    self._connection.execute("PRAGMA query_only = ON")
+                yield self._connection
+        except sqlite3.Error as error:
+            raise StoreUnavailable(f"{self._path} cannot be read: {reason(error, self._path)}") from error
+
+    def _change(self, row: Sequence[Any]) -> Change:
+        revision, resource, namespace, name, value, old_revision, old_value = row
+        key = _key(resource, namespace, name)
+        before = Record(key, old_revision, old_value, self._describe) if old_revision else None
+        if value is None:
+            assert before, f"{self._path}: the deletion {revision} has nothing to delete"
+            return Change(revision, "DELETED", buried(before, revision), before)
+        kind: ChangeType = "MODIFIED" if before else "ADDED"
+        return Change(revision, kind, Record(key, revision, value, self._describe), before)
+
+
+def _key(resource: str, namespace: str, name: str) -> Key:
+    return Key(sys.intern(resource), sys.intern(namespace), name)

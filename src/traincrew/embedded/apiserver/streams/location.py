@@ -1,0 +1,150 @@
+"""What the API server decides about a pod's streams: the container, and what is asked of the kubelet. Pure."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from traincrew.apimachinery import api_errors, field_errors
+from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.serving import query_options
+
+Query = Sequence[tuple[str, str]]
+"""A request's query, in order and with repetitions."""
+DEFAULT_PORT = 10250
+PREFERRED = ("InternalIP", "Hostname", "InternalDNS", "ExternalDNS", "ExternalIP")
+"""Kinds of a node's addresses. (A real API server asks for the hostname first; on one machine nothing may resolve that.)"""
+
+
+class Location(NamedTuple):
+    """Of a stream, at the kubelet of the pod's node."""
+
+    path: str
+    query: str
+    """Encoded."""
+
+
+def log(pod: Object, query: Query) -> Location | None:
+    """None: the pod has no node yet, so that the answer is 204."""
+    given = dict(reversed(query))
+    name = pod["metadata"]["name"]
+    params = _log_params(given, name)
+    container = _container(pod, given.get("container", ""))
+    if not pod["spec"].get("nodeName"):
+        return None
+    return Location(f"/containerLogs/{pod['metadata']['namespace']}/{name}/{container}", _encoded(params))
+
+
+def exec(pod: Object, query: Query) -> Location:
+    commands = [("command", value) for key, value in query if key == "command"]
+    return _session("exec", pod, query, commands)
+
+
+def attach(pod: Object, query: Query) -> Location:
+    return _session("attach", pod, query, [])
+
+
+def port_forward(pod: Object, query: Query) -> Location:
+    _assigned(pod)
+    texts = [text for key, value in query if key == "ports" for text in value.split(",")]
+    params = [("port", ",".join(str(_port(text)) for text in texts))] if texts else []
+    return Location(f"/portForward/{pod['metadata']['namespace']}/{pod['metadata']['name']}", _encoded(params))
+
+
+def endpoint(node: Object, preferred: Sequence[str] = PREFERRED) -> tuple[str, int]:
+    """Host and port of a node's kubelet."""
+    status = node.get("status", {})
+    addresses = status.get("addresses", [])
+    for kind in preferred:
+        for each in addresses:
+            if each["type"] == kind:
+                port = status.get("daemonEndpoints", {}).get("kubeletEndpoint", {}).get("Port", 0)
+                return each["address"], port if port > 0 else DEFAULT_PORT
+    known = " ".join(f"{{{each['type']} {each['address']}}}" for each in addresses)
+    raise Refusal(500, "", f"no preferred addresses found; known addresses: [{known}]")
+
+
+def no_node(name: str) -> Refusal:
+    """The pod's node is not there. (The API server really says `pods`, for that is what was asked for.)"""
+    return api_errors.not_found(api_errors.Subject("pods", name=name))
+
+
+def _session(verb: str, pod: Object, query: Query, params: list[tuple[str, str]]) -> Location:
+    given = dict(reversed(query))
+    container = _container(pod, given.get("container", ""))
+    _assigned(pod)
+    channels = (("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty"))
+    params = params + [(ours, "1") for name, ours in channels if query_options.flag(given, name)]
+    return Location(f"/{verb}/{pod['metadata']['namespace']}/{pod['metadata']['name']}/{container}", _encoded(params))
+
+
+def _container(pod: Object, asked: str) -> str:
+    """An annotation that names the default container is kubectl's affair, not the API server's."""
+    spec, name = pod["spec"], pod["metadata"]["name"]
+    regular = [each["name"] for each in spec.get("containers", [])]
+    if not asked and len(regular) == 1:
+        return str(regular[0])
+    ephemeral = [each["name"] for each in spec.get("ephemeralContainers", [])]
+    everyone = [each["name"] for each in spec.get("initContainers", [])] + regular + ephemeral
+    if not asked:
+        choice = f", choose one of: [{' '.join(everyone)}]" if regular else ""
+        raise api_errors.bad_request(f"a container name must be specified for pod {name}{choice}")
+    if asked not in everyone:
+        raise api_errors.bad_request(f"container {asked} is not valid for pod {name}")
+    return asked
+
+
+def _assigned(pod: Object) -> None:
+    if not pod["spec"].get("nodeName"):
+        raise api_errors.bad_request(f"pod {pod['metadata']['name']} does not have a host assigned")
+
+
+def _log_params(given: dict[str, str], name: str) -> list[tuple[str, str]]:
+    try:
+        tail, limit = query_options.number(given, "tailLines"), query_options.number(given, "limitBytes")
+        seconds, moment = query_options.number(given, "sinceSeconds"), query_options.time(given, "sinceTime")
+    except query_options.BadQuery as error:
+        raise api_errors.bad_request(str(error)) from error
+    errors = []
+    if tail is not None and tail < 0:
+        errors.append(field_errors.invalid("tailLines", tail, "must be greater than or equal to 0"))
+    if limit is not None and limit < 1:
+        errors.append(field_errors.invalid("limitBytes", limit, "must be greater than 0"))
+    if seconds is not None and moment is not None:
+        errors.append(field_errors.forbidden("[]", "at most one of `sinceTime` or `sinceSeconds` may be specified"))
+    elif seconds is not None and seconds < 1:
+        errors.append(field_errors.invalid("sinceSeconds", seconds, "must be greater than 0"))
+    if "stream" in given:
+        errors.append(field_errors.forbidden("stream", "may not be specified"))
+    if errors:
+        raise api_errors.invalid("PodLogOptions", "", name, errors)
+    flags = [(key, "true") for key in ("follow", "previous", "timestamps") if query_options.flag(given, key)]
+    numbers = (("tailLines", tail), ("limitBytes", limit), ("sinceSeconds", seconds))
+    params = flags + [(key, str(value)) for key, value in numbers if value is not None]
+    return params + ([("sinceTime", _rfc3339(moment))] if moment else [])
+
+
+def _rfc3339(moment: datetime.datetime) -> str:
+    """In UTC where that can be told: at the edges of time it cannot."""
+    with contextlib.suppress(OverflowError):
+        moment = moment.astimezone(datetime.UTC)
+    return moment.replace(microsecond=0).isoformat().replace("+00:00", "Z")
+
+
+def _port(text: str) -> int:
+    complaint = f'cannot convert to []int32: strconv.ParseUint: parsing "{text}"'
+    if not re.fullmatch(r"[0-9]+", text):
+        raise api_errors.bad_request(f"{complaint}: invalid syntax")
+    if int(text) > 0xFFFF:
+        raise api_errors.bad_request(f"{complaint}: value out of range")
+    return int(text)
+
+
+def _encoded(params: list[tuple[str, str]]) -> str:
+    """Sorted by name, as Go does it."""
+    return urlencode(sorted(params, key=lambda pair: pair[0]))

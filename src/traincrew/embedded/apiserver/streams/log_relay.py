@@ -1,0 +1,90 @@
+"""A container's log, from its kubelet through the API server to the client."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+import aiohttp
+from aiohttp import web
+from yarl import URL
+
+from traincrew.apimachinery import api_errors
+from traincrew.apimachinery.api_errors import Refusal, Subject
+from traincrew.embedded.apiserver.streams import kubelet_connection
+from traincrew.embedded.apiserver.streams.tunnel import Target
+
+_MOST_BODY = 50_000
+_LOOK = 1.0
+"""Seconds between looks whether the client of a log without news is still there: aiohttp tells nobody but who writes."""
+_REASONS = {
+    401: ("Unauthorized", "the server has asked for the client to provide credentials"),
+    404: ("NotFound", "the server could not find the requested resource"),
+    405: ("MethodNotAllowed", "the server does not allow this method on the requested resource"),
+    422: ("Invalid", "the server rejected our request due to an error in our request"),
+    429: ("TooManyRequests", "the server has received too many requests and has asked us to try again later"),
+    503: ("ServiceUnavailable", "the server is currently unable to handle the request"),
+    504: ("Timeout", "the server was unable to return a response in the time allotted, but may still be processing the request"),
+}
+
+
+async def relay(request: web.BaseRequest, target: Target, pod: str) -> web.StreamResponse:
+    """Raises a Refusal as long as nothing has been answered."""
+    scheme = "https" if target.ssl else "http"
+    url = f"{scheme}://{target.authority}{target.resource}"
+    connector = aiohttp.TCPConnector(ssl=target.ssl or False, force_close=True)
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=kubelet_connection.PATIENCE)
+    async with aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=False) as client:
+        try:
+            source = await client.get(_url(url), headers=dict(target.headers), allow_redirects=False)
+        except (aiohttp.ClientError, OSError) as error:
+            cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+            raise Refusal(500, "", f'Get "{url}": {kubelet_connection.told(cause, target.host, target.port)}') from error
+        async with source:
+            if not 200 <= source.status <= 206:
+                raise _refusal(source.status, await source.content.read(_MOST_BODY), pod)
+            return await _pass_on(request, source)
+
+
+def _url(url: str) -> URL:
+    return URL(url, encoded=True)
+
+
+async def _pass_on(request: web.BaseRequest, source: aiohttp.ClientResponse) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Type": "text/plain"})
+    await response.prepare(request)
+    copying = asyncio.create_task(_copy(source, response))
+    try:
+        while not copying.done():
+            await asyncio.wait({copying}, timeout=_LOOK)
+            if request.transport is None or request.transport.is_closing():
+                break
+    finally:
+        copying.cancel()
+        await asyncio.gather(copying, return_exceptions=True)
+    return response
+
+
+async def _copy(source: aiohttp.ClientResponse, response: web.StreamResponse) -> None:
+    # Whether the kubelet broke off or the client did: the status has been sent, and nothing else can be said.
+    with contextlib.suppress(aiohttp.ClientError, ConnectionError):
+        async for data in source.content.iter_any():
+            await response.write(data)
+        await response.write_eof()
+
+
+def _refusal(code: int, body: bytes, pod: str) -> Refusal:
+    text = body.decode("utf-8", "replace")
+    if code == 400:
+        return api_errors.bad_request(text)
+    if code == 500:
+        return Refusal(500, "InternalError", f"Internal error occurred: {text}", causes=[{"message": text}])
+    subject = Subject("pods/log", name=pod)
+    reason, message = _REASONS.get(
+        code, ("", f"the server responded with the status code {code} but did not return more information")
+    )
+    if code == 403:
+        reason, message = "Forbidden", text
+    elif code > 500 and code not in _REASONS:
+        reason, message = "InternalError", f'an error on the server ("{text}") has prevented the request from succeeding'
+    return Refusal(code, reason, f"{message} ( pods/log {pod})", subject)

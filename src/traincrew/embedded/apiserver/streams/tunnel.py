@@ -1,0 +1,104 @@
+"""From the API server to a kubelet: upgraded connections passed through as bytes, logs as they come."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import ssl
+from collections.abc import Mapping
+
+from aiohttp import web
+
+from traincrew.apimachinery import api_errors
+from traincrew.apimachinery.api_errors import Refusal
+from traincrew.embedded.apiserver.streams import kubelet_connection
+from traincrew.embedded.serving import upgrades
+from traincrew.embedded.serving.disconnects import hung_up
+
+_PIECE = 256 * 1024
+_HANDED_ON = ("Upgrade", "X-Stream-Protocol-Version", "User-Agent", "Origin")
+"""Headers of the client that are the kubelet's business, beside Sec-WebSocket-*; who the client is, is not."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """Where at a kubelet, and how to be let in there."""
+
+    host: str
+    port: int
+    path: str
+    query: str = ""
+    """Encoded."""
+    ssl: ssl.SSLContext | None = None
+    headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Such as Authorization."""
+
+    @property
+    def authority(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+    @property
+    def resource(self) -> str:
+        return self.path + (f"?{self.query}" if self.query else "")
+
+
+async def tunnel(request: web.BaseRequest, target: Target) -> web.StreamResponse:
+    """Exec, attach and port-forward. Raises a Refusal as long as nothing has been answered."""
+    if not upgrades.upgrades(request):
+        raise api_errors.bad_request("Upgrade request required")
+    reader, writer = await kubelet_connection.dial(target.host, target.port, target.ssl)
+    try:
+        writer.write(_asked(request, target))
+        answer = await kubelet_connection.answer(reader)
+        if answer.status == 101:
+            with contextlib.suppress(ConnectionError):
+                async with upgrades.taken_over(request, answer.head) as client:
+                    await _both_ways(client, (reader, writer))
+            return upgrades.Upgraded()
+        if answer.status < 400:
+            raise Refusal(500, "", f"invalid upgrade response: status code {answer.status}")
+        return web.Response(
+            status=answer.status, body=await kubelet_connection.body(reader, answer), headers=_content_type(answer)
+        )
+    finally:
+        writer.close()
+
+
+def _content_type(answer: kubelet_connection.Answer) -> dict[str, str]:
+    return {"Content-Type": answer.headers.get("content-type", "text/plain; charset=utf-8")}
+
+
+def _asked(request: web.BaseRequest, target: Target) -> bytes:
+    headers = {"Host": target.authority, "Connection": "Upgrade"}
+    lines = [f"{request.method} {target.resource} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
+    for name, value in request.headers.items():
+        if name.title() in map(str.title, _HANDED_ON) or name.lower().startswith("sec-websocket-"):
+            lines.append(f"{name}: {value}")
+    lines += [f"{name}: {value}" for name, value in target.headers.items()]
+    if request.method == "POST":
+        lines.append("Content-Length: 0")
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+_Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+async def _both_ways(client: _Ends, kubelet: _Ends) -> None:
+    """Until one of them ends; the other is closed then, when what was on its way is there."""
+    works = (_copy(client[0], kubelet[1]), _copy(kubelet[0], client[1]), hung_up(client[1].transport))
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(ConnectionError, OSError):
+        while data := await reader.read(_PIECE):
+            writer.write(data)
+            await writer.drain()

@@ -1,0 +1,209 @@
+"""How many replicas would bring the usage of pods to its target."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import decimal
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from traincrew.apimachinery import quantity_values
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.controllers.pods import Pod
+
+TOLERANCE = 0.1
+"""A usage this near to the target changes nothing."""
+INITIALIZATION = dt.timedelta(minutes=5)
+"""After its start, a pod's use of CPU counts only while it is ready."""
+FIRST_READINESS = dt.timedelta(seconds=30)
+_SUFFIXES = ("", "k", "M", "G", "T", "P", "E")
+
+
+class Unknown(Exception):
+    """The number cannot be told; the message says why."""
+
+
+class Metric(NamedTuple):
+    value: int
+    """In thousandths."""
+    time: dt.datetime
+    window: dt.timedelta
+
+
+class Proposal(NamedTuple):
+    replicas: int
+    value: int
+    """The average of what was measured, in thousandths."""
+    utilization: int | None = None
+    """The same in percent of what was asked for."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    pods: Sequence[Pod]
+    metrics: Mapping[str, Metric]
+    resource: str
+    current: int
+    """Replicas."""
+    container: str = ""
+    """Empty: all of the pod's."""
+
+
+def milli(quantity: str | int | float) -> int:
+    return int((quantity_values.parse(quantity) * 1000).to_integral_value(decimal.ROUND_CEILING))
+
+
+def render(value: int) -> str:
+    """Thousandths as a quantity is written."""
+    if value % 1000:
+        return f"{value}m"
+    number, suffix = value // 1000, 0
+    while number and number % 1000 == 0 and suffix < len(_SUFFIXES) - 1:
+        number, suffix = number // 1000, suffix + 1
+    return f"{number}{_SUFFIXES[suffix]}"
+
+
+def read(items: Sequence[Object], resource: str, container: str) -> dict[str, Metric]:
+    """What PodMetrics say; a pod of which one container was not measured is left out."""
+    found = {}
+    for item in items:
+        measured = [each for each in item.get("containers") or () if container in ("", each["name"])]
+        values = [each["usage"][resource] for each in measured if resource in (each.get("usage") or {})]
+        if measured and len(values) == len(measured):
+            total = sum([milli(value) for value in values])
+            found[item["metadata"]["name"]] = Metric(total, dt.datetime.fromisoformat(item["timestamp"]), _duration(item))
+    return found
+
+
+def _duration(item: Object) -> dt.timedelta:
+    """Go's form, such as 15s or 1m0.5s."""
+    text, seconds, number = item.get("window", "0s"), 0.0, ""
+    units = {"h": 3600.0, "m": 60.0, "s": 1.0}
+    for character in text.replace("ms", "µ"):
+        if character.isdecimal() or character == ".":
+            number += character
+        else:
+            seconds += float(number or 0) * units.get(character, 0.001)
+            number = ""
+    return dt.timedelta(seconds=seconds)
+
+
+class _Groups(NamedTuple):
+    ready: int
+    unready: set[str]
+    missing: set[str]
+    ignored: set[str]
+
+
+def _grouped(measured: Measured, now: dt.datetime) -> _Groups:
+    ready, unready, missing, ignored = 0, set(), set(), set()
+    for pod in measured.pods:
+        name = pod.metadata.name
+        if pod.deleted or pod.status.phase == "Failed":
+            ignored.add(name)
+        elif pod.status.phase == "Pending":
+            unready.add(name)
+        elif name not in measured.metrics:
+            missing.add(name)
+        elif measured.resource == "cpu" and _is_starting(pod, measured.metrics[name], now):
+            unready.add(name)
+        else:
+            ready += 1
+    return _Groups(ready, unready, missing, ignored)
+
+
+def _is_starting(pod: Pod, metric: Metric, now: dt.datetime) -> bool:
+    condition, start = pod.condition("Ready"), pod.status.start_time
+    if condition is None or start is None:
+        return True
+    changed = condition.last_transition_time or dt.datetime.min.replace(tzinfo=dt.UTC)
+    if start + INITIALIZATION > now:
+        return condition.status == "False" or metric.time - metric.window < changed
+    return condition.status == "False" and start + FIRST_READINESS > changed
+
+
+def by_utilization(measured: Measured, target: int, now: dt.datetime) -> Proposal:
+    """target: in percent of what the pods ask for."""
+    groups, values = _start(measured, now)
+    requests = _requests(measured)
+    ratio, percent, average = _utilization(values, requests, target)
+    fill = {name: requests[name] * max(100, target) // 100 for name in groups.missing}
+    if _direct(groups, ratio):
+        replicas = measured.current if abs(1 - ratio) <= TOLERANCE else math.ceil(ratio * groups.ready)
+        return Proposal(replicas, average, percent)
+    values |= _assumed(groups, ratio, fill)
+    again = _utilization(values, requests, target)[0]
+    return Proposal(_careful(measured.current, ratio, again, len(values)), average, percent)
+
+
+def by_value(measured: Measured, target: int, now: dt.datetime) -> Proposal:
+    """target: of each pod, in thousandths."""
+    groups, values = _start(measured, now)
+    average = sum(values.values()) // len(values)
+    ratio = average / target
+    if _direct(groups, ratio):
+        replicas = measured.current if abs(1 - ratio) <= TOLERANCE else math.ceil(ratio * groups.ready)
+        return Proposal(replicas, average)
+    values |= _assumed(groups, ratio, dict.fromkeys(groups.missing, target))
+    again = sum(values.values()) // len(values) / target
+    return Proposal(_careful(measured.current, ratio, again, len(values)), average)
+
+
+def _start(measured: Measured, now: dt.datetime) -> tuple[_Groups, dict[str, int]]:
+    if not measured.pods:
+        raise Unknown("no pods returned by selector while calculating replica count")
+    groups = _grouped(measured, now)
+    left = {name: each.value for name, each in measured.metrics.items() if name not in groups.ignored | groups.unready}
+    if not left:
+        raise Unknown("did not receive metrics for targeted pods (pods might be unready)")
+    return groups, left
+
+
+def _direct(groups: _Groups, ratio: float) -> bool:
+    """Nothing has to be assumed about pods that were not measured."""
+    return not groups.missing and not (groups.unready and ratio > 1)
+
+
+def _assumed(groups: _Groups, ratio: float, full: Mapping[str, int]) -> dict[str, int]:
+    """Of pods that were not measured, always what makes the change smaller."""
+    assumed: dict[str, int] = {}
+    if ratio < 1:
+        assumed |= full
+    elif ratio > 1:
+        assumed |= dict.fromkeys(groups.missing, 0) | dict.fromkeys(groups.unready, 0)
+    return assumed
+
+
+def _careful(current: int, ratio: float, again: float, count: int) -> int:
+    """What was assumed may make a change smaller, not turn it round."""
+    if abs(1 - again) <= TOLERANCE or (ratio < 1 < again) or (again < 1 < ratio):
+        return current
+    replicas = math.ceil(again * count)
+    turned = (again < 1 and replicas > current) or (again > 1 and replicas < current)
+    return current if turned else replicas
+
+
+def _utilization(values: Mapping[str, int], requests: Mapping[str, int], target: int) -> tuple[float, int, int]:
+    known = [name for name in values if name in requests]
+    used, asked = sum(values[name] for name in known), sum(requests[name] for name in known)
+    if not asked:
+        raise Unknown("no metrics returned matched known pods")
+    percent = used * 100 // asked
+    return percent / target, percent, used // len(known)
+
+
+def _requests(measured: Measured) -> dict[str, int]:
+    found, resource = {}, measured.resource
+    for pod in measured.pods:
+        sidecars = [each for each in pod.spec.init_containers if each.restart_policy == "Always"]
+        total = 0
+        for each in (*pod.spec.containers, *sidecars):
+            if measured.container not in ("", each.name):
+                continue
+            if resource not in each.resources.requests:
+                raise Unknown(f"missing request for {resource} in container {each.name} of Pod {pod.metadata.name}")
+            total += milli(each.resources.requests[resource])
+        found[pod.metadata.name] = total
+    return found

@@ -1,0 +1,95 @@
+"""Makes the claims of pods' own volumes (`volumes[].ephemeral`): each belongs to its pod, and goes with it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from traincrew import errors
+from traincrew.apimachinery.resource_info import Object
+from traincrew.client import port
+from traincrew.client.lister import Seen
+from traincrew.embedded.controllers.claims.resources import CLAIMS
+from traincrew.embedded.controllers.event_recorder import WARNING, Recorder
+from traincrew.embedded.controllers.informers import Copies
+from traincrew.embedded.controllers.pods import Pod, Volume
+from traincrew.embedded.controllers.workqueue import Key, Work
+from traincrew.model.resources import PODS
+
+FAILED = "FailedBinding"
+
+
+class Ephemeral:
+    def __init__(self, client: port.Client, copies: Copies) -> None:
+        self._client = client
+        self._claims, self._pods = copies.of(CLAIMS), copies.pods
+        self._recorder = Recorder(client, "ephemeral_volume")
+        self._work = Work("ephemeral-volume", self._look)
+        self._pods.listeners.append(self._pod_changed)
+        self._claims.listeners.append(self._claim_changed)
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._recorder.run())
+            group.create_task(self._work.run())
+
+    def _pod_changed(self, old: Pod | None, new: Pod | None) -> None:
+        seen_before = old is not None and new is not None and old.metadata.uid == new.metadata.uid
+        if new is not None and not seen_before and any(each.ephemeral is not None for each in new.spec.volumes):
+            self._work.add((new.metadata.namespace, new.metadata.name))
+
+    def _claim_changed(self, old: Seen | None, new: Seen | None) -> None:
+        """One that is gone may have been in the way of another pod's, or is to be made anew."""
+        if old is None or new is not None:
+            return
+        for pod in self._pods.within(old.metadata.namespace):
+            if old.metadata.name in pod.claims:
+                self._work.add((pod.metadata.namespace, pod.metadata.name))
+
+    async def _look(self, key: Key) -> float | None:
+        pod = self._pods.get(*key)
+        if pod is None or pod.deleted:
+            return None
+        for volume in pod.spec.volumes:
+            if volume.ephemeral is not None:
+                await self._make(pod, volume)
+        return None
+
+    async def _make(self, pod: Pod, volume: Volume) -> None:
+        wanted = claim(pod, volume)
+        name, namespace = wanted["metadata"]["name"], pod.metadata.namespace
+        known = self._claims.get(namespace, name)
+        if known is not None:
+            owner = known.metadata.controller
+            if owner is None or owner.uid != pod.metadata.uid:
+                told = f"PVC {namespace}/{name} was not created for pod {namespace}/{pod.metadata.name} (pod is not owner)"
+                self._complain(pod, volume, told)
+            return
+        try:
+            self._claims.learn(await self._client.create(CLAIMS, namespace, msgspec.json.encode(wanted)))
+        except errors.AlreadyExists:
+            raise  # the watch will tell whose it is
+        except errors.ApiError as error:
+            self._complain(pod, volume, f"create PVC {name}: {error.message}")
+            raise
+
+    def _complain(self, pod: Pod, volume: Volume, why: str) -> None:
+        meta = pod.metadata
+        about = {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid, "resourceVersion": meta.resource_version}
+        self._recorder.tell(PODS, {"metadata": about}, WARNING, FAILED, f"ephemeral volume {volume.name}: {why}")
+
+
+def claim(pod: Pod, volume: Volume) -> Object:
+    template = (volume.ephemeral or {}).get("volumeClaimTemplate") or {}
+    told = {key: value for key, value in (template.get("metadata") or {}).items() if key in ("annotations", "labels")}
+    owner = {
+        "apiVersion": "v1", "kind": "Pod", "name": pod.metadata.name, "uid": pod.metadata.uid,
+        "controller": True, "blockOwnerDeletion": True,
+    }  # fmt: skip
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {**told, "name": f"{pod.metadata.name}-{volume.name}", "ownerReferences": [owner]},
+        "spec": template.get("spec") or {},
+    }

@@ -1,0 +1,51 @@
+"""The resources and annotations of storage, and what is read of them everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from traincrew.apimachinery.resource_info import Object
+from traincrew.model.resources import Resource
+
+CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
+VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
+CLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False)
+NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
+
+COMPLETED = "pv.kubernetes.io/bind-completed"
+BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
+PROVISIONED = "pv.kubernetes.io/provisioned-by"
+PROVISIONERS = ("volume.beta.kubernetes.io/storage-provisioner", "volume.kubernetes.io/storage-provisioner")
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+_OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
+_DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+
+
+def marks(obj: Object) -> dict[str, str]:
+    return obj["metadata"].get("annotations") or {}
+
+
+def class_of(obj: Object) -> str | None:
+    """Of a claim or a volume; None: it says nothing, which is not the same as the empty name."""
+    found: str | None = marks(obj).get(_OLD_CLASS, obj["spec"].get("storageClassName"))
+    return found
+
+
+def default_class(classes: Iterable[Object]) -> Object | None:
+    """The youngest of those that are marked as the default."""
+    marked = [each for each in classes if any(marks(each).get(name) == "true" for name in _DEFAULT)]
+    by_name = sorted(marked, key=lambda each: str(each["metadata"]["name"]))
+    return max(by_name, key=lambda each: str(each["metadata"].get("creationTimestamp", "")), default=None)
+
+
+def reserved_for(volume: Object, claim: Object) -> bool:
+    """Whether the volume names the claim, be it without a UID."""
+    named, meta = volume["spec"].get("claimRef"), claim["metadata"]
+    if not named or (named.get("namespace"), named.get("name")) != (meta["namespace"], meta["name"]):
+        return False
+    return named.get("uid", "") in ("", meta["uid"])
+
+
+def phase(obj: Object) -> str:
+    found: str = (obj.get("status") or {}).get("phase", "")
+    return found

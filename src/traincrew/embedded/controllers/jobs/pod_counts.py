@@ -1,0 +1,125 @@
+"""The pods of a Job, counted: what its status says already, and what has happened since."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.controllers.jobs import backoff, completion_indexes, policies
+from traincrew.embedded.controllers.pods import Pod
+
+
+@dataclasses.dataclass(frozen=True)
+class Census:
+    """A pod that has ended is counted once: first it is noted in the status as uncounted, then its finalizer goes,
+    then the number rises and the note goes. Whoever dies in between finds out from status and pods where it was."""
+
+    job: Object
+    pods: tuple[Pod, ...]
+
+    @property
+    def spec(self) -> Object:
+        found: Object = self.job["spec"]
+        return found
+
+    @property
+    def status(self) -> Object:
+        return self.job.get("status") or {}
+
+    @property
+    def indexed(self) -> bool:
+        return bool(self.spec.get("completionMode") == "Indexed")
+
+    @property
+    def per_index(self) -> bool:
+        return self.indexed and self.spec.get("backoffLimitPerIndex") is not None
+
+    @property
+    def suspended(self) -> bool:
+        return bool(self.spec.get("suspend"))
+
+    @property
+    def deleted(self) -> bool:
+        return "deletionTimestamp" in self.job["metadata"]
+
+    @functools.cached_property
+    def active(self) -> tuple[Pod, ...]:
+        return tuple(pod for pod in self.pods if pod.active)
+
+    @functools.cached_property
+    def terminating(self) -> tuple[Pod, ...]:
+        return tuple(pod for pod in self.pods if pod.terminating)
+
+    def noted(self, outcome: str) -> list[str]:
+        """outcome: `succeeded` or `failed`."""
+        return (self.status.get("uncountedTerminatedPods") or {}).get(outcome) or []
+
+    def valid(self, pod: Pod) -> bool:
+        """Whether it takes one of the Job's seats."""
+        return not self.indexed or ((index := completion_indexes.of(pod)) is not None and index < self.spec["completions"])
+
+    def failed_(self, pod: Pod) -> bool:
+        return policies.failed(pod, self.spec)
+
+    @functools.cached_property
+    def new_succeeded(self) -> tuple[Pod, ...]:
+        noted = set(self.noted("succeeded"))
+        return tuple(
+            pod
+            for pod in self.pods
+            if pod.tracked and pod.status.phase == "Succeeded" and pod.metadata.uid not in noted and self.valid(pod)
+        )
+
+    @functools.cached_property
+    def new_failed(self) -> tuple[Pod, ...]:
+        noted = set(self.noted("failed"))
+        return tuple(
+            pod for pod in self.pods if pod.tracked and pod.metadata.uid not in noted and self.valid(pod) and self.failed_(pod)
+        )
+
+    @functools.cached_property
+    def completed(self) -> frozenset[int]:
+        before = completion_indexes.parse(self.status.get("completedIndexes", ""), self.spec["completions"])
+        return before | {index for pod in self.new_succeeded if (index := completion_indexes.of(pod)) is not None}
+
+    @property
+    def succeeded(self) -> int:
+        if self.indexed:
+            return len(self.completed)
+        return int(self.status.get("succeeded", 0)) + len(self.new_succeeded) + len(self.noted("succeeded"))
+
+    @property
+    def failed(self) -> int:
+        counted = sum(policies.ruling(self.spec, pod).counts for pod in self.new_failed)
+        return int(self.status.get("failed", 0)) + counted + len(self.noted("failed"))
+
+    @functools.cached_property
+    def failed_indexes(self) -> frozenset[int]:
+        before = completion_indexes.parse(self.status.get("failedIndexes") or "", self.spec["completions"])
+        return before | {index for pod in self.pods if (index := self._fails_its_index(pod)) is not None}
+
+    def _fails_its_index(self, pod: Pod) -> int | None:
+        index = completion_indexes.of(pod)
+        if index is None or not pod.tracked or not self.valid(pod) or not self.failed_(pod):
+            return None
+        found = policies.ruling(self.spec, pod)
+        beyond = found.counts and completion_indexes.failures(pod)[0] >= self.spec["backoffLimitPerIndex"]
+        return index if beyond or found.action == "FailIndex" else None
+
+    @functools.cached_property
+    def awaiting_replacement(self) -> dict[int, Pod]:
+        """Failed pods that stay tracked until another takes their index, for it goes on counting where they stopped."""
+        taken = {completion_indexes.of(pod) for pod in self.active} | self.completed | self.failed_indexes
+        found: dict[int, Pod] = {}
+        for pod in self.pods:
+            index = completion_indexes.of(pod)
+            if index is None or index in taken or not (pod.tracked and self.valid(pod) and self.failed_(pod)):
+                continue
+            if index not in found or _rank(found[index]) <= _rank(pod):
+                found[index] = pod
+        return found
+
+
+def _rank(pod: Pod) -> tuple[int, float]:
+    return sum(completion_indexes.failures(pod)), backoff.finished(pod).timestamp()

@@ -1,0 +1,65 @@
+"""The pods that a Job makes."""
+
+from __future__ import annotations
+
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.controllers.jobs import completion_indexes, policies
+from traincrew.embedded.controllers.jobs.pod_changes import Seat
+from traincrew.embedded.controllers.pods import TRACKING, Pod
+
+VARIABLE = "JOB_COMPLETION_INDEX"
+LONGEST_PREFIX = 58
+"""A generated name is this and five characters more."""
+
+
+def pod(job: Object, seat: Seat) -> Object:
+    template, meta = job["spec"]["template"], job["metadata"]
+    held = template.get("metadata") or {}
+    owner = {
+        "apiVersion": "batch/v1", "kind": "Job", "name": meta["name"], "uid": meta["uid"],
+        "controller": True, "blockOwnerDeletion": True,
+    }  # fmt: skip
+    finalizers = [each for each in held.get("finalizers") or () if each != TRACKING]
+    made: Object = {
+        "generateName": f"{meta['name']}-",
+        "namespace": meta["namespace"],
+        "labels": dict(held.get("labels") or {}),
+        "annotations": dict(held.get("annotations") or {}),
+        "finalizers": [*finalizers, TRACKING],
+        "ownerReferences": [owner],
+    }
+    spec = template["spec"]
+    if seat.index is not None:
+        spec = _indexed(spec) | {"hostname": f"{meta['name']}-{seat.index}"}
+        made["generateName"] = _prefix(meta["name"], seat.index)
+        made["labels"][completion_indexes.INDEX] = made["annotations"][completion_indexes.INDEX] = str(seat.index)
+        if job["spec"].get("backoffLimitPerIndex") is not None:
+            made["annotations"] |= _counts(job["spec"], seat.replaces)
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": made, "spec": spec}
+
+
+def _prefix(name: str, index: int) -> str:
+    ending = f"-{index}-"
+    return f"{name[: LONGEST_PREFIX - len(ending)]}{ending}"
+
+
+def _indexed(spec: Object) -> Object:
+    groups = [group for group in ("containers", "initContainers") if spec.get(group)]
+    return spec | {group: [_told(container) for container in spec[group]] for group in groups}
+
+
+def _told(container: Object) -> Object:
+    held = container.get("env") or []
+    if any(each["name"] == VARIABLE for each in held):
+        return container
+    source = {"fieldRef": {"fieldPath": f"metadata.labels['{completion_indexes.INDEX}']"}}
+    return container | {"env": [*held, {"name": VARIABLE, "valueFrom": source}]}
+
+
+def _counts(spec: Object, replaced: Pod | None) -> dict[str, str]:
+    counted, ignored = (0, 0) if replaced is None else completion_indexes.failures(replaced)
+    if replaced is not None:
+        counts = policies.ruling(spec, replaced).counts
+        counted, ignored = (counted + 1, ignored) if counts else (counted, ignored + 1)
+    found = {completion_indexes.FAILURES: str(counted)}
+    return found | {completion_indexes.IGNORED: str(ignored)} if ignored else found

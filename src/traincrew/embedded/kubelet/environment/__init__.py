@@ -1,0 +1,1 @@
+"""Environment variables of containers."""

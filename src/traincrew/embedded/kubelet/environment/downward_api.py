@@ -1,0 +1,82 @@
+"""What a pod may be told of itself: its fields, and the resources of its containers. PURE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from traincrew.apimachinery import go_wording, quantities
+
+Object = dict[str, Any]
+
+_DEFAULTED = ("cpu", "memory", "ephemeral-storage")
+
+
+class Unsupported(ValueError):
+    pass
+
+
+def metadata(pod: Object, path: str) -> str:
+    """A field that volumes can show, too."""
+    meta = pod.get("metadata") or {}
+    if path.endswith("']") and "['" in path:
+        field, _, key = path[:-2].partition("['")
+        if field not in ("metadata.annotations", "metadata.labels"):
+            raise Unsupported(f'fieldPath "{path}" does not support subscript')
+        return str((meta.get(field.removeprefix("metadata.")) or {}).get(key, ""))
+    match path:
+        case "metadata.annotations" | "metadata.labels":
+            return _listed(meta.get(path.removeprefix("metadata.")) or {})
+        case "metadata.name" | "metadata.namespace" | "metadata.uid":
+            return str(meta.get(path.removeprefix("metadata."), ""))
+    raise Unsupported(f"unsupported fieldPath: {path}")
+
+
+def _listed(values: Mapping[str, str]) -> str:
+    return "\n".join(f"{key}={go_wording.quote(value)}" for key, value in sorted(values.items()))
+
+
+def field(pod: Object, path: str, pod_ips: tuple[str, ...], host_ips: tuple[str, ...]) -> str:
+    """A field that an environment variable can show."""
+    spec = pod.get("spec") or {}
+    match path:
+        case "spec.nodeName" | "spec.serviceAccountName":
+            return str(spec.get(path.removeprefix("spec."), ""))
+        case "status.hostIP":
+            return host_ips[0] if host_ips else ""
+        case "status.hostIPs":
+            return ",".join(host_ips)
+        case "status.podIP":
+            return pod_ips[0] if pod_ips else ""
+        case "status.podIPs":
+            return ",".join(pod_ips)
+    return metadata(pod, path)
+
+
+def resource(pod: Object, reference: Object, container: str, allocatable: Mapping[str, str]) -> str:
+    """A container's request or limit, divided and rounded up; what has no limit has all of the node."""
+    name = reference.get("containerName") or container
+    kind, _, what = str(reference.get("resource", "")).partition(".")
+    if kind not in ("limits", "requests") or not (what in _DEFAULTED or what.startswith("hugepages-")):
+        raise Unsupported(f"unsupported container resource : {reference.get('resource')}")
+    amounts = (_container(pod, name).get("resources") or {}).get(kind) or {}
+    value = amounts.get(what)
+    if value is None:
+        value = allocatable.get(what, "0") if kind == "limits" and what in _DEFAULTED else "0"
+    divisor = reference.get("divisor") or "0"
+    divisor = divisor if quantities.nanos(divisor) else "1"
+    unit = 1_000_000 if what == "cpu" else 1_000_000_000
+    return str(-(-_units(value, unit) // _units(divisor, unit)))
+
+
+def _units(value: quantities.Quantity, unit: int) -> int:
+    return -(-quantities.nanos(value) // unit)
+
+
+def _container(pod: Object, name: str) -> Object:
+    spec = pod["spec"]
+    for each in (*spec.get("containers", ()), *(spec.get("initContainers") or ())):
+        if each["name"] == name:
+            found: Object = each
+            return found
+    raise Unsupported(f"container {name} not found")

@@ -1,0 +1,43 @@
+"""A container's command, variables and working directory, of what the pod says and what its environment brings. PURE."""
+
+from __future__ import annotations
+
+import dataclasses
+import posixpath
+from collections.abc import Mapping
+from typing import Any
+
+from traincrew.embedded.kubelet.environment.variables import command
+from traincrew.embedded.kubelet.images.environment import Environment
+from traincrew.embedded.kubelet.volumes.errors import ConfigError
+
+Object = dict[str, Any]
+
+PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+
+
+@dataclasses.dataclass(frozen=True)
+class Composed:
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    cwd: str
+
+
+def compose(container: Object, environment: Environment, variables: Mapping[str, str], own: Mapping[str, str]) -> Composed:
+    """variables: those of the pod; own: what any container is told (HOSTNAME, HOME). Raises ConfigError."""
+    words, arguments = command(container, variables)
+    argv = (*(words or environment.command), *arguments)
+    if not words and not environment.command and not arguments:
+        told = "failed to generate container spec: failed to generate spec: no command specified"
+        why = f"{environment.source or 'the environment'} has no default command"
+        raise ConfigError(f"{told}: {why}, and the container names none", "CreateContainerError")
+    env = {**own, **environment.env, **variables}
+    env["PATH"] = ":".join(_path(environment, variables.get("PATH") or environment.env.get("PATH", "")))
+    cwd = container.get("workingDir") or environment.workdir or "/"
+    return Composed(argv, env, posixpath.normpath(posixpath.join("/", cwd)))
+
+
+def _path(environment: Environment, asked: str) -> list[str]:
+    """The environment is in the place of the image's own directories: it comes first even where the pod sets PATH."""
+    rest = asked.split(":") if asked else PATH
+    return list(dict.fromkeys([*environment.path, *(entry for entry in rest if entry)]))

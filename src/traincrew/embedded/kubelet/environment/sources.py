@@ -1,0 +1,37 @@
+"""Reads what a container's environment needs to know."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from typing import Any
+
+from traincrew import errors
+from traincrew.embedded.kubelet.environment.variables import Known, named
+from traincrew.embedded.kubelet.volumes.errors import ConfigError, Missing
+from traincrew.embedded.kubelet.volumes.object_cache import Objects
+
+Object = dict[str, Any]
+
+
+async def known(pod: Object, container: Object, world: Objects, rest: Known) -> Known:
+    """`rest` with the config maps and secrets that the container names. Raises ConfigError if the API server does not say."""
+    namespace = pod["metadata"]["namespace"]
+    maps, secrets = named(container)
+    try:
+        found = await asyncio.gather(
+            *(_or_none(world.get_config_map(namespace, name)) for name in sorted(maps)),
+            *(_or_none(world.get_secret(namespace, name)) for name in sorted(secrets)),
+        )
+    except errors.ApiError as error:
+        raise ConfigError(error.message) from None
+    config_maps = dict(zip(sorted(maps), found[: len(maps)], strict=True))
+    return dataclasses.replace(rest, config_maps=config_maps, secrets=dict(zip(sorted(secrets), found[len(maps) :], strict=True)))
+
+
+async def _or_none(asked: Any) -> Object | None:
+    try:
+        found: Object = await asked
+    except Missing:
+        return None
+    return found

@@ -1,0 +1,55 @@
+"""`kubectl get pods`, as init containers and scripts ask for them."""
+
+import json
+import sys
+from typing import Any
+
+from traincrew.embedded.kubelet.images.programs import api, jsonpath
+
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+_PODS = ("pods", "pod", "po")
+
+
+def get(access: api.Access, words: list[str], selector: str, output: str) -> None:
+    kind, _, name = words[0].partition("/") if words else ("", "", "")
+    names = [name] if name else words[1:]
+    if kind not in _PODS:
+        raise api.Failed(f'error: this kubectl gets pods only, not "{kind}"')
+    path = f"/api/v1/namespaces/{access.namespace}/pods"
+    if len(names) == 1:
+        path += f"/{api.quoted(names[0])}"
+    elif names:
+        raise api.Failed("error: name one pod, or none")
+    elif selector:
+        path += f"?labelSelector={api.quoted(selector)}"
+    status, body = api.get(access, path, TABLE if not output else "application/json")
+    if status != 200:
+        raise api.refusal(status, body)
+    sys.stdout.write(_shown(json.loads(body), output))
+
+
+def _shown(found: Any, output: str) -> str:
+    form, _, template = output.partition("=")
+    if not output:
+        return _table(found)
+    if form == "json":
+        return json.dumps(found, indent=4) + "\n"
+    if form == "name":
+        return "".join(f"pod/{each['metadata']['name']}\n" for each in found.get("items", [found]))
+    if form == "jsonpath":
+        try:
+            return jsonpath.render(template.strip("'"), found)
+        except ValueError as error:
+            raise api.Failed(f"error: error parsing jsonpath {template}, {error}") from None
+    raise api.Failed(f'error: unable to match a printer suitable for the output format "{form}"')
+
+
+def _table(found: Any) -> str:
+    shown = [index for index, column in enumerate(found["columnDefinitions"]) if not column.get("priority")]
+    rows = [[found["columnDefinitions"][index]["name"].upper() for index in shown]]
+    rows += [[str(row["cells"][index]) for index in shown] for row in found.get("rows") or ()]
+    if len(rows) == 1:
+        sys.stderr.write("No resources found.\n")
+        return ""
+    widths = [max(len(row[at]) for row in rows) + 3 for at in range(len(shown))]
+    return "".join("".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() + "\n" for row in rows)  # noqa: B905

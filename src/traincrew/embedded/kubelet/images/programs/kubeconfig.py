@@ -1,0 +1,110 @@
+"""A kubeconfig file, read without a YAML library: JSON, or the plain block style in which kubectl writes it."""
+
+import base64
+import json
+import os
+import re
+import urllib.parse
+from typing import Any
+
+from traincrew.embedded.kubelet.images.programs import api
+
+_PAIR = re.compile(r"""(?P<key>"[^"]*"|'[^']*'|[^\s:#][^:]*?)\s*:(?:\s+(?P<value>.*))?$""")
+
+Line = tuple[int, str]
+
+
+def read(paths: str, context: str) -> api.Access:
+    path = next((each for each in paths.split(":") if os.path.exists(each)), "")
+    if not path:
+        raise api.Failed(f"error: stat {paths}: no such file or directory")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    try:
+        found = json.loads(text) if text.lstrip().startswith("{") else parse(text)
+        return _access(found, context or found.get("current-context", ""), os.path.dirname(path))
+    except (KeyError, TypeError, ValueError, StopIteration) as error:
+        raise api.Failed(f"error: error loading config file {path!r}: {error!r}") from None
+
+
+def _access(found: Any, context: str, directory: str) -> api.Access:
+    chosen = _named(found["contexts"], context, "context")
+    cluster = _named(found["clusters"], chosen["cluster"], "cluster")
+    user = _named(found["users"], chosen["user"], "user")
+    url = urllib.parse.urlsplit(cluster["server"])
+    authority = _content(cluster, "certificate-authority", directory)
+    token = user.get("token") or (_file(user["tokenFile"], directory).strip() if "tokenFile" in user else "")
+    return api.Access(url.hostname or "", url.port or 443, token, authority, chosen.get("namespace") or "default")
+
+
+def _named(entries: Any, name: str, what: str) -> Any:
+    return next(each[what] for each in entries if each["name"] == name)
+
+
+def _content(entry: Any, key: str, directory: str) -> str:
+    if f"{key}-data" in entry:
+        return base64.b64decode(entry[f"{key}-data"]).decode()
+    return _file(entry[key], directory) if key in entry else ""
+
+
+def _file(path: str, directory: str) -> str:
+    with open(os.path.join(directory, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def parse(text: str) -> Any:
+    lines = []
+    for raw in text.splitlines():
+        bare = raw.strip()
+        if bare and not bare.startswith("#") and bare != "---":
+            lines.append((len(raw) - len(raw.lstrip()), bare))
+    value, rest = _block(lines)
+    if rest:
+        raise ValueError(f"line {rest[0][1]!r} is not understood")
+    return value
+
+
+def _block(lines: list[Line]) -> tuple[Any, list[Line]]:
+    if not lines:
+        return None, []
+    if lines[0][1].startswith("- ") or lines[0][1] == "-":
+        return _sequence(lines)
+    return _mapping(lines)
+
+
+def _sequence(lines: list[Line]) -> tuple[list[Any], list[Line]]:
+    depth, found = lines[0][0], []
+    while lines and lines[0][0] == depth and (lines[0][1].startswith("- ") or lines[0][1] == "-"):
+        inner = lines[0][1][1:]
+        width = 1 + len(inner) - len(inner.lstrip())
+        rest = [(depth + width, inner.strip()), *lines[1:]] if inner.strip() else lines[1:]
+        if _PAIR.match(rest[0][1]):
+            value, lines = _block(rest)
+        else:
+            value, lines = _scalar(rest[0][1]), rest[1:]
+        found.append(value)
+    return found, lines
+
+
+def _mapping(lines: list[Line]) -> tuple[dict[str, Any], list[Line]]:
+    depth, found = lines[0][0], {}
+    while lines and lines[0][0] == depth and not lines[0][1].startswith("- "):
+        pair = _PAIR.match(lines[0][1])
+        if pair is None:
+            raise ValueError(f"line {lines[0][1]!r} is not understood")
+        key, value, lines = pair["key"].strip("\"'"), pair["value"], lines[1:]
+        below = bool(lines) and (lines[0][0] > depth or (lines[0][0] == depth and lines[0][1].startswith("- ")))
+        if not value and below:
+            found[key], lines = _block(lines)
+        else:
+            found[key] = _scalar(value or "")
+    return found, lines
+
+
+def _scalar(text: str) -> Any:
+    if text[:1] == '"':
+        return json.loads(text)
+    if text[:1] == "'":
+        return text[1:-1].replace("''", "'")
+    text = text.split(" #")[0].strip()
+    return {"": None, "{}": {}, "[]": [], "null": None, "true": True, "false": False}.get(text, text)

@@ -1,0 +1,153 @@
+"""The node as a whole: its parts in the order in which they need each other. The same on either API server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import json
+import logging
+import pathlib
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from traincrew import settings
+from traincrew.client import port
+from traincrew.embedded.kubelet.devices import inventory
+from traincrew.embedded.kubelet.images import Images
+from traincrew.embedded.kubelet.images import container_tools as own_tools
+from traincrew.embedded.kubelet.network import api_gateway
+from traincrew.embedded.kubelet.network.addresses import Subnet
+from traincrew.embedded.kubelet.network.service_names_file import LocalNames
+from traincrew.embedded.kubelet.network.service_records import Names
+from traincrew.embedded.kubelet.node import conditions
+from traincrew.embedded.kubelet.node.machine import Machine, Place
+from traincrew.embedded.kubelet.node.registration import Registration
+from traincrew.embedded.kubelet.pods.address_pool import Pool
+from traincrew.embedded.kubelet.pods.device_assignments import Assignments
+from traincrew.embedded.kubelet.pods.event_recorder import Recorder
+from traincrew.embedded.kubelet.pods.sync_loop import Agent, Pods
+from traincrew.embedded.kubelet.pods.tools import Tools
+from traincrew.embedded.kubelet.runtime.container_streams import Containers
+from traincrew.embedded.kubelet.runtime.spec import Isolation
+from traincrew.embedded.kubelet.runtime_setup import Ground, abandon
+from traincrew.embedded.kubelet.server import server
+from traincrew.embedded.kubelet.server.pod_containers import NodeContainers
+from traincrew.embedded.kubelet.stats import endpoints as stats_endpoints
+from traincrew.embedded.kubelet.stats.collector import Meter
+from traincrew.embedded.kubelet.volumes.object_cache import ApiObjects
+
+log = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class Site:
+    """Where the node stands."""
+
+    data: pathlib.Path
+    version: str
+    api: tuple[str, int]
+    """Host and port of the API server, as this process reaches it."""
+    context: ssl.SSLContext
+    callers: server.Callers
+    address: str = "127.0.0.1"
+    """At which the API server reaches the endpoints."""
+    beside: Callable[[Containers], Containers] = lambda own: own
+    """Endpoints of other pods on this node, put before the node's own."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Node:
+    agent: Agent
+    place: Place
+    meter: Meter
+    isolation: Isolation
+    stop: Callable[[float], Awaitable[None]]
+    """Ends all pods, which get that many seconds at most, and what carries them."""
+
+
+@contextlib.asynccontextmanager
+async def running(client: port.Client, options: settings.Node, site: Site, ground: Ground) -> AsyncIterator[Node]:
+    begun = False
+    try:
+        async with _at_work(client, options, site, ground) as found:
+            begun = True
+            yield found
+    except BaseException:
+        if not begun:
+            await abandon(ground, site.data)
+        raise
+
+
+@contextlib.asynccontextmanager
+async def _at_work(client: port.Client, options: settings.Node, site: Site, ground: Ground) -> AsyncIterator[Node]:
+    pods = Pods()
+    async with contextlib.AsyncExitStack() as stack:
+        endpoints = site.beside(NodeContainers(pods, site.data / "logs"))
+        meter = Meter(pods.all)
+        app = server.application(endpoints, site.callers, _pages(meter, options.name))
+        serving = server.serving(app, site.address, 0, site.context)
+        labels = {conditions.LEVEL: str(ground.isolation)}
+        place = Place(options.name, site.address, await stack.enter_async_context(serving), site.version, options.pods, labels)
+        names = Names(client, ground.holder, options.domain)
+        objects = ApiObjects(client, pods.changed)
+        stack.push_async_callback(objects.close)
+        tools = _tools(client, options, site, ground, place, names, objects)
+        registration = Registration(client, place, tools.machine)
+        for kind, condition in conditions.of(ground.isolation, ground.refusals, ground.holder).items():
+            registration.set(kind, condition)
+        await registration.register()
+        agent = Agent(tools, pods)
+        tasks = [asyncio.create_task(each.run()) for each in (registration, names, meter)]
+        if ground.holder is None:
+            tasks.append(asyncio.create_task(LocalNames(client, tools.names, options.domain).run()))
+        if ground.holder is not None and (service := await api_gateway.service(client)) is not None:
+            await stack.enter_async_context(api_gateway.Gateway(*site.api).open(ground.holder, *service))
+        await names.synced()
+        await stack.enter_async_context(agent.running())
+        try:
+            yield Node(agent, place, meter, ground.isolation, lambda grace: _stop(agent, ground, grace))
+        finally:
+            for task in tasks:
+                task.cancel()
+            await ground.template.close()
+
+
+def _pages(meter: Meter, name: str) -> dict[str, server.Page]:
+    def resources() -> tuple[str, str]:
+        return "text/plain; version=0.0.4; charset=utf-8", stats_endpoints.resource_metrics(meter.last)
+
+    def summary() -> tuple[str, str]:
+        return "application/json", json.dumps(stats_endpoints.summary(name, meter.last, meter.rates))
+
+    return {"/metrics/resource": resources, "/stats/summary": summary}
+
+
+async def _stop(agent: Agent, ground: Ground, grace: float) -> None:
+    await agent.shut_down(grace)
+    if ground.holder is not None:
+        await ground.holder.stop()
+
+
+def _tools(
+    client: port.Client, options: settings.Node, site: Site, ground: Ground, place: Place, names: Names, objects: ApiObjects
+) -> Tools:
+    devices = Assignments(inventory.look(options.devices, pathlib.Path(options.driver_root)), site.data / "node" / "pods")
+    return Tools(
+        client=client,
+        learn=lambda pod: pod,
+        options=options,
+        data=site.data,
+        place=place,
+        machine=Machine.look(site.data, devices.inventory.counts),
+        isolation=ground.isolation,
+        template=ground.template,
+        holder=ground.holder,
+        images=Images.load(site.data, own_tools.prepare(site.data, site.data / "node" / "doors"), options.strict_images),
+        objects=objects,
+        recorder=Recorder(client, place.name),
+        services=names.services,
+        pool=Pool(Subnet.parse(ground.holder.subnet), site.data / "node" / "pods") if ground.holder is not None else None,
+        devices=devices,
+        api=site.api,
+    )

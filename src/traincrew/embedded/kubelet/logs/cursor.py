@@ -1,0 +1,159 @@
+"""A place in the log of one run of a container, which may be rotated and cut away while somebody reads it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+from typing import BinaryIO, NamedTuple
+
+from traincrew.embedded.kubelet.logs import cri_format
+
+PIECE = 1 << 16
+STAMP = 30
+"""Bytes of a stamp with nine digits."""
+
+
+class _File(NamedTuple):
+    first: bytes
+    """The stamp of its first line. Files are put in order by it, whichever way their numbers run; an empty one is the newest."""
+    inode: int
+    path: pathlib.Path
+
+
+def files(directory: pathlib.Path, attempt: int) -> list[pathlib.Path]:
+    """The files of one run, oldest first."""
+    return [each.path for each in _files(directory, attempt)]
+
+
+def _files(directory: pathlib.Path, attempt: int) -> list[_File]:
+    """Looked at until two looks agree: a rotation under way shows a file under two names, or under none."""
+    before: list[_File] | None = None
+    while (now := _look(directory, attempt)) != before:
+        before = now
+    return now
+
+
+def _look(directory: pathlib.Path, attempt: int) -> list[_File]:
+    name, found = f"{attempt}.log", dict[int, _File]()
+    with contextlib.suppress(FileNotFoundError), os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.name == name or (entry.name.startswith(f"{name}.") and entry.name[len(name) + 1 :].isdecimal()):
+                with contextlib.suppress(FileNotFoundError):
+                    one = _described(pathlib.Path(entry.path))
+                    found[one.inode] = one
+    return sorted(found.values(), key=lambda file: file.first or b"~")
+
+
+def _described(path: pathlib.Path) -> _File:
+    with path.open("rb") as file:
+        return _File(file.read(STAMP), os.fstat(file.fileno()).st_ino, path)
+
+
+class Cursor:
+    """Gives every whole line once, from where it was put to the end, over all rotations. Blocks for as long as a disk does."""
+
+    def __init__(self, directory: pathlib.Path, attempt: int) -> None:
+        self._directory, self._attempt = directory, attempt
+        self._file: BinaryIO | None = None
+        self._begun = b""
+        self._last = b""
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def to_tail(self, count: int) -> None:
+        """To the first of the last `count` lines; the parts of a line count as one."""
+        ends = count + 1
+        for file in reversed(_files(self._directory, self._attempt)):
+            with contextlib.suppress(FileNotFoundError):
+                self._open(file.path)
+                position, ends = _tail(self._opened, ends)
+                self._opened.seek(position)
+            if not ends:
+                return
+
+    def lines(self) -> list[bytes]:
+        """The next ones, some 64 KiB of them; none: this is the end for now."""
+        while True:
+            if self._file is None and not self._next():
+                return []
+            if found := self._read():
+                return found
+            if not self._next():
+                return []
+
+    @property
+    def _opened(self) -> BinaryIO:
+        assert self._file is not None
+        return self._file
+
+    def _read(self) -> list[bytes]:
+        while piece := self._opened.read(PIECE):
+            whole, newline, rest = piece.rpartition(b"\n")
+            if not newline:
+                self._begun += rest
+                continue
+            found = (self._begun + whole).split(b"\n")
+            self._begun, self._last = rest, found[-1][:STAMP]
+            return found
+        return []
+
+    def _next(self) -> bool:
+        """Whether there is something new to read: of the file after this one, or of this one before it was left."""
+        current = _files(self._directory, self._attempt)
+        following = self._after(current)
+        if following is None:
+            return False
+        if self._file is not None and os.fstat(self._file.fileno()).st_size > self._file.tell():
+            return True  # written between our look at its end and its rotation
+        try:
+            self._open(following.path)
+        except FileNotFoundError:
+            return self._next()
+        if os.fstat(self._opened.fileno()).st_ino != following.inode:
+            self.close()
+            return self._next()
+        return True
+
+    def _after(self, current: list[_File]) -> _File | None:
+        if self._file is None:
+            return next((file for file in current if not self._last or file.first > self._last or not file.first), None)
+        own = os.fstat(self._file.fileno()).st_ino
+        for index, file in enumerate(current):
+            if file.inode == own:
+                return current[index + 1] if index + 1 < len(current) else None
+        # Ours was cut away: those that began after what we have seen are still to be read.
+        return next((file for file in current if file.first > self._last), None)
+
+    def _open(self, path: pathlib.Path) -> None:
+        fresh = path.open("rb")
+        self.close()
+        self._file, self._begun = fresh, b""
+
+
+def _tail(file: BinaryIO, ends: int) -> tuple[int, int]:
+    """Goes back over so many ends of lines. Where the last of them is, and how many the file had too few."""
+    position, carry = file.seek(0, os.SEEK_END), b""
+    while position:
+        step = min(PIECE, position)
+        position -= step
+        file.seek(position)
+        block = file.read(step) + carry
+        # The last piece is a line that is being written; the first may have begun in the block before.
+        pieces = block.split(b"\n")
+        end = position + len(block) - len(pieces[-1])
+        for piece in reversed(pieces[1:-1] if position else pieces[:-1]):
+            ends -= _ends_a_line(piece)
+            if not ends:
+                return end, 0
+            end -= len(piece) + 1
+        carry = pieces[0] + b"\n" if len(pieces) > 1 else pieces[0]
+    return 0, ends
+
+
+def _ends_a_line(raw: bytes) -> bool:
+    line = cri_format.parse(raw)
+    return line is not None and line.whole

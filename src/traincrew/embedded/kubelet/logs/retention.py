@@ -1,0 +1,59 @@
+"""Logs of pods that are gone are kept for a while, and up to a size; the oldest go first."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import shutil
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from traincrew.embedded.kubelet.logs import log_directory
+
+DAY = 86400.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Retention:
+    days: float = 7.0
+    bytes: int = 1 << 30
+
+
+class Aged(NamedTuple):
+    path: pathlib.Path
+    written: float
+    """When something was last written there, in seconds of the epoch."""
+    bytes: int
+
+
+def superfluous(logs: Iterable[Aged], rule: Retention, now: float) -> list[Aged]:
+    """Of the logs of pods that are gone, those that are to go."""
+    kept, gone = 0, []
+    for each in sorted(logs, key=lambda log: log.written, reverse=True):
+        if now - each.written > rule.days * DAY or kept + each.bytes > rule.bytes:
+            gone.append(each)
+        else:
+            kept += each.bytes
+    return gone
+
+
+def sweep(root: pathlib.Path, living: Collection[str], rule: Retention, now: float) -> list[Aged]:
+    """living: uids of pods whose logs are not to be touched."""
+    found = [_aged(each.path) for each in log_directory.kept(root) if each.uid not in living]
+    gone = superfluous(found, rule, now)
+    for each in gone:
+        shutil.rmtree(each.path, ignore_errors=True)
+    return gone
+
+
+def _aged(path: pathlib.Path) -> Aged:
+    written, size = path.stat().st_mtime, 0
+    for directory, _, names in os.walk(path):
+        for name in names:
+            try:
+                told = os.lstat(os.path.join(directory, name))
+            except FileNotFoundError:
+                continue
+            written, size = max(written, told.st_mtime), size + told.st_size
+    return Aged(path, written, size)

@@ -1,0 +1,99 @@
+"""One conversation with a holder, from the daemon's side."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import pathlib
+import socket
+from typing import Any
+
+from traincrew.embedded.kubelet.network import netns_state
+from traincrew.embedded.kubelet.runtime import protocol
+from traincrew.embedded.kubelet.runtime.protocol import Message
+
+Answer = tuple[Message, list[socket.socket]]
+
+
+class HolderGone(ConnectionError):
+    """Nobody answers at the holder's socket."""
+
+
+class Connection:
+    """Any number of requests at a time. `ended` is set when the other side is gone."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._socket, self._lines = sock, protocol.Lines()
+        self._waiting: dict[int, asyncio.Future[Answer]] = {}
+        self._number = 0
+        self.ended = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(sock.fileno(), self._read)
+
+    @classmethod
+    async def open(cls, directory: pathlib.Path) -> Connection:
+        """Raises HolderGone."""
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        sock.setblocking(False)
+        try:
+            # By way of a descriptor: the name of a socket has at most 107 bytes, a directory's has more.
+            folder = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                await asyncio.get_running_loop().sock_connect(sock, f"/proc/self/fd/{folder}/{netns_state.SOCKET}")
+            finally:
+                os.close(folder)
+        except OSError as error:
+            sock.close()
+            raise HolderGone(str(error)) from error
+        return cls(sock)
+
+    async def ask(self, request: str, **arguments: Any) -> Answer:
+        """Raises HolderGone; OSError if the holder refuses."""
+        if self.ended.is_set():
+            raise HolderGone("the holder is gone")
+        self._number += 1
+        number = self._number
+        future = self._waiting[number] = self._loop.create_future()
+        try:
+            await self._loop.sock_sendall(self._socket, protocol.line({"id": number, "ask": request, **arguments}))
+            answer, sockets = await future
+        except ConnectionError as error:
+            raise HolderGone(str(error)) from error
+        finally:
+            self._waiting.pop(number, None)
+        if "refused" in answer:
+            raise OSError(int(answer.get("errno") or 0), str(answer["refused"]))
+        return dict(answer.get("done") or {}), sockets
+
+    def _read(self) -> None:
+        try:
+            data, fds = protocol.receive(self._socket)
+            if not data:
+                raise ConnectionError("the holder is gone")
+            for message, own in self._lines.feed(data, fds):
+                self._take(message, [socket.socket(fileno=fd) for fd in own])
+        except BlockingIOError:
+            return
+        except (OSError, ValueError):
+            self.close()
+
+    def _take(self, message: Message, sockets: list[socket.socket]) -> None:
+        future = self._waiting.pop(int(message.get("id") or 0), None)
+        if future is None or future.done():
+            for each in sockets:
+                each.close()
+        else:
+            future.set_result((message, sockets))
+
+    def close(self) -> None:
+        if self.ended.is_set():
+            return
+        self.ended.set()
+        with contextlib.suppress(RuntimeError):
+            self._loop.remove_reader(self._socket.fileno())
+        self._socket.close()
+        self._lines.close()
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(HolderGone("the holder is gone"))

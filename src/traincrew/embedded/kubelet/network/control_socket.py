@@ -1,0 +1,71 @@
+"""The holder's socket: one JSON object a line, asked and answered; a socket may come with an answer (docs/network.md)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import Callable
+
+from traincrew.embedded.kubelet.runtime import protocol
+from traincrew.embedded.kubelet.runtime.protocol import Message
+from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, Loop
+
+Answer = tuple[Message, list[socket.socket]]
+Handler = Callable[[Message], Answer]
+
+
+class Door:
+    def __init__(self, loop: Loop, path: str, handler: Handler) -> None:
+        self._loop, self._handler = loop, handler
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.bind(path)
+        os.chmod(path, 0o600)
+        self._listener.listen(64)
+        self._listener.setblocking(False)
+        loop.watch(self._listener.fileno(), READ, self._accept)
+
+    def _accept(self) -> None:
+        try:
+            peer, _ = self._listener.accept()
+        except OSError:
+            return
+        peer.setblocking(False)
+        lines = protocol.Lines()
+        self._loop.watch(peer.fileno(), READ, lambda: self._read(peer, lines))
+
+    def _read(self, peer: socket.socket, lines: protocol.Lines) -> None:
+        try:
+            data, fds = protocol.receive(peer)
+            for fd in fds:
+                os.close(fd)
+            if not data:
+                raise ConnectionError("the other side is gone")
+            for message, _ in lines.feed(data):
+                self._answer(peer, message)
+        except BlockingIOError:
+            return
+        except (OSError, ValueError):
+            self._loop.forget(peer.fileno())
+            peer.close()
+
+    def _answer(self, peer: socket.socket, message: Message) -> None:
+        """Whoever asks and does not listen is left: answers are short, and nobody else may wait for him."""
+        number = message.get("id")
+        passed: list[socket.socket] = []
+        try:
+            answer, passed = self._handler(message)
+        except OSError as error:
+            answer = {"refused": error.strerror or str(error), "errno": error.errno or 0}
+        except (KeyError, TypeError, ValueError) as error:
+            answer = {"refused": f"not understood: {error!r}", "errno": 0}
+        fds = [each.fileno() for each in passed]
+        data = protocol.line({"id": number, **answer}, fds)
+        try:
+            if protocol.send_some(peer, data, fds) != len(data):
+                raise ConnectionError("the other side does not listen")
+        finally:
+            for each in passed:
+                each.close()

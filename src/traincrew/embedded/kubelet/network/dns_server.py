@@ -1,0 +1,261 @@
+"""Answers pods' questions for names, by UDP and TCP, on the gateway's address."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+import traceback
+from collections.abc import Callable
+
+from traincrew.embedded.kubelet.network import addresses, dns_messages
+from traincrew.embedded.kubelet.network.addresses import Subnet
+from traincrew.embedded.kubelet.network.dns_messages import Malformed, Query, Record, Reply
+from traincrew.embedded.kubelet.network.dns_zone import Answer, Outcome, Zone
+from traincrew.embedded.kubelet.network.upstream_dns import Upstream
+from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, Loop
+
+TTL = 1
+"""Seconds: a pod's address may change hands, and a Service's pods do at any time."""
+PORT = 53
+_AT_ONCE = 64
+_LONGEST = 65535
+_MOST_CONNECTIONS, _IDLE = 200, 10.0
+_KINDS = {
+    dns_messages.A: "A",
+    dns_messages.AAAA: "AAAA",
+    dns_messages.CNAME: "CNAME",
+    dns_messages.SRV: "SRV",
+    dns_messages.TXT: "TXT",
+}
+_NUMBERS = {name: number for number, name in _KINDS.items()}
+_REVERSE = ".in-addr.arpa"
+Send = Callable[[bytes], None]
+
+
+class Resolver:
+    def __init__(self, loop: Loop, subnet: Subnet, upstream: Upstream) -> None:
+        self._zone = Zone()
+        self._made: dict[tuple[str, str], tuple[list[Record], list[Record]]] = {}
+        self._loop, self._subnet, self._upstream = loop, subnet, upstream
+        self._turn = 0
+        self._connections: dict[int, _Connection] = {}
+        upstream.attach(loop)
+        self._plain = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._plain.bind((subnet.gateway, PORT))
+        self._plain.setblocking(False)
+        self._plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        loop.watch(self._plain.fileno(), READ, self._datagrams)
+        self._listener = socket.create_server((subnet.gateway, PORT), backlog=128)
+        self._listener.setblocking(False)
+        loop.watch(self._listener.fileno(), READ, self._accept)
+
+    @property
+    def zone(self) -> Zone:
+        return self._zone
+
+    @zone.setter
+    def zone(self, zone: Zone) -> None:
+        self._zone = zone
+        self._made.clear()
+
+    def _datagrams(self) -> None:
+        """A few at a time: others have their turn in between."""
+        for _ in range(_AT_ONCE):
+            try:
+                data, asker = self._plain.recvfrom(_LONGEST)
+            except OSError:
+                return
+            self.resolve(data, lambda answer, asker=asker: self._reply(answer, asker), False)  # type: ignore[misc]
+
+    def _reply(self, answer: bytes, asker: tuple[str, int]) -> None:
+        try:
+            if answer:
+                self._plain.sendto(answer, asker)
+        except OSError:
+            # It is asked again, or nobody is there any more.
+            return
+
+    def _accept(self) -> None:
+        try:
+            peer, _ = self._listener.accept()
+        except OSError:
+            return
+        self._sweep()
+        if len(self._connections) >= _MOST_CONNECTIONS:
+            peer.close()
+            return
+        self._connections[peer.fileno()] = _Connection(self._loop, peer, self.resolve)
+
+    def _sweep(self) -> None:
+        late = time.monotonic() - _IDLE
+        for number, each in list(self._connections.items()):
+            if each.closed or each.last < late:
+                each.close()
+                del self._connections[number]
+
+    def resolve(self, data: bytes, send: Send, whole: bool) -> None:
+        """Sends one answer, at once or within a second. whole: by TCP, where there is room for everything."""
+        try:
+            self._resolve(data, send, whole)
+        except Malformed:
+            send(dns_messages.failed(data, dns_messages.FORMERR))
+        except Exception:
+            traceback.print_exc()
+            send(dns_messages.failed(data, dns_messages.SERVFAIL))
+
+    def _resolve(self, data: bytes, send: Send, whole: bool) -> None:
+        query = dns_messages.parse(data)
+        limit = _LONGEST if whole else query.room
+        reply = _refused(query) or self._local(query)
+        if reply is None:
+            code = dns_messages.SERVFAIL if self._upstream.servers() else dns_messages.NXDOMAIN
+            failed = dns_messages.pack(query, Reply(code, authoritative=False), limit)
+            ask = self._upstream.ask_whole if whole else self._upstream.ask
+            ask(data, lambda answer: send(answer or failed))
+        elif reply.answers and reply.answers[-1].kind == dns_messages.CNAME and query.kind in (dns_messages.A, dns_messages.AAAA):
+            self._follow(query, reply, limit, send)
+        else:
+            send(dns_messages.pack(query, reply, limit))
+
+    def _follow(self, query: Query, reply: Reply, limit: int, send: Send) -> None:
+        """An alias for a name outside: whoever asks expects its addresses with it."""
+        asked = (
+            struct.pack("!6H", 0, 0x100, 1, 0, 0, 0) + reply.answers[-1].data + struct.pack("!HH", query.kind, dns_messages.IN)
+        )
+
+        def heard(answer: bytes) -> None:
+            try:
+                found = dns_messages.response(answer)
+                whole = Reply(found.code, [*reply.answers, *found.answers])
+            except Malformed:
+                whole = Reply(dns_messages.SERVFAIL, reply.answers)
+            send(dns_messages.pack(query, whole, limit))
+
+        self._upstream.ask(asked, heard)
+
+    def _local(self, query: Query) -> Reply | None:
+        """None: somebody else's."""
+        name = query.name
+        if name == "localhost" or name.endswith(".localhost"):
+            loopback = {dns_messages.A: bytes((127, 0, 0, 1)), dns_messages.AAAA: bytes(15) + b"\1"}.get(query.kind)
+            return Reply(answers=[Record(name, query.kind, TTL, loopback)]) if loopback else self._nothing(dns_messages.NOERROR)
+        if name.endswith(_REVERSE):
+            return self._reverse(query)
+        if name.rpartition(".")[2] == "svc" or ("." not in name and name and query.kind in (dns_messages.A, dns_messages.AAAA)):
+            # What is left of the cluster's names without its domain. No resolver outside knows such; not to ask is quicker.
+            return Reply(dns_messages.NXDOMAIN)
+        if name == self.zone.domain and query.kind in (dns_messages.SOA, dns_messages.NS):
+            return Reply(answers=[self._authority() if query.kind == dns_messages.SOA else self._server()])
+        return self._of_zone(self.zone.answer(name, _KINDS.get(query.kind, "")))
+
+    def _of_zone(self, answer: Answer) -> Reply | None:
+        if answer.outcome is Outcome.ELSEWHERE:
+            return None
+        if answer.outcome is not Outcome.FOUND:
+            return self._nothing(dns_messages.NXDOMAIN if answer.outcome is Outcome.UNKNOWN else dns_messages.NOERROR)
+        key = (answer.records[0][0], answer.records[-1][1])
+        if (made := self._made.get(key)) is None:
+            # A Service of hundreds of pods is asked for by each of them.
+            weight = max(1, 100 // len(answer.records))
+            made = [_record(each, weight) for each in answer.records], [_record(each, 0) for each in answer.additional]
+            self._made[key] = made
+        self._turn += 1
+        start = self._turn % len(made[0]) if made[0][0].kind != dns_messages.CNAME else 0
+        return Reply(answers=made[0][start:] + made[0][:start], additional=made[1])
+
+    def _reverse(self, query: Query) -> Reply | None:
+        address = ".".join(reversed(query.name.removesuffix(_REVERSE).split(".")))
+        try:
+            inside = address in self._subnet or address.startswith("127.")
+        except ValueError:
+            return None
+        names = ["localhost"] if address.startswith("127.") else self.zone.pointers.get(address, [])
+        if names and query.kind == dns_messages.PTR:
+            return Reply(answers=[Record(query.name, dns_messages.PTR, TTL, dns_messages.name(each)) for each in names])
+        if names or inside:
+            # Gloo asks for the name of every peer and waits: an address of ours without a name is told at once.
+            return self._nothing(dns_messages.NOERROR if names else dns_messages.NXDOMAIN)
+        return None
+
+    def _nothing(self, code: int) -> Reply:
+        return Reply(code, authority=[self._authority()])
+
+    def _authority(self) -> Record:
+        domain = self.zone.domain
+        numbers = struct.pack("!5I", int(time.time()), 7200, 1800, 86400, TTL)
+        return Record(
+            domain,
+            dns_messages.SOA,
+            TTL,
+            dns_messages.name(f"ns.dns.{domain}") + dns_messages.name(f"hostmaster.{domain}") + numbers,
+        )
+
+    def _server(self) -> Record:
+        return Record(self.zone.domain, dns_messages.NS, TTL, dns_messages.name(f"ns.dns.{self.zone.domain}"))
+
+
+def _refused(query: Query) -> Reply | None:
+    if query.opcode != 0:
+        return Reply(dns_messages.NOTIMP, authoritative=False)
+    if query.edns_version:
+        return Reply(dns_messages.BADVERS, authoritative=False)
+    return Reply(dns_messages.REFUSED, authoritative=False) if query.klass != dns_messages.IN else None
+
+
+def _record(found: tuple[str, str, object], weight: int) -> Record:
+    name, kind, value = found
+    if kind == "A":
+        data = addresses.number(str(value)).to_bytes(4, "big")
+    elif kind == "AAAA":
+        data = socket.inet_pton(socket.AF_INET6, str(value))
+    elif kind == "TXT":
+        data = bytes((len(str(value)),)) + str(value).encode()
+    elif kind == "SRV" and isinstance(value, list):
+        data = struct.pack("!HHH", 0, weight, value[0]) + dns_messages.name(value[1])
+    else:
+        data = dns_messages.name(str(value))
+    return Record(name, _NUMBERS[kind], TTL, data)
+
+
+class _Connection:
+    """Questions by TCP, each with its length before it."""
+
+    def __init__(self, loop: Loop, peer: socket.socket, resolve: Callable[[bytes, Send, bool], None]) -> None:
+        self._loop, self._peer, self._resolve = loop, peer, resolve
+        self._in = bytearray()
+        self.last, self.closed = time.monotonic(), False
+        peer.setblocking(False)
+        loop.watch(peer.fileno(), READ, self._read)
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self._loop.forget(self._peer.fileno())
+            self._peer.close()
+
+    def _read(self) -> None:
+        try:
+            data = self._peer.recv(_LONGEST)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.close()
+            return
+        self.last = time.monotonic()
+        self._in += data
+        while not self.closed and len(self._in) >= 2 and len(self._in) >= 2 + (length := int.from_bytes(self._in[:2], "big")):
+            question, self._in = bytes(self._in[2 : 2 + length]), self._in[2 + length :]
+            self._resolve(question, self._send, True)
+
+    def _send(self, answer: bytes) -> None:
+        """Who does not take his answers is left."""
+        packed = struct.pack("!H", len(answer)) + answer
+        try:
+            if self.closed or (answer and self._peer.send(packed) == len(packed)):
+                return
+        except OSError:
+            pass
+        self.close()

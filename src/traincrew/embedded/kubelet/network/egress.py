@@ -1,0 +1,100 @@
+"""The way out of the cluster's network: a link to the host with masquerading, or a program that plays the router.
+
+Nothing of the host's is changed but: one link, one route, one table of nf_tables (or rules with our mark), net.ipv4.ip_forward.
+What was done is told in a record, and undone by it, also after the holder was killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import socket
+
+from traincrew.embedded.kubelet.network import firewall, netlink, userspace_routers
+from traincrew.embedded.kubelet.network.addresses import Subnet
+from traincrew.embedded.kubelet.network.netns_state import Record
+
+OUT = "out0"
+_FORWARD = "/proc/sys/net/ipv4/ip_forward"
+_NONE = "pods reach nothing outside of the cluster: "
+
+
+def outside(isolation: str, subnet: Subnet, pid: int, identity: str, mtu: int) -> Record:
+    """Called in the host's network, for the holder with that process id. `why` is empty, or says why there is no way out."""
+    if isolation != "root":
+        return _told(userspace_routers.start(pid, OUT))
+    done: Record = {"link": f"crew{identity}", "mark": f"traincrew-{identity}", "subnet": str(subnet)}
+    try:
+        _link(done["link"], subnet, pid, mtu)
+        done["forwarding"] = _forward()
+        done["firewall"] = firewall.open_for(done["mark"], subnet, done["link"])
+        return {**done, "how": "veth", "why": ""}
+    except OSError as error:
+        clear(done)
+        return _told(userspace_routers.start(pid, OUT), error.strerror or str(error))
+
+
+def _told(found: Record, before: str = "") -> Record:
+    why = "; ".join(each for each in (before, found["why"]) if each)
+    return {**found, "why": _NONE + why if found["why"] else ""}
+
+
+def inside(done: Record, subnet: Subnet) -> Record:
+    """Called in the cluster's network."""
+    if done["why"]:
+        return done
+    try:
+        if done["how"] == "veth":
+            with netlink.Netlink() as link:
+                index = socket.if_nametoindex(OUT)
+                link.ask(*netlink.up(OUT), netlink.address(index, subnet.cluster_end, 30))
+                link.ask(netlink.default_route(subnet.host_end, index))
+        else:
+            firewall.masquerade_by(OUT, subnet)
+        _forward()
+    except OSError as error:
+        return {**done, "why": _NONE + (error.strerror or str(error))}
+    return done
+
+
+def clear(done: Record) -> None:
+    """Called in the host's network; what is not there any more is no fault."""
+    if "process" in done:
+        userspace_routers.stop(done["process"])
+    if "link" not in done:
+        return
+    with contextlib.suppress(OSError):
+        firewall.close_for(str(done["mark"]), str(done.get("firewall", "")), str(done["link"]), str(done["subnet"]))
+    with contextlib.suppress(OSError), netlink.Netlink() as link:
+        link.ask(netlink.delete(str(done["link"]), errno.ENODEV))
+    if done.get("forwarding"):
+        with contextlib.suppress(OSError), open(_FORWARD, "w") as file:
+            file.write("0")
+
+
+def _link(name: str, subnet: Subnet, pid: int, mtu: int) -> None:
+    space = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with netlink.Netlink() as link:
+            link.ask(netlink.delete(name, errno.ENODEV))
+            link.ask(netlink.veth(netlink.End(name, mtu=mtu), netlink.End(OUT, mtu=mtu, namespace=space)), *netlink.up(name))
+            index = socket.if_nametoindex(name)
+            link.ask(netlink.address(index, subnet.host_end, 30))
+            network = str(subnet).partition("/")[0]
+            link.ask(netlink.route(network, subnet.prefix, subnet.cluster_end, index))
+    finally:
+        os.close(space)
+
+
+def _forward() -> bool:
+    """Whether it was off before."""
+    with open(_FORWARD) as file:
+        if file.read().strip() == "1":
+            return False
+    try:
+        with open(_FORWARD, "w") as file:
+            file.write("1")
+    except OSError as error:
+        raise OSError(error.errno, f"net.ipv4.ip_forward is 0 and cannot be set: {error.strerror}") from error
+    return True

@@ -1,0 +1,104 @@
+"""Names of Services in a pod's variables, where pods have no network of their own and no resolver. PURE"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from traincrew.embedded.kubelet.network.dns_zone import DOMAIN, SERVICE
+
+Object = Mapping[str, Any]
+HERE = "127.0.0.1"
+_LABEL = r"(?:[a-z0-9](?:[-a-z0-9]*[a-z0-9])?\.)"
+_START, _END = r"(?:(?<=//)|(?<![\w./-]))", r"(?![\w-]|\.[\w-])"
+"""Nothing before or after a name makes it part of a longer one or of a path."""
+_ALONE = (r"(?<![\w./\"'-])", r"(?![\w/\"'-]|\.[\w-])")
+"""In quotes, a word without dot and port is rather a role or a key of TF_CONFIG than a host."""
+
+
+def localised(values: Mapping[str, str], services: Iterable[Object], namespace: str, domain: str = DOMAIN) -> dict[str, str]:
+    """Where pods share the host's network every Service's name is 127.0.0.1, also with a pod's name before it.
+
+    values: as somebody wrote them. What comes from the downward API is not meant: a pod may have its Service's name.
+    """
+    names = [
+        (str(each["metadata"]["name"]), str(each["metadata"].get("namespace") or "default"))
+        for each in services
+        if (each.get("spec") or {}).get("type") != "ExternalName"
+    ]
+    pattern = _pattern(names, namespace, domain)
+    return {key: pattern.sub(HERE, value) for key, value in values.items()} if pattern else dict(values)
+
+
+def container(written: Mapping[str, Any], services: Iterable[Object], namespace: str, domain: str = DOMAIN) -> dict[str, Any]:
+    """The container with the variables that are written in it localised."""
+    entries = [dict(entry) for entry in written.get("env") or ()]
+    texts = {str(index): entry["value"] for index, entry in enumerate(entries) if entry.get("value")}
+    for index, value in localised(texts, services, namespace, domain).items():
+        entries[int(index)]["value"] = value
+    return {**written, "env": entries}
+
+
+def slices(services: Iterable[Object], pods: Iterable[Object]) -> list[Object]:
+    """In the stead of EndpointSlices, which cannot have this host's own address: who is ready behind each Service."""
+    ready = [pod for pod in pods if _ready(pod)]
+    return [_slice(service, [pod for pod in ready if _selects(service, pod)]) for service in services]
+
+
+def _ready(pod: Object) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    leaving = "deletionTimestamp" in pod["metadata"]
+    return not leaving and any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+def _selects(service: Object, pod: Object) -> bool:
+    selector, labels = (service.get("spec") or {}).get("selector") or {}, pod["metadata"].get("labels") or {}
+    near = pod["metadata"].get("namespace") == service["metadata"].get("namespace")
+    return bool(selector) and near and all(labels.get(key) == value for key, value in selector.items())
+
+
+def _slice(service: Object, pods: Iterable[Object]) -> Object:
+    meta = service["metadata"]
+    endpoints = []
+    for pod in pods:
+        named = pod["spec"].get("hostname") if pod["spec"].get("subdomain") == meta["name"] else None
+        endpoints.append({"addresses": [HERE], **({"hostname": named} if named else {})})
+    labels = {SERVICE: meta["name"]}
+    return {"metadata": {"namespace": meta.get("namespace"), "labels": labels}, "addressType": "IPv4", "endpoints": endpoints}
+
+
+def on_host(services: Iterable[dict[str, Any]], api: tuple[str, int]) -> list[dict[str, Any]]:
+    """Services as variables tell of them where nobody answers at cluster IPs: at this host, at the ports of their pods."""
+    return [_on_host(each, api) for each in services]
+
+
+def _on_host(service: dict[str, Any], api: tuple[str, int]) -> dict[str, Any]:
+    spec, meta = service.get("spec") or {}, service["metadata"]
+    if spec.get("clusterIP") in (None, "", "None"):
+        return service
+    if (meta.get("namespace"), meta["name"]) == ("default", "kubernetes"):
+        return {**service, "spec": {**spec, "clusterIP": api[0], "ports": [{**each, "port": api[1]} for each in spec["ports"]]}}
+    ports = [{**each, "port": _own(each)} for each in spec.get("ports") or ()]
+    return {**service, "spec": {**spec, "clusterIP": HERE, "ports": ports}}
+
+
+def _own(port: Mapping[str, Any]) -> int:
+    target = port.get("targetPort")
+    return target if isinstance(target, int) and target else int(port["port"])
+
+
+def _pattern(names: list[tuple[str, str]], namespace: str, domain: str) -> re.Pattern[str] | None:
+    dotted = [f"{name}.{own}{rest}" for name, own in names for rest in (f".svc.{domain}", ".svc", "")]
+    short = [name for name, own in names if own == namespace]
+    found = [f"{_START}{_LABEL}?(?:{_any(dotted)})\\.?{_END}"] if dotted else []
+    if short:
+        own = _any(short)
+        found += [f"{_START}{_LABEL}(?:{own}){_END}", f"{_START}(?:{own})(?=:\\d)", f"(?<=//)(?:{own}){_END}"]
+        found.append(f"{_ALONE[0]}(?:{own}){_ALONE[1]}")
+    return re.compile("|".join(found), re.IGNORECASE) if found else None
+
+
+def _any(names: list[str]) -> str:
+    """The longest first: else a short one would be found in a long one's place."""
+    return "|".join(re.escape(name) for name in sorted(set(names), key=lambda name: (-len(name), name)))

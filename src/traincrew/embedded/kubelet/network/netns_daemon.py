@@ -1,0 +1,161 @@
+"""The process that keeps the cluster's network: it has the namespace, answers names and passes sockets. Outlives the daemon."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from traincrew.embedded.kubelet.network import addresses, netns_state
+from traincrew.embedded.kubelet.network.addresses import Subnet
+from traincrew.embedded.kubelet.network.bridge import Wires
+from traincrew.embedded.kubelet.network.control_socket import Answer, Door
+from traincrew.embedded.kubelet.network.dns_server import Resolver
+from traincrew.embedded.kubelet.network.dns_zone import Zone
+from traincrew.embedded.kubelet.network.netns_state import Record
+from traincrew.embedded.kubelet.runtime.protocol import Message
+from traincrew.embedded.kubelet.runtime.shim.event_loop import Loop
+
+_BACKLOG = 512
+_SWEEP = 0.05
+"""Seconds until what was unplugged is deleted."""
+
+
+class Holder:
+    """known: what holder.json says. leave: undoes what was done outside of the namespace."""
+
+    def __init__(self, loop: Loop, wires: Wires, known: Record, leave: Callable[[], None]) -> None:
+        self._loop, self._wires, self._known, self._leave = loop, wires, known, leave
+        self._listeners: dict[tuple[str, int], socket.socket] = {}
+        self._plugs: dict[str, Record] = {}
+        self._requests: dict[str, Callable[[Message], Answer]] = {
+            "hello": self._hello,
+            "plug": self._plug,
+            "unplug": self._unplug,
+            "socket": self._socket,
+            "listen": self._listen,
+            "zone": self._zone,
+            "stop": self._stop,
+        }
+        self.resolver: Resolver | None = None
+
+    def plug_again(self, plugs: Record) -> None:
+        """Those that the last holder had, as far as they live: it was killed, they go on with the addresses they have."""
+        for address, found in plugs.items():
+            if netns_state.lives(found):
+                try:
+                    self._wires.plug(int(found["pid"]), address, str(found["mac"]))
+                    self._plugs[address] = found
+                except OSError:
+                    traceback.print_exc()
+        netns_state.write(netns_state.PLUGS, self._plugs)
+
+    def load_zone(self) -> None:
+        if self.resolver is not None:
+            self.resolver.zone = Zone.loaded(netns_state.read(netns_state.ZONE)) or self.resolver.zone
+
+    def answer(self, message: Message) -> Answer:
+        handler = self._requests.get(str(message.get("ask")))
+        if handler is None:
+            return {"refused": f"this holder knows no {message.get('ask')!r}", "errno": 0}, []
+        return handler(message)
+
+    def _hello(self, message: Message) -> Answer:
+        return {"done": {**self._known, "plugs": {address: found["pid"] for address, found in self._plugs.items()}}}, []
+
+    def _plug(self, message: Message) -> Answer:
+        pid, address = int(message["pid"]), addresses.text(addresses.number(str(message["address"])))
+        mac = str(message.get("mac") or addresses.hardware(address))
+        found = {**netns_state.identity(pid), "mac": mac}
+        if self._plugs.get(address) == found and self._wires.has(address):
+            # A daemon that finds its pods again must not pull their cables.
+            return {"done": {}}, []
+        self._wires.plug(pid, address, mac)
+        self._plugs = {each: known for each, known in self._plugs.items() if known["pid"] != pid}
+        self._plugs[address] = found
+        netns_state.write(netns_state.PLUGS, self._plugs)
+        return {"done": {}}, []
+
+    def _unplug(self, message: Message) -> Answer:
+        address = str(message["address"])
+        self._wires.unplug(addresses.text(addresses.number(address)))
+        self._loop.later(_SWEEP, self._wires.sweep)
+        if self._plugs.pop(address, None) is not None:
+            netns_state.write(netns_state.PLUGS, self._plugs)
+        return {"done": {}}, []
+
+    def _socket(self, message: Message) -> Answer:
+        family = socket.AF_INET6 if message.get("family") == 6 else socket.AF_INET
+        within = str(message.get("within") or "")
+        if not within:
+            return {"done": {}}, [self._wires.socket(family)]
+        found = self._plugs.get(within)
+        if found is None or not netns_state.lives(found):
+            raise OSError(113, f"no pod has the address {within}")
+        return {"done": {}}, [self._wires.socket(family, int(found["pid"]))]
+
+    def _listen(self, message: Message) -> Answer:
+        place = (str(message["address"]), int(message["port"]))
+        if place not in self._listeners:
+            if place[0] != self._known["gateway"]:
+                self._wires.add(place[0])
+            listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+            try:
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                listener.bind(place)
+                listener.listen(_BACKLOG)
+            except BaseException:
+                listener.close()
+                raise
+            self._listeners[place] = listener
+        return {"done": {}}, [self._listeners[place].dup()]
+
+    def _zone(self, message: Message) -> Answer:
+        self.load_zone()
+        return {"done": {}}, []
+
+    def _stop(self, message: Message) -> Answer:
+        """What is outside goes before the answer; the namespace goes with this process."""
+        self._leave()
+        forget()
+        self._loop.running = False
+        return {"done": {}}, []
+
+
+def serve(wires: Wires, known: Record, upstream: Any, leave: Callable[[], None], ready: Callable[[], None]) -> None:
+    loop = Loop()
+    subnet = Subnet.parse(known["subnet"])
+    holder = Holder(loop, wires, known, leave)
+    holder.resolver = Resolver(loop, subnet, upstream)
+    holder.plug_again(netns_state.read(netns_state.PLUGS))
+    holder.load_zone()
+    Door(loop, netns_state.SOCKET, holder.answer)
+    netns_state.write(netns_state.RECORD, known)
+    signal.signal(signal.SIGTERM, _terminated)
+    ready()
+    while loop.running:
+        try:
+            loop.run()
+        except SystemExit:
+            leave()
+            return
+        except Exception:
+            # One bad request or packet must not take the cluster's network down.
+            traceback.print_exc(file=sys.stderr)
+
+
+def _terminated(number: int, frame: object) -> None:
+    """The machine goes down, most likely; if not, the next holder finds what it needs in the files."""
+    raise SystemExit
+
+
+def forget() -> None:
+    """The lock's file last: whoever finds it gone finds nothing else."""
+    for path in (netns_state.SOCKET, netns_state.RECORD, netns_state.PLUGS, netns_state.ZONE, netns_state.LOG, netns_state.LOCK):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)

@@ -1,0 +1,84 @@
+"""Masquerading by nf_tables, in the kernel's binary form: one table of our own, so that no tool need be installed for it."""
+
+from __future__ import annotations
+
+import errno
+import struct
+
+from traincrew.embedded.kubelet.network import netlink
+from traincrew.embedded.kubelet.network.addresses import Subnet
+from traincrew.embedded.kubelet.network.netlink import Request, attribute, nested
+
+_SUBSYSTEM = 10
+_NEWTABLE, _DELTABLE, _NEWCHAIN, _NEWRULE = 0, 2, 3, 6
+_BEGIN, _END = 16, 17
+_REQUEST, _ACK, _CREATE, _APPEND = 1, 4, 0x400, 0x800
+_IPV4, _POSTROUTING, _SOURCE_NAT = 2, 4, 100
+_EQUAL, _UNEQUAL = 0, 1
+_NETWORK_HEADER, _SOURCE_OFFSET = 1, 12
+_META_OIFNAME = 7
+_REGISTER = 1
+
+
+def masquerade(table: str, subnet: Subnet, link: str, *, by_link: bool) -> None:
+    """What comes from the subnet and leaves by that link (else: by any other link) gets the address of the link it leaves by.
+
+    In the network namespace of the caller; a table of that name is replaced.
+    """
+    name = attribute(1, table.encode() + b"\0")
+    hook = nested(4, _number(1, _POSTROUTING), _number(2, _SOURCE_NAT))
+    chain = name + attribute(3, b"postrouting\0") + hook + attribute(7, b"nat\0")
+    mask = ((1 << subnet.prefix) - 1) << (32 - subnet.prefix)
+    expressions = (
+        _expression("payload", _number(1, _REGISTER), _number(2, _NETWORK_HEADER), _number(3, _SOURCE_OFFSET), _number(4, 4)),
+        _expression("bitwise", _number(1, _REGISTER), _number(2, _REGISTER), _number(3, 4), _value(4, mask), _value(5, 0)),
+        _compare(_EQUAL, subnet.network.to_bytes(4, "big")),
+        _expression("meta", _number(1, _REGISTER), _number(2, _META_OIFNAME)),
+        _compare(_EQUAL if by_link else _UNEQUAL, link.encode().ljust(16, b"\0")),
+        _expression("masq"),
+    )
+    rule = name + attribute(2, b"postrouting\0") + nested(4, *expressions)
+    remove(table)
+    _carry_out(
+        ("make a table of nf_tables", _NEWTABLE, name, _CREATE),
+        ("make a chain of nf_tables", _NEWCHAIN, chain, _CREATE),
+        ("masquerade by nf_tables", _NEWRULE, rule, _CREATE | _APPEND),
+    )
+
+
+def remove(table: str) -> None:
+    try:
+        _carry_out(("delete a table of nf_tables", _DELTABLE, attribute(1, table.encode() + b"\0"), 0))
+    except OSError as error:
+        if error.errno != errno.ENOENT:
+            raise
+
+
+def _carry_out(*deeds: tuple[str, int, bytes, int]) -> None:
+    """All of them or none: between a beginning and an end."""
+    head = struct.pack("!BBH", 0, 0, _SUBSYSTEM)
+    raw = netlink.message(Request(_BEGIN, head), 0, _REQUEST)
+    waiting = {}
+    for number, (what, kind, payload, flags) in enumerate(deeds, 1):
+        request = Request(_SUBSYSTEM << 8 | kind, struct.pack("!BBH", _IPV4, 0, 0) + payload, what=what)
+        raw += netlink.message(request, number, _REQUEST | _ACK | flags)
+        waiting[number] = request
+    raw += netlink.message(Request(_END, head), len(deeds) + 1, _REQUEST)
+    with netlink.Netlink(netlink.NETLINK_NETFILTER) as link:
+        link.batch(raw, waiting)
+
+
+def _number(kind: int, value: int) -> bytes:
+    return attribute(kind, struct.pack("!I", value))
+
+
+def _value(kind: int, value: int) -> bytes:
+    return nested(kind, attribute(1, value.to_bytes(4, "big")))
+
+
+def _compare(how: int, value: bytes) -> bytes:
+    return _expression("cmp", _number(1, _REGISTER), _number(2, how), nested(3, attribute(1, value)))
+
+
+def _expression(name: str, *parts: bytes) -> bytes:
+    return nested(1, attribute(1, name.encode() + b"\0"), nested(2, *parts))

@@ -1,0 +1,64 @@
+"""Which names of Services have somebody behind them, in a file: for tools of pods that have no network and no resolver."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import pathlib
+from collections.abc import Iterable
+from typing import Any
+
+from traincrew.client import informer, port, store
+from traincrew.client.lister import Seen, decode
+from traincrew.embedded.kubelet.network import local_service_names
+from traincrew.embedded.kubelet.network.dns_zone import zone
+from traincrew.embedded.kubelet.network.service_records import AFTER_A_FAULT, GATHERED
+from traincrew.model.resources import PODS, SERVICES
+
+log = logging.getLogger(__name__)
+
+
+class LocalNames:
+    def __init__(self, client: port.Reader, path: pathlib.Path, domain: str) -> None:
+        self._path, self._domain = path, domain
+        self._changed = asyncio.Event()
+        self._services, self._pods = (store.Store(decode, self._note) for _ in range(2))
+        scopes = ((SERVICES, self._services), (PODS, self._pods))
+        self._informers = [informer.Informer(client, informer.Scope(each), copy) for each, copy in scopes]
+
+    def _note(self, old: Seen | None, new: Seen | None) -> None:
+        self._changed.set()
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for each in self._informers:
+                group.create_task(each.run())
+            for each in self._informers:
+                await each.synced.wait()
+            self._changed.set()
+            while True:
+                await self._changed.wait()
+                await asyncio.sleep(GATHERED)
+                self._changed.clear()
+                await self._publish()
+
+    async def _publish(self) -> None:
+        try:
+            self._write(lines((seen.body for seen in self._services), (seen.body for seen in self._pods), self._domain))
+        except OSError as error:
+            log.warning("names not written", extra={"error": str(error)})
+            await asyncio.sleep(AFTER_A_FAULT)
+            self._changed.set()
+
+    def _write(self, text: str) -> None:
+        beside = self._path.with_suffix(".new")
+        beside.touch(mode=0o600)
+        beside.write_text(text)
+        beside.replace(self._path)
+
+
+def lines(services: Iterable[dict[str, Any]], pods: Iterable[dict[str, Any]], domain: str) -> str:
+    """An address and a name a line."""
+    known = list(services)
+    names = zone(known, local_service_names.slices(known, pods), (), domain).names
+    return "".join(f"{address}\t{name}\n" for name, records in names.items() for address in records.get("A", ()))

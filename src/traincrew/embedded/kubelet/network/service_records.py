@@ -1,0 +1,60 @@
+"""Services and their endpoints, as containers' variables tell them, and as the resolver does: the holder is told at once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+from traincrew.client import informer, port, store
+from traincrew.client.lister import Seen, decode
+from traincrew.embedded.kubelet.network.client import Holder
+from traincrew.embedded.kubelet.network.dns_zone import zone
+from traincrew.model.resources import SERVICES, Resource
+
+log = logging.getLogger(__name__)
+
+SLICES = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
+GATHERED = 0.005
+"""Seconds in which changes come together: a job's pods become ready in one go."""
+AFTER_A_FAULT = 1.0
+
+
+class Names:
+    def __init__(self, client: port.Reader, holder: Holder | None, domain: str) -> None:
+        self._holder, self._domain = holder, domain
+        self._changed = asyncio.Event()
+        self._copies = {each: store.Store(decode, self._note) for each in (SERVICES, SLICES)}
+        self._informers = [informer.Informer(client, informer.Scope(each), copy) for each, copy in self._copies.items()]
+
+    def _note(self, old: Seen | None, new: Seen | None) -> None:
+        self._changed.set()
+
+    def services(self) -> list[dict[str, Any]]:
+        return [seen.body for seen in self._copies[SERVICES]]
+
+    async def synced(self) -> None:
+        for each in self._informers:
+            await each.synced.wait()
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for each in self._informers:
+                group.create_task(each.run())
+            await self.synced()
+            if self._holder is not None:
+                self._changed.set()
+                group.create_task(self._publish(self._holder))
+
+    async def _publish(self, holder: Holder) -> None:
+        while True:
+            await self._changed.wait()
+            await asyncio.sleep(GATHERED)
+            self._changed.clear()
+            bodies = {resource: [seen.body for seen in copy] for resource, copy in self._copies.items()}
+            try:
+                await holder.publish(zone(bodies[SERVICES], bodies[SLICES], (), self._domain))
+            except OSError as error:
+                log.warning("names not published", extra={"error": str(error)})
+                await asyncio.sleep(AFTER_A_FAULT)
+                self._changed.set()

@@ -1,0 +1,87 @@
+"""pasta or slirp4netns: programs that carry a namespace's packets as an ordinary user's connections."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import time
+
+from traincrew.embedded.kubelet.network import executables, netns_state
+from traincrew.embedded.kubelet.network.netns_state import Record
+
+_PATIENCE = 5.0
+_INSTALL = "install one of them (Debian, Ubuntu: apt-get install passt; Fedora: dnf install passt; Arch: pacman -S passt)"
+_TUN = "/dev/net/tun"
+
+
+def start(pid: int, link: str) -> Record:
+    """For the network namespace of that process; the link is made in it. `why` is empty, or says why there is none."""
+    found = [(name, path) for name in ("pasta", "slirp4netns") if (path := executables.find(name))]
+    if not found:
+        return {"why": f"neither pasta nor slirp4netns is installed; {_INSTALL}"}
+    if not os.access(_TUN, os.R_OK | os.W_OK):
+        return {"why": f"{_TUN} cannot be opened by this user (as root: modprobe tun; chmod 666 {_TUN})"}
+    refused = []
+    for name, path in found:
+        try:
+            process = (_pasta if name == "pasta" else _slirp)(path, pid, link)
+        except OSError as error:
+            refused.append(f"{name} failed: {error.strerror}")
+            continue
+        return {"how": name, "process": netns_state.identity(process), "why": ""}
+    return {"why": "; ".join(refused)}
+
+
+def stop(process: Record) -> None:
+    if netns_state.lives(process):
+        with contextlib.suppress(OSError):
+            os.kill(int(process["pid"]), signal.SIGTERM)
+
+
+def _pasta(path: str, pid: int, link: str) -> int:
+    """It goes into the background when it is ready, and ends with the namespace's process."""
+    import subprocess
+
+    written = f"pasta.{pid}"
+    closed = ("-t", "none", "-u", "none", "-T", "none", "-U", "none", "--no-map-gw", "--quiet")
+    user = ("--runas", "0") if os.geteuid() == 0 else ()
+    command = [path, "--config-net", "--ns-ifname", link, *closed, *user, "--pid", os.path.abspath(written), str(pid)]
+    try:
+        done = subprocess.run(command, stdin=-3, stdout=-3, stderr=subprocess.PIPE, timeout=_PATIENCE, text=True)
+        if done.returncode != 0:
+            raise OSError(5, (done.stderr.strip().splitlines() or ["no reason given"])[-1])
+        with open(written) as file:
+            return int(file.read())
+    except (subprocess.TimeoutExpired, ValueError) as error:
+        raise OSError(110, str(error)) from error
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(written)
+
+
+def _slirp(path: str, pid: int, link: str) -> int:
+    import subprocess
+
+    ready, tell = os.pipe()
+    with open(netns_state.LOG, "ab") as log:
+        command = [path, "--configure", "--mtu=1500", "--disable-host-loopback", f"--ready-fd={tell}", str(pid), link]
+        process = subprocess.Popen(command, stdin=-3, stdout=-3, stderr=log, pass_fds=(tell,), start_new_session=True)
+    os.close(tell)
+    try:
+        if not select.select([ready], [], [], _PATIENCE)[0] or os.read(ready, 1) != b"1":
+            process.kill()
+            process.wait()
+            raise OSError(5, f"it did not come up; its words are in {netns_state.LOG}")
+    finally:
+        os.close(ready)
+    process.returncode = 0  # it stays when this process goes: not to be warned of
+    return process.pid
+
+
+def gone(process: Record, seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while netns_state.lives(process) and time.monotonic() < end:
+        time.sleep(0.01)
+    return not netns_state.lives(process)

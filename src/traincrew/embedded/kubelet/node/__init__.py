@@ -1,0 +1,1 @@
+"""The Node object: machine, conditions, registration, Lease."""

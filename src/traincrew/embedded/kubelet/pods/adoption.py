@@ -1,0 +1,135 @@
+"""What an earlier daemon left behind of a pod: its shim, its exit records, its directory."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import datetime as dt
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from traincrew.embedded.kubelet.lifecycle.facts import (
+    ENDED,
+    LOST,
+    REBOOTED,
+    ContainerFacts,
+    Ended,
+    Exit,
+    Facts,
+    Gone,
+    Ready,
+    Running,
+)
+from traincrew.embedded.kubelet.pods.state_directory import Identity, Ledger
+from traincrew.embedded.kubelet.pods.tools import Tools
+from traincrew.embedded.kubelet.runtime import runtime as sandbox
+
+POST_START = "post-start"
+"""Written when a container's postStart hook has ended: it must not run twice."""
+
+
+class Adopted(NamedTuple):
+    facts: Facts
+    shim: sandbox.Shim | None
+
+
+async def adopt(pod: dict[str, Any], ledger: Ledger, tools: Tools, facts: Facts) -> Adopted:
+    identity = ledger.identity()
+    if identity is None:
+        return Adopted(facts, None)
+    facts = dataclasses.replace(facts, eviction=ledger.eviction())
+    if identity.boot_id != tools.machine.boot_id:
+        gone = Gone(REBOOTED, _now())
+        await bury(ledger, tools)
+        return Adopted(dataclasses.replace(_dead(pod, ledger, facts, gone), rebooted=True), None)
+    if ledger.ended():
+        return Adopted(_dead(pod, ledger, facts, Gone(ENDED, _now())), None)
+    try:
+        shim = await sandbox.Shim.connect(ledger.path)
+    except sandbox.ShimGone:
+        if not _began(pod, ledger):
+            # The daemon died before there was a sandbox: it is made now.
+            return Adopted(facts, None)
+        await bury(ledger, tools)
+        return Adopted(_dead(pod, ledger, facts, Gone(LOST, _now())), None)
+    await plug(shim, identity, tools)
+    ready = Ready(identity.address or tools.place.address, dt.datetime.fromisoformat(identity.made))
+    containers = await _living(pod, ledger, shim)
+    return Adopted(dataclasses.replace(facts, sandbox=ready, containers=containers, adopted=True), shim)
+
+
+async def plug(shim: sandbox.Shim, identity: Identity, tools: Tools) -> None:
+    """Again is harmless."""
+    if tools.holder is not None and not identity.host_network:
+        await tools.holder.plug(shim.pid, identity.address)
+
+
+async def bury(ledger: Ledger, tools: Tools) -> None:
+    """After a shim that could not clear up behind itself."""
+    await asyncio.to_thread(sandbox.clear_remains, ledger.path)
+    identity = ledger.identity()
+    if identity is not None and identity.address and tools.holder is not None:
+        with contextlib.suppress(OSError):
+            await tools.holder.unplug(identity.address)
+
+
+def lost(facts: Facts, ledger: Ledger, now: dt.datetime) -> Facts:
+    """The shim is gone, and everything in it: what left no record was lost."""
+    containers = {
+        name: dataclasses.replace(known, last=Ended(known.last.attempt, exit_of(ledger, name, known.last.attempt)))
+        if isinstance(known.last, Running)
+        else known
+        for name, known in facts.containers.items()
+    }
+    return dataclasses.replace(facts, sandbox=Gone(LOST, now), containers=containers)
+
+
+def exit_of(ledger: Ledger, container: str, attempt: int) -> Exit | None:
+    found = sandbox.exit_of(ledger.path, container, attempt)
+    if found is None:
+        return None
+    return Exit(found.code, found.signal, found.oom, _moment(found.started), _moment(found.finished), found.message)
+
+
+def _names(pod: dict[str, Any]) -> Iterable[str]:
+    spec = pod["spec"]
+    for each in (*spec.get("initContainers", ()), *spec["containers"], *spec.get("ephemeralContainers", ())):
+        yield each["name"]
+
+
+def _began(pod: dict[str, Any], ledger: Ledger) -> bool:
+    return (ledger.path / "shim.json").exists() or any(ledger.attempts(name) for name in _names(pod))
+
+
+def _dead(pod: dict[str, Any], ledger: Ledger, facts: Facts, gone: Gone) -> Facts:
+    containers = {name: _ended(ledger, name, attempts) for name in _names(pod) if (attempts := ledger.attempts(name))}
+    return dataclasses.replace(facts, sandbox=gone, containers=containers, adopted=True)
+
+
+def _ended(ledger: Ledger, name: str, attempts: list[int]) -> ContainerFacts:
+    runs = [Ended(attempt, exit_of(ledger, name, attempt)) for attempt in reversed(attempts)]
+    return ContainerFacts(last=runs[0], history=tuple(runs[1:3]))
+
+
+async def _living(pod: dict[str, Any], ledger: Ledger, shim: sandbox.Shim) -> dict[str, ContainerFacts]:
+    states, found = await shim.states(), {}
+    for name in _names(pod):
+        state = states.get(name)
+        if state is None:
+            continue
+        before = [each for each in ledger.attempts(name) if each < state.attempt]
+        known = _ended(ledger, name, [*before, state.attempt])
+        if state.running:
+            last = Running(state.attempt, state.started)
+            known = ContainerFacts(last, known.history, post_start=ledger.marked(name, state.attempt, POST_START))
+        found[name] = known
+    return found
+
+
+def _moment(text: str) -> dt.datetime | None:
+    return dt.datetime.fromisoformat(text) if text else None
+
+
+def _now() -> dt.datetime:
+    return dt.datetime.now(dt.UTC)

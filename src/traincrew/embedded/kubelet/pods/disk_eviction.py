@@ -1,0 +1,65 @@
+"""Sends away pods that take more of the disk than they may."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import pathlib
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from traincrew.embedded.kubelet.lifecycle.facts import Eviction, Ready
+from traincrew.embedded.kubelet.logs import log_directory
+from traincrew.embedded.kubelet.pods.pod_worker import Worker
+from traincrew.embedded.kubelet.volumes import ephemeral_storage
+from traincrew.embedded.kubelet.volumes.pod_volumes import Place
+
+log = logging.getLogger(__name__)
+
+PERIOD = 5.0
+"""Seconds between two looks."""
+REST = 20
+"""Times as long as a core was at a look, until the next: pods with very many files take no more than a share of it."""
+GRACE = 1.0
+_CRITICAL = 2_000_000_000
+"""The priority from which on a pod is the system's, and is not sent away."""
+
+
+class Watch:
+    def __init__(self, workers: Callable[[], Iterable[Worker]], logs: pathlib.Path) -> None:
+        self._workers, self._logs = workers, logs
+
+    async def run(self) -> None:
+        while True:
+            spent = 0.0
+            for worker in list(self._workers()):
+                try:
+                    spent += await self._look(worker)
+                except Exception:
+                    # One pod whose files cannot be counted must not keep the others'.
+                    log.exception("storage not counted", extra={"pod": worker.object["metadata"]["name"]})
+            await asyncio.sleep(max(PERIOD, REST * spent))
+
+    async def _look(self, worker: Worker) -> float:
+        """Returns the seconds of a core that it took."""
+        pod, meta = worker.object, worker.object["metadata"]
+        if not _counts(worker):
+            return 0.0
+        logs = log_directory.of_pod(self._logs, meta["namespace"], meta["name"], meta["uid"])
+        message, spent = await asyncio.to_thread(_counted, pod, Place(worker.ledger.path), logs)
+        if message and _counts(worker):
+            # It is the pod's own doing, so no disruption is told of.
+            worker.evict(Eviction("Evicted", message, target="", grace=GRACE))
+        return spent
+
+
+def _counted(pod: dict[str, Any], place: Place, logs: pathlib.Path) -> tuple[str, float]:
+    began = time.thread_time()
+    return ephemeral_storage.exceeded(pod, place, logs), time.thread_time() - began
+
+
+def _counts(worker: Worker) -> bool:
+    runs = isinstance(worker.facts.sandbox, Ready) and worker.facts.eviction is None
+    critical = (worker.object["spec"].get("priority") or 0) >= _CRITICAL
+    return runs and not critical and ephemeral_storage.limited(worker.object)

@@ -1,0 +1,1 @@
+"""A container's init process and its command."""

@@ -1,0 +1,132 @@
+"""Who a container's process is: its user and groups, and what it may do beyond them. No filter of system calls is set."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+
+from traincrew.embedded.kubelet.runtime import syscalls
+from traincrew.embedded.kubelet.runtime.container import capabilities
+from traincrew.embedded.kubelet.runtime.spec import Container, Isolation
+
+_SUBORDINATE = (
+    "needs subordinate ids: give the user ranges in /etc/subuid and /etc/subgid (usermod --add-subuids 100000-165535 "
+    "--add-subgids 100000-165535 USER), have newuidmap and newgidmap installed (package uidmap), and start the cluster anew"
+)
+
+
+class CredentialsRefused(OSError):
+    """The process cannot be who it is asked to be; in words for the pod's events."""
+
+
+def apply(container: Container, isolation: Isolation) -> None:
+    """The last thing before execve, inside the container's root: there is no way back. Raises CredentialsRefused."""
+    try:
+        allowed = capabilities.wanted(container.add_capabilities, container.drop_capabilities, container.privileged)
+    except capabilities.UnknownCapability as unknown:
+        raise CredentialsRefused(str(unknown)) from None
+    uid, gid, groups = identity(container, isolation)
+    if isolation is not Isolation.NONE:
+        _limit(allowed)
+    _become(uid, gid, groups, isolation)
+    if isolation is not Isolation.NONE and uid == 0:
+        _, permitted, _ = syscalls.capget()
+        syscalls.capset(allowed & permitted, allowed & permitted, 0)
+    if container.no_new_privileges:
+        syscalls.no_new_privileges()
+
+
+def identity(container: Container, isolation: Isolation) -> tuple[int, int, tuple[int, ...]]:
+    """User, group, further groups. Of a user without a group /etc/passwd tells; one that it does not know is in group 0."""
+    own = isolation is Isolation.NONE
+    uid = container.user if container.user is not None else os.geteuid() if own else 0
+    gid = container.group
+    if gid is None:
+        gid = os.getegid() if own and uid == os.geteuid() else group_of(uid)
+    return uid, gid, tuple(dict.fromkeys((*container.groups, *_nameable(member_of(uid)))))
+
+
+def group_of(uid: int, table: str = "/etc/passwd") -> int:
+    for fields in _entries(table):
+        if len(fields) > 3 and fields[2] == str(uid) and fields[3].isdecimal():
+            return int(fields[3])
+    return 0
+
+
+def member_of(uid: int, users: str = "/etc/passwd", groups: str = "/etc/group") -> tuple[int, ...]:
+    name = next((fields[0] for fields in _entries(users) if len(fields) > 2 and fields[2] == str(uid)), "")
+    if not name:
+        return ()
+    entries = (fields for fields in _entries(groups) if len(fields) > 3 and fields[2].isdecimal())
+    return tuple(int(fields[2]) for fields in entries if name in fields[3].split(","))
+
+
+def _nameable(groups: tuple[int, ...]) -> tuple[int, ...]:
+    """Groups that nobody asked for are no reason to refuse anything."""
+    return tuple(group for group in groups if mapped(group, "/proc/self/gid_map")) if _setgroups_allowed() else ()
+
+
+def _entries(table: str) -> list[list[str]]:
+    try:
+        with open(table, encoding="utf-8", errors="replace") as lines:
+            return [line.rstrip("\n").split(":") for line in lines]
+    except OSError:
+        return []
+
+
+def _limit(allowed: int) -> None:
+    """What is not in the bounding set cannot be had any more, not even from a program of root's."""
+    syscalls.clear_ambient()
+    for number in range(64):
+        try:
+            held = syscalls.bounding_has(number)
+        except OSError:
+            return
+        if held and not allowed >> number & 1:
+            syscalls.drop_from_bounding(number)
+
+
+def _become(uid: int, gid: int, groups: tuple[int, ...], isolation: Isolation) -> None:
+    if isolation is Isolation.NONE and os.geteuid() != 0:
+        _stay(uid, gid)
+        return
+    _check_mapped(uid, gid, groups)
+    try:
+        os.setgroups(groups)
+    except PermissionError:
+        # A namespace with a single id has groups it cannot name, and keeps them. Asked-for ones were checked above.
+        if _setgroups_allowed():
+            raise
+    os.setresgid(gid, gid, gid)
+    os.setresuid(uid, uid, uid)
+
+
+def _stay(uid: int, gid: int) -> None:
+    """Without root and without a user namespace there is one user only."""
+    if (uid, gid) != (os.geteuid(), os.getegid()):
+        raise CredentialsRefused(
+            errno.EPERM, f"runAsUser {uid}, runAsGroup {gid} need root or a user namespace with subordinate ids"
+        )
+
+
+def _check_mapped(uid: int, gid: int, groups: tuple[int, ...]) -> None:
+    if not mapped(uid, "/proc/self/uid_map"):
+        raise CredentialsRefused(errno.EINVAL, f"runAsUser {uid} {_SUBORDINATE}")
+    if not mapped(gid, "/proc/self/gid_map"):
+        raise CredentialsRefused(errno.EINVAL, f"runAsGroup {gid} {_SUBORDINATE}")
+    missing = [group for group in groups if not mapped(group, "/proc/self/gid_map")]
+    if missing or (set(groups) - {gid} and not _setgroups_allowed()):
+        raise CredentialsRefused(errno.EINVAL, f"supplementalGroups {missing or list(groups)} {_SUBORDINATE}")
+
+
+def mapped(number: int, table: str) -> bool:
+    with open(table, encoding="ascii") as lines:
+        ranges = [[int(word) for word in line.split()] for line in lines]
+    return any(first <= number < first + count for first, _, count in ranges)
+
+
+def _setgroups_allowed() -> bool:
+    with contextlib.suppress(OSError), open("/proc/self/setgroups", encoding="ascii") as file:
+        return file.read().strip() == "allow"
+    return True

@@ -1,0 +1,1 @@
+"""A container's root file system."""

@@ -1,0 +1,109 @@
+"""A container's root: the host read-only below, a private layer above, the pod's volumes where it wants them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from traincrew.embedded.kubelet.runtime import syscalls, tree_removal
+from traincrew.embedded.kubelet.runtime.rootfs import host_mounts, kernel_filesystems, shared_memory
+from traincrew.embedded.kubelet.runtime.rootfs.bind_mounts import Binds, MountRefused, order
+from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import HostMount
+from traincrew.embedded.kubelet.runtime.rootfs.host_root import HostRoot, within
+from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind, remount_read_only
+from traincrew.embedded.kubelet.runtime.rootfs.overlay import Layer
+from traincrew.embedded.kubelet.runtime.rootfs.paths import Rooted, door
+from traincrew.embedded.kubelet.runtime.spec import Container, Isolation, Pod
+
+_OWN = {"/run": 0o755, "/tmp": 0o1777, "/var/tmp": 0o1777}  # noqa: S108 -- paths of the container's own
+
+
+class RootRefused(OSError):
+    """The root cannot be built; in words for the pod's events."""
+
+
+def build(pod: Pod, container: Container, isolation: Isolation, groups: tuple[int, ...] = (), memory: int = -1) -> None:
+    """Called by the container's init in a mount namespace of its own: makes the root and goes into it; the host's is gone then.
+
+    groups: the entrances of the container's group, whose directories it sees below /sys/fs/cgroup.
+    memory: what keeps the pod's shared memory (sharedmemory.held); -1: the container has its own.
+    Works at levels ROOT and USER. Raises RootRefused; the caller exits then, and its mounts go with its namespace.
+    """
+    umask = os.umask(0o022)
+    try:
+        _enter(_Building(pod, container, isolation).run(kernel_filesystems.groups_behind(groups), memory))
+    except (MountRefused, OSError) as refusal:
+        raise RootRefused(str(refusal)) from refusal
+    finally:
+        os.umask(umask)
+
+
+def layer_directory(pod: Pod, container: Container) -> str:
+    return f"{pod.directory}/layers/{container.name}/{container.attempt}"
+
+
+class _Building:
+    def __init__(self, pod: Pod, container: Container, isolation: Isolation) -> None:
+        self.pod, self.container, self.isolation = pod, container, isolation
+        self.asked = order(pod, container)
+
+    def run(self, hierarchies: dict[str, str], memory: int) -> str:
+        """Where the root is."""
+        shared = shared_memory.taken(memory)
+        syscalls.mount("", "/", "", syscalls.MS_REC | syscalls.MS_PRIVATE)
+        mounts = host_mounts.visible(host_mounts.read())
+        layer = _layer(self.pod, self.container, self.isolation, mounts)
+        top = layer.plain("root", 0o755)
+        masked = tuple(os.path.realpath(path) for path in self.pod.masked)
+        host = HostRoot(layer, mounts, masked)
+        host.lay(top, self.isolation, seeds=tuple(mount.path for mount in self.asked))
+        with contextlib.closing(Rooted(top)) as root:
+            _furnish(root, layer, self.container)
+            kernel_filesystems.mount_proc(root, self.pod, self.container)
+            kernel_filesystems.mount_dev(root, self.pod, self.container, shared)
+            kernel_filesystems.mount_sys(root, self.container, hierarchies)
+            if not self.container.privileged:
+                kernel_filesystems.mask(root)
+            layers = [root.open(path) for path in (*host.laid, *_OWN)]
+            self._mount(root)
+            if self.container.read_only_root:
+                # By descriptors: a volume may lie over a layer now, and stays as it is.
+                for each in layers:
+                    remount_read_only(door(each))
+            for each in layers:
+                os.close(each)
+        return top
+
+    def _mount(self, root: Rooted) -> None:
+        binds = Binds(root, self.pod, self.container)
+        binds.hide()
+        for mount in self.asked:
+            binds.mount(mount)
+        binds.seal()
+
+
+def _layer(pod: Pod, container: Container, isolation: Isolation, mounts: tuple[HostMount, ...]) -> Layer:
+    directory = layer_directory(pod, container)
+    if os.path.lexists(directory):
+        # Of a start that did not come to its end: an overlay does not take up a layer that was left in the middle.
+        tree_removal.tree(directory)
+    under = [mount for mount in mounts if within(os.path.realpath(pod.directory), mount.path)]
+    return Layer(directory, under[-1].kind, isolation, container.privileged)
+
+
+def _furnish(root: Rooted, layer: Layer, container: Container) -> None:
+    attributes = 0 if container.privileged else syscalls.MOUNT_ATTR_NODEV
+    for path, mode in _OWN.items():
+        os.close(root.open(path, make="directory"))
+        bind(root, layer.plain(f"own{path}", mode), path, attributes)
+    os.close(root.open("/run/lock", make="directory"))
+    for path in ("/proc", "/sys", "/dev"):
+        os.close(root.open(path, make="directory"))
+
+
+def _enter(top: str) -> None:
+    os.chdir(top)
+    syscalls.pivot_root(".", ".")
+    # The host's root now lies over the new one; taking it away uncovers it, and nothing leads back.
+    syscalls.umount(".", syscalls.MNT_DETACH)
+    os.chdir("/")

@@ -1,0 +1,1 @@
+"""The shim, one process a pod: it outlives the daemon."""

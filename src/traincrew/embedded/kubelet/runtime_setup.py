@@ -1,0 +1,85 @@
+"""What pods stand on: the level of isolation, their network, and the process that they come from.
+
+Apart from the agent, for it is made while that is still imported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import pathlib
+
+from traincrew import errors, settings
+from traincrew.embedded import private_files
+from traincrew.embedded.kubelet.network.addresses import DEFAULT
+from traincrew.embedded.kubelet.network.client import Holder
+from traincrew.embedded.kubelet.runtime import isolation
+from traincrew.embedded.kubelet.runtime.cgroups import hierarchies
+from traincrew.embedded.kubelet.runtime.spec import Isolation
+from traincrew.embedded.kubelet.runtime.template_client import Template
+
+
+@dataclasses.dataclass(frozen=True)
+class Ground:
+    """What pods stand on: made before there is any, and there when the agent is gone."""
+
+    isolation: Isolation
+    holder: Holder | None
+    template: Template
+    refusals: dict[Isolation, str]
+    """Why better levels of isolation cannot be had."""
+
+
+async def prepare(options: settings.Node, data: pathlib.Path) -> Ground:
+    for name in ("node", "node/pods", "node/doors", "logs"):
+        private_files.directory(data / name)
+    (data / "node" / "doors").chmod(0o711)  # pods of other users knock there, too; who has no secret is not let in
+    level, refusals = await asyncio.to_thread(_level, options.isolation, str(data / "node"))
+    hierarchies.make_room()
+    holder, template = await _begun(data, level, options.subnet or DEFAULT)
+    return Ground(level, holder, template, refusals)
+
+
+async def _begun(data: pathlib.Path, level: Isolation, subnet: str) -> tuple[Holder | None, Template]:
+    if level is Isolation.NONE:
+        return None, await Template.start(data, level)
+    holding = asyncio.create_task(Holder.ensure(data, level, subnet))
+    template: Template | None = None
+    try:
+        # Pods live in the user namespace that the holder has made; where there is none, neither need wait for the other.
+        userns = (await holding).pid if level is Isolation.USER else None
+        template = await Template.start(data, level, userns)
+        return await holding, template
+    except BaseException:
+        if template is not None:
+            await template.close()
+        with contextlib.suppress(Exception):
+            await _give_up(await holding, data)
+        raise
+
+
+async def abandon(ground: Ground, data: pathlib.Path) -> None:
+    """Of a start that failed. What was begun is ended in order, so that it does not complain of being left alone."""
+    await ground.template.close()
+    await _give_up(ground.holder, data)
+
+
+async def _give_up(holder: Holder | None, data: pathlib.Path) -> None:
+    """A network that pods of an earlier daemon may be in stays; any other is of no use to anybody."""
+    if holder is None:
+        return
+    if any((data / "node" / "pods").iterdir()):
+        await holder.close()
+    else:
+        await holder.stop()
+
+
+def _level(wanted: str, directory: str) -> tuple[Isolation, dict[Isolation, str]]:
+    if not wanted:
+        found = isolation.probe(directory)
+        return found.isolation, found.refusals
+    if refusal := isolation.tried(Isolation(wanted), directory):
+        raise errors.SettingsError(f"--isolation {wanted} cannot be had here: {refusal}")
+    better = list(Isolation)[: list(Isolation).index(Isolation(wanted))]
+    return Isolation(wanted), dict.fromkeys(better, f"--isolation {wanted} was asked for")

@@ -1,0 +1,116 @@
+"""Exec and attach, whatever the protocol: a client on one side, a session in a container on the other."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from traincrew.embedded.kubelet.runtime.container_streams import Reader, Session, StreamError
+from traincrew.embedded.kubelet.server import exec_status
+
+STDIN, STDOUT, STDERR, ERROR, RESIZE = range(5)
+_PIECE = 64 * 1024
+_log = logging.getLogger(__name__)
+
+
+class Peer(Protocol):
+    """The client's side."""
+
+    async def listen(self, sink: Sink) -> None:
+        """Hands on what the client sends. Returns when the client is gone."""
+        ...
+
+    async def send(self, channel: int, data: bytes) -> None: ...
+
+    async def finish(self, status: exec_status.Status) -> None:
+        """The last word, and the end of every channel."""
+        ...
+
+
+class Sink:
+    """What the client's messages do to a session. Input that nobody reads any more is dropped, so that the rest gets through."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._stdin = session.stdin
+
+    async def write(self, data: bytes) -> None:
+        if self._stdin is None:
+            return
+        try:
+            self._stdin.write(data)
+            await self._stdin.drain()
+        except (OSError, RuntimeError):
+            self.close_stdin()
+
+    def close_stdin(self) -> None:
+        if self._stdin is not None:
+            with contextlib.suppress(OSError, RuntimeError):
+                self._stdin.close()
+            self._stdin = None
+
+    def resize(self, width: int, height: int) -> None:
+        with contextlib.suppress(OSError):
+            self._session.resize(width, height)
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """What to start once the client is there, and how its end is told."""
+
+    start: Callable[[], Awaitable[Session]]
+    status: Callable[[int], exec_status.Status]
+    fault: str
+    """`error executing command in container`"""
+
+
+async def converse(peer: Peer, task: Task) -> None:
+    try:
+        session = await task.start()
+    except (StreamError, OSError) as error:
+        await peer.finish(exec_status.of_fault(f"{task.fault}: {error}"))
+        return
+    listening = asyncio.create_task(peer.listen(Sink(session)))
+    working = asyncio.create_task(_work(peer, session))
+    try:
+        await asyncio.wait({listening, working}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            with contextlib.suppress(ConnectionError):
+                await peer.finish(_told(working, task))
+    finally:
+        session.close()
+        listening.cancel()
+        working.cancel()
+        await asyncio.gather(listening, working, return_exceptions=True)
+
+
+def _told(working: asyncio.Task[int], task: Task) -> exec_status.Status:
+    if (error := working.exception()) is None:
+        return task.status(working.result())
+    _log.error("%s: %s", task.fault, error, exc_info=error)
+    return exec_status.of_fault(f"{task.fault}: {error}")
+
+
+async def _work(peer: Peer, session: Session) -> int:
+    async with asyncio.TaskGroup() as group:
+        for channel, reader in ((STDOUT, session.stdout), (STDERR, session.stderr)):
+            if reader is not None:
+                group.create_task(_copy(reader, peer, channel))
+        code = await session.wait()
+    # Only here are the copies through: an exit code is told when everything that was said has been.
+    return code  # noqa: RET504
+
+
+async def _copy(reader: Reader, peer: Peer, channel: int) -> None:
+    wanted = True
+    while data := await reader.read(_PIECE):
+        # A client that wants to see no more still wants the command to go on.
+        if wanted:
+            try:
+                await peer.send(channel, data)
+            except ConnectionError:
+                wanted = False

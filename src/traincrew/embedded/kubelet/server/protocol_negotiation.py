@@ -1,0 +1,45 @@
+"""Which protocol is spoken: what the client offers against what the server has, in Kubernetes' words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aiohttp import web
+
+from traincrew.embedded.serving import upgrades
+
+SPDY = "SPDY/3.1"
+VERSION = "X-Stream-Protocol-Version"
+
+
+def spdy(request: web.Request, known: Sequence[str]) -> str:
+    if not upgrades.upgrades(request) or SPDY.lower() not in request.headers.get("Upgrade", "").lower():
+        raise web.HTTPBadRequest(text="unable to upgrade: missing upgrade headers in request")
+    offered = _listed(request, VERSION)
+    if not offered:
+        raise web.HTTPBadRequest(text=f"unable to upgrade: {VERSION} is required")
+    chosen = next((each for each in offered if each in known), None)
+    if chosen is None:
+        message = f"client supports [{' '.join(offered)}], server accepts [{' '.join(known)}]"
+        headers = [("X-Accepted-Stream-Protocol-Versions", each) for each in known]
+        raise web.HTTPForbidden(headers=headers, text=f"unable to upgrade: unable to negotiate protocol: {message}")
+    return chosen
+
+
+def switching(protocol: str) -> bytes:
+    return upgrades.head("101 Switching Protocols", {"Connection": "Upgrade", "Upgrade": SPDY, VERSION: protocol})
+
+
+def websocket(request: web.Request, known: Sequence[str]) -> str:
+    """The empty protocol, of clients that name none, must be known too."""
+    offered = _listed(request, "Sec-WebSocket-Protocol") or [""]
+    chosen = next((each for each in offered if each in known), None)
+    if chosen is None:
+        message = f"requested protocol(s) are not supported: [{' '.join(offered)}]; supports [{' '.join(known)}]"
+        raise web.HTTPForbidden(text=message)
+    return chosen
+
+
+def _listed(request: web.Request, header: str) -> list[str]:
+    values = ",".join(request.headers.getall(header, ()))
+    return [value.strip() for value in values.split(",") if value.strip()]

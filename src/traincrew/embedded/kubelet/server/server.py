@@ -1,0 +1,198 @@
+"""The kubelet's HTTPS endpoints, for the API server: logs, exec, attach and port-forward of this node's containers."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hmac
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Protocol
+
+from aiohttp import web
+
+from traincrew.embedded.kubelet.runtime.container_streams import Containers, ExecOptions, NoContainer, NoPod
+from traincrew.embedded.kubelet.server import (
+    container_logs,
+    exec_sessions,
+    exec_status,
+    spdy_exec,
+    spdy_port_forward,
+    websocket_exec,
+    websocket_port_forward,
+)
+from traincrew.embedded.serving import http_connections
+from traincrew.embedded.serving.upgrades import Upgraded, wants_websocket
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Page = Callable[[], tuple[str, str]]
+"""What is to be read at some path: its content type and text."""
+
+
+class Review(Protocol):
+    """Asks the cluster about the bearer of a token: whether he may; None: nobody knows him."""
+
+    async def __call__(self, token: str, method: str, path: str) -> bool | None: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Callers:
+    """Who may ask: bearers of the token, and of a client certificate that the TLS handshake has found good."""
+
+    token: str = ""
+    names: frozenset[str] = frozenset()
+    """Common names of the certificates that count; none: all of the authority's."""
+    review: Review | None = None
+    """Who is asked about everybody else."""
+
+    async def judge(self, request: web.Request) -> web.Response | None:
+        """Nothing, or the refusal."""
+        if self._admit(request):
+            return None
+        given = _bearer(request)
+        allowed = await self.review(given, request.method, request.path) if given and self.review is not None else None
+        if allowed is None:
+            return web.Response(status=401, text="Unauthorized")
+        return None if allowed else web.Response(status=403, text="Forbidden")
+
+    def _admit(self, request: web.Request) -> bool:
+        if self.token and hmac.compare_digest(_bearer(request).encode(), self.token.encode()):
+            return True
+        certificate = request.transport.get_extra_info("peercert") if request.transport else None
+        if not certificate:
+            return False
+        subject = {name: value for part in certificate.get("subject", ()) for name, value in part}
+        return not self.names or subject.get("commonName") in self.names
+
+
+def _bearer(request: web.Request) -> str:
+    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+    return given.strip() if scheme.lower() == "bearer" else ""
+
+
+def tls(certificate: str, key: str, client_authority: str = "") -> ssl.SSLContext:
+    """Paths of PEM files. Clients need no certificate, but one that they show must be the authority's."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    if client_authority:
+        context.load_verify_locations(client_authority)
+        context.verify_mode = ssl.CERT_OPTIONAL
+    return context
+
+
+def application(containers: Containers, callers: Callers, pages: Mapping[str, Page] | None = None) -> web.Application:
+    @web.middleware
+    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+        return await callers.judge(request) or await handler(request)
+
+    app = web.Application(middlewares=[guard])
+    endpoints = Endpoints(containers)
+    app.router.add_get("/healthz", endpoints.healthz)
+    app.router.add_get("/pods", endpoints.pods)
+    app.router.add_get("/containerLogs/{namespace}/{pod}/{container}", endpoints.logs)
+    for method in ("GET", "POST"):
+        for form in ("{namespace}/{pod}/{container}", "{namespace}/{pod}/{uid}/{container}"):
+            app.router.add_route(method, f"/exec/{form}", endpoints.exec)
+            app.router.add_route(method, f"/attach/{form}", endpoints.attach)
+        for form in ("{namespace}/{pod}", "{namespace}/{pod}/{uid}"):
+            app.router.add_route(method, f"/portForward/{form}", endpoints.port_forward)
+    for path, page in (pages or {}).items():
+        app.router.add_get(path, _shown(page))
+    return app
+
+
+def _shown(page: Page) -> Handler:
+    async def respond(request: web.Request) -> web.StreamResponse:
+        kind, text = page()
+        return web.Response(body=text.encode(), headers={"Content-Type": kind})
+
+    return respond
+
+
+@contextlib.asynccontextmanager
+async def serving(app: web.Application, host: str, port: int, context: ssl.SSLContext | None) -> AsyncIterator[int]:
+    """Serves while it is open; the value is the port. At the end every stream is cut."""
+    # Whoever reads a log and hangs up must not leave a follower behind.
+    runner = web.AppRunner(
+        app, handler_cancellation=True, shutdown_timeout=0.5, access_log=None, logger=http_connections.logger()
+    )
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, host, port, ssl_context=context)
+        await site.start()
+        yield runner.addresses[0][1]
+    finally:
+        await runner.cleanup()
+
+
+class Endpoints:
+    def __init__(self, containers: Containers) -> None:
+        self._containers = containers
+
+    async def healthz(self, request: web.Request) -> web.StreamResponse:
+        return web.Response(text="ok")
+
+    async def pods(self, request: web.Request) -> web.StreamResponse:
+        return web.json_response({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": self._containers.pods()})
+
+    async def logs(self, request: web.Request) -> web.StreamResponse:
+        return await container_logs.respond(request, self._containers)
+
+    async def exec(self, request: web.Request) -> web.StreamResponse:
+        io = _options(request)
+        namespace, pod, container = await self._found(request, 'container not found ("{container}")')
+        command = request.query.getall("command", [])
+        task = exec_sessions.Task(
+            start=lambda: self._containers.exec(namespace, pod, container, command, io),
+            status=lambda code: exec_status.of_exit(command, code),
+            fault="error executing command in container",
+        )
+        return await _converse(request, io, task)
+
+    async def attach(self, request: web.Request) -> web.StreamResponse:
+        io = _options(request)
+        namespace, pod, container = await self._found(request, "container {container} not found in pod {pod}_{namespace}")
+        task = exec_sessions.Task(
+            start=lambda: self._containers.attach(namespace, pod, container, io),
+            status=lambda code: exec_status.SUCCESS,
+            fault="error attaching to container",
+        )
+        return await _converse(request, io, task)
+
+    async def port_forward(self, request: web.Request) -> web.StreamResponse:
+        namespace, pod, _ = await self._found(request, "pod not found")
+        place = spdy_port_forward.Place(self._containers, namespace, pod, request.match_info.get("uid", ""))
+        if wants_websocket(request):
+            return await websocket_port_forward.over_websocket(request, place)
+        return await spdy_port_forward.over_spdy(request, place)
+
+    async def _found(self, request: web.Request, complaint: str) -> tuple[str, str, str]:
+        info = request.match_info
+        namespace, pod, container = info["namespace"], info["pod"], info.get("container", "")
+        try:
+            await self._containers.find(namespace, pod, container, info.get("uid", ""))
+        except NoPod as error:
+            raise web.HTTPNotFound(text="pod does not exist") from error
+        except NoContainer as error:
+            text = complaint.format(namespace=namespace, pod=pod, container=container)
+            raise web.HTTPInternalServerError(text=text) from error
+        return namespace, pod, container
+
+
+def _options(request: web.Request) -> ExecOptions:
+    stdin, stdout, stderr, tty = (request.query.get(name) == "1" for name in ("input", "output", "error", "tty"))
+    stderr = stderr and not tty
+    if not (stdin or stdout or stderr):
+        raise web.HTTPBadRequest(text="you must specify at least 1 of stdin, stdout, stderr")
+    return ExecOptions(stdin, stdout, stderr, tty)
+
+
+async def _converse(request: web.Request, io: ExecOptions, task: exec_sessions.Task) -> web.StreamResponse:
+    if wants_websocket(request):
+        async with websocket_exec.opened(request, io) as (peer, socket):
+            await exec_sessions.converse(peer, task)
+        return socket
+    with contextlib.suppress(spdy_exec.Incomplete, ConnectionError):
+        async with spdy_exec.opened(request, io) as spdy_peer:
+            await exec_sessions.converse(spdy_peer, task)
+    return Upgraded()

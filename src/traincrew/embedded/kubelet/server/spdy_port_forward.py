@@ -1,0 +1,168 @@
+"""Port-forward over SPDY/3.1: for each connection a stream of data and one that tells what went wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+from collections.abc import Coroutine, Mapping
+from typing import Any
+
+from aiohttp import web
+
+from traincrew.embedded.kubelet.runtime.container_streams import Containers, StreamError
+from traincrew.embedded.kubelet.server import protocol_negotiation, spdy_connection, websocket_channels
+from traincrew.embedded.kubelet.server.transports import PlainWire, WebSocketWire
+from traincrew.embedded.serving.upgrades import Upgraded, taken_over
+
+PROTOCOL = "portforward.k8s.io"
+TUNNELED = f"{protocol_negotiation.SPDY}+{PROTOCOL}"
+"""SPDY inside the messages of a WebSocket: kubectl from 1.31 on."""
+PAIRING = 30.0
+"""Seconds between the two streams of a connection."""
+_PIECE = 64 * 1024
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Whose ports."""
+
+    containers: Containers
+    namespace: str
+    pod: str
+    uid: str = ""
+
+    async def connect(self, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await self.containers.connect(self.namespace, self.pod, port)
+
+    def fault(self, port: int, error: Exception) -> str:
+        return f"error forwarding port {port} to pod {self.pod}, uid {self.uid}: {error}"
+
+
+async def over_spdy(request: web.Request, place: Place) -> web.StreamResponse:
+    protocol = protocol_negotiation.spdy(request, (PROTOCOL,))
+    with contextlib.suppress(ConnectionError):
+        async with (
+            taken_over(request, protocol_negotiation.switching(protocol)) as (reader, writer),
+            spdy_connection.serving(PlainWire(reader, writer), _admits) as connection,
+        ):
+            await Forwarder(connection, place).run()
+    return Upgraded()
+
+
+async def over_tunnel(request: web.Request, place: Place) -> web.StreamResponse:
+    async with (
+        websocket_channels.accepted(request, TUNNELED) as socket,
+        spdy_connection.serving(WebSocketWire(socket, request.transport), _admits) as connection,
+    ):
+        await Forwarder(connection, place).run()
+    return socket
+
+
+def _admits(headers: Mapping[str, str]) -> bool:
+    port = headers.get("port", "")
+    return headers.get("streamtype") in ("data", "error") and port.isdecimal() and 0 < int(port) < 65536
+
+
+class Forwarder:
+    """Pairs streams by their request's number, and copies for every pair."""
+
+    def __init__(self, connection: spdy_connection.Connection, place: Place) -> None:
+        self._connection, self._place = connection, place
+        self._pairs: dict[str, dict[str, spdy_connection.Stream]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Until the client is gone."""
+        try:
+            while stream := await self._connection.accept():
+                await self._pair(stream)
+            await self._connection.gone.wait()
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _pair(self, stream: spdy_connection.Stream) -> None:
+        kind, request = stream.headers["streamtype"], _request(stream)
+        pair = self._pairs.setdefault(request, {})
+        if kind in pair:
+            if error := pair.get("error"):
+                text = f"error processing stream for request {request}: {kind} stream already assigned"
+                with contextlib.suppress(ConnectionError):
+                    await error.write(text.encode())
+            return
+        pair[kind] = stream
+        if len(pair) == 1:
+            self._spawn(self._expire(request, pair))
+        else:
+            del self._pairs[request]
+            self._spawn(self._forward(pair["data"], pair["error"]))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _expire(self, request: str, pair: dict[str, spdy_connection.Stream]) -> None:
+        await asyncio.sleep(PAIRING)
+        if self._pairs.get(request) is pair:
+            del self._pairs[request]
+            with contextlib.suppress(ConnectionError):
+                for stream in pair.values():
+                    if stream.headers["streamtype"] == "error":
+                        await stream.write(f"(request={request}) timed out waiting for streams".encode())
+                    await stream.reset()
+
+    async def _forward(self, data: spdy_connection.Stream, error: spdy_connection.Stream) -> None:
+        port = int(data.headers["port"])
+        with contextlib.suppress(ConnectionError):
+            try:
+                reader, writer = await self._place.connect(port)
+            except (OSError, StreamError) as fault:
+                await error.write(self._place.fault(port, fault).encode())
+                await error.finish()
+                await data.reset()
+                return
+            try:
+                await _both_ways(data, reader, writer)
+            finally:
+                writer.close()
+            await data.finish()
+            await error.finish()
+
+
+def _request(stream: spdy_connection.Stream) -> str:
+    """Old clients give no number: their error stream comes first and the data stream right after it."""
+    if number := stream.headers.get("requestid"):
+        return number
+    return str(stream.id if stream.headers["streamtype"] == "error" else stream.id - 2)
+
+
+async def _both_ways(data: spdy_connection.Stream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Each side may end its half; a reset ends both."""
+    sending = asyncio.create_task(_send(data, writer))
+    try:
+        while piece := await reader.read(_PIECE):
+            await data.write(piece)
+        await data.finish()
+        await sending
+    finally:
+        sending.cancel()
+        await asyncio.gather(sending, return_exceptions=True)
+
+
+async def _send(data: spdy_connection.Stream, writer: asyncio.StreamWriter) -> None:
+    heard = True
+    while piece := await data.read():
+        # Once nobody listens, the bytes are dropped: kept, they would hold up every other connection of this client.
+        if heard:
+            try:
+                writer.write(piece)
+                await writer.drain()
+            except ConnectionError:
+                heard = False
+    if data.was_reset:
+        writer.transport.abort()
+    elif heard and writer.can_write_eof():
+        writer.write_eof()

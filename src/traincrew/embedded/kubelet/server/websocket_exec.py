@@ -1,0 +1,68 @@
+"""Exec and attach over a WebSocket: channels 0 to 4, and in v5 the closing of one by a message."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+
+from aiohttp import web
+
+from traincrew.embedded.kubelet.runtime.container_streams import ExecOptions
+from traincrew.embedded.kubelet.server import exec_sessions, exec_status, protocol_negotiation, websocket_channels
+from traincrew.embedded.kubelet.server.terminal_sizes import Sizes
+from traincrew.embedded.serving.disconnects import hung_up
+
+V4, V5 = f"v4.{websocket_channels.BINARY}", f"v5.{websocket_channels.BINARY}"
+V4_BASE64 = f"v4.{websocket_channels.BASE64}"
+PROTOCOLS = (V5, V4, V4_BASE64, websocket_channels.BINARY, websocket_channels.BASE64, "")
+CLOSE = 255
+
+
+class WebSocketPeer:
+    def __init__(self, channels: websocket_channels.Channels, protocol: str, transport: asyncio.BaseTransport | None) -> None:
+        self._channels, self._protocol, self._transport = channels, protocol, transport
+        self._sizes = Sizes()
+
+    async def listen(self, sink: exec_sessions.Sink) -> None:
+        carrying, leaving = asyncio.create_task(self._carry(sink)), asyncio.create_task(hung_up(self._transport))
+        try:
+            await asyncio.wait({carrying, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            carrying.cancel()
+            leaving.cancel()
+            await asyncio.gather(carrying, leaving, return_exceptions=True)
+
+    async def _carry(self, sink: exec_sessions.Sink) -> None:
+        while (message := await self._channels.receive()) is not None:
+            channel, data = message
+            if channel == exec_sessions.STDIN:
+                if data:
+                    await sink.write(data)
+            elif channel == exec_sessions.RESIZE:
+                for width, height in self._sizes.feed(data):
+                    sink.resize(width, height)
+            elif channel == CLOSE and self._protocol == V5 and data == bytes((exec_sessions.STDIN,)):
+                sink.close_stdin()
+
+    async def send(self, channel: int, data: bytes) -> None:
+        await self._channels.send(channel, data)
+
+    async def finish(self, status: exec_status.Status) -> None:
+        if self._protocol in (V5, V4, V4_BASE64):
+            await self._channels.send(exec_sessions.ERROR, json.dumps(status, separators=(",", ":")).encode())
+        elif status["status"] != "Success":
+            await self._channels.send(exec_sessions.ERROR, status["message"].encode())
+
+
+@contextlib.asynccontextmanager
+async def opened(request: web.Request, io: ExecOptions) -> AsyncIterator[tuple[WebSocketPeer, web.WebSocketResponse]]:
+    protocol = protocol_negotiation.websocket(request, PROTOCOLS)
+    async with websocket_channels.accepted(request, protocol) as socket:
+        channels = websocket_channels.Channels(socket, protocol)
+        # Clients take the first message, empty as it is, for the sign that the connection stands.
+        await channels.send(
+            exec_sessions.STDOUT if io.stdout else exec_sessions.STDERR if io.stderr else exec_sessions.ERROR, b""
+        )
+        yield WebSocketPeer(channels, protocol, request.transport), socket

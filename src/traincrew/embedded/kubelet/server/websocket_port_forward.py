@@ -1,0 +1,92 @@
+"""Port-forward over a WebSocket: the query names the ports, each has a channel for data and one for faults."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import struct
+
+from aiohttp import web
+
+from traincrew.embedded.kubelet.runtime.container_streams import StreamError
+from traincrew.embedded.kubelet.server import protocol_negotiation, websocket_channels
+from traincrew.embedded.kubelet.server.spdy_port_forward import PROTOCOL, TUNNELED, Place, over_tunnel
+
+V4, V4_BASE64 = f"v4.{websocket_channels.BINARY}", f"v4.{websocket_channels.BASE64}"
+PROTOCOLS = (V4, V4_BASE64, PROTOCOL, TUNNELED, "")
+_PIECE = 64 * 1024
+
+
+async def over_websocket(request: web.Request, place: Place) -> web.StreamResponse:
+    protocol = protocol_negotiation.websocket(request, PROTOCOLS)
+    if protocol == TUNNELED:
+        return await over_tunnel(request, place)
+    ports = _ports(request)
+    async with websocket_channels.accepted(request, protocol) as socket:
+        with contextlib.suppress(ConnectionError):
+            await _Forwarder(websocket_channels.Channels(socket, protocol), place, ports).run()
+    return socket
+
+
+def _ports(request: web.Request) -> list[int]:
+    given = request.query.getall("port", [])
+    if not given:
+        raise web.HTTPBadRequest(text='query parameter "port" is required')
+    return [_port(text, value) for value in given for text in value.split(",")]
+
+
+def _port(text: str, value: str) -> int:
+    if not value:
+        raise web.HTTPBadRequest(text='query parameter "port" cannot be empty')
+    if not (text.isascii() and text.isdecimal()):
+        fault = f'strconv.ParseUint: parsing "{text}": invalid syntax'
+        raise web.HTTPBadRequest(text=f'unable to parse "{value}" as a port: {fault}')
+    if int(text) > 65535:
+        raise web.HTTPBadRequest(
+            text=f'unable to parse "{value}" as a port: strconv.ParseUint: parsing "{text}": value out of range'
+        )
+    if int(text) < 1:
+        raise web.HTTPBadRequest(text=f'port "{value}" must be > 0')
+    return int(text)
+
+
+class _Forwarder:
+    def __init__(self, channels: websocket_channels.Channels, place: Place, ports: list[int]) -> None:
+        self._channels, self._place, self._ports = channels, place, ports
+        self._writers: dict[int, asyncio.StreamWriter] = {}
+
+    async def run(self) -> None:
+        """Until every connection has ended, or the client is gone."""
+        for index, port in enumerate(self._ports):
+            for channel in (2 * index, 2 * index + 1):
+                await self._channels.send(channel, struct.pack("<H", port))
+        forwarding = asyncio.create_task(self._forward_all())
+        listening = asyncio.create_task(self._listen())
+        try:
+            await asyncio.wait({forwarding, listening}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            forwarding.cancel()
+            listening.cancel()
+            await asyncio.gather(forwarding, listening, return_exceptions=True)
+            for writer in self._writers.values():
+                writer.close()
+
+    async def _forward_all(self) -> None:
+        await asyncio.gather(*(self._forward(index, port) for index, port in enumerate(self._ports)))
+
+    async def _forward(self, index: int, port: int) -> None:
+        try:
+            reader, self._writers[2 * index] = await self._place.connect(port)
+        except (OSError, StreamError) as fault:
+            await self._channels.send(2 * index + 1, self._place.fault(port, fault).encode())
+            return
+        while piece := await reader.read(_PIECE):
+            await self._channels.send(2 * index, piece)
+
+    async def _listen(self) -> None:
+        while (message := await self._channels.receive()) is not None:
+            channel, data = message
+            if writer := self._writers.get(channel):
+                with contextlib.suppress(ConnectionError):
+                    writer.write(data)
+                    await writer.drain()

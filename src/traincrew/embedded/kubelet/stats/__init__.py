@@ -1,0 +1,1 @@
+"""Resource usage of pods and of the node."""

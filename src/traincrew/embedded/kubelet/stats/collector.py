@@ -1,0 +1,150 @@
+"""What pods and the node use, read every few seconds; two readings make a rate."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import logging
+import os
+import pathlib
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from traincrew.embedded.kubelet.runtime.runtime import SandboxError, Usage
+from traincrew.embedded.kubelet.server.pod_containers import Run
+
+log = logging.getLogger(__name__)
+
+PERIOD = 5.0
+"""Seconds between two readings."""
+PATIENCE = 2.0
+"""Seconds that a shim gets to answer: one that hangs must not keep the others' figures."""
+_KIB = 1024
+_BUSY = (0, 1, 2, 5, 6, 7)
+"""Of the first line of /proc/stat: user, nice, system, irq, softirq, steal. Idle and waiting for disks is no use."""
+
+
+class Reading(NamedTuple):
+    cpu: float
+    """Seconds of a core, since the start."""
+    memory: int
+    """Bytes that cannot be dropped at once."""
+    moment: float
+    """When, by a clock that never jumps."""
+    started: str = ""
+    """RFC 3339."""
+    attempt: int = 0
+
+
+class PodReading(NamedTuple):
+    namespace: str
+    name: str
+    uid: str
+    started: str
+    containers: Mapping[str, Reading]
+    processes: int
+
+
+class Round(NamedTuple):
+    taken: dt.datetime
+    node: Reading
+    total: int
+    """Bytes of memory that there are."""
+    pods: tuple[PodReading, ...]
+
+
+class Rate(NamedTuple):
+    cores: float
+    memory: int
+
+
+class Rates(NamedTuple):
+    taken: dt.datetime
+    window: dt.timedelta
+    node: Rate
+    pods: Mapping[tuple[str, str], Mapping[str, Rate]]
+    """By namespace and name. A pod of which a container has just been started is left out."""
+
+
+def rates(before: Round, after: Round) -> Rates:
+    earlier = {(pod.uid, name, each.attempt): each for pod in before.pods for name, each in pod.containers.items()}
+    found = {}
+    for pod in after.pods:
+        pairs = {name: (earlier.get((pod.uid, name, each.attempt)), each) for name, each in pod.containers.items()}
+        told = {name: _rate(first, second) for name, (first, second) in pairs.items() if first is not None}
+        if told and len(told) == len(pairs):
+            found[pod.namespace, pod.name] = told
+    window = dt.timedelta(seconds=round(after.node.moment - before.node.moment, 3))
+    return Rates(after.taken, window, _rate(before.node, after.node), found)
+
+
+def _rate(before: Reading, after: Reading) -> Rate:
+    seconds = after.moment - before.moment
+    return Rate(max(0.0, after.cpu - before.cpu) / seconds if seconds > 0 else 0.0, after.memory)
+
+
+class Meter:
+    def __init__(self, runs: Callable[[], Iterable[Run]], proc: pathlib.Path = pathlib.Path("/proc")) -> None:
+        self._runs, self._proc = runs, proc
+        self.last: Round | None = None
+        self._before: Round | None = None
+
+    @property
+    def rates(self) -> Rates | None:
+        """None: nothing can be told yet."""
+        return rates(self._before, self.last) if self._before is not None and self.last is not None else None
+
+    async def run(self) -> None:
+        while True:
+            try:
+                await self.read()
+            except Exception:
+                # A figure that is missing must not end the node.
+                log.exception("usage not read")
+            await asyncio.sleep(PERIOD)
+
+    async def read(self) -> None:
+        found = await asyncio.gather(*(_of_pod(run) for run in self._runs()))
+        node, total = of_machine(self._proc)
+        self._before = self.last
+        self.last = Round(dt.datetime.now(dt.UTC), node, total, tuple(each for each in found if each is not None))
+
+
+async def _of_pod(run: Run) -> PodReading | None:
+    if run.shim is None:
+        return None
+    try:
+        async with asyncio.timeout(PATIENCE):
+            used = await run.shim.usage()
+    except (SandboxError, TimeoutError):
+        return None
+    meta, moment = run.object["metadata"], time.monotonic()
+    states = {each["name"]: each for each in _statuses(run)}
+    containers = {name: _reading(each, states.get(name, {}), moment) for name, each in used.items()}
+    started = (run.object.get("status") or {}).get("startTime", "")
+    processes = sum(each.pids for each in used.values())
+    return PodReading(meta["namespace"], meta["name"], meta["uid"], started, containers, processes)
+
+
+def _statuses(run: Run) -> Iterable[dict[str, object]]:
+    status = run.object.get("status") or {}
+    return (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ()))
+
+
+def _reading(used: Usage, status: Mapping[str, object], moment: float) -> Reading:
+    state = status.get("state")
+    running = state.get("running") if isinstance(state, dict) else None
+    attempt = status.get("restartCount", 0)
+    started = running.get("startedAt", "") if isinstance(running, dict) else ""
+    return Reading(used.cpu_seconds, used.memory_bytes, moment, started, attempt if isinstance(attempt, int) else 0)
+
+
+def of_machine(proc: pathlib.Path) -> tuple[Reading, int]:
+    """What everything on it uses, pods or not; and how much memory there is."""
+    fields = (proc / "stat").read_text().partition("\n")[0].split()[1:]
+    ticks = sum(int(fields[place]) for place in _BUSY if place < len(fields))
+    lines = (line.split(":", 1) for line in (proc / "meminfo").read_text().splitlines())
+    known = {name: int(rest.split()[0]) * _KIB for name, rest in lines}
+    used = known["MemTotal"] - known["MemFree"] - known.get("Inactive(file)", 0)
+    return Reading(ticks / os.sysconf("SC_CLK_TCK"), max(0, used), time.monotonic()), known["MemTotal"]

@@ -1,0 +1,57 @@
+"""Which of a pod's volumes a container sees, and where."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from typing import Any
+
+from traincrew.embedded.kubelet.environment.expansion import expand_all
+from traincrew.embedded.kubelet.runtime import spec
+from traincrew.embedded.kubelet.volumes import sub_path
+from traincrew.embedded.kubelet.volumes.errors import ConfigError, Unfit
+from traincrew.embedded.kubelet.volumes.pod_volumes import Mounted
+
+Object = dict[str, Any]
+ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+
+def mounts_of(container: Object, mounted: Mounted, variables: Mapping[str, str] | None = None) -> tuple[spec.Mount, ...]:
+    """Raises ConfigError. The variables are for subPathExpr."""
+    if devices := container.get("volumeDevices"):
+        told = f'cannot find volume "{devices[0]["name"]}" to pass into container "{container["name"]}"'
+        raise ConfigError(f"{told}: this node has no block volumes")
+    wanted = container.get("volumeMounts") or ()
+    return tuple(_mount(each, container["name"], mounted, variables or {}) for each in wanted)
+
+
+def _mount(wanted: Object, container: str, mounted: Mounted, variables: Mapping[str, str]) -> spec.Mount:
+    name = wanted["name"]
+    volume = mounted.volumes.get(name)
+    if volume is None:
+        raise ConfigError(f'cannot find volume "{name}" to mount into container "{container}"')
+    inner = _inner(wanted, variables)
+    source = volume.path
+    if inner:
+        try:
+            source = sub_path.prepared(volume.path, inner)
+        except (Unfit, OSError):
+            # What lies around on the machine is not for the pod's user to learn.
+            told = f'failed to prepare subPath for volumeMount "{name}" of container "{container}"'
+            raise ConfigError(told, "CreateContainerConfigError") from None
+    path = posixpath.normpath(posixpath.join("/", wanted["mountPath"]))
+    # Every pod gets the files of its service account, few need them: those who cannot have them run without.
+    return spec.Mount(path, source, bool(wanted.get("readOnly")) or volume.read_only, optional=path == ACCOUNT)
+
+
+def _inner(wanted: Object, variables: Mapping[str, str]) -> str:
+    inner = str(wanted.get("subPath") or "")
+    if wanted.get("subPathExpr"):
+        inner, lacking = expand_all(wanted["subPathExpr"], variables)
+        if lacking:
+            raise ConfigError(f"missing value for {', '.join(lacking)}")
+    if inner.startswith("/"):
+        raise ConfigError(f"error SubPath `{inner}` must not be an absolute path")
+    if ".." in inner.split("/"):
+        raise ConfigError(f"unable to provision SubPath `{inner}`: must not contain '..'")
+    return inner

@@ -1,0 +1,76 @@
+"""emptyDir: a directory that lives as long as its pod, on the disk or in memory.
+
+In memory means: as root a file system of its own, with the size that was asked for; else a directory where the machine keeps
+its shared memory, whose size is watched (`storage.exceeded`), not enforced.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from typing import Any
+
+from traincrew.apimachinery import quantities
+from traincrew.embedded.kubelet.runtime import syscalls
+from traincrew.embedded.kubelet.runtime.spec import Isolation
+from traincrew.embedded.kubelet.volumes.errors import Unfit
+from traincrew.embedded.kubelet.volumes.pod_volumes import Place
+
+Object = dict[str, Any]
+
+SHARED_MEMORY = pathlib.Path("/dev/shm")  # noqa: S108 - the file system itself, and only a directory that nobody else may enter
+
+
+def made(name: str, source: Object, place: Place) -> str:
+    medium = source.get("medium") or ""
+    if medium not in ("", "Memory"):
+        raise Unfit(f"medium {medium}: this node has no storage of that kind: use Memory, or leave it out")
+    if not medium:
+        return str(_open_to_all(place.volumes / name))
+    if place.isolation is Isolation.ROOT and os.geteuid() == 0:
+        return str(_file_system(place.volumes / name, source.get("sizeLimit")))
+    return str(_open_to_all(_own(shared(place)) / name))
+
+
+def _open_to_all(path: pathlib.Path) -> pathlib.Path:
+    """The pod's directory above is closed to others."""
+    path.mkdir(parents=True, exist_ok=True)
+    if path.stat().st_uid == os.geteuid() and path.stat().st_mode & 0o777 != 0o777:
+        path.chmod(path.stat().st_mode | 0o777)
+    return path
+
+
+def _file_system(path: pathlib.Path, limit: str | None) -> pathlib.Path:
+    path.mkdir(parents=True, exist_ok=True)
+    if not os.path.ismount(path):
+        size = f",size={quantities.whole(limit)}" if limit and quantities.nanos(limit) else ""
+        syscalls.mount("tmpfs", str(path), "tmpfs", syscalls.MS_NOSUID | syscalls.MS_NODEV, f"mode=0777{size}")
+    return path
+
+
+def shared(place: Place) -> pathlib.Path:
+    """A pod's directory in memory; unlike its own it goes with a reboot."""
+    return SHARED_MEMORY / f"traincrew-{os.geteuid()}" / place.directory.name
+
+
+def _own(path: pathlib.Path) -> pathlib.Path:
+    if not os.path.ismount(SHARED_MEMORY):
+        raise Unfit(f"medium Memory: {SHARED_MEMORY} is no file system in memory on this machine")
+    for each in (path.parent, path):
+        each.mkdir(mode=0o700, exist_ok=True)
+        found = os.lstat(each)
+        if found.st_uid != os.geteuid() or each.is_symlink():
+            raise Unfit(f"medium Memory: {each} belongs to somebody else")
+        os.chmod(each, 0o700, follow_symlinks=True)
+    return path
+
+
+def limit_of(volume: Object) -> str:
+    """The size that it must not outgrow; empty: it is no emptyDir, or has none."""
+    limit = (volume.get("emptyDir") or {}).get("sizeLimit")
+    return str(limit) if limit and quantities.nanos(limit) > 0 else ""
+
+
+def paths_of(name: str, place: Place) -> tuple[pathlib.Path, ...]:
+    """Where its files may be."""
+    return place.volumes / name, shared(place) / name

@@ -1,0 +1,89 @@
+"""How much of the disk a pod takes for itself, against what it may. The words are a kubelet's: operators read them.
+
+Counted is what the user of the agent may look into: without root, directories that another user of the pod has closed are not.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from typing import Any
+
+from traincrew.apimachinery import pod_resources, quantities
+from traincrew.embedded.kubelet.volumes import empty_dir
+from traincrew.embedded.kubelet.volumes.pod_volumes import Place
+
+Object = dict[str, Any]
+
+RESOURCE = "ephemeral-storage"
+_BLOCK = 512
+
+
+def limited(pod: Object) -> bool:
+    """Whether there is anything to be counted for."""
+    volumes = pod["spec"].get("volumes") or ()
+    return any(empty_dir.limit_of(each) for each in volumes) or RESOURCE in _limits(pod)
+
+
+def exceeded(pod: Object, place: Place, logs: pathlib.Path) -> str:
+    """Which limit the pod has outgrown, in the words of its eviction; else nothing. Walks directories: not for every second.
+
+    logs: of the pod, with a directory for each container.
+    """
+    for volume in pod["spec"].get("volumes") or ():
+        limit = empty_dir.limit_of(volume)
+        if limit and sum(map(used, empty_dir.paths_of(volume["name"], place))) > quantities.whole(limit):
+            return f'Usage of EmptyDir volume "{volume["name"]}" exceeds the limit "{limit}". '
+    return _outgrown(pod, place, logs) if RESOURCE in _limits(pod) else ""
+
+
+def _outgrown(pod: Object, place: Place, logs: pathlib.Path) -> str:
+    spec = pod["spec"]
+    names = [each["name"] for each in (*(spec.get("initContainers") or ()), *spec["containers"])]
+    own = {name: used(place.directory / "layers" / name) + used(logs / name) for name in names}
+    on_disk = [each["name"] for each in spec.get("volumes") or () if _is_local(each)]
+    whole = sum(own.values()) + sum(used(place.volumes / name) for name in on_disk)
+    limit = _limits(pod)[RESOURCE]
+    if whole > quantities.whole(limit):
+        return f"Pod ephemeral local storage usage exceeds the total limit of containers {limit}. "
+    for each in spec["containers"]:
+        own_limit = ((each.get("resources") or {}).get("limits") or {}).get(RESOURCE)
+        if own_limit and own[each["name"]] > quantities.whole(own_limit) > 0:
+            return f'Container {each["name"]} exceeded its local ephemeral storage limit "{own_limit}". '
+    return ""
+
+
+def _is_local(volume: Object) -> bool:
+    scratch_space = volume.get("emptyDir")
+    return "configMap" in volume or (scratch_space is not None and not scratch_space.get("medium"))
+
+
+def _limits(pod: Object) -> dict[str, str]:
+    spec = pod["spec"]
+    lists = {
+        field: [{**each, "resources": each.get("resources") or {}} for each in spec.get(field) or ()]
+        for field in ("containers", "initContainers")
+    }
+    return pod_resources.limits({**spec, **lists})
+
+
+def used(path: pathlib.Path) -> int:
+    """Bytes of the disk, directories too; what has several names counts once, what is mounted in it not at all."""
+    try:
+        top = os.lstat(path)
+    except OSError:
+        return 0
+    total, seen = top.st_blocks, {top.st_ino}
+    for directory, inner, files in os.walk(path):
+        for name in (*inner, *files):
+            try:
+                found = os.lstat(os.path.join(directory, name))
+            except OSError:
+                continue
+            if found.st_dev == top.st_dev and found.st_ino not in seen:
+                total += found.st_blocks
+                if found.st_nlink > 1:
+                    seen.add(found.st_ino)
+            elif found.st_dev != top.st_dev and name in inner:
+                inner.remove(name)
+    return total * _BLOCK

@@ -1,0 +1,64 @@
+"""hostPath: a path of the machine, of the type that the pod says it is."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import stat
+from collections.abc import Callable
+from typing import Any
+
+from traincrew.embedded.kubelet.volumes.errors import Unfit
+
+Object = dict[str, Any]
+
+_CHECKS: dict[str, tuple[Callable[[int], bool], str]] = {
+    "Directory": (stat.S_ISDIR, "a directory"),
+    "DirectoryOrCreate": (stat.S_ISDIR, "a directory"),
+    "File": (stat.S_ISREG, "a file"),
+    "FileOrCreate": (stat.S_ISREG, "a file"),
+    "Socket": (stat.S_ISSOCK, "a socket file"),
+    "CharDevice": (stat.S_ISCHR, "a character device"),
+    "BlockDevice": (stat.S_ISBLK, "a block device"),
+}
+
+
+def path_of(source: Object, data: pathlib.Path | None = None) -> str:
+    """Raises Unfit."""
+    path, kind = source["path"], source.get("type") or ""
+    if data is not None and _within(path, data):
+        raise Unfit(f"hostPath {path} belongs to the cluster itself: its directory {data} is not for pods")
+    if kind and kind not in _CHECKS:
+        raise Unfit(f"{kind} is an invalid volume type")
+    # Nobody checks a path without a type, but the runtimes of containers make it a directory if nothing is there.
+    if (not kind or kind.endswith("OrCreate")) and not os.path.lexists(path):
+        _make(path, kind or "DirectoryOrCreate")
+    if not kind:
+        return str(path)
+    check, words = _CHECKS[kind]
+    if not _is(path, check):
+        raise Unfit(f"hostPath type check failed: {path} is not {words}")
+    return str(path)
+
+
+def _within(path: str, data: pathlib.Path) -> bool:
+    real = pathlib.Path(os.path.realpath(path))
+    return real.is_relative_to(os.path.realpath(data))
+
+
+def _make(path: str, kind: str) -> None:
+    try:
+        if kind == "DirectoryOrCreate":
+            os.makedirs(path, mode=0o755, exist_ok=True)
+        else:
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o644))
+    except OSError as error:
+        verb = "mkdir" if kind == "DirectoryOrCreate" else "open"
+        raise Unfit(f"{verb} {path}: {(error.strerror or str(error)).lower()}") from None
+
+
+def _is(path: str, check: Callable[[int], bool]) -> bool:
+    try:
+        return check(os.stat(path).st_mode)
+    except OSError:
+        return False

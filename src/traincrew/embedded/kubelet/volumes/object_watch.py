@@ -1,0 +1,127 @@
+"""One object, as it is now: listed by its name, then watched."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from traincrew import errors
+from traincrew.client import port, retries
+from traincrew.embedded.kubelet.volumes.errors import Missing
+from traincrew.model.resources import Resource
+
+log = logging.getLogger(__name__)
+
+Object = dict[str, Any]
+
+FIRST_DELAY, LONGEST_DELAY = 0.1, 5.0
+
+
+class Key(NamedTuple):
+    resource: Resource
+    namespace: str
+    name: str
+
+
+class Follower:
+    def __init__(self, client: port.Client, key: Key, on_change: Callable[[frozenset[str]], None]) -> None:
+        self.key = key
+        self.users: set[str] = set()
+        """The uids of the pods that show it."""
+        self._client, self._on_change = client, on_change
+        self._object: Object | None = None
+        self._failure: errors.ApiError | None = None
+        self._known = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        name = f"following {self.key.resource.plural} {self.key.namespace}/{self.key.name}"
+        self._task = asyncio.get_running_loop().create_task(self._run(), name=name)
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def get(self) -> Object:
+        """Raises Missing, or the error that keeps it from being known."""
+        await self._known.wait()
+        if self._object is not None:
+            return self._object
+        if self._failure is not None:
+            raise self._failure
+        raise Missing(self.key.resource.kind.lower(), self.key.name)
+
+    async def _run(self) -> None:
+        backoff = retries.Backoff(FIRST_DELAY, LONGEST_DELAY)
+        while True:
+            try:
+                version = await self._list()
+                if self._frozen():
+                    return
+                backoff = retries.Backoff(FIRST_DELAY, LONGEST_DELAY)
+                await self._watch(version)
+                if self._frozen():
+                    return
+            except errors.Expired:
+                continue
+            except errors.ApiError as error:
+                self._failed(error)
+                await asyncio.sleep(backoff.next(error))
+
+    def _failed(self, error: errors.ApiError) -> None:
+        """What was known stays known: a pod keeps its files while the API server is away."""
+        self._failure = error
+        if not self._known.is_set():
+            fields = {"resource": self.key.resource.plural, "object": f"{self.key.namespace}/{self.key.name}"}
+            log.warning("object of a pod cannot be read", extra={**fields, "error": error.message})
+        self._known.set()
+
+    async def _list(self) -> str:
+        fields = f"metadata.name={self.key.name}"
+        found, version = None, ""
+        pages = self._client.pages(self.key.resource, self.key.namespace, fields=fields)
+        async with contextlib.aclosing(pages):
+            async for page in pages:
+                found = _decoded(page.items[0]) if page.items else found
+                version = page.resource_version
+        self._take(found)
+        return version
+
+    async def _watch(self, version: str) -> None:
+        fields = f"metadata.name={self.key.name}"
+        changes = self._client.watch(self.key.resource, self.key.namespace, fields=fields, resource_version=version)
+        async with contextlib.aclosing(changes):
+            async for change in changes:
+                if change.type == "DELETED":
+                    self._take(None)
+                elif change.type != "BOOKMARK":
+                    self._take(_decoded(change.object))
+                    if self._frozen():
+                        return
+
+    def _frozen(self) -> bool:
+        """An immutable object need not be watched: it changes only by going, and what it leaves behind stays with its pods."""
+        return self._object is not None and self._object.get("immutable") is True
+
+    def _take(self, found: Object | None) -> None:
+        first, self._failure = not self._known.is_set(), None
+        changed = _version(found) != _version(self._object)
+        self._object = found
+        self._known.set()
+        if changed and not first:
+            self._on_change(frozenset(self.users))
+
+
+def _decoded(raw: bytes) -> Object:
+    found: Object = msgspec.json.decode(raw)
+    return found
+
+
+def _version(found: Object | None) -> tuple[str, str]:
+    meta = (found or {}).get("metadata") or {}
+    return meta.get("uid", ""), meta.get("resourceVersion", "")

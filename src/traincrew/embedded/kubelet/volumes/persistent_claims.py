@@ -1,0 +1,106 @@
+"""persistentVolumeClaim and ephemeral: the directory behind a bound claim."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+from traincrew import errors
+from traincrew.embedded.kubelet.volumes import host_path
+from traincrew.embedded.kubelet.volumes.errors import Broken, NotYet, Unfit, processed, set_up
+from traincrew.embedded.kubelet.volumes.object_cache import Objects
+
+Object = dict[str, Any]
+
+GROUP = "pv.beta.kubernetes.io/gid"
+_PATHS = ("hostPath", "local")
+
+
+class Found(NamedTuple):
+    path: str
+    group: int | None
+    """Who is in it may use the volume."""
+    managed: bool
+    """Whether fsGroup applies to it."""
+
+
+async def find(volume: Object, pod: Object, world: Objects) -> Found:
+    """Raises Unmade."""
+    name, namespace = volume["name"], pod["metadata"]["namespace"]
+    claim_name = _claim_name(volume, pod)
+    try:
+        claim = await _bound(namespace, claim_name, world)
+        if "ephemeral" in volume:
+            _check_owner(claim, pod)
+        found = await _volume(claim, world)
+    except Unfit as error:
+        raise NotYet(processed(name, f"error processing PVC {namespace}/{claim_name}: {error}")) from None
+    if (found["spec"].get("volumeMode") or "Filesystem") != "Filesystem":
+        raise Broken(processed(name, f"volume {name} has volumeMode Block, but is specified in volumeMounts"))
+    return _opened(found)
+
+
+def _claim_name(volume: Object, pod: Object) -> str:
+    if "ephemeral" in volume:
+        return f"{pod['metadata']['name']}-{volume['name']}"
+    return str(volume["persistentVolumeClaim"]["claimName"])
+
+
+async def _bound(namespace: str, name: str, world: Objects) -> Object:
+    try:
+        claim = await world.get_claim(namespace, name)
+    except errors.ApiError as error:
+        raise Unfit(f"failed to fetch PVC from API server: {error.message}") from None
+    if claim["metadata"].get("deletionTimestamp"):
+        raise Unfit("PVC is being deleted")
+    if (claim.get("status") or {}).get("phase") != "Bound":
+        raise Unfit("PVC is not bound")
+    if not claim["spec"].get("volumeName"):
+        raise Unfit("PVC has empty pvc.Spec.VolumeName")
+    return claim
+
+
+def _check_owner(claim: Object, pod: Object) -> None:
+    owners = claim["metadata"].get("ownerReferences") or ()
+    if not any(owner.get("controller") and owner.get("uid") == pod["metadata"]["uid"] for owner in owners):
+        meta, own = claim["metadata"], pod["metadata"]
+        told = f"PVC {meta['namespace']}/{meta['name']} was not created for pod {own['namespace']}/{own['name']}"
+        raise Unfit(f"{told} (pod is not owner)")
+
+
+async def _volume(claim: Object, world: Objects) -> Object:
+    name = claim["spec"]["volumeName"]
+    try:
+        found = await world.get_volume(name)
+    except errors.ApiError as error:
+        raise Unfit(f"failed to fetch PV {name} from API server: {error.message}") from None
+    holder = found["spec"].get("claimRef")
+    if not holder:
+        why = "it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim"
+        raise Unfit(f"found PV object {name} but {why}")
+    if holder.get("uid") != claim["metadata"]["uid"]:
+        why = f"its pv.Spec.ClaimRef.UID {holder.get('uid', '')} does not point to claim.UID {claim['metadata']['uid']}"
+        raise Unfit(f"found PV object {name} but {why}")
+    return found
+
+
+def _opened(found: Object) -> Found:
+    name, spec = found["metadata"]["name"], found["spec"]
+    kind = next((each for each in _PATHS if each in spec), "")
+    if not kind:
+        other = ", ".join(sorted(key for key, value in spec.items() if isinstance(value, dict) and "capacity" not in key))
+        raise Broken(set_up(name, f"this node has no such volumes ({other}): it offers hostPath and local ones"))
+    try:
+        path = host_path.path_of(spec["hostPath"]) if kind == "hostPath" else _local(spec["local"]["path"])
+    except Unfit as error:
+        raise NotYet(set_up(name, error)) from None
+    group = ((found["metadata"].get("annotations") or {}).get(GROUP)) or ""
+    return Found(path, int(group) if group.isdecimal() else None, kind == "local")
+
+
+def _local(path: str) -> str:
+    if not os.path.exists(path):
+        raise Unfit(f'path "{path}" does not exist')
+    if not os.path.isdir(path):
+        raise Unfit("only directory and block device are supported")
+    return path

@@ -1,0 +1,92 @@
+"""The files of a projected volume, out of the objects they come from. PURE."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import posixpath
+from collections.abc import Mapping
+from typing import Any
+
+from traincrew.embedded.kubelet.environment import downward_api
+from traincrew.embedded.kubelet.volumes.errors import Unfit, together
+
+Object = dict[str, Any]
+
+MODE = 0o644
+LONGEST_NAME, LONGEST_PATH = 255, 4096
+
+
+@dataclasses.dataclass(frozen=True)
+class File:
+    data: bytes
+    mode: int = MODE
+    user: int | None = None
+    """Whom it belongs to; None: whoever makes it."""
+
+
+Payload = dict[str, File]
+
+
+def config_map(source: Object, found: Object | None, mode: int) -> Payload:
+    texts, binaries = (found or {}).get("data") or {}, (found or {}).get("binaryData") or {}
+    contents = {key: text.encode("utf-8", "surrogateescape") for key, text in texts.items()}
+    contents |= {key: base64.b64decode(data) for key, data in binaries.items() if key not in contents}
+    return _chosen(source, contents, mode, "configmap references non-existent config key: {}")
+
+
+def secret(source: Object, found: Object | None, mode: int) -> Payload:
+    contents = {key: base64.b64decode(data or "") for key, data in ((found or {}).get("data") or {}).items()}
+    return _chosen(source, contents, mode, "references non-existent secret key: {}")
+
+
+def _chosen(source: Object, contents: Mapping[str, bytes], mode: int, lacking: str) -> Payload:
+    if not source.get("items"):
+        return {key: File(data, mode) for key, data in contents.items()}
+    chosen = {}
+    for item in source["items"]:
+        if item["key"] in contents:
+            chosen[item["path"]] = File(contents[item["key"]], item.get("mode", mode))
+        elif not source.get("optional"):
+            raise Unfit(lacking.format(item["key"]))
+    return chosen
+
+
+def downward(source: Object, pod: Object, allocatable: Mapping[str, str], mode: int) -> Payload:
+    found: Payload = {}
+    wrong = []
+    for item in source.get("items") or ():
+        try:
+            found[posixpath.normpath(item["path"])] = File(_shown(item, pod, allocatable).encode(), item.get("mode", mode))
+        except downward_api.Unsupported as error:
+            wrong.append(str(error))
+    if wrong:
+        raise Unfit(together(wrong))
+    return found
+
+
+def _shown(item: Object, pod: Object, allocatable: Mapping[str, str]) -> str:
+    if reference := item.get("fieldRef"):
+        return downward_api.metadata(pod, reference["fieldPath"])
+    if reference := item.get("resourceFieldRef"):
+        return downward_api.resource(pod, reference, reference.get("containerName", ""), allocatable)
+    return ""
+
+
+def checked(payload: Payload) -> Payload:
+    """With clean paths, none of which leads out of the volume or to the writer's own entries."""
+    for path in payload:
+        parts = path.split("/")
+        if not path:
+            raise Unfit('invalid path: must not be empty: ""')
+        if path.startswith("/"):
+            raise Unfit(f"invalid path: must be relative path: {path}")
+        if len(path) > LONGEST_PATH:
+            raise Unfit(f"invalid path: must be less than or equal to {LONGEST_PATH} characters")
+        if ".." in parts:
+            raise Unfit(f"invalid path: must not contain '..': {path}")
+        if any(len(part.encode()) > LONGEST_NAME for part in parts):
+            raise Unfit(f"invalid path: filenames must be less than or equal to {LONGEST_NAME} characters")
+        if parts[0].startswith(".."):
+            raise Unfit(f"invalid path: must not start with '..': {path}")
+    return {posixpath.normpath(path): file for path, file in payload.items()}

@@ -1,0 +1,91 @@
+"""Gathers what configMap, secret, downwardAPI and projected volumes show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from traincrew import errors
+from traincrew.embedded.kubelet.volumes import projected_files
+from traincrew.embedded.kubelet.volumes.errors import Missing, Unfit, together
+from traincrew.embedded.kubelet.volumes.object_cache import Objects
+from traincrew.embedded.kubelet.volumes.pod_volumes import Place
+from traincrew.embedded.kubelet.volumes.projected_files import File, Payload
+from traincrew.embedded.kubelet.volumes.service_account_tokens import LIFE, Ask
+
+Object = dict[str, Any]
+
+KINDS = ("configMap", "secret", "downwardAPI", "projected")
+TOKEN_MODE = 0o600
+
+
+async def gathered(volume: Object, pod: Object, world: Objects, place: Place) -> Payload:
+    """Raises Unfit with every reason there is."""
+    kind = next(each for each in KINDS if each in volume)
+    source = volume[kind] or {}
+    mode = source.get("defaultMode", projected_files.MODE)
+    sources = source.get("sources") or () if kind == "projected" else ({kind: source},)
+    found: Payload = {}
+    wrong = []
+    for each in sources:
+        try:
+            found |= await _part(each, pod, world, place, mode)
+        except (Unfit, Missing) as error:
+            wrong.append(str(error))
+        except errors.ApiError as error:
+            wrong.append(error.message)
+    if wrong:
+        raise Unfit(together(wrong))
+    return found
+
+
+async def _part(source: Object, pod: Object, world: Objects, place: Place, mode: int) -> Payload:
+    namespace = pod["metadata"]["namespace"]
+    if (wanted := source.get("configMap")) is not None:
+        return projected_files.config_map(wanted, await _config_map(wanted, namespace, world), mode)
+    if (wanted := source.get("secret")) is not None:
+        return projected_files.secret(wanted, await _secret(wanted, namespace, world), mode)
+    if (wanted := source.get("downwardAPI")) is not None:
+        return projected_files.downward(wanted, pod, place.allocatable, mode)
+    if (wanted := source.get("serviceAccountToken")) is not None:
+        return {wanted["path"]: await _token(wanted, pod, world, mode)}
+    raise Unfit(f"this node has no projections of {', '.join(source)}")
+
+
+async def _config_map(wanted: Object, namespace: str, world: Objects) -> Object | None:
+    try:
+        return await world.get_config_map(namespace, wanted.get("name") or "")
+    except Missing:
+        if wanted.get("optional"):
+            return None
+        raise
+
+
+async def _secret(wanted: Object, namespace: str, world: Objects) -> Object | None:
+    try:
+        return await world.get_secret(namespace, wanted.get("secretName") or wanted.get("name") or "")
+    except Missing:
+        if wanted.get("optional"):
+            return None
+        raise
+
+
+async def _token(wanted: Object, pod: Object, world: Objects, mode: int) -> File:
+    meta, spec = pod["metadata"], pod["spec"]
+    ask = Ask(meta["name"], meta["uid"], wanted.get("audience") or "", wanted.get("expirationSeconds") or LIFE)
+    try:
+        text = await world.get_service_account_token(meta["namespace"], spec.get("serviceAccountName") or "default", ask)
+    except errors.ApiError as error:
+        raise Unfit(f"failed to fetch token: {error.message}") from None
+    user, group = only_user(spec), (spec.get("securityContext") or {}).get("fsGroup")
+    return File(text.encode(), mode if user is None and group is None else TOKEN_MODE, user)
+
+
+def only_user(spec: Object) -> int | None:
+    """The user of every container, if there is but one and it is written down: a token is then for nobody else."""
+    general = (spec.get("securityContext") or {}).get("runAsUser")
+    users = set()
+    for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
+        own = (container.get("securityContext") or {}).get("runAsUser")
+        users.add(general if own is None else own)
+    (user, *others) = users
+    return None if others else user

@@ -1,0 +1,44 @@
+"""subPath: a part of a volume; no link in the volume leads out of it."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from traincrew.embedded.kubelet.volumes.errors import Unfit
+
+
+def prepared(volume: str, inner: str) -> str:
+    """Where in the volume it is, without links; made as a directory if it is missing. Raises Unfit, OSError."""
+    base = os.path.realpath(volume)
+    wanted = os.path.join(base, inner)
+    if not os.path.lexists(wanted):
+        _make(base, inner)
+    real = os.path.realpath(wanted, strict=True)
+    _check(real, base)
+    return os.path.normpath(os.path.join(volume, os.path.relpath(real, base)))
+
+
+def _check(path: str, base: str) -> None:
+    if os.path.commonpath((path, base)) != base:
+        raise Unfit(f"{path} is outside of {base}")
+
+
+def _make(base: str, inner: str) -> None:
+    """One name after another by descriptors, so that a link put in its place meanwhile is refused and not followed."""
+    mode = stat.S_IMODE(os.stat(base).st_mode)
+    parts = [part for part in inner.split("/") if part not in ("", ".")]
+    known = base
+    while parts and os.path.lexists(os.path.join(known, parts[0])):
+        known = os.path.realpath(os.path.join(known, parts.pop(0)), strict=True)
+        _check(known, base)
+    here = os.open(known, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        for part in parts:
+            os.mkdir(part, dir_fd=here)
+            inside = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
+            os.close(here)
+            here = inside
+            os.fchmod(here, mode | stat.S_ISGID & os.fstat(here).st_mode)
+    finally:
+        os.close(here)

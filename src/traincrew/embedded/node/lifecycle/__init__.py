@@ -1,5 +1,0 @@
-"""What a kubelet thinks about one pod: pure decisions over what is known of its processes."""
-
-from traincrew.embedded.node.lifecycle.deciding import next_steps
-
-__all__ = ["next_steps"]

@@ -1,0 +1,59 @@
+"""The files of DIR/pki with a record of what each certificate says, so that nobody has to parse them to find out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pathlib
+from typing import Any
+
+from traincrew.embedded import private_files
+
+AUTHORITY, SERVER, CLIENT = "ca.pem", "server.pem", "kubelet-client.pem"
+"""Each with key and certificate in one file: the two can never be of different makes."""
+AUTHORITY_CERTIFICATE = "ca.crt"
+_RECORD = "made.json"
+_BEGIN = b"-----BEGIN CERTIFICATE-----"
+
+
+class Shelf:
+    def __init__(self, directory: pathlib.Path) -> None:
+        self.directory = private_files.directory(directory)
+        self._record: dict[str, dict[str, Any]] = self._read()
+
+    def good_until(self, name: str) -> float:
+        """When it expires; 0 for one that is absent, or is not the one on record."""
+        entry, content = self._record.get(name, {}), self.content(name)
+        if not content or entry.get("sha256") != hashlib.sha256(content).hexdigest():
+            return 0.0
+        return float(entry["expires"])
+
+    def names(self, name: str) -> frozenset[str]:
+        return frozenset(self._record.get(name, {}).get("names", ()))
+
+    def content(self, name: str) -> bytes:
+        try:
+            return (self.directory / name).read_bytes()
+        except FileNotFoundError:
+            return b""
+
+    def keep(self, name: str, pem: bytes, expires: float, names: tuple[str, ...] = ()) -> None:
+        """The record is written last: a crash in between leaves a certificate that is made once more."""
+        private_files.write(self.directory / name, pem)
+        digest = hashlib.sha256(pem).hexdigest()
+        self._record[name] = {"sha256": digest, "expires": expires, "names": list(names)}
+        private_files.write(self.directory / _RECORD, json.dumps(self._record, indent=1).encode())
+
+    def publish_authority(self) -> None:
+        """Its certificate without the key, in step with the pair."""
+        pair = self.content(AUTHORITY)
+        certificate = pair[pair.index(_BEGIN) :]
+        if self.content(AUTHORITY_CERTIFICATE) != certificate:
+            private_files.write(self.directory / AUTHORITY_CERTIFICATE, certificate)
+
+    def _read(self) -> dict[str, dict[str, Any]]:
+        try:
+            found = json.loads(self.content(_RECORD) or b"{}")
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}

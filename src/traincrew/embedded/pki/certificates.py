@@ -1,0 +1,124 @@
+"""The authority of this cluster and what it signed, in DIR/pki: made at the first start, renewed before it expires."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import ipaddress
+import pathlib
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterable
+
+from traincrew.embedded.pki.certificate_files import AUTHORITY, AUTHORITY_CERTIFICATE, CLIENT, SERVER, Shelf
+
+SERVICE_ADDRESS = "10.96.0.1"
+"""Of the service `kubernetes`."""
+NAMES = (
+    "localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local", SERVICE_ADDRESS,
+)  # fmt: skip
+KUBELET_CLIENT = "kube-apiserver-kubelet-client"
+"""Who the API server is to a node. Nodes ask for this very name: other clients hold certificates of the same authority."""
+RENEWED_BEFORE = 30 * 24 * 3600.0
+
+
+def names(listen: str = "", more: Iterable[str] = ()) -> tuple[str, ...]:
+    """What the server is called by its clients, given the address that it listens at."""
+    found = dict.fromkeys((*NAMES, socket.gethostname().lower()))
+    for each in (listen, *more):
+        plain = each.strip("[]").lower()
+        if plain and not _unspecified(plain):
+            found[plain] = None
+    return tuple(found)
+
+
+@dataclasses.dataclass(frozen=True)
+class Pki:
+    directory: pathlib.Path
+    names: tuple[str, ...]
+    renewed: bool
+    """Whether anything was made just now; contexts that are in use are then to be refreshed."""
+
+    @property
+    def authority(self) -> bytes:
+        """The authority's certificate, for a kubeconfig or a pod's ca.crt."""
+        return (self.directory / AUTHORITY_CERTIFICATE).read_bytes()
+
+    def server_context(self) -> ssl.SSLContext:
+        """Clients may show a certificate of the authority; nobody has to."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.verify_mode = ssl.CERT_OPTIONAL
+        context.set_alpn_protocols(["http/1.1"])
+        self.refresh(context)
+        return context
+
+    def refresh(self, context: ssl.SSLContext) -> None:
+        """New connections of a server's context get the certificate that the files now hold."""
+        context.load_verify_locations(self.directory / AUTHORITY_CERTIFICATE)
+        context.load_cert_chain(self.directory / SERVER)
+
+    def kubelet_context(self) -> ssl.SSLContext:
+        """For calls of the API server to nodes."""
+        context = ssl.create_default_context(cafile=str(self.directory / AUTHORITY_CERTIFICATE))
+        context.load_cert_chain(self.directory / CLIENT)
+        return context
+
+    def issue_for_node(self, name: str, addresses: Iterable[str]) -> bytes:
+        """Key and certificate, in one PEM, for the HTTPS endpoint of a node."""
+        served = tuple(dict.fromkeys((name, *addresses)))
+        return self._issue(f"system:node:{name}", ("system:nodes",), served)
+
+    def issue_for_client(self, name: str, groups: Iterable[str] = ()) -> bytes:
+        """Key and certificate, in one PEM, of a user."""
+        return self._issue(name, tuple(groups))
+
+    def _issue(self, name: str, groups: tuple[str, ...], served: tuple[str, ...] = ()) -> bytes:
+        from traincrew.embedded.pki import issuer
+
+        order = issuer.Order(name, groups, served, server=bool(served))
+        return issuer.certificate((self.directory / AUTHORITY).read_bytes(), order, _moment(time.time()))
+
+
+def ensure(directory: pathlib.Path, served: Iterable[str], clock: Callable[[], float] = time.time) -> Pki:
+    """The certificates in the directory, as many made anew as must be: absent, damaged, expiring, or without a name."""
+    shelf, now, wanted = Shelf(directory), clock(), tuple(served)
+    stale = {name for name in (AUTHORITY, SERVER, CLIENT) if shelf.good_until(name) < now + RENEWED_BEFORE}
+    if not shelf.names(SERVER) >= set(wanted):
+        stale.add(SERVER)
+    if stale:
+        _renew(shelf, stale, wanted, now)
+    shelf.publish_authority()
+    return Pki(directory, wanted, bool(stale))
+
+
+def _renew(shelf: Shelf, stale: set[str], served: tuple[str, ...], now: float) -> None:
+    # The import costs a tenth of a second: a start that makes no certificate must not pay for it.
+    from traincrew.embedded.pki import issuer
+
+    moment = _moment(now)
+    if AUTHORITY in stale:
+        authority, same_key = issuer.authority(moment, shelf.content(AUTHORITY))
+        shelf.keep(AUTHORITY, authority, now + issuer.AUTHORITY_LIFE.total_seconds())
+        if not same_key:  # nobody would believe what the former one signed
+            stale = {SERVER, CLIENT}
+    authority = shelf.content(AUTHORITY)
+    expires = now + issuer.LIFE.total_seconds()
+    if SERVER in stale:
+        order = issuer.Order("kube-apiserver", names=served, server=True)
+        shelf.keep(SERVER, issuer.certificate(authority, order, moment), expires, served)
+    if CLIENT in stale:
+        shelf.keep(CLIENT, issuer.certificate(authority, issuer.Order(KUBELET_CLIENT), moment), expires)
+
+
+def _moment(seconds: float) -> datetime.datetime:
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+
+
+def _unspecified(name: str) -> bool:
+    try:
+        return ipaddress.ip_address(name).is_unspecified
+    except ValueError:
+        return False

@@ -1,4 +1,0 @@
-"""Bodies in Kubernetes' protobuf encoding, which Go clients send for the built-in kinds: from bytes to what JSON has."""
-
-from traincrew.embedded.protobuf.envelope import MEDIA_TYPE as MEDIA_TYPE
-from traincrew.embedded.protobuf.envelope import decode as decode

@@ -1,0 +1,1 @@
+"""What the HTTPS servers of the API server and of the kubelet share."""

@@ -1,0 +1,100 @@
+"""Ports of a job's own, where its replicas share the network of their nodes: given when it starts, kept until its end. PURE"""
+
+from __future__ import annotations
+
+import dataclasses
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+
+import msgspec
+
+from traincrew.kinds.kind import JobKind
+from traincrew.model import jobs
+from traincrew.model.observed import Observed
+from traincrew.model.status import JobStatus
+from traincrew.planner.replicas import Crew
+
+Ports = Mapping[str, Sequence[int]]
+
+
+def with_ports(crew: Crew) -> Crew:
+    """With all that the job lacks, or if that is not to be had as a whole, with what it has."""
+    ports = _allotted(crew)
+    if ports == crew.job.ports:
+        return crew
+    return dataclasses.replace(crew, job=dataclasses.replace(crew.job, ports=ports))
+
+
+def _allotted(crew: Crew) -> Ports:
+    given: dict[str, Sequence[int]] = dict(crew.job.status.host_ports)
+    lacking = _lacking(crew, given)
+    picked = list(islice(_free(crew.job, crew.observed), sum(lacking.values())))
+    if len(picked) < sum(lacking.values()):
+        return given
+    left = iter(picked)
+    return {**given, **{role: [*given.get(role, ()), *islice(left, count)] for role, count in lacking.items()}}
+
+
+def lacking(crew: Crew) -> int:
+    """How many ports are not to be had."""
+    return sum(_lacking(crew, crew.job.ports).values())
+
+
+def _lacking(crew: Crew, given: Ports) -> dict[str, int]:
+    wanted = {role: _count(crew.kind, crew.job, role) for role in crew.job.roles if _has_ports(crew, role)}
+    return {role: count - len(given.get(role, ())) for role, count in wanted.items() if count > len(given.get(role, ()))}
+
+
+def _count(kind: JobKind, job: jobs.Job, role: str) -> int:
+    shared = any(each.name == role and each.shared_port for each in kind.roles)
+    return min(job.count(role), 1) if shared else job.count(role)
+
+
+def _has_ports(crew: Crew, role: str) -> bool:
+    """Pods that are there keep what they were told: all of a job's or none are given ports."""
+    job, planning = crew.job, crew.observed.planning
+    if crew.kind.port is None:
+        return False
+    if job.status.host_ports:
+        return role in job.status.host_ports or _on_host(crew, role)
+    if planning.host_ports is None or crew.own_pods:
+        return False
+    return _on_host(crew, role)
+
+
+def _on_host(crew: Crew, role: str) -> bool:
+    spec = crew.job.roles[role].parsed.get("spec") or {}
+    return crew.observed.planning.host_ports_for_all or bool(spec.get("hostNetwork"))
+
+
+def _free(job: jobs.Job, observed: Observed) -> Iterator[int]:
+    """From a place that differs from job to job: what one has left, and may still be in use, is not what the next one takes."""
+    if observed.planning.host_ports is None:
+        return
+    low, high = observed.planning.host_ports
+    own = {port for ports in job.status.host_ports.values() for port in ports}
+    size = high - low + 1
+    start = zlib.crc32(job.metadata.uid.encode()) % size
+    for step in range(size):
+        port = low + (start + step) % size
+        if port not in own and port not in observed.ports_taken:
+            yield port
+
+
+def kept(crew: Crew, status: JobStatus) -> JobStatus:
+    """With the ports that the job has from now on; none once it has ended and none of its pods can be listening."""
+    over = status.finished and all(pod.finished for pod in crew.own_pods)
+    ports = {} if over else {role: list(found) for role, found in crew.job.ports.items()}
+    return status if ports == status.host_ports else msgspec.structs.replace(status, host_ports=ports)
+
+
+def complaint(crew: Crew) -> str:
+    """Why pods are not made: some port is not to be had; empty: they all are."""
+    if not lacking(crew):
+        return ""
+    count, given = lacking(crew), crew.observed.planning.host_ports
+    needs = "1 port of its nodes" if count == 1 else f"{count} ports of its nodes"
+    if given is None:
+        return f"the job needs {needs} more, and the operator has none to give: start it with --host-ports"
+    return f"the job needs {needs}, and other jobs have too many of {given[0]}-{given[1]}: wait, or widen --host-ports"

@@ -1,0 +1,155 @@
+"""The CustomResourceDefinitions, derived from `KINDS` alone."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from traincrew.kinds import KINDS, validation_rules
+from traincrew.kinds.kind import JobKind
+from traincrew.model import jobs
+from traincrew.validation import pod_template_schema, run_policy_schema, status_schema
+
+Schema = dict[str, Any]
+
+MAX_ROLES = 64
+"""More replica types than any kind has. Without a bound the API server assumes as many as fit into a request when it estimates
+what the CEL rules on them cost, and refuses the CRD."""
+
+
+def crds() -> list[Schema]:
+    return [crd(kind) for kind in KINDS]
+
+
+def crd(kind: JobKind) -> Schema:
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{kind.plural}.{jobs.GROUP}"},
+        "spec": {
+            "group": jobs.GROUP,
+            "names": _names(kind),
+            "scope": "Namespaced",
+            "conversion": {"strategy": "None"},
+            "versions": [_version(kind, version) for version in versions(kind)],
+        },
+    }
+
+
+def _names(kind: JobKind) -> Schema:
+    return {
+        "kind": kind.kind,
+        "listKind": f"{kind.kind}List",
+        "plural": kind.plural,
+        "singular": kind.singular,
+        "categories": ["kubeflow", "training"],
+        **({"shortNames": list(kind.short_names)} if kind.short_names else {}),
+    }
+
+
+def versions(kind: JobKind) -> list[str]:
+    """The versions that are served, the stored one first."""
+    return [kind.version, *kind.variants]
+
+
+def _version(kind: JobKind, version: str) -> Schema:
+    return {
+        "name": version,
+        "served": True,
+        "storage": version == kind.version,
+        "schema": {"openAPIV3Schema": openapi(kind.plural, version)},
+        "subresources": {"status": {}, **({"scale": scale(kind)} if kind.scalable else {})},
+        "additionalPrinterColumns": [*(_COLUMNS[name] for name in kind.columns), *_WIDE_COLUMNS],
+    }
+
+
+_COLUMNS = {
+    "State": {"name": "State", "type": "string", "jsonPath": ".status.conditions[-1:].type"},
+    "Age": {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+}
+_WIDE_COLUMNS = (
+    {"name": "Why", "type": "string", "priority": 1, "jsonPath": ".status.why.reason"},
+    {"name": "Message", "type": "string", "priority": 1, "jsonPath": ".status.why.message"},
+)
+
+
+def scale(kind: JobKind) -> Schema:
+    return {
+        "specReplicasPath": f".spec.{kind.replicas_field}.Worker.replicas",
+        "statusReplicasPath": ".status.replicaStatuses.Worker.active",
+        "labelSelectorPath": ".status.replicaStatuses.Worker.selector",
+    }
+
+
+@functools.cache
+def openapi(plural: str, version: str) -> Schema:
+    """The schema of a resource's version; one shared copy, for reading only."""
+    kind = next(kind for kind in KINDS if kind.plural == plural)
+    nodes = _nodes(kind, kind.variants.get(version, kind))
+    for rule in validation_rules.cel(kind):
+        entry = {"rule": rule.cel, "message": rule.message}
+        nodes[rule.at].setdefault("x-kubernetes-validations", []).append(entry)
+    return nodes["object"]
+
+
+def _nodes(kind: JobKind, variant: JobKind) -> dict[str, Schema]:
+    """The whole schema as `object`, and the nodes inside it that rules may sit on, by their names in `Rule.at`."""
+    template = pod_template_schema.pod_template(kind)
+    replicas = _replicas(kind, template)
+    policy = run_policy_schema.run_policy()
+    own = {name: {**_resolved(node), **variant.version_schema.get(name, {})} for name, node in kind.schema.items()}
+    properties = {kind.replicas_field: replicas, "runPolicy": policy, **run_policy_schema.legacy(), **own}
+    spec = {"type": "object", "required": [kind.replicas_field], "properties": properties}
+    root = {
+        "type": "object",
+        "required": ["spec"],
+        "properties": {
+            "apiVersion": {"type": "string"},
+            "kind": {"type": "string"},
+            "metadata": {"type": "object"},
+            "spec": spec,
+            "status": status_schema.status(),
+        },
+    }
+    return {
+        "object": root,
+        "spec": spec,
+        "policy": policy,
+        "queue": policy["properties"]["schedulingPolicy"]["properties"]["queue"],
+        "replicas": replicas,
+        "template-spec": template["properties"]["spec"],
+    }
+
+
+def _replicas(kind: JobKind, template: Schema) -> Schema:
+    names = ", ".join(role.name for role in kind.roles)
+    entry: Schema = {
+        "type": "object",
+        "properties": {
+            "replicas": {**run_policy_schema.INT32, "description": "How many pods."},
+            "restartPolicy": {
+                **run_policy_schema.STRING,
+                "description": "What happens when a pod fails: Always, OnFailure, Never or ExitCode.",
+            },
+            "template": template,
+        },
+    }
+    replicas: Schema = {
+        "type": "object",
+        "description": f"The job's pods by replica type: {names}.",
+        "additionalProperties": entry,
+    }
+    if kind.server_rules:
+        entry["required"] = ["template"]
+        replicas["maxProperties"] = MAX_ROLES
+    return replicas
+
+
+def _resolved(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_resolved(inner) for inner in node]
+    if not isinstance(node, dict):
+        return node
+    if node.get("$ref") == "MetricSpec":
+        return pod_template_schema.metric()
+    return {key: _resolved(inner) for key, inner in node.items()}

@@ -1,0 +1,171 @@
+"""Object metadata as an API server reads and checks it, whatever the object's schema says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from traincrew.validation import pruning, schema_validation
+from traincrew.validation.findings import Finding, Path
+
+Meta = dict[str, Any]
+
+_AT: Path = ("metadata",)
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
+_NAMESPACE = re.compile(_LABEL)
+_WORD = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+_TIMESTAMP = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})T([01]?[0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:[.,][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})"
+)
+_ANNOTATION_BYTES = 256 * 1024
+_SYSTEM = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "uid", "selfLink", "generation")
+_GENERATED = 58
+"""Characters of generateName that are used; five random ones follow."""
+
+
+_TEXT = {"type": "string"}
+_NUMBER = {"type": "integer"}
+_TEXTS = {"type": "object", "additionalProperties": _TEXT}
+_OWNER = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("apiVersion", "kind", "name", "uid"), _TEXT),
+        "controller": {"type": "boolean"},
+        "blockOwnerDeletion": {"type": "boolean"},
+    },
+}
+_MANAGER = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("manager", "operation", "apiVersion", "time", "fieldsType", "subresource"), _TEXT),
+        "fieldsV1": {"type": "object", pruning.PRESERVE: True},
+    },
+}
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("name", "generateName", "namespace", "selfLink", "uid", "resourceVersion"), _TEXT),
+        **dict.fromkeys(("creationTimestamp", "deletionTimestamp"), _TEXT),
+        **dict.fromkeys(("generation", "deletionGracePeriodSeconds"), _NUMBER),
+        **dict.fromkeys(("labels", "annotations"), _TEXTS),
+        "finalizers": {"type": "array", "items": _TEXT},
+        "ownerReferences": {"type": "array", "items": _OWNER},
+        "managedFields": {"type": "array", "items": _MANAGER},
+    },
+}
+
+
+def read(meta: Any) -> tuple[Meta, list[Finding]]:
+    """The metadata as it is understood, without nulls and unknown fields, and what is of the wrong type in it."""
+    meta = {} if meta is None else meta
+    pruning.prune(meta, SCHEMA)
+    _empty_texts(meta)
+    pruning.drop_nulls(meta, SCHEMA)
+    wrong = [*schema_validation.check(meta, SCHEMA, _AT)]
+    return (meta, [*wrong, *_wrong_times(meta)]) if isinstance(meta, dict) else ({}, wrong)
+
+
+def _empty_texts(meta: Any) -> None:
+    """A label or annotation whose value is null has an empty one."""
+    for field in ("labels", "annotations"):
+        texts = meta.get(field) if isinstance(meta, dict) else None
+        if isinstance(texts, dict):
+            texts |= {key: "" for key, value in texts.items() if value is None}
+
+
+def _wrong_times(meta: Meta) -> Iterator[Finding]:
+    for field in ("creationTimestamp", "deletionTimestamp"):
+        value = meta.get(field)
+        if isinstance(value, str) and not is_timestamp(value):
+            yield Finding((*_AT, field), f"must be a time such as 2024-12-31T23:59:59Z, got {value!r}")
+
+
+def is_timestamp(text: str) -> bool:
+    found = _TIMESTAMP.fullmatch(text)
+    return found is not None and schema_validation.is_date(found[1])
+
+
+def generated_name(meta: Meta) -> str:
+    """The name, or one like the API server would make from generateName."""
+    prefix = meta.get("generateName") or ""
+    return meta.get("name") or (prefix[:_GENERATED] + "00000" if prefix else "")
+
+
+def of_new_object(meta: Meta) -> Meta:
+    """The metadata with a name, and without what only the API server sets."""
+    return {**{key: value for key, value in meta.items() if key not in _SYSTEM}, "name": generated_name(meta)}
+
+
+def check(meta: Meta) -> Iterator[Finding]:
+    """What an API server refuses in the metadata of a new object."""
+    name, prefix = meta.get("name") or "", meta.get("generateName") or ""
+    if prefix:
+        masked = prefix[:-2] + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix
+        yield from _subdomain((*_AT, "generateName"), masked, prefix)
+    if not name and not prefix:
+        yield Finding((*_AT, "name"), "name or generateName is required")
+    elif name or generated_name(meta):
+        at = (*_AT, "name") if name else (*_AT, "generateName")
+        yield from _subdomain(at, generated_name(meta), name or prefix)
+    namespace = meta.get("namespace") or ""
+    if namespace and (len(namespace) > 63 or not _NAMESPACE.fullmatch(namespace)):
+        yield Finding((*_AT, "namespace"), f"must be a DNS label of lower case letters, digits and '-', got {namespace!r}")
+    yield from check_maps(meta)
+
+
+def check_maps(meta: Meta) -> Iterator[Finding]:
+    """What is refused in new and in changed objects alike."""
+    for key, value in (meta.get("labels") or {}).items():
+        if fault := _qualified(key):
+            yield Finding((*_AT, "labels", key), fault)
+        if len(value) > 63 or not (value == "" or _WORD.fullmatch(value)):
+            words = "at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
+            yield Finding((*_AT, "labels", key), f"must be {words}, got {value!r}")
+    annotations = meta.get("annotations") or {}
+    for key in annotations:
+        if fault := _qualified(key.lower()):
+            yield Finding((*_AT, "annotations", key), fault)
+    if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _ANNOTATION_BYTES:
+        yield Finding((*_AT, "annotations"), f"must have at most {_ANNOTATION_BYTES} bytes together")
+    yield from _owners(meta.get("ownerReferences") or [])
+    yield from _finalizers(meta.get("finalizers") or [])
+
+
+def _subdomain(path: Path, name: str, told: str) -> Iterator[Finding]:
+    if len(name) > 253 or not _SUBDOMAIN.fullmatch(name):
+        words = "at most 253 lower case letters, digits, '-' and '.', beginning and ending with a letter or digit"
+        yield Finding(path, f"must be {words}, got {told!r}")
+
+
+def _qualified(key: str) -> str:
+    prefix, slash, name = key.rpartition("/")
+    valid = len(name) <= 63 and _WORD.fullmatch(name) and (not slash or (len(prefix) <= 253 and _SUBDOMAIN.fullmatch(prefix)))
+    return "" if valid else f"{key!r} is not a name such as my-name or example.com/my-name"
+
+
+def _owners(owners: list[Meta]) -> Iterator[Finding]:
+    controllers = 0
+    for index, owner in enumerate(owners):
+        if owner in owners[:index]:
+            continue  # the API server drops repeated entries
+        path: Path = (*_AT, "ownerReferences", index)
+        for field in ("apiVersion", "kind", "name", "uid"):
+            if not owner.get(field):
+                yield Finding((*path, field), "must not be empty")
+        if owner.get("apiVersion", "").count("/") > 1 or owner.get("apiVersion", "").endswith("/"):
+            yield Finding((*path, "apiVersion"), f"is no group and version: {owner['apiVersion']!r}")
+        if owner.get("kind") == "Event" and owner.get("apiVersion") == "v1":
+            yield Finding(path, "an Event cannot be an owner")
+        controllers += owner.get("controller") is True
+        if owner.get("controller") is True and controllers > 1:
+            yield Finding((*path, "controller"), "only one owner may be the controller")
+
+
+def _finalizers(finalizers: list[str]) -> Iterator[Finding]:
+    for index, finalizer in enumerate(finalizers):
+        if fault := _qualified(finalizer):
+            yield Finding((*_AT, "finalizers", index), fault)
+    if {"orphan", "foregroundDeletion"} <= set(finalizers):
+        yield Finding((*_AT, "finalizers"), "orphan and foregroundDeletion cannot both be set")

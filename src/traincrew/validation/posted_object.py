@@ -1,0 +1,111 @@
+"""The form of a posted object: how the API server understands it, and what the schema has against it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from traincrew.kinds import validation_rules
+from traincrew.kinds.kind import JobKind, Manifest
+from traincrew.validation import crds, object_meta, pruning, schema_validation
+from traincrew.validation.findings import Finding, Path, Value
+
+
+@dataclasses.dataclass(frozen=True)
+class Form:
+    stored: Manifest
+    """The object as the API server stores it: unknown fields dropped, defaults filled in."""
+    errors: tuple[Finding, ...]
+    unknown: tuple[pruning.Unknown, ...]
+    sound: Manifest
+    """The object without what is wrong in it, so that everything else about it can be told in the same breath."""
+
+
+def read(kind: JobKind, document: Manifest) -> Form:
+    node = crds.openapi(kind.plural, document["apiVersion"].rpartition("/")[2])
+    body = _numbers(document)
+    meta, errors = object_meta.read(body.pop("metadata", None))
+    body.pop("status", None)  # a new object cannot bring a status
+    pruning.prune(body, node)
+    pruning.drop_nulls(body, node)
+    pruning.default(body, node)
+    errors += schema_validation.check(body, node)
+    stored = {"apiVersion": body.pop("apiVersion"), "kind": body.pop("kind"), "metadata": meta, **body}
+    wrong = {error.path for error in errors}
+    errors += (error for error in (*_scale_faults(kind, stored), *_count_faults(kind, stored)) if error.path not in wrong)
+    return Form(stored, tuple(errors), tuple(_unknown(document, node)), _sound(kind, stored, errors))
+
+
+def _unknown(document: Manifest, node: pruning.Schema) -> Iterator[pruning.Unknown]:
+    yield from pruning.unknown({key: value for key, value in document.items() if key != "metadata"}, node)
+    if isinstance(document.get("metadata"), dict):
+        yield from pruning.unknown(document["metadata"], object_meta.SCHEMA, ("metadata",))
+
+
+def _numbers(value: Value) -> Value:
+    """A copy in which integers beyond 64 bits have become floats, as they do in the API server."""
+    if isinstance(value, dict):
+        return {key: _numbers(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_numbers(inner) for inner in value]
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return float(value)
+    return value
+
+
+def _scale_faults(kind: JobKind, stored: Manifest) -> Iterator[Finding]:
+    """The number behind /scale is checked apart from the schema, and more strictly."""
+    if not kind.scalable:
+        return
+    path = tuple(crds.scale(kind)["specReplicasPath"].split(".")[1:])
+    value = at(stored, path)
+    if isinstance(value, float):
+        yield Finding(path, f"must be an integer, got {value!r}")
+    elif isinstance(value, int) and not 0 <= value < 2**31:
+        yield Finding(path, f"must be between 0 and {2**31 - 1}, got {value}")
+
+
+def _count_faults(kind: JobKind, stored: Manifest) -> Iterator[Finding]:
+    roles = {rule.counts for rule in validation_rules.cel(kind)} - {""}
+    replicas = at(stored, ("spec", kind.replicas_field))
+    for key, entry in replicas.items() if isinstance(replicas, dict) else ():
+        role = kind.role(key)
+        count = entry.get("replicas") if isinstance(entry, dict) else None
+        if role is not None and role.name in roles and isinstance(count, float):
+            yield Finding(("spec", kind.replicas_field, key, "replicas"), f"must be an integer, got {count!r}")
+
+
+def at(value: Value, path: Path) -> Value:
+    """What stands at a path of keys; None if nothing does."""
+    for key in path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(str(key))
+    return value
+
+
+def _sound(kind: JobKind, stored: Manifest, errors: list[Finding]) -> Manifest:
+    if not errors:
+        return stored
+    sound: Manifest = _numbers(stored)
+    for error in errors:
+        if error.path[:2] == ("spec", kind.replicas_field) and error.path[3:4] == ("template",):
+            sound["spec"][kind.replicas_field][error.path[2]]["template"] = _stand_in(kind)
+        else:
+            _cut(sound, error.path)
+    return sound
+
+
+def _stand_in(kind: JobKind) -> Manifest:
+    return {"spec": {"containers": [{"name": kind.container, "image": "unknown"}]}}
+
+
+def _cut(value: Value, path: Path) -> None:
+    """Removes what stands at a path; where that is in a list, the whole list."""
+    for depth, key in enumerate(path):
+        if not isinstance(value, dict) or key not in value:
+            return
+        if depth + 1 == len(path) or isinstance(path[depth + 1], int):
+            del value[key]
+            return
+        value = value[key]

@@ -1,0 +1,99 @@
+"""Everything there is to say about a text of manifests."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from traincrew.kinds import KINDS
+from traincrew.model import jobs, suggestions
+from traincrew.validation import crds, findings, verdict, yaml_documents
+from traincrew.validation.findings import Finding, Value
+
+Level = Literal["error", "warning"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Remark:
+    line: int
+    path: str
+    message: str
+    level: Level = "error"
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+@dataclasses.dataclass(frozen=True)
+class Review:
+    remarks: tuple[Remark, ...]
+    jobs: int
+    others: int
+    """Objects of kinds that are not ours; nothing is said about them."""
+
+
+def review(text: str) -> Review:
+    remarks: list[Remark] = []
+    count = others = 0
+    for document in yaml_documents.read(text):
+        if isinstance(document, yaml_documents.SyntaxFault):
+            remarks.append(Remark(document.line, "", f"column {document.column}: {document.message}"))
+            continue
+        remarks += _remarks(document, document.problems, "error")
+        for part in objects(document):
+            found, is_job = _object(part)
+            remarks += found
+            count, others = count + is_job, others + (not is_job and not found)
+    if not remarks and not count and not others:
+        remarks.append(Remark(1, "", "holds no object"))
+    return Review(tuple(sorted(remarks, key=lambda remark: (remark.line, remark.path))), count, others)
+
+
+def objects(document: yaml_documents.Document) -> Iterator[yaml_documents.Document]:
+    """The document itself, or the objects of the list that it is."""
+    value = document.value
+    if isinstance(value, dict) and isinstance(value.get("items"), list) and str(value.get("kind")).endswith("List"):
+        for index in range(len(value["items"])):
+            yield from objects(document.part(("items", index)))
+    else:
+        yield document
+
+
+def _object(document: yaml_documents.Document) -> tuple[list[Remark], bool]:
+    fault = _unrecognised(document.value)
+    if fault is not None:
+        return _remarks(document, [fault], "error"), False
+    if verdict.find_kind(document.value["apiVersion"], document.value["kind"]) is None:
+        return [], False
+    found = verdict.admit(document.value)
+    errors = _remarks(document, (*found.errors, *found.unknown, *found.faults), "error")
+    return errors + _remarks(document, found.warnings, "warning"), True
+
+
+def _remarks(document: yaml_documents.Document, found: Iterable[Finding], level: Level) -> list[Remark]:
+    return [Remark(document.line(one.path), findings.render(one.path), one.message, level) for one in found]
+
+
+def _unrecognised(value: Value) -> Finding | None:
+    """Why an object is none, or is nearly one of ours."""
+    if not isinstance(value, dict):
+        return Finding((), "is not an object: a mapping with apiVersion, kind and metadata is expected")
+    for field in ("apiVersion", "kind"):
+        if not isinstance(value.get(field), str) or not value[field]:
+            return Finding((field,), "is required, as text")
+    return _nearly_ours(value["apiVersion"], value["kind"])
+
+
+def _nearly_ours(api_version: str, name: str) -> Finding | None:
+    group, _, version = api_version.rpartition("/")
+    known = {kind.kind: kind for kind in KINDS}
+    if name in known:
+        served = [f"{jobs.GROUP}/{served}" for served in crds.versions(known[name])]
+        if api_version in served:
+            return None
+        return Finding(("apiVersion",), f"{api_version!r} is not served for {name}, must be {' or '.join(served)}")
+    meant = suggestions.nearest(name, known)
+    if group == jobs.GROUP and meant and version in crds.versions(known[meant]):
+        return Finding(("kind",), f"unknown kind {name!r}; did you mean {meant!r}?")
+    return None

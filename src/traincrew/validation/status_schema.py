@@ -1,0 +1,55 @@
+"""The schema of a job's status, read off the structs in `model.status`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec.inspect
+
+from traincrew.model.status import JobStatus
+from traincrew.validation import descriptions
+
+Schema = dict[str, Any]
+
+
+def status() -> Schema:
+    found = _node(msgspec.inspect.type_info(JobStatus))
+    _describe(found, "")
+    return found
+
+
+def _describe(node: Schema, path: str) -> None:
+    if path in descriptions.STATUS:
+        node["description"] = descriptions.STATUS[path]
+    inner = node.get("items") or node.get("additionalProperties") or node
+    for name, child in inner.get("properties", {}).items():
+        _describe(child, f"{path}.{name}" if path else name)
+
+
+def _node(type_: msgspec.inspect.Type) -> Schema:
+    match type_:
+        case msgspec.inspect.UnionType(types=types):
+            (inner,) = (inner for inner in types if not isinstance(inner, msgspec.inspect.NoneType))
+            return _node(inner)
+        case msgspec.inspect.StructType(fields=fields):
+            return _object(fields)
+        case msgspec.inspect.DictType(value_type=value):
+            return {"type": "object", "additionalProperties": _node(value)}
+        case msgspec.inspect.ListType(item_type=item):
+            return {"type": "array", "items": _node(item)}
+        case _:
+            return dict(_SCALARS[type(type_)])
+
+
+def _object(fields: tuple[msgspec.inspect.Field, ...]) -> Schema:
+    node: Schema = {"type": "object", "properties": {field.encode_name: _node(field.type) for field in fields}}
+    required = [field.encode_name for field in fields if field.required]
+    return {**node, "required": required} if required else node
+
+
+_SCALARS: dict[type[msgspec.inspect.Type], Schema] = {
+    msgspec.inspect.StrType: {"type": "string"},
+    msgspec.inspect.BoolType: {"type": "boolean"},
+    msgspec.inspect.IntType: {"type": "integer", "format": "int32"},
+    msgspec.inspect.DateTimeType: {"type": "string", "format": "date-time"},
+}

@@ -1,0 +1,145 @@
+"""The verdict on a posted job: what the API server refuses, what the operator would then tell on the job, and advice."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from traincrew.kinds import KINDS, advice, validation_rules
+from traincrew.kinds.kind import Fault, JobKind, Manifest, decode
+from traincrew.model import jobs
+from traincrew.validation import crds, object_meta, posted_object, schema_validation
+from traincrew.validation.findings import Finding, Path, Value, parse, render
+from traincrew.validation.pruning import Unknown
+
+
+@dataclasses.dataclass(frozen=True)
+class Admitted:
+    kind: JobKind
+    document: Manifest
+    """The object as the API server stores it: unknown fields dropped, defaults filled in."""
+    stored: jobs.Stored[Any] | None
+    """The object decoded; None where it is refused."""
+    errors: tuple[Finding, ...] = ()
+    """What the API server refuses."""
+    unknown: tuple[Finding, ...] = ()
+    """Fields that the API server drops with a warning, or refuses where the client asks it to be strict, as kubectl does."""
+    faults: tuple[Finding, ...] = ()
+    """What makes a job fail as soon as the operator sees it, though the API server accepts it."""
+    warnings: tuple[Finding, ...] = ()
+    """What is hardly meant."""
+
+    @property
+    def accepted(self) -> bool:
+        return not self.errors
+
+
+def find_kind(api_version: str, kind: str) -> JobKind | None:
+    """The kind that is served under this version and name."""
+    group, _, version = api_version.rpartition("/")
+    return next((k for k in KINDS if group == jobs.GROUP and k.kind == kind and version in crds.versions(k)), None)
+
+
+def admit(document: Manifest) -> Admitted:
+    """The verdict on creating a job. The document must name a kind that is served (`find_kind`)."""
+    kind = find_kind(document["apiVersion"], document["kind"])
+    if kind is None:
+        raise ValueError(f"{document['apiVersion']} {document['kind']} is not served")
+    found = posted_object.read(kind, document)
+    job, faults = _judge(kind, found.sound)
+    errors = list(found.errors)
+    errors += _news(found.errors, errors, (_finding(fault) for fault in faults if fault.server))
+    errors += _news(found.errors, errors, object_meta.check(found.sound.get("metadata", {})))
+    failing = _news(found.errors, errors, (_finding(fault) for fault in faults if not fault.server))
+    hardly_meant = (*_unheard_of(found.unknown), *_advice(kind, job))
+    return Admitted(
+        kind=kind,
+        document=found.stored,
+        stored=None if errors else job,
+        errors=tuple(errors),
+        unknown=tuple(Finding(field.path, field.tell()) for field in found.unknown if not field.kept),
+        faults=(*_misspelt(found.unknown), *failing),
+        warnings=tuple(_news(found.errors, [*errors, *failing], hardly_meant)),
+    )
+
+
+def _judge(kind: JobKind, document: Manifest) -> tuple[jobs.Stored[Any] | None, list[Fault]]:
+    if not isinstance(document.get("spec"), dict):
+        return None, []  # which has been told
+    named = {**document, "metadata": object_meta.of_new_object(document.get("metadata", {}))}
+    job = decode(kind, msgspec.json.encode(_whole(named)))
+    follows = kind.following(job)
+    return job, validation_rules.faults(follows, follows.job(job))
+
+
+def _whole(value: Value) -> Value:
+    """A copy in which floats that pass for integers are some."""
+    if isinstance(value, dict):
+        return {key: _whole(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_whole(inner) for inner in value]
+    return int(value) if isinstance(value, float) and schema_validation.is_whole(value) else value
+
+
+def _finding(fault: Fault) -> Finding:
+    return Finding(parse(fault.path), fault.message)
+
+
+def _news(form_errors: Iterable[Finding], told: Iterable[Finding], more: Iterable[Finding]) -> list[Finding]:
+    """Those that are not another word for what has been told of the same place, or about the inside of what has no good form."""
+    places = {finding.path for finding in told}
+    broken = [finding.path for finding in form_errors]
+    return [one for one in more if one.path not in places and not any(one.path[: len(path)] == path for path in broken)]
+
+
+def _misspelt(unknown: Iterable[Unknown]) -> Iterator[Finding]:
+    """Fields of a template that the job keeps and no pod can have."""
+    for field in unknown:
+        if field.kept and not _is_metadata(field.path) and field.meant:
+            yield Finding(field.path, field.tell())
+
+
+def _unheard_of(unknown: Iterable[Unknown]) -> Iterator[Finding]:
+    for field in unknown:
+        if field.kept and not _is_metadata(field.path) and not field.meant:
+            yield Finding(field.path, f"{field.tell()}: pods are refused unless the cluster's version knows it")
+
+
+def _is_metadata(path: Path) -> bool:
+    """Fields of ObjectMeta that a template may have, though no pod gets them; generators of YAML write some as null."""
+    return path[-2:-1] == ("metadata",) and path[-1] in object_meta.SCHEMA["properties"]
+
+
+def _advice(kind: JobKind, job: jobs.Stored[Any] | None) -> list[Finding]:
+    if job is None:
+        return []
+    follows = kind.following(job)
+    return [_finding(fault) for fault in advice.advice(follows, follows.job(job))]
+
+
+def admit_update(old: Manifest, new: Manifest) -> Admitted:
+    """The verdict on changing a job; `old` is the object as it is stored."""
+    found = admit(new)
+    errors = (*found.errors, *_immutable(old, found.document))
+    return dataclasses.replace(found, errors=errors, stored=None if errors else found.stored)
+
+
+_FIXED: tuple[Path, ...] = (
+    ("metadata", "name"),
+    ("metadata", "namespace"),
+    ("metadata", "uid"),
+    ("spec", "runPolicy", "managedBy"),
+)
+_QUEUE: Path = ("spec", "runPolicy", "schedulingPolicy", "queue")
+
+
+def _immutable(old: Manifest, new: Manifest) -> Iterator[Finding]:
+    for path in _FIXED:
+        if posted_object.at(old, path) != posted_object.at(new, path):
+            yield Finding(path, "field is immutable")
+    before, after = posted_object.at(old, _QUEUE), posted_object.at(new, _QUEUE)
+    if before is not None and after is not None and before != after:  # it may be added and removed
+        yield Finding(_QUEUE, f"{render(_QUEUE)} is immutable")

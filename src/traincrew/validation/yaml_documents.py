@@ -1,0 +1,123 @@
+"""From text to documents in which every path has a line. YAML and JSON, one document or many."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterator
+
+import yaml
+
+from traincrew.validation import yaml_positions
+from traincrew.validation.findings import Finding, Path, Value
+
+
+@dataclasses.dataclass(frozen=True)
+class Document:
+    value: Value
+    first_line: int
+    problems: tuple[Finding, ...] = ()
+    """What cannot be meant though it can be read, such as a key given twice."""
+    where: yaml_positions.Where = None
+    offset: int = 0
+
+    def line(self, path: Path) -> int:
+        """The line of a path, or of the nearest part of it that is there."""
+        where, line = self.where, self.first_line
+        for key in path:
+            there = key in where if isinstance(where, dict) else isinstance(where, list) and key in range(len(where))
+            if not there:
+                break
+            found, where = where[key]
+            line = found + self.offset
+        return line
+
+    def part(self, path: Path) -> Document:
+        """What stands at a path that is there, as a document of its own."""
+        value, where = self.value, self.where
+        for key in path:
+            value, where = value[key], where[key][1]
+        return Document(value, self.line(path), (), where, self.offset)
+
+
+@dataclasses.dataclass(frozen=True)
+class SyntaxFault:
+    """Text that is neither YAML nor JSON."""
+
+    line: int
+    column: int
+    message: str
+
+
+def read(text: str) -> Iterator[Document | SyntaxFault]:
+    """Every document of a text; empty ones are left out. One that cannot be read does not hide those after it."""
+    text = text.removeprefix("\ufeff")
+    pieces = _json_pieces(text) if text.lstrip().startswith("{") else _yaml_pieces(text)
+    for first_line, piece in pieces:
+        yield from _read(piece, first_line)
+
+
+def _yaml_pieces(text: str) -> Iterator[tuple[int, str]]:
+    """The text cut before every line that begins a document, each piece with the number of its first line."""
+    first, lines = 1, list[str]()
+    for number, line in enumerate(text.splitlines(keepends=True), start=1):
+        begins = re.match(r"---(\s|$)", line) is not None
+        if begins and not all(before.startswith("%") or not before.strip() for before in lines):
+            yield first, "".join(lines)
+            first, lines = number, []
+        lines.append(line)
+    yield first, "".join(lines)
+
+
+_SURROGATES = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+
+
+def _json_pieces(text: str) -> Iterator[tuple[int, str]]:
+    """JSON is YAML but for two things: objects may follow each other, and characters beyond 16 bits are written as pairs.
+
+    (And keys of more than a thousand characters, which nothing in Kubernetes can have.)
+    """
+    text = _SURROGATES.sub(lambda found: str(json.loads(f'"{found[0]}"')), text)
+    start = 0
+    while text[start:].strip():
+        start += len(text) - start - len(text[start:].lstrip())
+        try:
+            _, end = json.JSONDecoder().raw_decode(text, start)
+        except (json.JSONDecodeError, RecursionError):
+            end = len(text)
+        yield text.count("\n", 0, start) + 1, text[start:end]
+        start = end
+
+
+def _read(piece: str, first_line: int) -> Iterator[Document | SyntaxFault]:
+    offset = first_line
+    try:
+        events = yaml.parse(piece, Loader=yaml.CSafeLoader)
+        while (tree := (builder := yaml_positions.Builder()).build(events)) is not None:
+            if tree.value is not None or builder.problems:
+                yield Document(tree.value, tree.line + offset, tuple(builder.problems), tree.where, offset)
+    except yaml_positions.Unreadable as error:
+        yield SyntaxFault(offset + error.line, error.column + 1, str(error))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        yield SyntaxFault(offset + (mark.line if mark else 0), (mark.column if mark else 0) + 1, _in_words(error))
+    except yaml.reader.ReaderError as error:
+        line = piece.count("\n", 0, error.position)
+        yield SyntaxFault(offset + line, 1, f"a character that YAML does not allow: {error.character:#04x}")
+
+
+_WORDS = {
+    "found character that cannot start any token": "this character cannot stand here; if it is a tab, use spaces instead",
+    "mapping values are not allowed in this context": "a second ':' in one line, or wrong indentation; quote text that has ': '",
+    "could not find expected ':'": "a line without ':' where a key is expected",
+    "did not find expected key": "a key is expected here; is the indentation right?",
+    "did not find expected '-' indicator": "a list entry ('- ...') is expected here; is the indentation right?",
+    "found unexpected end of stream": "the text ends before this is complete; is a quote or bracket missing?",
+}
+
+
+def _in_words(error: yaml.MarkedYAMLError) -> str:
+    problem = str(error.problem or error.context or "cannot be read")
+    context = f" ({error.context})" if error.context and problem not in _WORDS else ""
+    return _WORDS.get(problem, problem) + context

@@ -1,0 +1,172 @@
+"""From YAML events to a value and the line of everything in it.
+
+Written out with a stack of its own: the parser's composer calls itself for every level and can be made to crash.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from traincrew.validation import yaml_scalars
+from traincrew.validation.findings import Finding, Path, Value
+
+Where = Any
+"""Beside a mapping: key → (line, Where); beside a list: [(line, Where)]; beside anything else None."""
+
+MAX_DEPTH = 100
+"""Deeper than any object of Kubernetes."""
+MAX_SIZE = 1_000_000
+"""Values in one document. Aliases can make a few lines stand for more than a computer holds."""
+
+_RESOLVED_TAGS = tuple(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null"))
+
+
+class Unreadable(Exception):
+    def __init__(self, line: int, column: int, message: str) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
+
+
+@dataclasses.dataclass
+class Tree:
+    """A part of a document: finished, or still being read."""
+
+    line: int
+    value: Value = None
+    where: Where = None
+    size: int = 1
+    anchor: str | None = None
+    key: str | None = None
+    key_line: int = 0
+    merged: list[Tree] = dataclasses.field(default_factory=list)
+
+
+_MERGE = "<<"
+
+
+class Builder:
+    """Reads the events of one document."""
+
+    def __init__(self) -> None:
+        self.problems: list[Finding] = []
+        self._open: list[Tree] = []
+        self._anchors: dict[str, Tree | None] = {}
+        self._done: Tree | None = None
+
+    def build(self, events: Iterator[Any]) -> Tree | None:
+        """The next document, None at the end of the stream."""
+        for event in events:
+            if isinstance(event, yaml.DocumentEndEvent):
+                return self._done
+            self._take(event)
+        return None
+
+    def _take(self, event: Any) -> None:
+        line = event.start_mark.line
+        match event:
+            case yaml.MappingStartEvent():
+                self._begin(event, Tree(line, {}, {}, anchor=event.anchor))
+            case yaml.SequenceStartEvent():
+                self._begin(event, Tree(line, [], [], anchor=event.anchor))
+            case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
+                self._finish(self._open.pop())
+            case yaml.ScalarEvent():
+                self._finish(Tree(line, self._scalar(event), anchor=event.anchor))
+            case yaml.AliasEvent():
+                self._finish(self._aliased(event))
+
+    def _begin(self, event: Any, tree: Tree) -> None:
+        if len(self._open) >= MAX_DEPTH:
+            raise _unreadable(event, f"is nested more than {MAX_DEPTH} levels deep")
+        if tree.anchor:
+            self._anchors[tree.anchor] = None
+        self._open.append(tree)
+
+    def _aliased(self, event: Any) -> Tree:
+        found = self._anchors.get(event.anchor)
+        if found is None:
+            inside = event.anchor in self._anchors
+            raise _unreadable(event, f"*{event.anchor} " + ("stands inside itself" if inside else "stands for nothing before it"))
+        return dataclasses.replace(found, anchor=None, line=event.start_mark.line)
+
+    def _scalar(self, event: Any) -> Value:
+        if not event.implicit[0] and event.tag not in _RESOLVED_TAGS:
+            return event.value
+        try:
+            return yaml_scalars.plain(event.value)
+        except yaml_scalars.NotJson as error:
+            self.problems.append(Finding(_path(self._open), str(error)))
+            return str(event.value)
+
+    def _finish(self, tree: Tree) -> None:
+        for merged in tree.merged:
+            _merge(tree, merged)
+        if tree.size > MAX_SIZE:
+            raise Unreadable(tree.line, 0, f"stands for more than {MAX_SIZE} values when its aliases are written out")
+        if tree.anchor:
+            self._anchors[tree.anchor] = tree
+        if not self._open:
+            self._done = tree
+            return
+        parent = self._open[-1]
+        parent.size += tree.size
+        if isinstance(parent.value, list):
+            parent.value.append(tree.value)
+            parent.where.append((tree.line, tree.where))
+        elif parent.key is None:
+            parent.key, parent.key_line = self._as_key(tree), tree.line
+        else:
+            self._enter(parent, tree)
+
+    def _as_key(self, tree: Tree) -> str:
+        match tree.value:
+            case str():
+                return tree.value
+            case bool():
+                return "true" if tree.value else "false"
+            case int() | float():
+                return str(tree.value)
+        self.problems.append(Finding(_path(self._open[:-1]), "a key must be a word, not a list, a mapping or nothing"))
+        return str(tree.value)
+
+    def _enter(self, parent: Tree, tree: Tree) -> None:
+        key, parent.key = parent.key or "", None
+        if key == _MERGE:
+            self._note_merge(parent, tree)
+            return
+        if key in parent.where:
+            first = parent.where[key][0] + 1
+            self.problems.append(Finding((*_path(self._open[:-1]), key), f"is given twice, first in line {first}"))
+        parent.value[key] = tree.value
+        parent.where[key] = (parent.key_line, tree.where)
+
+    def _note_merge(self, parent: Tree, tree: Tree) -> None:
+        several = isinstance(tree.value, list)
+        values, places = (tree.value, tree.where) if several else ([tree.value], [(tree.line, tree.where)])
+        for value, (line, where) in zip(values, places, strict=True):
+            if isinstance(value, dict):
+                parent.merged.append(Tree(line, value, where))
+            else:
+                self.problems.append(Finding((*_path(self._open[:-1]), _MERGE), "only mappings can be merged"))
+
+
+def _path(parts: list[Tree]) -> Path:
+    """Where the next value stands in these parts, each inside the one before."""
+    keys = (len(tree.value) if isinstance(tree.value, list) else tree.key for tree in parts)
+    return tuple(key for key in keys if key is not None)
+
+
+def _merge(tree: Tree, merged: Tree) -> None:
+    for key, value in merged.value.items():
+        if key not in tree.value:
+            tree.value[key] = value
+            tree.where[key] = merged.where[key]
+
+
+def _unreadable(event: Any, message: str) -> Unreadable:
+    return Unreadable(event.start_mark.line, event.start_mark.column, message)

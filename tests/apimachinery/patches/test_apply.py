@@ -1,0 +1,258 @@
+"""Server-side apply: what is merged, who owns it, who is refused."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.patches import apply, field_managers
+from traincrew.apimachinery.resource_info import Object, Schema
+from traincrew.embedded.apiserver.schema import builtin_kinds
+
+KNOWN = builtin_kinds.load()
+CONFIG_MAP = KNOWN.schema("", "v1", "ConfigMap")
+TEMPLATE = KNOWN.schema("", "v1", "PodTemplate")
+NOW, LATER = "2025-01-01T00:00:00Z", "2025-01-01T00:00:09Z"
+
+
+def config(data: Object | None = None, **metadata: Any) -> Object:
+    found = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", **metadata}}
+    return found if data is None else found | {"data": data}
+
+
+def pods(*containers: Any, **spec: Any) -> Object:
+    template = {"spec": {"containers": list(containers), **spec}}
+    return {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "p"}, "template": template}
+
+
+def applied(live: Object | None, wanted: Object, manager: str = "m", **how: Any) -> Object:
+    kept = copy.deepcopy((live, wanted))
+    schema = how.pop("schema", TEMPLATE if wanted["kind"] == "PodTemplate" else CONFIG_MAP)
+    found = apply.apply(live, wanted, schema, **({"manager": manager, "now": NOW} | how))
+    assert (live, wanted) == kept, "the arguments were changed"
+    return found
+
+
+def owned(document: Object) -> dict[str, Any]:
+    return {entry["manager"]: entry["fieldsV1"] for entry in document["metadata"].get("managedFields", ())}
+
+
+def test_an_entry_is_written_as_the_real_server_writes_it() -> None:
+    found = applied(None, config({"b": "1", "a": "2"}, labels={"l": "x"}))
+    fields = {"f:data": {"f:a": {}, "f:b": {}}, "f:metadata": {"f:labels": {"f:l": {}}}}
+    entry = {"manager": "m", "operation": "Apply", "apiVersion": "v1", "time": NOW, "fieldsType": "FieldsV1", "fieldsV1": fields}
+    assert found["metadata"]["managedFields"] == [entry]
+    assert list(found["metadata"]["managedFields"][0]) == list(entry)
+
+
+def test_what_an_applier_no_longer_says_leaves_the_object() -> None:
+    found = applied(applied(None, config({"a": "1", "b": "2"})), config({"a": "1"}), now=LATER)
+    assert found["data"] == {"a": "1"}
+    assert found["metadata"]["managedFields"][0]["time"] == LATER
+
+
+def test_what_somebody_else_owns_too_stays() -> None:
+    live = applied(applied(None, config({"a": "1", "b": "2"})), config({"b": "2"}), "other")
+    found = applied(live, config({"a": "1"}))
+    assert found["data"] == {"a": "1", "b": "2"}
+    assert owned(found) == {"m": {"f:data": {"f:a": {}}}, "other": {"f:data": {"f:b": {}}}}
+
+
+def test_applying_the_same_again_changes_nothing() -> None:
+    live = applied(None, config({"a": "1"}))
+    assert applied(live, config({"a": "1"}), now=LATER) == live
+
+
+def test_a_second_applier_of_the_same_values_owns_them_at_no_time() -> None:
+    found = applied(applied(None, config({"a": "1"})), config({"a": "1"}), "other")
+    entries = found["metadata"]["managedFields"]
+    assert [(entry["manager"], entry.get("time")) for entry in entries] == [("other", None), ("m", NOW)]
+
+
+def test_a_conflict_names_field_and_owner() -> None:
+    live = applied(None, config({"a": "1"}))
+    with pytest.raises(Refusal) as refusal:
+        applied(live, config({"a": "2"}), "other")
+    assert refusal.value.status() == {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": 'Apply failed with 1 conflict: conflict with "m": .data.a',
+        "reason": "Conflict",
+        "details": {"causes": [{"reason": "FieldManagerConflict", "message": 'conflict with "m"', "field": ".data.a"}]},
+        "code": 409,
+    }
+
+
+def test_conflicts_are_told_by_owner() -> None:
+    live = applied(None, pods({"name": "a", "image": "i:1", "tty": True}))
+    live = applied(live, pods({"name": "b", "image": "i:1"}), "o", subresource="s")
+    wanted = pods({"name": "a", "image": "i:2", "tty": False}, {"name": "b", "image": "i:2"})
+    with pytest.raises(Refusal) as refusal:
+        applied(live, wanted, "other")
+    assert refusal.value.message == (
+        'Apply failed with 3 conflicts: conflicts with "m":\n'
+        '- .template.spec.containers[name="a"].image\n- .template.spec.containers[name="a"].tty\n'
+        'conflicts with "o" with subresource "s":\n- .template.spec.containers[name="b"].image'
+    )
+
+
+def test_force_takes_fields_away() -> None:
+    found = applied(applied(None, config({"a": "1", "b": "2"})), config({"a": "3"}), "other", force=True)
+    assert found["data"] == {"a": "3", "b": "2"}
+    assert owned(found) == {"m": {"f:data": {"f:b": {}}}, "other": {"f:data": {"f:a": {}}}}
+
+
+def test_what_was_there_before_the_first_apply_is_owned_by_its_name() -> None:
+    live = config({"a": "1", "b": "2"}, uid="u", resourceVersion="5", creationTimestamp=NOW)
+    with pytest.raises(Refusal, match=r'conflict with "before-first-apply" using v1: \.data\.a'):
+        applied(live, config({"a": "3"}))
+    found = applied(live, config({"a": "3"}), force=True)
+    assert owned(found) == {"before-first-apply": {"f:data": {".": {}, "f:b": {}}}, "m": {"f:data": {"f:a": {}}}}
+
+
+def test_structs_that_are_always_there_belong_to_nobody() -> None:
+    live = {**pods({"name": "a", "image": "i"}), "metadata": {"name": "p", "uid": "u", "creationTimestamp": NOW}}
+    live["template"]["metadata"] = {"creationTimestamp": None}
+    found = applied(live, pods({"name": "a", "image": "i"}))
+    item: Object = {".": {}, "f:image": {}, "f:name": {}}
+    below = {"f:template": {"f:spec": {"f:containers": {'k:{"name":"a"}': item}}}}
+    assert owned(found) == {"before-first-apply": below, "m": below}
+
+
+def test_keys_of_items_may_be_defaults() -> None:
+    ports = [{"containerPort": 80}, {"containerPort": 80, "protocol": "UDP"}]
+    found = owned(applied(None, pods({"name": "a", "ports": ports})))["m"]["f:template"]["f:spec"]["f:containers"]
+    assert list(found['k:{"name":"a"}']["f:ports"]) == [
+        'k:{"containerPort":80,"protocol":"TCP"}',
+        'k:{"containerPort":80,"protocol":"UDP"}',
+    ]
+
+
+def test_items_keep_the_order_of_the_configuration_and_others_their_place() -> None:
+    live = applied(None, pods({"name": "a"}, {"name": "b"}, {"name": "c"}))
+    found = applied(live, pods({"name": "c"}, {"name": "x"}, {"name": "a"}), "other")
+    assert [each["name"] for each in found["template"]["spec"]["containers"]] == ["b", "c", "x", "a"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        (config({"a": 1}), ".data.a: expected string, got &value.valueUnstructured{Value:1}"),
+        (config() | {"data": "x"}, ".data: expected map, got &{x}"),
+        (config() | {"immutable": "x"}, ".immutable: expected boolean, got &{x}"),
+        (config() | {"frob": {}}, ".frob: field not declared in schema"),
+        (config(finalizers=["a/b", "a/b"]), '.metadata.finalizers: duplicate entries for key [="a/b"]'),
+        (
+            config(labels={"a": 1.5, "b": None, "c": {"x": "y"}}),
+            "errors:\n  .metadata.labels.a: expected string, got &value.valueUnstructured{Value:1.5}"
+            '\n  .metadata.labels.c: expected string, got &value.valueUnstructured{Value:map[string]interface {}{"x":"y"}}',
+        ),
+    ],
+)
+def test_faults_of_a_configuration(wanted: Object, told: str) -> None:
+    with pytest.raises(Refusal) as refusal:
+        applied(None, wanted)
+    assert (refusal.value.code, refusal.value.reason) == (500, "")
+    assert refusal.value.message == f"failed to create typed patch object (/m; /v1, Kind=ConfigMap): {told}"
+
+
+@pytest.mark.parametrize(
+    ("container", "told"),
+    [
+        (None, ".template.spec.containers: element 0: associative list with keys may not have a null element"),
+        ("x", ".template.spec.containers: element 0: associative list with keys may not have non-map elements"),
+        ({"name": "a", "command": {"x": 1}}, '.template.spec.containers[name="a"].command: expected list, got &{map[x:1]}'),
+        ({"name": "a", "ports": [{"containerPort": "x"}]}, '[containerPort="x",protocol="TCP"].containerPort: expected numeric'),
+    ],
+)
+def test_faults_of_an_item(container: Any, told: str) -> None:
+    with pytest.raises(Refusal) as refusal:
+        applied(None, pods(container))
+    assert told in refusal.value.message
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        (config() | {"kind": "Pod"}, "invalid object type: /v1, Kind=Pod"),
+        (config() | {"apiVersion": "apps/v1"}, "invalid object type: apps/v1, Kind=ConfigMap"),
+        ({"metadata": {"name": "m"}}, "invalid object type: /, Kind="),
+        (config(managedFields=[]), "metadata.managedFields must be nil"),
+        ([], "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value"),
+    ],
+)
+def test_what_is_no_configuration_of_the_object_is_refused(wanted: Any, told: str) -> None:
+    with pytest.raises(Refusal) as refusal:
+        apply.apply(config(), wanted, CONFIG_MAP, manager="m", now=NOW)
+    assert refusal.value.code == 400
+    assert refusal.value.message.startswith(told)
+
+
+def test_fields_that_are_put_back_are_not_owned() -> None:
+    schema = KNOWN.schema("", "v1", "Pod")
+    wanted = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"nodeName": "n"}, "status": {"phase": "x"}}
+    found = applied(None, wanted, schema=schema, reset=frozenset({("status",)}))
+    assert owned(found) == {"m": {"f:spec": {"f:nodeName": {}}}}
+
+
+CUSTOM: Schema = {
+    "type": "object",
+    "properties": {
+        "spec": {
+            "type": "object",
+            "x-kubernetes-preserve-unknown-fields": True,
+            "properties": {
+                "whole": {"type": "object", "x-kubernetes-map-type": "atomic", "properties": {"a": {"type": "integer"}}},
+                "tags": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
+                "rows": {"type": "array", "items": {"type": "object", "additionalProperties": {"type": "integer"}}},
+            },
+        }
+    },
+}
+
+
+def custom(**spec: Any) -> Object:
+    return {"apiVersion": "example.com/v1", "kind": "C", "metadata": {"name": "c"}, "spec": spec}
+
+
+def test_unknown_fields_are_owned_one_by_one_and_lists_of_them_as_a_whole() -> None:
+    found = applied(None, custom(free={"a": {"b": 1}, "l": [{"x": 1}]}, whole={"a": 1}, tags=["x"], rows=[{}]), schema=CUSTOM)
+    free: Object = {".": {}, "f:a": {".": {}, "f:b": {}}, "f:l": {}}
+    assert owned(found)["m"]["f:spec"] == {"f:free": free, "f:rows": {}, "f:tags": {'v:"x"': {}}, "f:whole": {}}
+
+
+def test_sets_are_owned_by_their_items() -> None:
+    live = applied(applied(None, custom(tags=["x", "y"]), schema=CUSTOM), custom(tags=["y", "z"]), "other", schema=CUSTOM)
+    assert live["spec"]["tags"] == ["x", "y", "z"]
+    assert applied(live, custom(), schema=CUSTOM)["spec"]["tags"] == ["y", "z"]
+
+
+def test_a_field_that_has_become_whole_since_is_owned_as_such() -> None:
+    before = copy.deepcopy(CUSTOM)
+    del before["properties"]["spec"]["properties"]["whole"]["x-kubernetes-map-type"]
+    live = applied(None, custom(whole={"a": 1}), schema=before)
+    after = copy.deepcopy(live) | {"spec": {"whole": {"a": 1}, "tags": ["x"]}}
+    field_managers.updated(live, after, CUSTOM, manager="u", now=NOW)
+    assert owned(after)["m"] == {"f:spec": {"f:whole": {}}}
+
+
+def test_true_and_one_are_different_values() -> None:
+    live = applied(None, custom(free={"a": 1}), schema=CUSTOM)
+    with pytest.raises(Refusal, match=r"conflict with \"m\": .spec.free.a"):
+        applied(live, custom(free={"a": True}), "other", schema=CUSTOM)
+
+
+def test_kubectl_takes_over_what_it_had_applied_by_itself() -> None:
+    text = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m"},"data":{"a":"1"}}\n'
+    live = config({"a": "1", "b": "2"}, uid="u", annotations={apply.LAST_APPLIED: text})
+    found = applied(live, config({"a": "3"}), "kubectl")
+    assert found["data"] == {"a": "3", "b": "2"}
+    told = '{"apiVersion":"v1","data":{"a":"3"},"kind":"ConfigMap","metadata":{"name":"m"}}\n'
+    assert found["metadata"]["annotations"] == {apply.LAST_APPLIED: told}
+    with pytest.raises(Refusal, match=r"\.data\.b"):
+        applied(live, config({"a": "3", "b": "3"}), "kubectl")

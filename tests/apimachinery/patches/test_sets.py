@@ -1,0 +1,65 @@
+"""Sets of fields obey the laws of sets of paths."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from traincrew.apimachinery.patches import field_sets
+from traincrew.apimachinery.patches.field_sets import Fields
+
+Path = tuple[str, ...]
+ELEMENTS = ["f:a", "f:b", 'k:{"name":"x"}', 'k:{"name":"y"}', 'v:"x"', "v:2", "v:10"]
+PATHS = st.frozensets(st.lists(st.sampled_from(ELEMENTS), min_size=1, max_size=4).map(tuple), max_size=12)
+
+
+def made(paths: frozenset[Path]) -> Fields:
+    found: Fields = {}
+    for path in paths:
+        node: Fields = field_sets.FIELD
+        for element in reversed(path):
+            node = {element: node}
+        found = field_sets.union(found, node)
+    return found
+
+
+@given(PATHS, PATHS)
+def test_union_intersection_and_difference_are_those_of_paths(one: frozenset[Path], other: frozenset[Path]) -> None:
+    for found, expected in (
+        (field_sets.union(made(one), made(other)), one | other),
+        (field_sets.intersection(made(one), made(other)), one & other),
+        (field_sets.difference(made(one), made(other)), one - other),
+    ):
+        assert frozenset(field_sets.paths(found)) == expected
+        assert found == made(expected), "no set is written in two ways"
+
+
+@given(PATHS, PATHS)
+def test_without_takes_away_what_is_below_too(one: frozenset[Path], other: frozenset[Path]) -> None:
+    left = frozenset(path for path in one if not any(path[: len(each)] == each for each in other))
+    assert field_sets.without(made(one), made(other)) == made(left)
+
+
+@given(PATHS, PATHS)
+def test_what_is_taken_away_from_a_set_changes_no_other(one: frozenset[Path], other: frozenset[Path]) -> None:
+    whole, part = made(one), made(other)
+    field_sets.union(whole, part)
+    field_sets.difference(whole, part)
+    field_sets.without(whole, part)
+    assert (whole, part) == (made(one), made(other))
+
+
+@given(PATHS)
+def test_a_set_is_read_as_it_was_written(paths: frozenset[Path]) -> None:
+    written = field_sets.ordered(made(paths))
+    assert field_sets.read(written) == made(paths)
+    assert all(field_sets.has(written, path) for path in paths)
+
+
+def test_elements_are_ordered_by_kind_and_numbers_by_size() -> None:
+    written = field_sets.ordered({"v:10": {}, 'v:"x"': {}, "v:2": {}, "f:b": {}, 'k:{"p":80}': {}, 'k:{"p":9}': {}, "f:a": {}})
+    assert list(written) == ["f:a", "f:b", 'k:{"p":9}', 'k:{"p":80}', "v:2", "v:10", 'v:"x"']
+
+
+def test_a_key_is_the_same_however_it_was_spelled() -> None:
+    assert field_sets.read({'k:{"b": 1.0, "a":"<"}': {}}) == {'k:{"a":"\\u003c","b":1}': {}}

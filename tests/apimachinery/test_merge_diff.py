@@ -1,0 +1,78 @@
+"""A merge patch turns what is into what should be, and holds no more than that takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+from tests.planner.examples import tried
+from tests.planner.world import merged
+
+from traincrew.apimachinery import merge_diff
+
+_LEAVES = st.one_of(st.booleans(), st.integers(-3, 3), st.text("ab", max_size=2), st.lists(st.integers(0, 2), max_size=2))
+_OBJECTS = st.recursive(
+    st.dictionaries(st.text("xyz", min_size=1, max_size=1), _LEAVES, max_size=3),
+    lambda inner: st.dictionaries(st.text("xyz", min_size=1, max_size=1), st.one_of(_LEAVES, inner), max_size=3),
+    max_leaves=12,
+)
+
+
+@tried(100)
+@hypothesis.given(_OBJECTS, _OBJECTS)
+def test_applied_to_the_old_value_it_gives_the_new_one(old: dict[str, Any], new: dict[str, Any]) -> None:
+    assert merged(old, merge_diff.merge_patch(old, new)) == new
+
+
+@tried(100)
+@hypothesis.given(_OBJECTS)
+def test_between_equal_values_it_is_empty(value: dict[str, Any]) -> None:
+    assert merge_diff.merge_patch(value, value) == {}
+
+
+def test_what_has_gone_is_sent_as_null_and_what_stays_is_not_sent() -> None:
+    old = {"a": 1, "b": {"c": 1, "d": [1]}, "e": {"f": 1}}
+    new = {"a": 1, "b": {"c": 2, "d": [1]}, "e": {}}
+    assert merge_diff.merge_patch(old, new) == {"b": {"c": 2}, "e": {"f": None}}
+
+
+def test_a_list_is_replaced_whole() -> None:
+    assert merge_diff.merge_patch({"a": [1, 2]}, {"a": [2]}) == {"a": [2]}
+
+
+def test_a_value_that_changes_its_type_is_replaced() -> None:
+    assert merge_diff.merge_patch({"a": {"b": 1}}, {"a": 1}) == {"a": 1}
+    assert merged({"a": 1}, merge_diff.merge_patch({"a": 1}, {"a": {"b": 1}})) == {"a": {"b": 1}}
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        pytest.param({"a": 1, "b": 2}, {"a": 1}, id="a default that was filled in"),
+        pytest.param({"value": "1"}, {"value": "1000m"}, id="a quantity spelt otherwise"),
+        pytest.param([{"cpu": "2", "x": 1}], [{"cpu": 2}], id="inside a list"),
+        pytest.param([{"type": "Resource"}], [], id="an empty list that was filled in"),
+        pytest.param(None, [], id="an empty list that was left out"),
+    ],
+)
+def test_what_is_stored_already_says_what_is_wanted(found: Any, wanted: Any) -> None:
+    assert merge_diff.holds(found, wanted)
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        ({"a": 1}, {"a": 2}),
+        ({}, {"a": 1}),
+        (None, {"a": 1}),
+        ([1], [1, 2]),
+        (None, [1]),
+        ({"a": "x"}, {"a": "y"}),
+        ({"cpu": "1"}, {"cpu": "2"}),
+        (None, 1),
+    ],
+)
+def test_what_differs_is_seen(found: Any, wanted: Any) -> None:
+    assert not merge_diff.holds(found, wanted)

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import pathlib
+import socket
+import ssl
+import subprocess
+import sys
+import time
+
+import pytest
+from tests.embedded.apiserver.auth.handshakes import shaken
+
+from traincrew.embedded.apiserver.authn import authentication
+from traincrew.embedded.pki import certificates
+from traincrew.embedded.pki.certificates import Pki
+
+DAY = 24 * 3600.0
+
+
+@pytest.fixture
+def pki(tmp_path: pathlib.Path) -> Pki:
+    return certificates.ensure(tmp_path / "pki", certificates.names("127.0.0.1"))
+
+
+def client(pki: Pki, own: bytes | None = None, where: pathlib.Path | None = None) -> ssl.SSLContext:
+    context = ssl.create_default_context(cadata=pki.authority.decode())
+    context.verify_flags |= ssl.VERIFY_X509_STRICT  # the default from Python 3.13 on
+    if own:
+        assert where
+        where.write_bytes(own)
+        context.load_cert_chain(where)
+    return context
+
+
+@pytest.mark.parametrize("name", [*certificates.NAMES, socket.gethostname().lower()])
+def test_clients_reach_the_server_by_every_name_it_has(pki: Pki, name: str) -> None:
+    shaken(pki.server_context(), client(pki), name)
+
+
+def test_the_server_is_not_believed_to_be_another(pki: Pki) -> None:
+    with pytest.raises(ssl.SSLCertVerificationError):
+        shaken(pki.server_context(), client(pki), "example.com")
+
+
+def test_a_second_start_changes_nothing(pki: Pki) -> None:
+    before = {file.name: file.read_bytes() for file in pki.directory.iterdir()}
+    again = certificates.ensure(pki.directory, pki.names)
+    assert not again.renewed
+    assert {file.name: file.read_bytes() for file in pki.directory.iterdir()} == before
+
+
+def test_a_second_start_does_without_the_slow_library(pki: Pki) -> None:
+    program = (
+        "import pathlib, sys\n"
+        "from traincrew.embedded.apiserver.authn import authentication, certificates, tokens\n"
+        "found = certificates.ensure(pathlib.Path(sys.argv[1]), certificates.names('127.0.0.1'))\n"
+        "found.server_context(), found.kubelet_context()\n"
+        "assert not found.renewed\n"
+        "assert not [name for name in sys.modules if name.startswith('cryptography')]\n"
+    )
+    subprocess.run([sys.executable, "-c", program, str(pki.directory)], check=True)
+
+
+def test_nobody_else_may_read_the_keys(pki: Pki) -> None:
+    assert pki.directory.stat().st_mode & 0o777 == 0o700
+    assert {file.stat().st_mode & 0o777 for file in pki.directory.iterdir()} == {0o600}
+
+
+def test_a_new_address_gets_a_new_certificate_of_the_same_authority(pki: Pki) -> None:
+    moved = certificates.ensure(pki.directory, certificates.names("192.0.2.7"))
+    assert moved.renewed
+    assert moved.authority == pki.authority
+    shaken(moved.server_context(), client(pki), "192.0.2.7")
+
+
+def test_a_wildcard_address_is_no_name() -> None:
+    assert certificates.names("0.0.0.0") == certificates.names("::") == certificates.names()  # noqa: S104
+    assert "2001:db8::1" in certificates.names("[2001:db8::1]")
+
+
+def test_certificates_are_renewed_before_they_expire(pki: Pki) -> None:
+    now = time.time()
+    assert not certificates.ensure(pki.directory, pki.names, lambda: now + 330 * DAY).renewed
+    renewed = certificates.ensure(pki.directory, pki.names, lambda: now + 340 * DAY)
+    assert renewed.renewed
+    assert renewed.authority == pki.authority
+
+
+def test_clients_of_an_authority_that_was_renewed_stay_in(tmp_path: pathlib.Path) -> None:
+    old = certificates.ensure(tmp_path, certificates.names(), lambda: time.time() - 3640 * DAY)
+    kept = client(old)
+    new = certificates.ensure(tmp_path, certificates.names())
+    assert new.renewed
+    shaken(new.server_context(), kept, "localhost")
+    shaken(new.server_context(), client(new), "localhost")
+
+
+@pytest.mark.parametrize("name", ["server.pem", "kubelet-client.pem", "ca.pem", "made.json", "ca.crt"])
+@pytest.mark.parametrize("damage", [None, b"", b"nonsense"])
+def test_what_is_lost_or_damaged_is_made_again(pki: Pki, name: str, damage: bytes | None) -> None:
+    file = pki.directory / name
+    if damage is None:
+        file.unlink()
+    else:
+        file.write_bytes(damage)
+    mended = certificates.ensure(pki.directory, pki.names)
+    shaken(mended.server_context(), client(mended), "localhost")
+    assert not certificates.ensure(pki.directory, pki.names).renewed
+
+
+def test_a_running_server_takes_up_renewed_certificates(pki: Pki) -> None:
+    context = pki.server_context()
+    _, before = shaken(context, client(pki), "localhost")
+    certificates.ensure(pki.directory, certificates.names("192.0.2.7")).refresh(context)
+    _, after = shaken(context, client(pki), "192.0.2.7")
+    assert before.getpeercert(True) != after.getpeercert(True)
+
+
+def test_a_client_certificate_names_its_user(pki: Pki, tmp_path: pathlib.Path) -> None:
+    own = pki.issue_for_client("ann", ("red", "blue"))
+    end, _ = shaken(pki.server_context(), client(pki, own, tmp_path / "ann.pem"), "localhost")
+    found = authentication.peer(end)
+    assert found
+    assert (found.user.name, found.user.groups) == ("ann", ("red", "blue", "system:authenticated"))
+    (credential,) = found.user.extra["authentication.kubernetes.io/credential-id"]
+    assert credential.startswith("X509SHA256=")
+
+
+def test_who_shows_no_certificate_is_nobody_by_certificate(pki: Pki) -> None:
+    end, _ = shaken(pki.server_context(), client(pki), "localhost")
+    assert authentication.peer(end) is None
+    assert authentication.peer(None) is None
+
+
+def test_a_strangers_certificate_does_not_get_in(pki: Pki, tmp_path: pathlib.Path) -> None:
+    stranger = certificates.ensure(tmp_path / "elsewhere", pki.names)
+    own = stranger.issue_for_client("kubernetes-admin", ("system:masters",))
+    with pytest.raises(ssl.SSLError):
+        shaken(pki.server_context(), client(pki, own, tmp_path / "own.pem"), "localhost")
+
+
+def test_a_nodes_serving_certificate_is_no_login(pki: Pki, tmp_path: pathlib.Path) -> None:
+    own = pki.issue_for_node("machine", ["127.0.0.1"])
+    with pytest.raises(ssl.SSLError):
+        shaken(pki.server_context(), client(pki, own, tmp_path / "node.pem"), "localhost")
+
+
+def test_the_server_calls_nodes_and_is_known_there(pki: Pki, tmp_path: pathlib.Path) -> None:
+    served = tmp_path / "node.pem"
+    served.write_bytes(pki.issue_for_node("machine", ["192.0.2.9"]))
+    node = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    node.verify_mode = ssl.CERT_REQUIRED
+    node.load_verify_locations(cadata=pki.authority.decode())
+    node.load_cert_chain(served)
+    end, _ = shaken(node, pki.kubelet_context(), "192.0.2.9")
+    found = authentication.peer(end)
+    assert found
+    assert found.user.name == certificates.KUBELET_CLIENT
+    assert found.user.groups == ("system:authenticated",)

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.embedded.apiserver.auth.documents import RBAC, binding, person, role, rule
+
+from traincrew.apimachinery import api_errors
+from traincrew.embedded.apiserver.authn.users import User, administrator
+from traincrew.embedded.apiserver.authz import escalation
+from traincrew.embedded.apiserver.authz.attributes import Attributes
+from traincrew.embedded.apiserver.authz.rbac import Policy
+
+ANN = User("ann", ("red",))
+WRITE = Attributes("create", RBAC, "roles", namespace="ns")
+PODS = rule("get list", "pods")
+
+
+@pytest.fixture
+def policy() -> Policy:
+    """Ann may get and list pods in ns."""
+    found = Policy()
+    found.put(role("own", PODS, namespace="ns"))
+    found.put(role("pods", PODS))
+    found.put(role("secrets", rule("get", "secrets")))
+    found.put(binding("own", "Role/own", person("ann"), namespace="ns"))
+    return found
+
+
+def extend(policy: Policy, *rules: dict[str, Any]) -> None:
+    policy.put(role("more", *rules, namespace="ns"))
+    policy.put(binding("more", "Role/more", person("ann"), namespace="ns"))
+
+
+def test_what_one_holds_one_may_grant(policy: Policy) -> None:
+    escalation.check(policy, ANN, WRITE, role("new", rule("get", "pods", names="a"), namespace="ns"))
+    escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/pods", person("bob"), namespace="ns"))
+
+
+def test_what_one_does_not_hold_is_refused_and_told(policy: Policy) -> None:
+    with pytest.raises(api_errors.Refusal) as refused:
+        escalation.check(policy, ANN, WRITE, role("new", rule("get delete", "pods secrets"), namespace="ns"))
+    assert refused.value.code == 403
+    assert refused.value.message == (
+        'roles.rbac.authorization.k8s.io "new" is forbidden: user "ann" (groups=["red"]) is attempting to grant RBAC '
+        "permissions not currently held:\n"
+        '{APIGroups:[""], Resources:["pods"], Verbs:["delete"]}\n'
+        '{APIGroups:[""], Resources:["secrets"], Verbs:["get" "delete"]}'
+    )
+
+
+def test_a_binding_grants_what_its_role_does(policy: Policy) -> None:
+    with pytest.raises(api_errors.Refusal, match="not currently held"):
+        escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/secrets", person("bob"), namespace="ns"))
+
+
+def test_rights_in_a_namespace_do_not_count_for_the_cluster(policy: Policy) -> None:
+    with pytest.raises(api_errors.Refusal, match="not currently held"):
+        escalation.check(policy, ANN, Attributes("create", RBAC, "clusterroles"), role("new", PODS))
+
+
+def test_masters_grant_everything(policy: Policy) -> None:
+    escalation.check(policy, administrator(), WRITE, role("new", rule("*", "*", "*"), namespace="ns"))
+
+
+def test_the_verb_escalate_lifts_the_limit_for_roles(policy: Policy) -> None:
+    extend(policy, rule("escalate", "roles", RBAC))
+    escalation.check(policy, ANN, WRITE, role("new", rule("*", "*", "*"), namespace="ns"))
+    with pytest.raises(api_errors.Refusal):
+        escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/secrets", person("bob"), namespace="ns"))
+
+
+def test_the_verb_bind_lifts_the_limit_for_the_named_role(policy: Policy) -> None:
+    extend(policy, rule("bind", "clusterroles", RBAC, names="secrets"))
+    policy.put(role("nodes", rule("get", "nodes")))
+    escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/secrets", person("bob"), namespace="ns"))
+    with pytest.raises(api_errors.Refusal):
+        escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/nodes", person("bob"), namespace="ns"))
+
+
+def test_a_role_that_is_not_there_cannot_be_bound(policy: Policy) -> None:
+    with pytest.raises(api_errors.Refusal) as refused:
+        escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/none", person("bob"), namespace="ns"))
+    assert refused.value.code == 404
+
+
+def test_only_administrators_let_a_role_gather(policy: Policy) -> None:
+    gathering = role("new") | {"aggregationRule": {"clusterRoleSelectors": [{}]}}
+    asked = Attributes("create", RBAC, "clusterroles")
+    with pytest.raises(api_errors.Refusal, match="must have cluster-admin privileges to use the aggregationRule"):
+        escalation.check(policy, ANN, asked, gathering)
+    with pytest.raises(api_errors.Refusal, match="cluster-admin"):
+        escalation.check(policy, ANN, asked, role("new"), gathering)
+
+
+def test_a_garbage_collector_may_touch_what_it_does_not_hold(policy: Policy) -> None:
+    old = role("new", rule("get", "secrets"), namespace="ns")
+    owned = old | {"metadata": old["metadata"] | {"ownerReferences": [{"uid": "1"}], "finalizers": ["x"]}}
+    escalation.check(policy, ANN, WRITE, owned, old)
+    changed = role("new", rule("get", "secrets configmaps"), namespace="ns")
+    with pytest.raises(api_errors.Refusal):
+        escalation.check(policy, ANN, WRITE, changed, old)

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+
+from traincrew.apimachinery import api_errors
+from traincrew.embedded.apiserver.http import origins
+from traincrew.embedded.pki import certificates
+
+DOORS = origins.doors(certificates.names("127.0.0.1"), 6443)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1:6443", "127.0.0.1", "localhost:6443", "LOCALHOST:1", "localhost.:6443", "[::1]:6443", "[::1]",
+     "[0:0:0:0:0:0:0:1]:1", "kubernetes.default.svc", "10.96.0.1:443"],
+)  # fmt: skip
+def test_the_server_is_reached_by_its_names(host: str) -> None:
+    origins.check(DOORS, host, None)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example.com", "evil.example.com:6443", "localhost.evil.example.com", "127.0.0.1.nip.io:6443", "192.168.0.1",
+     "[::2]:6443", "localhost@evil", "localhost evil", ":6443", "[", "127.0.0.1:6443:1"],
+)  # fmt: skip
+def test_a_foreign_host_is_refused(host: str) -> None:
+    with pytest.raises(api_errors.Refusal) as refused:
+        origins.check(DOORS, host, None)
+    assert (refused.value.code, refused.value.reason) == (403, "Forbidden")
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://127.0.0.1:6443", "https://localhost:6443", "http://localhost:6443", "https://[::1]:6443"]
+)
+def test_our_own_pages_are_served(origin: str) -> None:
+    origins.check(DOORS, "localhost:6443", origin)
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["https://evil.example.com", "null", "", "https://localhost:8080", "https://localhost", "file://", "http://127.0.0.1:8080"],
+)
+def test_any_other_origin_is_refused(origin: str) -> None:
+    with pytest.raises(api_errors.Refusal) as refused:
+        origins.check(DOORS, "localhost:6443", origin)
+    assert refused.value.code == 403
+
+
+def test_the_usual_port_may_be_left_out() -> None:
+    origins.check(origins.doors(["localhost"], 443), "localhost", "https://localhost")
+
+
+def test_what_a_stranger_sent_is_told_harmlessly() -> None:
+    with pytest.raises(api_errors.Refusal) as refused:
+        origins.check(DOORS, "evil\r\nInjected: yes" + "x" * 500, None)
+    assert "\n" not in refused.value.message
+    assert len(refused.value.message) < 250

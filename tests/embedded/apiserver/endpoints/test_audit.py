@@ -1,0 +1,39 @@
+"""The audit log knows of requests from within the process, too."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+
+import pytest
+
+from traincrew import errors
+from traincrew.embedded.bootstrap import Furniture, furnish
+from traincrew.embedded.daemon import Daemon, Options
+from traincrew.model.resources import CONFIG_MAPS
+
+
+async def test_requests_of_clients_within_the_process_are_written_down_as_everybodys(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "audit.log"
+    daemon = Daemon(Options(tmp_path / "data", "127.0.0.1", 0, Furniture((), (), ()), tmp_path / "log", "0", audit_log=str(path)))
+    try:
+        await furnish(daemon.own_client("bootstrap"), daemon.options.furniture)
+        before, client = path.stat().st_size, daemon.own_client("test")
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "not for the log"}}
+        await client.create(CONFIG_MAPS, "default", json.dumps(body).encode())
+        with pytest.raises(errors.NotFound):
+            await client.get(CONFIG_MAPS, "default", "b")
+        async for _ in client.pages(CONFIG_MAPS, None, labels="is=c"):
+            pass
+    finally:
+        await daemon.store.close()
+    written = path.read_bytes()[before:]
+    told = [json.loads(line) for line in written.splitlines()]
+    assert [(each["verb"], each["requestURI"], each["responseStatus"]["code"]) for each in told] == [
+        ("create", "/api/v1/namespaces/default/configmaps", 201),
+        ("get", "/api/v1/namespaces/default/configmaps/b", 404),
+        ("list", "/api/v1/configmaps?limit=500&labelSelector=is%3Dc", 200),
+    ]
+    assert told[0]["objectRef"]["name"] == "a"
+    assert {each["userAgent"] for each in told} == {"test"}
+    assert b"not for the log" not in written

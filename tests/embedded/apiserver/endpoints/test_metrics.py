@@ -1,0 +1,96 @@
+"""metrics.k8s.io: what is measured, of what is there."""
+
+from __future__ import annotations
+
+import datetime as dt
+import pathlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from traincrew import errors, settings
+from traincrew.app import cluster
+from traincrew.client import port
+from traincrew.embedded.apiserver.discovery import documents
+from traincrew.embedded.apiserver.requests.metrics_source import Measurement, PodUsage, Usage
+from traincrew.embedded.bootstrap import NODES, ensure, furnish
+from traincrew.embedded.daemon import Daemon, Options
+from traincrew.model.resources import PODS, Resource
+
+POD_METRICS = Resource("metrics.k8s.io", "v1beta1", "pods", "PodMetrics")
+NODE_METRICS = Resource("metrics.k8s.io", "v1beta1", "nodes", "NodeMetrics", namespaced=False)
+TAKEN = dt.datetime(2030, 1, 1, 12, tzinfo=dt.UTC)
+
+
+async def measurement() -> Measurement:
+    pods = [PodUsage("default", name, {"main": Usage(0.25, 3 * 2**20), "side": Usage(1e-9, 2047)}) for name in ("b", "a", "left")]
+    return Measurement(TAKEN, dt.timedelta(seconds=15.5), pods, {"here": Usage(1.5, 2**30), "elsewhere": Usage(1, 1)})
+
+
+@pytest.fixture
+async def daemon(tmp_path: pathlib.Path) -> AsyncIterator[Daemon]:
+    found = Daemon(Options(tmp_path, "127.0.0.1", 0, cluster.furniture(settings.Cluster()), tmp_path / "log", "0"))
+    client = found.own_client("test")
+    try:
+        await furnish(found.own_client("bootstrap"), found.options.furniture)
+        await ensure(client, NODES, {"metadata": {"name": "here"}})
+        for name in ("a", "b"):
+            meta = {"name": name, "namespace": "default", "labels": {"is": name}}
+            await ensure(client, PODS, {"metadata": meta, "spec": {"containers": [{"name": "main", "image": "i"}]}})
+        yield found
+    finally:
+        await found.store.close()
+
+
+async def listed(client: port.Client, resource: Resource, namespace: str | None = None, labels: str = "") -> list[dict[str, Any]]:
+    return [msgspec.json.decode(each) async for page in client.pages(resource, namespace, labels=labels) for each in page.items]
+
+
+async def test_pods_and_nodes_that_are_there_are_told_in_the_form_of_a_metrics_server(daemon: Daemon) -> None:
+    daemon.cluster.metrics = measurement
+    client = daemon.own_client("test")
+    assert [each["metadata"]["name"] for each in await listed(client, POD_METRICS)] == ["a", "b"]
+    found = msgspec.json.decode(await client.get(POD_METRICS, "default", "b"))
+    assert found["metadata"].pop("creationTimestamp")
+    assert found == {
+        "kind": "PodMetrics",
+        "apiVersion": "metrics.k8s.io/v1beta1",
+        "metadata": {"name": "b", "namespace": "default", "labels": {"is": "b"}},
+        "timestamp": "2030-01-01T12:00:00Z",
+        "window": "15.5s",
+        "containers": [
+            {"name": "main", "usage": {"cpu": "250000000n", "memory": "3072Ki"}},
+            {"name": "side", "usage": {"cpu": "1n", "memory": "1Ki"}},
+        ],
+    }
+    nodes = await listed(client, NODE_METRICS)
+    assert [(each["metadata"]["name"], each["usage"]["cpu"]) for each in nodes] == [("here", "1500000000n")]
+
+
+async def test_selectors_ask_for_the_labels_of_the_pods(daemon: Daemon) -> None:
+    daemon.cluster.metrics = measurement
+    client = daemon.own_client("test")
+    assert [each["metadata"]["name"] for each in await listed(client, POD_METRICS, "default", "is=a")] == ["a"]
+    assert await listed(client, POD_METRICS, "kube-system") == []
+
+
+async def test_where_nobody_measures_the_lists_are_empty_and_the_group_is_there(daemon: Daemon) -> None:
+    client = daemon.own_client("test")
+    assert await listed(client, POD_METRICS) == await listed(client, NODE_METRICS) == []
+    with pytest.raises(errors.NotFound, match=r'podmetrics\.metrics\.k8s\.io "default/a" not found'):
+        await client.get(POD_METRICS, "default", "a")
+    with pytest.raises(errors.NotFound, match=r'nodemetrics\.metrics\.k8s\.io "here" not found'):
+        await client.get(NODE_METRICS, None, "here")
+    shown = documents.resource_list(tuple(daemon.registry), "metrics.k8s.io", "v1beta1")
+    assert shown is not None
+    assert [(each["name"], each["kind"], each["verbs"]) for each in shown["resources"]] == [
+        ("nodes", "NodeMetrics", ["get", "list"]),
+        ("pods", "PodMetrics", ["get", "list"]),
+    ]
+
+
+async def test_what_is_measured_cannot_be_written(daemon: Daemon) -> None:
+    with pytest.raises(errors.ApiError, match="does not allow this method"):
+        await daemon.own_client("test").delete(POD_METRICS, "default", "a")

@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import asyncio
+import pathlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from tests.embedded.apiserver.endpoints.desk import Desk, desk
+
+from traincrew.embedded.apiserver.authn import users
+from traincrew.embedded.apiserver.requests.scope import decoded
+
+POD = {"spec": {"containers": [{"name": "main", "image": "train:1"}]}}
+JOB = {"spec": {"template": {"spec": {**POD["spec"], "restartPolicy": "Never"}}}}
+LEASE = "coordination.k8s.io/v1:leases"
+
+
+@pytest.fixture
+async def at(tmp_path: pathlib.Path) -> AsyncIterator[Desk]:
+    async with desk(tmp_path) as found:
+        yield found
+
+
+def events(at: Desk, resource: str, after: str) -> list[tuple[str, dict[str, Any]]]:
+    changes = at.daemon.store.logs.of(resource).since(int(after))
+    return [(each.type, decoded(each.record)["metadata"]) for each in changes]
+
+
+@pytest.mark.parametrize(
+    ("how", "patch", "why"),
+    [
+        ("merge", {"data": {"a": 5}}, "json: cannot unmarshal number into Go struct field ConfigMap.data of type string"),
+        ("strategic", {"data": "text"}, "cannot restore map from string"),
+        ("strategic", {"data": {"a": 5}}, "cannot convert int64 to string"),
+        ("merge", {"z": 1, "a": 2}, 'strict decoding error: unknown field "a", unknown field "z"'),
+        ("merge", '{"data":{"k":"1","k":"2"}}', 'strict decoding error: duplicate field "data.k"'),
+        (
+            "json",
+            [{"op": "add", "path": "/data", "value": {}, "why": 1}],
+            'strict decoding error: json patch unknown field "[0].why"',
+        ),
+    ],
+)
+async def test_what_a_patch_must_not_make_is_held_against_the_patch(at: Desk, how: str, patch: Any, why: str) -> None:
+    await at.create("configmaps", "a", {"data": {"b": "c"}})
+    told = await at.patch(how, "configmaps/a", patch, fieldValidation="Strict")
+    assert (told.code, told.body["details"]["causes"][0]["field"]) == (422, "patch")
+    assert told.message.endswith(f": {why}")
+
+
+async def test_a_patch_of_nothing_is_not_even_read(at: Desk) -> None:
+    assert (await at.patch("merge", "configmaps/none", "{")).code == 404
+
+
+async def test_an_update_makes_only_what_may_be_made_that_way(at: Desk) -> None:
+    body = {"metadata": {"name": "a", "resourceVersion": "4"}}
+    assert (await at.ask("update", f"{LEASE}/a", body)).code == 201
+    assert (await at.ask("update", "configmaps/a", body)).code == 404
+
+
+async def test_who_may_not_create_cannot_do_so_by_apply_or_update(at: Desk) -> None:
+    rules = [{"apiGroups": ["", "coordination.k8s.io"], "resources": ["*"], "verbs": ["get", "patch", "update"]}]
+    await at.ask("create", "rbac.authorization.k8s.io/v1:roles", {"metadata": {"name": "r"}, "rules": rules})
+    subject = {"kind": "ServiceAccount", "name": "sa", "namespace": "default"}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"}
+    await at.create("rbac.authorization.k8s.io/v1:rolebindings", "b", {"subjects": [subject], "roleRef": role})
+    at.user = users.service_account("default", "sa")
+    applied = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    for told in (
+        await at.patch("apply", "configmaps/a", applied, fieldManager="m"),
+        await at.ask("update", f"{LEASE}/a", {"metadata": {"name": "a"}}),
+    ):
+        assert told.code == 403
+        assert "cannot create resource" in told.message
+
+
+@pytest.mark.parametrize(("version", "code"), [("", 200), ("0", 200), ("1", 409), ("x", 500)])
+async def test_a_version_counts_if_it_is_named(at: Desk, version: str, code: int) -> None:
+    await at.create("configmaps", "a")
+    body = {"metadata": {"name": "a", "resourceVersion": version}, "data": {"k": "v"}}
+    assert (await at.ask("update", "configmaps/a", body)).code == code
+
+
+async def test_some_kinds_are_not_changed_without_a_version(at: Desk) -> None:
+    await at.ask("create", LEASE, {"metadata": {"name": "a"}})
+    told = await at.ask("update", f"{LEASE}/a", {"metadata": {"name": "a"}})
+    assert told.message.endswith("metadata.resourceVersion: Invalid value: 0x0: must be specified for an update")
+
+
+async def test_what_loses_its_last_finalizer_is_heard_of_once(at: Desk) -> None:
+    await at.create("configmaps", "a", finalizers=["example.com/hold"])
+    version = (await at.ask("delete", "configmaps/a")).body["metadata"]["resourceVersion"]
+    told = await at.patch("merge", "configmaps/a", {"metadata": {"finalizers": None}})
+    assert told.code == 200
+    assert "finalizers" not in told.body["metadata"]
+    assert [(kind, meta["finalizers"]) for kind, meta in events(at, "configmaps", version)] == [("DELETED", ["example.com/hold"])]
+
+
+async def test_a_pod_that_ends_at_once_is_marked_before_it_is_gone(at: Desk) -> None:
+    version = (await at.create("pods", "p", POD)).body["metadata"]["resourceVersion"]
+    told = await at.ask("delete", "pods/p")
+    assert told.body["metadata"]["deletionGracePeriodSeconds"] == 0
+    seen = events(at, "pods", version)
+    assert [kind for kind, _ in seen] == ["MODIFIED", "DELETED"]
+    assert all("deletionTimestamp" in meta for _, meta in seen)
+
+
+async def test_what_takes_the_place_of_a_dying_object_must_wait(at: Desk) -> None:
+    await at.create("configmaps", "a", finalizers=["example.com/hold"])
+    await at.ask("delete", "configmaps/a")
+    assert (await at.create("configmaps", "a")).message == 'object is being deleted: configmaps "a" already exists'
+
+
+async def test_of_the_options_of_a_deletion_those_in_the_body_count_alone(at: Desk) -> None:
+    await at.create("configmaps", "a")
+    assert (await at.ask("delete", "configmaps/a", dryRun="All")).code == 200
+    options = {"kind": "DeleteOptions", "apiVersion": "v1"}
+    assert (await at.ask("delete", "configmaps/a", options, dryRun="All")).code == 200
+    assert (await at.ask("get", "configmaps/a")).code == 404
+
+
+async def test_jobs_leave_their_pods_behind_unless_told_otherwise(at: Desk) -> None:
+    for name, options, finalizers in (("a", None, ["orphan"]), ("b", {"propagationPolicy": "Background"}, None)):
+        await at.create("batch/v1:jobs", name, JOB)
+        told = await at.ask("delete", f"batch/v1:jobs/{name}", options)
+        assert told.body.get("metadata", {}).get("finalizers") == finalizers
+        assert bool(told.warnings) == (options is None)
+
+
+async def test_an_apply_says_nothing_that_the_schema_has_no_word_for(at: Desk) -> None:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "colour": "red"}
+    told = await at.patch("apply", "configmaps/a", body, fieldManager="m", fieldValidation="Ignore")
+    assert (told.code, told.message) == (
+        500,
+        "failed to create typed patch object (/a; /v1, Kind=ConfigMap): .colour: field not declared in schema",
+    )
+
+
+async def test_a_pod_behind_a_gate_is_bound_to_no_node(at: Desk) -> None:
+    gated = {"spec": {**POD["spec"], "schedulingGates": [{"name": "example.com/wait"}]}}
+    await at.create("pods", "p", gated)
+    told = await at.ask("create", "pods/p/binding", {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}})
+    assert told.message.endswith("pod p has non-empty .spec.schedulingGates")
+
+
+async def test_whoever_deletes_a_pod_at_the_same_time_as_others_is_not_told_that_it_has_changed(at: Desk) -> None:
+    for number in range(5):
+        await at.create("pods", f"p{number}", POD)
+        told = await asyncio.gather(*(at.ask("delete", f"pods/p{number}") for _ in range(8)))
+        assert {each.code for each in told} <= {200, 404}
+        assert 200 in {each.code for each in told}
+        assert (await at.ask("get", f"pods/p{number}")).code == 404
+
+
+@pytest.mark.parametrize("value", [True, 1.5, 1])
+async def test_a_number_is_not_the_truth_that_python_takes_it_for(at: Desk, value: Any) -> None:
+    names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+    await at.create("apiextensions.k8s.io/v1:customresourcedefinitions", "things.example.com", {"spec": spec})
+    titled = {"apiVersion": "example.com/v1", "kind": "Thing", "free": 1}
+    made = await at.create("example.com/v1:things", "a", titled)
+    told = await at.patch("merge", "example.com/v1:things/a", {"free": value})
+    assert (told.code, repr(told.body["free"])) == (200, repr(value))
+    same = told.body["metadata"]["resourceVersion"] == made.body["metadata"]["resourceVersion"]
+    assert same == (repr(value) == "1")
+
+
+async def test_an_owner_that_is_named_twice_is_kept_once_and_the_writer_warned(at: Desk) -> None:
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "o", "uid": "u", "controller": True}
+    told = await at.create("configmaps", "a", ownerReferences=[owner, owner])
+    assert (told.code, told.body["metadata"]["ownerReferences"]) == (201, [owner])
+    assert told.warnings[0].endswith("please fix your requests; duplicate UID(s) observed: u")
+    again = await at.patch("merge", "configmaps/a", {"metadata": {"ownerReferences": [owner, owner]}})
+    assert again.body["metadata"] == told.body["metadata"]
+    assert "after mutating admission happens" in again.warnings[0]

@@ -1,0 +1,173 @@
+"""What our rules make of a request, beside what an API server answered to it."""
+
+from __future__ import annotations
+
+import collections
+import copy
+import dataclasses
+import itertools
+import re
+from typing import Any
+
+from tests.embedded.apiserver.registry.corpus import Object
+
+from traincrew.apimachinery import api_errors
+from traincrew.embedded.apiserver.registry import builtin
+
+_VOLATILE = ("resourceVersion", "managedFields", "uid", "creationTimestamp", "selfLink")
+_GO_STRUCT = re.compile(r"\b[a-z0-9]+\.[A-Z]\w*\{|\(\*\w|0xc0")
+_DRAWN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|Duplicate value: 3[0-2][0-9]{3}")
+"""Identifiers and node ports that each server draws for itself."""
+_SYSTEM = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """An object, or a Status that refuses."""
+
+    code: int
+    body: Object
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def accepted(self) -> bool:
+        return self.code < 300
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    kind: str
+    line: str
+    verb: str
+    sent: Object
+    old: Object | None
+    real: Answer
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind} {self.verb}: {self.line}"
+
+
+def context(real: Object) -> builtin.Context:
+    """Whatever the API server drew by lot, ours draws too."""
+    spec = real.get("spec") or {}
+    ports = iter(
+        dict.fromkeys(port["nodePort"] for port in spec.get("ports") or () if isinstance(port, dict) and "nodePort" in port)
+    )
+    free = itertools.count(31000)
+    health = iter([spec["healthCheckNodePort"]] if "healthCheckNodePort" in spec else [])
+    uid = (real.get("metadata") or {}).get("uid") or "11111111-1111-1111-1111-111111111111"
+    return builtin.Context(
+        uid=uid,
+        now=_now(real.get("status") or {}),
+        guards_storage=True,
+        readies_nodes=True,
+        allocate_ip=lambda: spec.get("clusterIP", "10.96.0.99"),
+        allocate_port=lambda: next(ports, 0) or next(health, 0) or next(free),
+        priority_class=lambda name: (
+            {"value": _SYSTEM[name], "preemptionPolicy": "PreemptLowerPriority"} if name in _SYSTEM else None
+        ),
+    )
+
+
+def _now(status: Object) -> str:
+    told = [status, *(status.get("conditions") or ())]
+    found = (each.get(field) for each in told for field in ("lastPhaseTransitionTime", "lastTransitionTime"))
+    return next((str(each) for each in found if each), "")
+
+
+def ours(case: Case) -> Answer:
+    group = case.sent["apiVersion"].rpartition("/")[0]
+    rules = builtin.strategy(group, case.kind)
+    obj = copy.deepcopy(case.sent)
+    drawn = context(case.real.body if case.real.accepted else {})
+    if case.verb == "create":
+        obj["metadata"]["uid"] = drawn.uid
+    try:
+        rules.default(obj)
+        if case.old is None:
+            rules.prepare_create(obj, drawn)
+            errors = rules.validate(obj)
+        else:
+            old = copy.deepcopy(case.old)
+            sub = "status" if case.verb == "status" else ""
+            rules.prepare_update(obj, old, sub, drawn)
+            errors = rules.validate_update(obj, old, sub)
+    except api_errors.Refusal as refusal:
+        return Answer(refusal.code, refusal.status())
+    if errors:
+        return Answer(422, api_errors.invalid(case.kind, group, obj["metadata"].get("name") or "", errors).status())
+    return Answer(200, obj, tuple(rules.warnings(obj, case.old)) if case.verb != "status" else ())
+
+
+def differences(case: Case) -> list[str]:
+    """Lines that say how the two answers differ; none if they are one."""
+    mine, real = ours(case), case.real
+    if mine.accepted != real.accepted:
+        return [f"API server {real.code} {_message(real)}", f"ours {mine.code} {_message(mine)}"]
+    if not real.accepted:
+        return _refusals_differ(mine, real)
+    told = [*_objects_differ(comparable(mine.body), comparable(real.body), "")]
+    if collections.Counter(mine.warnings) != collections.Counter(real.warnings):
+        told.append(f"warnings {mine.warnings} instead of {real.warnings}")
+    return told
+
+
+def _message(answer: Answer) -> str:
+    return str(answer.body.get("message", "")) if not answer.accepted else ""
+
+
+def comparable(obj: Object) -> Object:
+    meta = {key: value for key, value in obj["metadata"].items() if key not in _VOLATILE}
+    return {**obj, "metadata": meta}
+
+
+def _objects_differ(mine: Any, real: Any, path: str) -> list[str]:
+    if isinstance(mine, dict) and isinstance(real, dict):
+        told = []
+        for key in sorted(mine.keys() | real.keys()):
+            if key not in real:
+                told.append(f"{path}.{key}: only ours has {mine[key]!r}")
+            elif key not in mine:
+                told.append(f"{path}.{key}: ours lacks {real[key]!r}")
+            else:
+                told += _objects_differ(mine[key], real[key], f"{path}.{key}")
+        return told
+    if isinstance(mine, list) and isinstance(real, list) and len(mine) == len(real):
+        return [
+            line for index, pair in enumerate(zip(mine, real, strict=True)) for line in _objects_differ(*pair, f"{path}[{index}]")
+        ]
+    return [] if mine == real and type(mine) is type(real) else [f"{path}: {mine!r} instead of {real!r}"]
+
+
+def _refusals_differ(mine: Answer, real: Answer) -> list[str]:
+    if mine.code != real.code:
+        return [f"code {mine.code} instead of {real.code}: {_message(mine)} / {_message(real)}"]
+    if real.code != 422:
+        return [] if _message(mine) == _message(real) else [f"ours {_message(mine)!r}", f"real {_message(real)!r}"]
+    return causes_differ(_causes(mine.body), _causes(real.body))
+
+
+Cause = tuple[str, str, str]
+
+
+def _causes(status: Object) -> list[Cause]:
+    causes = (status.get("details") or {}).get("causes") or ()
+    return [(each.get("reason", ""), each.get("field", ""), each.get("message", "")) for each in causes]
+
+
+def causes_differ(mine: list[Cause], real: list[Cause]) -> list[str]:
+    """Values that Go prints as structs, with addresses of pointers, are left out of the comparison."""
+    structs = {(reason, field) for reason, field, message in real if _GO_STRUCT.search(message) or "\n" in message}
+    mine, real = ([(*cause[:2], _DRAWN.sub("<drawn>", cause[2])) for cause in causes] for causes in (mine, real))
+    have, want = (collections.Counter(_reduced(cause, structs) for cause in causes) for causes in (mine, real))
+    told = [f"ours only: {cause}" for cause in sorted((have - want).elements())]
+    return [*told, *(f"real only: {cause}" for cause in sorted((want - have).elements()))]
+
+
+def _reduced(cause: Cause, structs: set[tuple[str, str]]) -> Cause:
+    reason, field, message = cause
+    if (reason, field) not in structs:
+        return cause
+    first = message.partition("\n")[0]
+    return reason, field, first.rpartition(": ")[2]

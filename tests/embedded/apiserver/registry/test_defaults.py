@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import copy
+
+import pytest
+from tests.embedded.apiserver.registry import corpus, plugins
+
+from traincrew.apimachinery import quantities
+from traincrew.apimachinery.api_errors import Refusal
+from traincrew.embedded.apiserver.registry import builtin
+
+POD = builtin.strategy("", "Pod")
+
+
+def group(obj: corpus.Object) -> str:
+    return str(obj["apiVersion"].rpartition("/")[0])
+
+
+@pytest.mark.parametrize("kind", corpus.kinds())
+def test_defaulting_twice_is_defaulting_once(kind: str) -> None:
+    for line in corpus.edits(kind, "create"):
+        obj = corpus.edited(corpus.base(kind), line)
+        rules = builtin.strategy(group(obj), kind)
+        rules.default(obj)
+        once = copy.deepcopy(obj)
+        rules.default(obj)
+        assert obj == once, line
+
+
+def test_every_kind_of_the_corpus_has_rules_of_its_own() -> None:
+    neutral = builtin.strategy("example.com", "Widget")
+    assert all(builtin.strategy(group(corpus.base(kind)), kind) is not neutral for kind in corpus.kinds())
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        ("0.5", "500m"), ("1024Mi", "1Gi"), ("1.5Gi", "1536Mi"), ("1000m", "1"), ("1e3", "1e3"), ("1000Ki", "1000Ki"), (2, "2"),
+        ("0", "0"), ("0Gi", "0"), ("1000000", "1M"), ("0.1Mi", "104857600m"), ("512", "512"), ("-1500m", "-1500m"), ("1E", "1E"),
+    ],
+)  # fmt: skip
+def test_quantities_are_stored_in_their_canonical_form(given: str | int, stored: str) -> None:
+    assert quantities.canonical(given) == stored
+
+
+def test_quantities_are_compared_by_value() -> None:
+    assert quantities.nanos("1Gi") == quantities.nanos("1073741824") == quantities.nanos("1024Mi")
+    assert quantities.added(["500m", "1.5"]) == "2"
+
+
+def created(pod: corpus.Object, **context: object) -> corpus.Object:
+    POD.default(pod)
+    POD.prepare_create(pod, builtin.Context(**context))  # type: ignore[arg-type]
+    return pod
+
+
+def test_a_pod_gets_its_service_accounts_token() -> None:
+    pod = created(plugins.pod(), service_account=lambda name: {"metadata": {"name": name}}, suffix="abcde")
+    assert pod["spec"]["serviceAccountName"] == pod["spec"]["serviceAccount"] == "default"
+    assert [volume["name"] for volume in pod["spec"]["volumes"]] == ["kube-api-access-abcde"]
+    mounts = [container["volumeMounts"][0] for container in pod["spec"]["containers"]]
+    path = "/var/run/secrets/kubernetes.io/serviceaccount"
+    assert mounts == [{"name": "kube-api-access-abcde", "readOnly": True, "mountPath": path}] * 2
+    assert not POD.validate({**pod, "metadata": {**pod["metadata"], "uid": "u"}})
+
+
+@pytest.mark.parametrize("where", ["pod", "account"])
+def test_a_pod_that_wants_no_token_gets_none(where: str) -> None:
+    pod = plugins.pod()
+    account: corpus.Object = {"metadata": {"name": "default"}, "imagePullSecrets": [{"name": "s"}]}
+    (pod["spec"] if where == "pod" else account)["automountServiceAccountToken"] = False
+    created(pod, service_account=lambda _: account)
+    assert "volumes" not in pod["spec"]
+    assert pod["spec"]["imagePullSecrets"] == [{"name": "s"}]
+
+
+def test_a_pod_of_an_unknown_service_account_is_refused() -> None:
+    pod = corpus.edited(plugins.pod(), 'spec.serviceAccountName = "who"')
+    with pytest.raises(Refusal) as refusal:
+        created(pod, service_account=lambda _: None)
+    assert refusal.value.code == 403
+    words = 'error looking up service account default/who: serviceaccount "who" not found'
+    assert refusal.value.message == f'pods "p" is forbidden: {words}'
+
+
+def test_the_priority_comes_from_the_class_that_is_the_global_default() -> None:
+    found = {"metadata": {"name": "usual"}, "value": 7, "preemptionPolicy": "Never"}
+    pod = created(plugins.pod(), priority_class=lambda name: found if not name else None)
+    assert (pod["spec"]["priorityClassName"], pod["spec"]["priority"], pod["spec"]["preemptionPolicy"]) == ("usual", 7, "Never")
+
+
+def test_a_cluster_ip_that_is_taken_is_refused() -> None:
+    rules, service = builtin.strategy("", "Service"), corpus.base("Service")
+    service["spec"]["clusterIP"] = "10.96.0.7"
+    rules.default(service)
+    with pytest.raises(Refusal) as refusal:
+        rules.prepare_create(service, builtin.Context(in_use=lambda address: address == "10.96.0.7"))
+    assert "failed to allocate IP 10.96.0.7: provided IP is already allocated" in refusal.value.message

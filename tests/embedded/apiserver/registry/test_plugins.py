@@ -1,0 +1,100 @@
+"""Quota, limit range and pod security without a cluster; tests/cluster compares them with the real thing."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from tests.embedded.apiserver.registry import corpus, plugins
+
+from traincrew.apimachinery import quota_usage
+from traincrew.apimachinery.api_errors import Refusal
+from traincrew.embedded.apiserver.admission.pod_security import policy
+from traincrew.embedded.apiserver.registry import builtin
+from traincrew.embedded.apiserver.registry.builtin import limit_ranges
+
+SIZED = 'spec.containers[0].resources = {"limits": {"cpu": "1"}} ; spec.containers[1].resources = {"requests": {"cpu": "500m"}}'
+
+
+def pod(line: str = "", **context: object) -> corpus.Object:
+    obj, rules = corpus.edited(plugins.pod(), line), builtin.strategy("", "Pod")
+    rules.default(obj)
+    rules.prepare_create(obj, builtin.Context(**context))  # type: ignore[arg-type]
+    return obj
+
+
+def limited(hard: dict[str, str], used: dict[str, str]) -> corpus.Object:
+    return {"metadata": {"name": "q"}, "spec": {"hard": hard}, "status": {"hard": hard, "used": used}}
+
+
+def test_a_quota_with_room_is_charged() -> None:
+    found = quota_usage.charge(
+        quota_usage.Request(pod(SIZED), "pods"),
+        [limited({"pods": "3", "requests.cpu": "2"}, {"pods": "2", "requests.cpu": "500m"})],
+    )
+    assert found == {"q": {"pods": "3", "requests.cpu": "2"}}
+
+
+def test_a_quota_without_room_refuses() -> None:
+    with pytest.raises(Refusal) as refusal:
+        quota_usage.charge(quota_usage.Request(pod(), "pods"), [limited({"pods": "2"}, {"pods": "2"})])
+    assert refusal.value.message == 'pods "p" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2'
+
+
+def test_a_quota_on_limits_wants_them_told() -> None:
+    with pytest.raises(Refusal) as refusal:
+        quota_usage.charge(quota_usage.Request(pod(SIZED), "pods"), [limited({"limits.cpu": "2"}, {"limits.cpu": "0"})])
+    assert refusal.value.message == 'pods "p" is forbidden: failed quota: q: must specify limits.cpu for: side'
+
+
+def test_what_is_used_is_counted_from_the_objects() -> None:
+    ended = pod(SIZED)
+    ended["status"]["phase"] = "Succeeded"
+    requests = [quota_usage.Request(each, "pods") for each in (pod(SIZED), pod(SIZED), ended)]
+    hard = {"pods": "9", "requests.cpu": "9", "count/pods": "9", "services": "9"}
+    used = quota_usage.total(requests, limited(hard, {}))
+    assert used == {"pods": "2", "requests.cpu": "3", "count/pods": "3", "services": "0"}
+
+
+def test_a_quota_of_other_objects_counts_them_by_their_group() -> None:
+    job = quota_usage.Request({"metadata": {"name": "j"}}, "jobs", "batch")
+    with pytest.raises(Refusal, match="exceeded quota"):
+        quota_usage.charge(job, [limited({"count/jobs.batch": "1"}, {"count/jobs.batch": "1"})])
+    assert quota_usage.charge(job, [limited({"pods": "0"}, {"pods": "0"})]) == {}
+
+
+def test_a_limit_range_fills_and_says_so() -> None:
+    limit = {"spec": {"limits": [{"type": "Container", "default": {"cpu": "2"}, "defaultRequest": {"cpu": "1"}}]}}
+    filled = pod(limit_ranges=[limit])
+    assert filled["spec"]["containers"][0]["resources"] == {"limits": {"cpu": "2"}, "requests": {"cpu": "1"}}
+    told = "LimitRanger plugin set: cpu request for container main; cpu limit for container main; "
+    assert filled["metadata"]["annotations"][limit_ranges.ANNOTATION].startswith(told)
+
+
+def test_a_limit_range_refuses_what_is_too_large() -> None:
+    limit = {"spec": {"limits": [{"type": "Container", "max": {"cpu": "500m"}}]}}
+    with pytest.raises(Refusal) as refusal:
+        limit_ranges.refuse(pod('spec.containers[0].resources = {"limits": {"cpu": "1"}}'), "pods", [limit])
+    assert "maximum cpu usage per Container is 500m, but limit is 1" in refusal.value.message
+
+
+def test_pod_security_enforces_the_level_of_the_namespace() -> None:
+    restricted = {"pod-security.kubernetes.io/enforce": "restricted"}
+    found = policy.refusal(pod(), restricted)
+    assert found is not None
+    assert found.message.startswith(
+        'pods "p" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false'
+    )
+    assert policy.refusal(pod(), {}) is None
+    assert policy.refusal(pod(), {"pod-security.kubernetes.io/enforce": "baseline"}) is None
+
+
+def test_a_namespace_that_enforces_also_warns_about_templates() -> None:
+    labels = {"pod-security.kubernetes.io/enforce": "baseline", "pod-security.kubernetes.io/enforce-version": "v1.30"}
+    template = {"spec": copy.deepcopy(pod("spec.hostPID = true")["spec"])}
+    assert policy.warnings(template, labels) == ['would violate PodSecurity "baseline:v1.30": host namespaces (hostPID=true)']
+
+
+def test_an_unknown_level_is_the_strictest_when_enforced_and_none_when_warned_about() -> None:
+    labels = {f"pod-security.kubernetes.io/{mode}": "odd" for mode in ("enforce", "warn")}
+    assert policy.policy(labels) == policy.Policy(enforce="restricted:latest", warn="privileged:latest")

@@ -1,0 +1,43 @@
+"""What a kube-apiserver 1.32 answered to the requests of the corpus, replayed: our rules give the same answers.
+
+tests/cluster/test_builtin_agrees.py makes the recording, and asks a live API server.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import json
+import pathlib
+
+import pytest
+from tests.embedded.apiserver.registry import corpus
+from tests.embedded.apiserver.registry.comparison import Answer, Case, differences
+
+RECORDING = pathlib.Path(__file__).with_name("recorded.jsonl.gz")
+
+
+@functools.cache
+def cases() -> dict[str, list[Case]]:
+    found: dict[str, list[Case]] = {}
+    for line in gzip.decompress(RECORDING.read_bytes()).splitlines():
+        kind, edit, verb, sent, old, code, body, warnings = json.loads(line)
+        found.setdefault(kind, []).append(Case(kind, edit, verb, sent, old, Answer(code, body, tuple(warnings))))
+    return found
+
+
+@pytest.mark.parametrize("kind", corpus.kinds())
+def test_our_rules_answer_as_the_api_server_did(kind: str) -> None:
+    wrong = [(case, told) for case in cases()[kind] if (told := differences(case))]
+    assert not wrong, "\n\n".join("\n  ".join([case.title, *told]) for case, told in wrong)
+
+
+@pytest.mark.parametrize("kind", corpus.kinds())
+def test_the_recording_has_every_edit(kind: str) -> None:
+    for verb in ("create", "update", "status"):
+        assert [case.line for case in cases()[kind] if case.verb == verb] == corpus.edits(kind, verb)
+
+
+def test_both_verdicts_are_well_represented() -> None:
+    verdicts = [case.real.accepted for found in cases().values() for case in found]
+    assert min(verdicts.count(True), verdicts.count(False)) > len(verdicts) / 4

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import pathlib
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from tests.embedded.apiserver.storage.sample import describe
+
+from traincrew.embedded.apiserver.storage.records import Limits
+from traincrew.embedded.apiserver.storage.store import Store
+
+Open = Callable[..., Store]
+
+
+@pytest.fixture
+def path(tmp_path: pathlib.Path) -> pathlib.Path:
+    return tmp_path / "data" / "state.db"
+
+
+@pytest.fixture
+async def opened(path: pathlib.Path) -> AsyncIterator[Open]:
+    """Opens the file, again and again if need be; what the test leaves open is closed."""
+    stores: list[Store] = []
+
+    def open_store(limits: Limits | None = None) -> Store:
+        stores.append(Store.open(path, describe, limits))
+        return stores[-1]
+
+    yield open_store
+    for store in stores:
+        await store.close()

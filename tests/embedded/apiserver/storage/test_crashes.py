@@ -1,0 +1,99 @@
+"""Killed with -9 at any moment: what was acknowledged is there."""
+
+from __future__ import annotations
+
+import asyncio
+import pathlib
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from tests.embedded.apiserver.storage.conftest import Open
+from tests.embedded.apiserver.storage.sample import text
+
+from traincrew.embedded.apiserver.storage.records import Change, Limits
+from traincrew.embedded.apiserver.storage.store import Store
+
+ROUNDS = 10
+ROOT = pathlib.Path(__file__).parents[4]
+
+
+def killed(path: pathlib.Path, acknowledgements: int, history: int) -> Iterator[list[str]]:
+    """What a busy process acknowledged, to the last line that it got out."""
+    command = [sys.executable, "-m", "tests.embedded.apiserver.storage.busy", str(path), str(history)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        for number, line in enumerate(process.stdout):
+            if number == acknowledgements:
+                process.kill()
+            if line.endswith("\n"):
+                yield line.split()
+
+
+async def changes_after(store: Store, revision: int) -> dict[int, Change]:
+    feed = store.watch("pods", "", revision)
+    told: dict[int, Change] = {}
+    while feed.position < store.revision:
+        told |= {change.revision: change for change in await feed.batch()}
+    return told
+
+
+def check(acknowledged: list[list[str]], told: dict[int, Change]) -> None:
+    for kind, number, name, said in acknowledged:
+        change = told[int(number)]
+        assert change.record.key.name == name
+        assert (change.type == "DELETED") == (kind == "DELETED")
+        assert kind == "DELETED" or text(change.record) == said
+
+
+@pytest.mark.parametrize("history", [100_000, 200])
+async def test_every_acknowledged_write_survives_and_revisions_never_go_back(
+    opened: Open, path: pathlib.Path, history: int
+) -> None:
+    chance = random.Random(history)
+    newest = 1
+    expected: dict[str, int] = {}
+    for _ in range(ROUNDS):
+        opening, *acknowledged = killed(path, chance.randrange(1, 1500), history)
+        assert int(opening[1]) == newest
+        store = opened(Limits(history_changes=history))
+        highest = max((int(number) for _, number, *_ in acknowledged), default=newest)
+        assert store.revision >= highest >= newest
+        since = max(newest, store.compacted)
+        told = await changes_after(store, since)
+        check([line for line in acknowledged if int(line[1]) > since], told)
+        expected |= {name: int(number) for _, number, name, _ in acknowledged}
+        newest = store.revision
+        current = {record.key.name: record.revision for record in store.list("pods")}
+        for name, revision in expected.items():
+            gone = name not in current
+            assert gone or current[name] >= revision, f"{name} went back"
+        replayed = replay(store, since, told)
+        assert {record.key.name: record.revision for record in store.list("pods")} == replayed
+        await store.close()
+    assert newest > ROUNDS
+
+
+def replay(store: Store, since: int, told: dict[int, Change]) -> dict[str, int]:
+    state = {record.key.name: record.revision for record in store.list_at("pods", "", since)}
+    for revision, change in told.items():
+        state.pop(change.record.key.name, None)
+        if change.type != "DELETED":
+            state[change.record.key.name] = revision
+    return state
+
+
+async def test_a_second_process_is_told_who_has_the_file(path: pathlib.Path, opened: Open) -> None:
+    command = [sys.executable, "-m", "tests.embedded.apiserver.storage.busy", str(path), "100"]
+    process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdout=subprocess.PIPE)
+    assert process.stdout
+    try:
+        assert (await process.stdout.readline()).startswith(b"OPEN")
+        with pytest.raises(Exception, match=f"state.db is in use by process {process.pid}: only one may have it open"):
+            opened()
+    finally:
+        process.kill()
+        await process.communicate()
+    assert opened().revision >= 1

@@ -1,0 +1,45 @@
+"""Which devices containers get of those that are free."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from traincrew.embedded.kubelet.devices.allocation import Short, allocate, needed
+
+GPU = "nvidia.com/gpu"
+FREE = {GPU: ["a", "b", "c", "d"]}
+
+
+def container(name: str, count: int, **more: Any) -> dict[str, Any]:
+    return {"name": name, **({"resources": {"limits": {GPU: str(count)}}} if count else {}), **more}
+
+
+def pod(*containers: dict[str, Any], init: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
+    return {"spec": {"containers": list(containers), "initContainers": list(init)}}
+
+
+def test_no_two_containers_have_the_same_device() -> None:
+    found = allocate(pod(container("one", 1), container("none", 0), container("two", 2)), FREE)
+    assert found == {"one": {GPU: ("a",)}, "two": {GPU: ("b", "c")}}
+
+
+def test_init_containers_hand_on_what_they_had_and_sidecars_keep_theirs() -> None:
+    sidecar = container("side", 1, restartPolicy="Always")
+    found = allocate(pod(container("main", 1), init=(container("before", 2), sidecar, container("after", 2))), FREE)
+    assert needed(pod(container("main", 1), init=(container("before", 2), sidecar, container("after", 2))), GPU) == 3
+    assert found["side"][GPU] == ("a",)
+    assert found["main"][GPU] == ("b",)
+    assert found["after"][GPU] == ("b", "c")
+    assert found["before"][GPU] == ("a", "b")
+
+
+def test_too_few_are_none() -> None:
+    with pytest.raises(Short, match=r"unavailable for nvidia\.com/gpu\. Requested: 5, Available: 4"):
+        allocate(pod(container("one", 2), container("two", 3)), FREE)
+
+
+def test_who_asks_for_nothing_gets_nothing() -> None:
+    assert allocate(pod(container("main", 0)), FREE) == {}
+    assert allocate(pod(container("main", 1)), {}) == {}

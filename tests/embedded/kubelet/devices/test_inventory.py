@@ -1,0 +1,58 @@
+"""GPUs are found where NVIDIA's driver shows them; what is declared counts."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+from traincrew.embedded.kubelet.devices import inventory
+from traincrew.embedded.kubelet.devices.inventory import GPU, Device
+
+UUIDS = ("GPU-11111111-aaaa-bbbb-cccc-000000000001", "GPU-22222222-aaaa-bbbb-cccc-000000000002")
+
+
+@pytest.fixture
+def driver(tmp_path: pathlib.Path) -> pathlib.Path:
+    """As the driver shows two GPUs; the first on the bus has the second file."""
+    for bus, uuid, minor in (("0000:3b:00.0", UUIDS[0], 1), ("0000:af:00.0", UUIDS[1], 0)):
+        place = tmp_path / "proc/driver/nvidia/gpus" / bus
+        place.mkdir(parents=True)
+        told = f"Model: \t\t NVIDIA A100\nIRQ:   \t\t 30\nGPU UUID: \t {uuid}\nBus Location: \t {bus}\nDevice Minor: \t {minor}\n"
+        (place / "information").write_text(told)
+    (tmp_path / "dev").mkdir()
+    for name in ("nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm"):
+        (tmp_path / "dev" / name).touch()
+    return tmp_path
+
+
+def test_gpus_are_found_with_their_files_in_the_order_of_the_bus(driver: pathlib.Path) -> None:
+    found = inventory.look({}, driver)
+    assert found.counts == {GPU: 2}
+    assert found.devices[GPU] == (Device(UUIDS[0], f"{driver}/dev/nvidia1"), Device(UUIDS[1], f"{driver}/dev/nvidia0"))
+    assert found.files(GPU, (UUIDS[1],)) == (f"{driver}/dev/nvidia0", f"{driver}/dev/nvidiactl", f"{driver}/dev/nvidia-uvm")
+    assert found.files(GPU, ()) == ()
+
+
+def test_what_is_declared_counts_whatever_is_found(driver: pathlib.Path) -> None:
+    assert inventory.look({GPU: 1}, driver).devices[GPU] == (Device(UUIDS[0], f"{driver}/dev/nvidia1"),)
+    assert [each.id for each in inventory.look({GPU: 3}, driver).devices[GPU]] == [*UUIDS, "2"]
+    assert inventory.look({GPU: 0}, driver) == inventory.Inventory({}, {}, ())
+
+
+def test_devices_without_a_driver_are_numbers_and_other_resources_are_counts_alone(tmp_path: pathlib.Path) -> None:
+    found = inventory.look({GPU: 2, "nvidia.com/gpumem": 32768}, tmp_path)
+    assert found.counts == {GPU: 2, "nvidia.com/gpumem": 32768}
+    assert found.devices == {GPU: (Device("0"), Device("1"))}
+    assert found.files(GPU, ("0",)) == ()
+
+
+def test_a_gpu_that_hides_its_uuid_is_called_by_its_number(driver: pathlib.Path) -> None:
+    file = driver / "proc/driver/nvidia/gpus/0000:3b:00.0/information"
+    file.write_text("GPU UUID: \t GPU-????????-????-????-????-????????????\nDevice Minor: \t 1\n")
+    assert inventory.look({}, driver).devices[GPU][0] == Device("0", f"{driver}/dev/nvidia1")
+
+
+def test_the_drivers_program_names_gpus_in_one_line_each() -> None:
+    text = f"GPU 0: NVIDIA A100 (UUID: {UUIDS[0]})\n  MIG 1g.5gb Device 0: (UUID: MIG-x)\nGPU 1: T4 (UUID: {UUIDS[1]})\n"
+    assert inventory.named(text) == [("0", UUIDS[0]), ("1", UUIDS[1])]

@@ -1,0 +1,176 @@
+"""The stand-in for kubectl, where the pod is not on this machine: an exec like any other, by a real kubelet's endpoints."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pathlib
+from collections.abc import AsyncIterator
+
+import pytest
+import yaml
+from tests.embedded.controllers.clusters import SPACE, cluster
+from tests.embedded.kubelet.server import front as fronts
+from tests.embedded.kubelet.server.conftest import authority, node, shop
+from tests.embedded.kubelet.server.nodes import Node
+from tools.kube import certificates
+
+from traincrew.embedded.apiserver.endpoints.in_process_client import LocalClient
+from traincrew.embedded.daemon import Running, running
+from traincrew.embedded.kubelet.images import container_tools
+from traincrew.embedded.kubelet.images.programs import jsonpath, kubeconfig
+from traincrew.model.resources import PODS
+
+__all__ = ["authority", "node", "shop"]
+
+
+class Kubectl:
+    def __init__(self, directory: pathlib.Path, config: pathlib.Path) -> None:
+        self.program = container_tools.prepare(directory).directory / "bin" / "kubectl"
+        self.config = config
+
+    async def __call__(self, *words: str, stdin: bytes = b"") -> tuple[int, bytes, bytes]:
+        pipe = asyncio.subprocess.PIPE
+        arguments = [str(self.program), f"--kubeconfig={self.config}", *words]
+        process = await asyncio.create_subprocess_exec(*arguments, stdin=pipe, stdout=pipe, stderr=pipe)
+        async with asyncio.timeout(60):
+            out, told = await process.communicate(stdin)
+        return process.returncode or 0, out, told
+
+
+@pytest.fixture(params=[False, True], ids=["WebSocket", "SPDY"])
+async def kubectl(
+    request: pytest.FixtureRequest, node: Node, authority: certificates.Authority, tmp_path: pathlib.Path
+) -> AsyncIterator[Kubectl]:
+    """With the right to get streams, and with the right to create them only, as launchers have it."""
+    async with fronts.serving(node, authority) as front:
+        front.add("ns", "pod", "main")
+        front.create_only = request.param
+        yield Kubectl(tmp_path, front.kubeconfig(tmp_path / "kubeconfig"))
+
+
+async def test_output_and_exit_code_come_back(kubectl: Kubectl) -> None:
+    script = "echo out; echo err >&2; exit 3"
+    found = await kubectl("exec", "pod", "-n", "ns", "--", "/bin/sh", "-c", script)
+    assert found == (3, b"out\n", b"err\ncommand terminated with exit code 3\n")
+    assert await kubectl("-n", "ns", "exec", "pod/pod", "-c", "main", "--", "true") == (0, b"", b"")
+
+
+async def test_large_input_and_output_come_whole(kubectl: Kubectl) -> None:
+    data = bytes(range(256)) * 40_000
+    code, out, _ = await kubectl("exec", "-i", "pod", "--namespace=ns", "--container", "main", "--", "cat", stdin=data)
+    assert code == 0
+    assert out == data
+
+
+async def test_without_i_the_command_has_no_input(kubectl: Kubectl) -> None:
+    assert await kubectl("exec", "pod", "-nns", "--", "cat", stdin=b"unseen") == (0, b"", b"")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("exec", "pod"), b"error: pod or type/name and a command must be specified"),
+        (("exec", "-it", "pod", "--", "sh"), b"this kubectl has no terminals"),
+        (("apply", "-f", "x"), b"error: unknown flag: -f"),
+        (("apply",), b'error: unknown command "apply" for "kubectl"'),
+        (("get", "nodes"), b'error: this kubectl gets pods only, not "nodes"'),
+    ],
+)
+async def test_what_it_does_not_know_it_says(kubectl: Kubectl, words: tuple[str, ...], said: bytes) -> None:
+    code, out, told = await kubectl(*words)
+    assert (code, out) == (1, b"")
+    assert said in told
+
+
+async def test_a_server_that_is_not_there_is_told(kubectl: Kubectl, tmp_path: pathlib.Path) -> None:
+    found = json.loads(kubectl.config.read_text())
+    found["clusters"][0]["cluster"]["server"] = "https://none.invalid:1"
+    kubectl.config.write_text(json.dumps(found))
+    code, _, told = await kubectl("exec", "pod", "--", "true")
+    assert (code, told[:34]) == (1, b"Unable to connect to the server: [")
+
+
+@pytest.fixture
+async def served(tmp_path: pathlib.Path) -> AsyncIterator[tuple[Running, LocalClient]]:
+    async with cluster(tmp_path / "made") as found:
+        options = found.daemon.options
+    async with running(options) as serving:
+        yield serving, serving.daemon.own_client("test")
+
+
+async def test_pods_are_got_by_label_as_the_launchers_init_container_does(
+    served: tuple[Running, LocalClient], tmp_path: pathlib.Path
+) -> None:
+    serving, client = served
+    for number, ready in enumerate(("True", "False", "True")):
+        body = {"metadata": {"name": f"w{number}", "labels": {"job": "j"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
+        await client.create(PODS, SPACE, json.dumps({"kind": "Pod", "apiVersion": "v1", **body}).encode())
+        status = {"status": {"conditions": [{"type": "Initialized", "status": "True"}, {"type": "Ready", "status": ready}]}}
+        await client.patch(PODS, SPACE, f"w{number}", json.dumps(status).encode(), subresource="status")
+    asking = Kubectl(tmp_path, serving.kubeconfig)
+    states = 'jsonpath={range .items[*]}{.status.conditions[?(@.type=="Ready")].status}{"\\n"}{end}'
+    found = await asking("get", "pods", "--namespace", SPACE, "--selector", "job=j", "--output", states)
+    assert found == (0, b"True\nFalse\nTrue\n", b"")
+    assert await asking("get", "pods", "-l", "job in (j),other!=x", "-o", "name") == (0, b"pod/w0\npod/w1\npod/w2\n", b"")
+    _, out, _ = await asking("get", "pods")
+    assert [line.split()[0] for line in out.decode().splitlines()] == ["NAME", "w0", "w1", "w2"]
+    assert await asking("get", "pod", "none") == (1, b"", b'Error from server (NotFound): pods "none" not found\n')
+    assert await asking("exec", "none", "--", "true") == (1, b"", b'Error from server (NotFound): pods "none" not found\n')
+    told = await asking("--token=wrong", "get", "pods")
+    assert told == (1, b"", b"error: You must be logged in to the server (Unauthorized)\n")
+
+
+CONFIG = """
+apiVersion: v1
+clusters:
+- cluster:
+    certificate-authority-data: eA==
+    server: "https://h:6443"
+  name: c
+contexts:
+  - name: 'x'
+    context: {}
+  - context:
+      cluster: c
+      # a comment
+      namespace: team
+      user: u
+    name: y
+current-context: y
+preferences: {}
+users:
+- name: u
+  user:
+    token: it's:odd#token
+"""
+
+
+def test_kubeconfigs_are_read_as_yaml_reads_them() -> None:
+    assert kubeconfig.parse(CONFIG) == yaml.safe_load(CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("{.a.b}", "1"),
+        ("x{.l[*].n}y", "xp qy"),
+        ("{.l[0].n}{.l[-1].n}", "pq"),
+        ('{range .l[*]}{.n}={.v}{"\\t"}{end}.', "p=true\tq=2\t."),
+        ('{.l[?(@.n=="q")].v}', "2"),
+        ("{.l[?(@.n!='q')].n}", "p"),
+        ("{.none.such}", ""),
+        ("{.a['b']}", "1"),
+        (r"{.a.x\.y}", "3"),
+        ("{.a}", '{"b":1,"x.y":3}'),
+    ],
+)
+def test_templates_are_filled_as_kubectl_does(template: str, expected: str) -> None:
+    root = {"a": {"b": 1, "x.y": 3}, "l": [{"n": "p", "v": True}, {"n": "q", "v": 2}]}
+    assert jsonpath.render(template, root) == expected
+
+
+@pytest.mark.parametrize("template", ["{range .l[*]}x", "{end}", "{.a[b]}"])
+def test_templates_that_make_no_sense_are_refused(template: str) -> None:
+    with pytest.raises(ValueError, match=r"range|end|unrecognized"):
+        jsonpath.render(template, {"l": [1], "a": {}})

@@ -1,0 +1,134 @@
+"""The tables by which the kubelet's own conditions are tested."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.embedded.kubelet.lifecycle.pods import ask, condition, facts, known, pod, sidecar, written
+from tests.embedded.kubelet.lifecycle.pods import at as moment
+
+from traincrew.embedded.kubelet.lifecycle import conditions
+from traincrew.embedded.kubelet.lifecycle.facts import Running
+from traincrew.embedded.kubelet.lifecycle.pod import Subject
+
+READY: dict[str, Any] = {"ready": True, "state": {}}
+UNREADY: dict[str, Any] = {"ready": False, "state": {}}
+
+
+def said(status: str, reason: str = "", message: str = "") -> dict[str, Any]:
+    found = {"status": status, "reason": reason, "message": message}
+    return {key: value for key, value in found.items() if value}
+
+
+def without_type(found: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in found.items() if key != "type"}
+
+
+@pytest.mark.parametrize(
+    ("names", "statuses", "phase", "expected"),
+    [
+        ("1234", None, "Running", said("False", "UnknownContainerStatuses")),
+        ("", {}, "Running", said("True")),
+        ("1234", {}, "Running", said("False", "ContainersNotReady", "containers with unknown status: [1234]")),
+        ("1234 5678", {"1234": READY, "5678": READY}, "Running", said("True")),
+        ("1234 5678", {"1234": READY}, "Running", said("False", "ContainersNotReady", "containers with unknown status: [5678]")),
+        (
+            "1234 5678",
+            {"1234": UNREADY, "5678": UNREADY},
+            "Running",
+            said("False", "ContainersNotReady", "containers with unready status: [1234 5678]"),
+        ),
+        (
+            "1234 5678",
+            {"5678": UNREADY},
+            "Running",
+            said("False", "ContainersNotReady", "containers with unknown status: [1234], containers with unready status: [5678]"),
+        ),
+        ("1234", {"1234": UNREADY}, "Succeeded", said("False", "PodCompleted")),
+        ("1234", {"1234": READY}, "Failed", said("False", "PodFailed")),
+    ],
+)
+def test_containers_are_ready_if_all_are(names: str, statuses: Any, phase: str, expected: dict[str, Any]) -> None:
+    spec = pod()
+    spec["spec"]["containers"] = [{"name": name} for name in names.split()]
+    assert without_type(conditions.containers_ready(Subject(spec), statuses, phase)) == expected
+
+
+@pytest.mark.parametrize(
+    ("statuses", "message"),
+    [
+        ({"regular": READY}, "containers with unknown status: [one two]"),
+        ({"regular": READY, "one": READY, "two": UNREADY}, "containers with unready status: [two]"),
+        ({"regular": READY, "one": READY, "two": READY}, None),
+    ],
+)
+def test_sidecars_count_for_readiness_too(statuses: Any, message: str | None) -> None:
+    spec = pod("regular", inits=["init", sidecar("one"), sidecar("two")])
+    assert conditions.containers_ready(Subject(spec), statuses, "Running").get("message") == message
+
+
+@pytest.mark.parametrize(
+    ("gates", "known_conditions", "expected"),
+    [
+        (
+            ["gate1"],
+            {},
+            said("False", "ReadinessGatesNotReady", 'corresponding condition of pod readiness gate "gate1" does not exist.'),
+        ),
+        (
+            ["gate1"],
+            {"gate1": "False"},
+            said("False", "ReadinessGatesNotReady", 'the status of pod readiness gate "gate1" is not "True", but False'),
+        ),
+        (["gate1"], {"gate1": "True"}, said("True")),
+        (
+            ["gate1", "gate2"],
+            {"gate1": "True"},
+            said("False", "ReadinessGatesNotReady", 'corresponding condition of pod readiness gate "gate2" does not exist.'),
+        ),
+        (["gate1", "gate2"], {"gate1": "True", "gate2": "True"}, said("True")),
+    ],
+)
+def test_readiness_gates_hold_a_pod_back(gates: list[str], known_conditions: dict[str, str], expected: dict[str, Any]) -> None:
+    subject = Subject(pod(readinessGates=[{"conditionType": gate} for gate in gates]))
+    others = [{"type": kind, "status": status} for kind, status in known_conditions.items()]
+    ready = conditions.containers_ready(subject, {"main": READY}, "Running")
+    assert without_type(conditions.ready(subject, ready, others)) == expected
+
+
+@pytest.mark.parametrize(
+    ("inits", "statuses", "phase", "expected"),
+    [
+        (["1234", "5678"], None, "Running", ("False", "UnknownContainerStatuses")),
+        ([], {}, "Running", ("True", None)),
+        (["1234"], {}, "Running", ("False", "ContainersNotInitialized")),
+        (["1234", "5678"], {"1234": READY, "5678": READY}, "Running", ("True", None)),
+        (["1234", "5678"], {"1234": READY}, "Running", ("False", "ContainersNotInitialized")),
+        (["1234", "5678"], {"1234": READY, "5678": UNREADY}, "Running", ("False", "ContainersNotInitialized")),
+        (["1234"], {"1234": READY}, "Succeeded", ("True", "PodCompleted")),
+        ([sidecar("1234")], {"1234": {"started": False}}, "Pending", ("False", "ContainersNotInitialized")),
+        ([sidecar("1234")], {"1234": {"started": True}}, "Running", ("True", None)),
+        ([sidecar("1234")], {"1234": {"started": False}, "main": {"state": {"running": {}}}}, "Running", ("True", None)),
+    ],
+)
+def test_a_pod_is_initialized_when_its_init_containers_are(inits: Any, statuses: Any, phase: str, expected: Any) -> None:
+    found = conditions.initialized(Subject(pod(inits=inits)), statuses, phase)
+    assert (found["status"], found.get("reason")) == expected
+
+
+def test_conditions_of_others_are_kept_and_times_change_with_the_status_only() -> None:
+    old = [
+        {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": written(-5)},
+        {"type": "example.com/gate", "status": "False", "lastTransitionTime": written(-4)},
+        {"type": "Ready", "status": "False", "lastTransitionTime": written(-3)},
+    ]
+    answer = ask(pod(status={"phase": "Pending", "conditions": old}), facts({"main": known(Running(0, moment(1)))}), 10)
+    assert [each["type"] for each in answer.status["conditions"]] == [
+        "example.com/gate", "PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled",
+    ]  # fmt: skip
+    assert condition(answer, "PodScheduled")["lastTransitionTime"] == written(-5)
+    assert condition(answer, "Ready") == {
+        "type": "Ready", "status": "True", "lastProbeTime": None, "lastTransitionTime": written(10),
+    }  # fmt: skip
+    assert condition(answer, "example.com/gate")["lastTransitionTime"] == written(-4)

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.embedded.kubelet.lifecycle.pods import pod
+
+from traincrew.embedded.kubelet.lifecycle import qos, resource_limits
+from traincrew.embedded.kubelet.runtime.spec import Limits
+
+
+def asking(name: str = "main", requests: dict[str, str] | None = None, most: dict[str, str] | None = None) -> dict[str, Any]:
+    return {"name": name, "resources": {"requests": requests or {}, "limits": most or {}}}
+
+
+def of_container(container: dict[str, Any]) -> Limits:
+    return resource_limits.of_container(pod(container), container)
+
+
+@pytest.mark.parametrize(
+    ("requests", "most", "expected"),
+    [
+        ({}, {}, Limits(2, 0.0, 0)),
+        ({"cpu": "1"}, {"cpu": "2", "memory": "128M"}, Limits(1024, 2.0, 128_000_000)),
+        ({"cpu": "200m"}, {"cpu": "500m"}, Limits(204, 0.5, 0)),
+        ({}, {"cpu": "500m"}, Limits(512, 0.5, 0)),
+        ({"cpu": "0"}, {"cpu": "2"}, Limits(2, 2.0, 0)),
+        ({"cpu": "1m"}, {"cpu": "1m"}, Limits(2, 0.01, 0)),
+        ({"cpu": "1000"}, {}, Limits(262144, 0.0, 0)),
+    ],
+)
+def test_shares_quota_and_memory_of_a_container(requests: dict[str, str], most: dict[str, str], expected: Limits) -> None:
+    assert of_container(asking("main", requests, most)) == expected
+
+
+BOTH = {"cpu": "100m", "memory": "100Mi"}
+MORE = {"cpu": "200m", "memory": "200Mi"}
+
+
+@pytest.mark.parametrize(
+    ("containers", "expected"),
+    [
+        ([asking()], Limits(2, 0.0, 0)),
+        ([asking("a", BOTH)], Limits(102, 0.0, 0)),
+        ([asking("a", BOTH, MORE)], Limits(102, 0.2, 200 << 20)),
+        ([asking("a", BOTH), asking("b", BOTH, MORE)], Limits(204, 0.0, 0)),
+        ([asking("a", BOTH, MORE), asking("b", BOTH, MORE)], Limits(204, 0.4, 400 << 20)),
+        ([asking("a", BOTH, BOTH), asking("b", BOTH, BOTH)], Limits(204, 0.2, 200 << 20)),
+        ([asking("a", BOTH, {"memory": "200Mi"}), asking("b", BOTH, MORE)], Limits(204, 0.0, 400 << 20)),
+    ],
+)
+def test_a_pod_is_limited_where_all_of_its_containers_are(containers: list[dict[str, Any]], expected: Limits) -> None:
+    made = pod(*containers, status={})
+    assert resource_limits.of_pod(made) == expected
+
+
+def test_the_number_of_processes_is_passed_on() -> None:
+    assert resource_limits.of_pod(pod(asking(), status={}), 512).pids == 512
+    assert resource_limits.of_container(pod(), asking(), 64).pids == 64
+
+
+@pytest.mark.parametrize(
+    ("containers", "expected"),
+    [
+        ([asking("a"), asking("b")], "BestEffort"),
+        ([asking("a", BOTH, BOTH), asking("b", MORE, MORE)], "Guaranteed"),
+        ([asking("a", BOTH, MORE)], "Burstable"),
+        ([asking("a", BOTH, BOTH), asking("b")], "Burstable"),
+    ],
+)
+def test_the_class_of_service_follows_from_the_resources(containers: list[dict[str, Any]], expected: str) -> None:
+    assert qos.class_of(pod(*containers, status={})) == expected
+
+
+def test_the_class_that_the_api_server_found_holds() -> None:
+    assert qos.class_of(pod(asking("a", BOTH, BOTH), status={"qosClass": "Burstable"})) == "Burstable"

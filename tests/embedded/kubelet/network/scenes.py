@@ -1,0 +1,76 @@
+"""Scenarios as tests: where they can be played, and how they are started."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+
+import pytest
+from tests.embedded.kubelet.network.stage import OTHER, ROOT
+
+LEVELS = ("root", "user")
+_PATH = os.pathsep.join((str(ROOT), str(ROOT / "src"), sysconfig.get_path("purelib")))
+"""The last for pytest, which another Python may lack."""
+
+
+def _interpreter(uid: int) -> str:
+    """One that is the same for the user as for root: ours may lie in somebody's home."""
+    lower = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
+    code = "import os, sys; print(os.__file__, sys.version_info >= (3, 11))"
+    for path in (sys.executable, "/usr/bin/python3"):
+        said = [subprocess.run([*how, path, "-c", code], capture_output=True, text=True).stdout for how in ([], lower)]
+        if said[0] == said[1] and said[0].endswith("True\n"):
+            return path
+    pytest.skip(f"no Python that user {uid} may run")
+
+
+def _refusal() -> str:
+    """Why this kernel lets nobody make a user namespace; empty if it does."""
+    done = subprocess.run(["unshare", "-Urn", "true"], capture_output=True, text=True)
+    return "" if done.returncode == 0 else done.stderr.strip()
+
+
+def play(scenario: object, level: str, resolvers: str = "", before: str = "") -> None:
+    """before: a command that is run in the host's namespaces before everything else."""
+    root = os.geteuid() == 0
+    if level == "root" and not root:
+        pytest.skip("needs root")
+    if level == "user" and (refusal := _refusal()):
+        pytest.skip(f"this kernel refuses user namespaces: {refusal}")
+    interpreter = _interpreter(OTHER) if root and level == "user" else sys.executable
+    name = f"{getattr(scenario, '__module__', '')}:{getattr(scenario, '__name__', '')}"
+    for data in _place():
+        command = [interpreter, "-m", "tests.embedded.kubelet.network.stage", *name.split(":"), level, data, resolvers]
+        if root:
+            # Everything in it ends with it: what stands for the outside, and what the code under test might leave.
+            command = [
+                "unshare",
+                "-n",
+                "-m",
+                "-p",
+                "-f",
+                "--kill-child",
+                "--mount-proc",
+                "sh",
+                "-c",
+                f'{before or ":"}; exec "$@"',
+                "sh",
+                *command,
+            ]
+        environment = {**os.environ, "PYTHONPATH": _PATH, "PYTHONDONTWRITEBYTECODE": "1", "HOME": "/"}
+        done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _place() -> Iterator[str]:
+    """Not pytest's own directories: those are closed to other users."""
+    with tempfile.TemporaryDirectory(prefix="traincrew-net-", ignore_cleanup_errors=True) as top:
+        pathlib.Path(top).chmod(0o755)
+        data = pathlib.Path(top, "data")
+        data.mkdir(mode=0o700)
+        yield str(data)

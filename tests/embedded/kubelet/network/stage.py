@@ -1,0 +1,191 @@
+"""A host of its own for each scenario: a process in a fresh network namespace, as root or as an ordinary user.
+
+Run as a program it plays one scenario: whatever the code under test does to its host, this machine does not see it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import importlib
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+
+from tests.embedded.kubelet import leaks
+
+from traincrew.embedded.kubelet.network.addresses import Subnet, text
+from traincrew.embedded.kubelet.network.client import Holder, stop
+from traincrew.embedded.kubelet.runtime.spec import Isolation
+
+ROOT = pathlib.Path(__file__).parents[4]
+OTHER = 54321
+"""The ordinary user's id; he has no name and needs none."""
+WORLD = "203.0.113.9"
+"""An address of the world outside; a server on port 8080 tells every caller who he seems to be."""
+_ECHO = """
+import socket
+server = socket.create_server(("203.0.113.9", 8080))
+print("ready", flush=True)
+while True:
+    peer, address = server.accept()
+    peer.sendall(address[0].encode())
+    peer.close()
+"""
+
+
+class Pod:
+    def __init__(self, process: subprocess.Popen[str], enter: list[str]) -> None:
+        self.process, self._enter = process, enter
+        self.pid = process.pid
+
+    def start(self, code: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*self._enter, sys.executable, "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    async def run(self, code: str) -> str:
+        return (await asyncio.to_thread(self.start(code).communicate))[0].strip()
+
+
+class Stage:
+    def __init__(self, level: str, data: pathlib.Path) -> None:
+        self.level, self.data = Isolation(level), data
+        self.closing = contextlib.AsyncExitStack()
+        self._before = self._traces()
+        self.holder: Holder
+
+    def _traces(self) -> list[str]:
+        links = sorted(name for _, name in socket.if_nameindex())
+        tables = ""
+        if self.level is Isolation.ROOT and (nft := shutil.which("nft")):
+            tables = subprocess.run([nft, "list", "ruleset"], capture_output=True, text=True).stdout
+        return [*links, tables, pathlib.Path("/proc/sys/net/ipv4/ip_forward").read_text()]
+
+    async def ensure(self) -> Holder:
+        """Another daemon's view of the same cluster."""
+        holder = await Holder.ensure(self.data, self.level)
+        self.closing.push_async_callback(holder.close)
+        return holder
+
+    def address(self, number: int) -> str:
+        return text(Subnet.parse(self.holder.subnet).network + number)
+
+    def starter(self) -> int:
+        """A process that has joined the holder's user namespace, if there is one, as what starts pods does."""
+        join = ["nsenter", "-t", str(self.holder.pid), "-U", "--preserve-credentials"] if self.level is Isolation.USER else []
+        process = _started([*join, "sh", "-c", "echo ready; exec sleep 600"])
+        self.closing.callback(_killed, process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        return process.pid
+
+    async def pod(self, number: int = 0, starter: int = 0) -> Pod:
+        """With its own network; plugged in if it has a number. Names go to the gateway."""
+        conf = self.data / "resolv.conf"
+        conf.write_text(
+            f"search team.svc.cluster.local svc.cluster.local cluster.local\nnameserver {self.holder.gateway}\noptions ndots:5\n"
+        )
+        user = ["-U", "--preserve-credentials"] if self.level is Isolation.USER else []
+        join = ["nsenter", "-t", str(starter or self.holder.pid), *user] if user else []
+        script = f"mount --bind {conf} /etc/resolv.conf && echo ready && exec sleep 600"
+        process = _started([*join, "unshare", "-n", "-m", "sh", "-c", script])
+        self.closing.callback(_killed, process)
+        assert process.stdout is not None
+        assert await asyncio.to_thread(process.stdout.readline) == "ready\n"
+        if number:
+            await self.holder.plug(process.pid, self.address(number))
+        return Pod(process, ["nsenter", "-t", str(process.pid), *user, "-n", "-m"])
+
+    async def close(self) -> None:
+        await self.closing.aclose()
+        await stop(self.data)
+        assert os.listdir(self.data / "node") == []
+        await until(lambda: self._traces() == self._before)
+        leaks.assert_none(self.data)
+
+
+async def until(condition: object, seconds: float = 10.0) -> None:
+    """A hang is a failure; how long it takes is not asked."""
+    assert callable(condition)
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come to that"
+        await asyncio.sleep(0.01)
+
+
+def _started(command: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def _killed(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.communicate()
+
+
+@contextlib.asynccontextmanager
+async def staged(level: str, data: pathlib.Path) -> AsyncIterator[Stage]:
+    stage = Stage(level, data)
+    try:
+        stage.holder = await stage.ensure()
+        yield stage
+    finally:
+        await stage.close()
+
+
+def _host(resolvers: str) -> None:
+    """Called as root, in namespaces of its own: a host with a way to the outside, a tun device, and resolvers."""
+    subprocess.run(["sh", "-ec", "ip link set lo up"], check=True)
+    outside = subprocess.Popen(["unshare", "-n", "sleep", "600"])
+    until_other = f"while [ $(readlink /proc/{outside.pid}/ns/net) = $(readlink /proc/self/ns/net) ]; do :; done"
+    wiring = (
+        until_other,
+        f"ip link add up0 type veth peer name net0 netns {outside.pid}",
+        "ip addr add 198.51.100.2/24 dev up0; ip link set up0 up; ip route add default via 198.51.100.1",
+        f"nsenter -t {outside.pid} -n sh -ec 'ip link set lo up; ip addr add 198.51.100.1/24 dev net0;"
+        f" ip addr add {WORLD}/32 dev net0; ip link set net0 up'",
+        "mount -t tmpfs none /mnt; mkdir -p /dev/net; mknod -m 666 /mnt/tun c 10 200; touch /dev/net/tun",
+        "mount --bind /mnt/tun /dev/net/tun",
+        f"printf '{resolvers}' > /mnt/resolv.conf; chmod 644 /mnt/resolv.conf; mount --bind /mnt/resolv.conf /etc/resolv.conf",
+        "echo 0 > /proc/sys/net/ipv4/ip_forward",
+    )
+    subprocess.run(["sh", "-ec", "\n".join(wiring)], check=True)
+    server = _started(["nsenter", "-t", str(outside.pid), "-n", sys.executable, "-c", _ECHO])
+    assert server.stdout is not None
+    assert server.stdout.readline() == "ready\n"
+
+
+def play(module: str, scenario: str, level: str, data: str, resolvers: str) -> None:
+    found = getattr(importlib.import_module(module), scenario)
+    prepare = getattr(found, "prepare", None)
+    if os.geteuid() == 0:
+        _host(resolvers)
+        if prepare is not None:
+            prepare()
+    if level == "user" and os.geteuid() == 0:
+        os.chown(data, OTHER, OTHER)
+        os.setgroups([])
+        os.setgid(OTHER)
+        os.setuid(OTHER)
+        # Who changes his id may not be looked at by others of that id, the holder included, unless he says so.
+        ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
+
+    async def whole() -> None:
+        async with staged(level, pathlib.Path(data)) as stage:
+            await found(stage)
+
+    asyncio.run(whole())
+
+
+if __name__ == "__main__":
+    play(*sys.argv[1:])

@@ -1,0 +1,97 @@
+"""The way out: by a link with masquerading, by pasta, by slirp4netns, or not at all and told so."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+import pytest
+from tests.embedded.kubelet.network import scenes
+from tests.embedded.kubelet.network.stage import WORLD, Stage
+
+CALL = f"import socket; print(socket.create_connection(({WORLD!r}, 8080), 20).recv(100).decode())"
+HIDDEN = "mount --bind /dev/null {}"
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to play the outside world")
+
+
+def _without(*programs: str) -> str:
+    paths = [path for name in programs if (path := shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin"))]
+    return "; ".join(HIDDEN.format(path) for path in paths)
+
+
+def _need(program: str) -> None:
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+
+
+async def way_out(stage: Stage) -> None:
+    assert stage.holder.egress == ""
+    pod = await stage.pod(5)
+    assert await pod.run(CALL) == "198.51.100.2", "the world sees the host"
+
+
+async def no_way_out(stage: Stage) -> None:
+    words = stage.holder.egress
+    assert words.startswith("pods reach nothing outside of the cluster: neither pasta nor slirp4netns is installed")
+    assert "apt-get install passt" in words
+    pod = await stage.pod(5)
+    assert "unreachable" in await pod.run(CALL)
+
+
+def _rules() -> str:
+    return subprocess.run(["iptables", "-S", "FORWARD"], capture_output=True, text=True, check=True).stdout
+
+
+def _docker() -> None:
+    """What Docker does to the host's firewall."""
+    subprocess.run(["iptables", "-P", "FORWARD", "DROP"], check=True)
+
+
+async def beside_docker(stage: Stage) -> None:
+    await way_out(stage)
+    assert _rules().count("traincrew-") == 2
+
+
+beside_docker.prepare = _docker  # type: ignore[attr-defined]
+
+
+async def without_device(stage: Stage) -> None:
+    assert "/dev/net/tun cannot be opened" in stage.holder.egress
+
+
+def _closed_device() -> None:
+    os.chmod("/dev/net/tun", 0o600)
+
+
+without_device.prepare = _closed_device  # type: ignore[attr-defined]
+
+
+def test_root_gets_out_by_a_link_without_any_tool_installed() -> None:
+    scenes.play(way_out, "root", before=_without("nft", "iptables", "pasta", "slirp4netns"))
+
+
+def test_root_gets_out_beside_a_firewall_that_forwards_nothing() -> None:
+    _need("iptables")
+    scenes.play(beside_docker, "root")
+
+
+def test_an_ordinary_user_gets_out_by_pasta() -> None:
+    _need("pasta")
+    scenes.play(way_out, "user", before=_without("slirp4netns"))
+
+
+def test_an_ordinary_user_gets_out_by_slirp4netns() -> None:
+    _need("slirp4netns")
+    scenes.play(way_out, "user", before=_without("pasta"))
+
+
+def test_without_a_program_for_it_status_can_tell_what_to_install() -> None:
+    scenes.play(no_way_out, "user", before=_without("pasta", "slirp4netns"))
+
+
+def test_without_the_device_status_can_tell_what_to_open() -> None:
+    if shutil.which("pasta") is None and shutil.which("slirp4netns") is None:
+        pytest.skip("neither pasta nor slirp4netns is installed")
+    scenes.play(without_device, "user")

@@ -1,0 +1,20 @@
+"""Ports of this machine that are taken."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from traincrew.embedded.kubelet.network import listening_ports
+
+
+@pytest.mark.parametrize(("family", "address"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")])
+def test_a_port_is_taken_while_somebody_listens_on_it(family: socket.AddressFamily, address: str) -> None:
+    with socket.socket(family) as door:
+        door.bind((address, 0))
+        port = door.getsockname()[1]
+        assert port not in listening_ports.ports()
+        door.listen()
+        assert port in listening_ports.ports()
+    assert port not in listening_ports.ports()

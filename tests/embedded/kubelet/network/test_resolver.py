@@ -1,0 +1,279 @@
+"""Names as pods resolve them: by the C library, and packet by packet."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from tests.embedded.kubelet.network import scenes
+from tests.embedded.kubelet.network.stage import ROOT, Pod, Stage
+
+from traincrew.embedded.kubelet.network.dns_zone import Zone, zone
+
+LEVEL = pytest.mark.parametrize("level", scenes.LEVELS)
+LOOKUP = """
+import json, socket, sys
+def found(name):
+    try:
+        return sorted({each[4][0] for each in socket.getaddrinfo(name, None)})
+    except socket.gaierror as error:
+        return error.errno
+def named(address):
+    try:
+        return socket.gethostbyaddr(address)[0]
+    except socket.herror as error:
+        return None
+print(json.dumps([(named if each[0].isdigit() else found)(each) for each in %r]))
+"""
+ASK = """
+import json, socket, sys
+sys.path.insert(0, %r)
+from traincrew.embedded.kubelet.network import wire
+found = []
+for name, kind, way in %r:
+    asked = wire.question(4711, name, kind)
+    if way == "tcp":
+        sock = socket.create_connection((%r, 53), 10)
+        sock.sendall(len(asked).to_bytes(2, "big") + asked)
+        file = sock.makefile("rb")
+        data = file.read(int.from_bytes(file.read(2), "big"))
+    else:
+        sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        sock.settimeout(10)
+        sock.sendto(asked, (%r, 53))
+        data = sock.recv(65535)
+    assert data[:2] == asked[:2]
+    answer = wire.response(data)
+    found.append([answer.code, answer.truncated, [list(each.data) for each in answer.answers], data[7], data[9]])
+print(json.dumps(found))
+"""
+UPSTREAM = """
+import socket, struct, sys, threading
+sys.path.insert(0, %r)
+from traincrew.embedded.kubelet.network import wire
+def answer(asked, limit):
+    query = wire.parse(asked)
+    if query.name == "silent.example":
+        return b""
+    counts = {"known.example": 1, "large.example": 400}
+    if query.kind != wire.A or query.name not in counts:
+        code = wire.NOERROR if query.name in counts else wire.NXDOMAIN
+        return wire.pack(query, wire.Reply(code), limit)
+    records = [wire.Record(query.name, wire.A, 60, bytes((203, 0, n // 256, n %% 256))) for n in range(counts[query.name])]
+    return wire.pack(query, wire.Reply(answers=records, authoritative=False), limit)
+plain = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+plain.bind(("127.0.0.53", 53))
+server = socket.create_server(("127.0.0.53", 53))
+def connections():
+    while True:
+        peer, _ = server.accept()
+        file = peer.makefile("rb")
+        said = answer(file.read(int.from_bytes(file.read(2), "big")), 65535)
+        peer.sendall(struct.pack("!H", len(said)) + said)
+        file.close()
+        peer.close()
+threading.Thread(target=connections, daemon=True).start()
+print("ready", flush=True)
+while True:
+    asked, peer = plain.recvfrom(65535)
+    if said := answer(asked, 512):
+        plain.sendto(said, peer)
+"""
+UNKNOWN = (-2, -5)
+"""What the C library says if a name is not there, or has no address."""
+
+
+def _zone(**hosts: str) -> Zone:
+    """One headless Service `job` in the namespace `team`, and an alias for a name outside."""
+    meta = {"namespace": "team", "name": "job", "labels": {"kubernetes.io/service-name": "job"}}
+    endpoints = [{"addresses": [address], "hostname": name.replace("_", "-")} for name, address in hosts.items()]
+    ports = [{"name": "grpc", "port": 2222, "protocol": "TCP"}]
+    alias = {"metadata": {"namespace": "team", "name": "away"}, "spec": {"type": "ExternalName", "externalName": "known.example"}}
+    services: list[dict[str, Any]] = [{"metadata": meta, "spec": {"clusterIP": "None"}}, alias]
+    return zone(
+        services, [{"metadata": meta, "addressType": "IPv4", "endpoints": endpoints, "ports": ports}], [], "cluster.local"
+    )
+
+
+async def _looked_up(pod: Pod, *names: str) -> list[Any]:
+    said = await pod.run(LOOKUP % (names,))
+    return list(json.loads(said))
+
+
+async def _asked(stage: Stage, pod: Pod, *questions: tuple[str, int, str]) -> list[Any]:
+    gateway = stage.holder.gateway
+    said = await pod.run(ASK % (str(ROOT / "src"), questions, gateway, gateway))
+    return list(json.loads(said))
+
+
+async def names_of_the_cluster(stage: Stage) -> None:
+    pod, address = await stage.pod(5), stage.address(5)
+    await stage.holder.publish(_zone(worker_0=address, worker_1=stage.address(6)))
+    names = (
+        "job",
+        "job.team",
+        "job.team.svc",
+        "JOB.team.svc.Cluster.Local.",
+        "worker-0.job",
+        "worker-1",
+        "nobody.job.team.svc",
+        "localhost",
+    )
+    both = [address, stage.address(6)]
+    found = await _looked_up(pod, *names, address, stage.address(99))
+    assert found[:5] == [both, both, both, both, [address]]
+    assert found[5] in UNKNOWN
+    assert found[6] in UNKNOWN
+    assert "127.0.0.1" in found[7]
+    assert found[8:] == ["worker-0.job.team.svc.cluster.local", None]
+
+
+async def changes_at_once(stage: Stage) -> None:
+    pod = await stage.pod(5)
+    for number in range(20):
+        await stage.holder.publish(_zone(one=stage.address(100 + number)))
+        assert await _looked_up(pod, "one.job") == [[stage.address(100 + number)]]
+    zones = [_zone(one=stage.address(100 + number)) for number in range(50)]
+    await asyncio.gather(*(stage.holder.publish(each) for each in zones))
+    assert await _looked_up(pod, "one.job") == [[stage.address(149)]]
+
+
+async def names_outlive_daemon_and_holder(stage: Stage) -> None:
+    pod = await stage.pod(5)
+    await stage.holder.publish(_zone(one=stage.address(5)))
+    await stage.holder.close()
+    assert await _looked_up(pod, "one.job") == [[stage.address(5)]]
+    os.kill(stage.holder.pid, signal.SIGKILL)
+    stage.holder = await stage.ensure()
+    assert await _looked_up(pod, "one.job") == [[stage.address(5)]]
+
+
+async def packets(stage: Stage) -> None:
+    pod = await stage.pod(5)
+    await stage.holder.publish(_zone(**{f"h{number}": stage.address(number + 5) for number in range(300)}))
+    full = "job.team.svc.cluster.local"
+    questions = ((full, 1, "udp"), (full, 1, "tcp"), (f"_grpc._tcp.{full}", 33, "tcp"), (full, 28, "udp"))
+    plain, whole, ports, other = await _asked(stage, pod, *questions)
+    nothing, unknown = await _asked(stage, pod, ("svc.cluster.local", 1, "udp"), ("x.cluster.local", 1, "udp"))
+    assert plain[:2] == [0, True]
+    assert 0 < len(plain[2]) < 300
+    assert (whole[:2], len(whole[2])) == ([0, False], 300)
+    assert ports[0] == 0
+    assert [other[0], other[2], other[4]] == [0, [], 1], "no error, no data, and who says so"
+    assert [nothing[0], nothing[2], nothing[4]] == [0, [], 1]
+    assert [unknown[0], unknown[2], unknown[4]] == [3, [], 1]
+
+
+def _with_upstream() -> None:
+    process = subprocess.Popen([sys.executable, "-c", UPSTREAM % str(ROOT / "src")], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+
+
+async def names_of_others(stage: Stage) -> None:
+    """The host's resolver listens on the host's own loopback, where no pod gets to."""
+    pod = await stage.pod(5)
+    await stage.holder.publish(_zone(one=stage.address(5)))
+    large, whole = await _asked(stage, pod, ("large.example", 1, "udp"), ("large.example", 1, "tcp"))
+    silent, alias = await _asked(stage, pod, ("silent.example", 1, "udp"), ("away.team.svc.cluster.local", 1, "udp"))
+    assert large[:2] == [0, True]
+    assert (whole[:2], len(whole[2])) == ([0, False], 400)
+    assert silent[0] == 2
+    assert (alias[0], alias[2][-1]) == (0, [203, 0, 0, 0])
+    found = await _looked_up(pod, "known.example", "other.example", "away", "one.job")
+    assert (found[0], found[2], found[3]) == (["203.0.0.0"], ["203.0.0.0"], [stage.address(5)])
+    assert found[1] in UNKNOWN
+    many = [("large.example", 1, "tcp")] * 20
+    assert {len(each[2]) for each in await _asked(stage, pod, *many)} == {400}
+
+
+names_of_others.prepare = _with_upstream  # type: ignore[attr-defined]
+
+
+async def nobody_to_ask(stage: Stage) -> None:
+    pod = await stage.pod(5)
+    await stage.holder.publish(_zone(one=stage.address(5)))
+    found = await _asked(stage, pod, *[(f"host{number}.example", 1, "udp") for number in range(10)], ("known.example", 1, "tcp"))
+    assert {each[0] for each in found} in ({2}, {3}), "a failure, or no such name if there is nobody to know it"
+    assert await _looked_up(pod, "one.job") == [[stage.address(5)]]
+
+
+FUZZ = """
+import random, socket, sys
+sys.path.insert(0, %r)
+from traincrew.embedded.kubelet.network import wire
+chance = random.Random(%d)
+plain = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for turn in range(3000):
+    name = chance.choice(["job.team.svc.cluster.local", "a.b", "5.0.244.10.in-addr.arpa"])
+    data = bytearray(wire.question(turn, name, chance.choice([1, 12, 28, 33, 255])))
+    for _ in range(chance.randrange(6)):
+        data[chance.randrange(len(data))] = chance.randrange(256)
+    if chance.random() < 0.3:
+        data = data[: chance.randrange(len(data))]
+    if chance.random() < 0.1:
+        data = chance.randbytes(chance.randrange(600))
+    plain.sendto(data, (%r, 53))
+for turn in range(50):
+    sock = socket.create_connection((%r, 53), 10)
+    sock.sendall(chance.randbytes(chance.randrange(1, 400)))
+    sock.close()
+print("done")
+"""
+
+
+async def rubbish(stage: Stage) -> None:
+    pod, first = await stage.pod(5), stage.holder.pid
+    await stage.holder.publish(_zone(one=stage.address(5)))
+    gateway, seed = stage.holder.gateway, random.randrange(1 << 30)
+    assert await pod.run(FUZZ % (str(ROOT / "src"), seed, gateway, gateway)) == "done", seed
+    assert await _looked_up(pod, "one.job") == [[stage.address(5)]], seed
+    assert stage.holder.pid == first
+    assert "Traceback" not in (stage.data / "node/holder.log").read_text(), seed
+
+
+@LEVEL
+def test_the_c_library_finds_services_hosts_and_addresses(level: str) -> None:
+    scenes.play(names_of_the_cluster, level)
+
+
+@LEVEL
+def test_what_was_published_is_answered_at_once(level: str) -> None:
+    scenes.play(changes_at_once, level)
+
+
+@LEVEL
+def test_names_are_answered_without_a_daemon_and_by_the_next_holder(level: str) -> None:
+    scenes.play(names_outlive_daemon_and_holder, level)
+
+
+@LEVEL
+def test_long_answers_are_cut_by_udp_and_whole_by_tcp(level: str) -> None:
+    scenes.play(packets, level)
+
+
+@LEVEL
+def test_other_names_are_asked_of_the_hosts_resolver(level: str) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to have a resolver in place of the host's")
+    scenes.play(names_of_others, level, "nameserver 127.0.0.53\\n")
+
+
+@LEVEL
+@pytest.mark.parametrize("resolvers", ["", "nameserver 203.0.113.53\\n", "nameserver 127.0.0.9\\n"])
+def test_without_an_answer_from_outside_a_question_fails_rather_than_hangs(level: str, resolvers: str) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to take the host's resolvers away")
+    scenes.play(nobody_to_ask, level, resolvers)
+
+
+@LEVEL
+def test_rubbish_does_not_end_the_resolver(level: str) -> None:
+    scenes.play(rubbish, level)

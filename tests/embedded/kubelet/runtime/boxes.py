@@ -1,0 +1,182 @@
+"""Containers without shim and daemon: a root, credentials, a shell. At level USER by an ordinary user, even if root tests."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import pathlib
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from traincrew.embedded.kubelet.runtime import syscalls, tree_removal, user_namespace
+from traincrew.embedded.kubelet.runtime.container import credentials
+from traincrew.embedded.kubelet.runtime.rootfs import rootfs
+from traincrew.embedded.kubelet.runtime.spec import Container, Isolation, Mount, Pod
+
+ORDINARY = 20017
+"""A user whom nobody else is."""
+
+_SPACES = syscalls.CLONE_NEWNS | syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUTS
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+
+    @property
+    def words(self) -> list[str]:
+        return self.out.split()
+
+
+def nothing() -> None: ...
+
+
+@dataclasses.dataclass
+class Box:
+    base: pathlib.Path
+    """On the host, outside of /tmp: what is there would show in a container."""
+    isolation: Isolation
+    first: Callable[[], None] = nothing
+    """Done before anything else, with the test's own rights, in a mount namespace that goes with the box."""
+
+    @property
+    def data(self) -> pathlib.Path:
+        return self.base / "data"
+
+    @property
+    def directory(self) -> pathlib.Path:
+        return self.data / "node/pods/one"
+
+    def volume(self, name: str = "v") -> pathlib.Path:
+        path = self.directory / "volumes" / name
+        path.mkdir(parents=True, exist_ok=True)
+        self.give(self.data)
+        return path
+
+    def give(self, path: pathlib.Path) -> None:
+        """To the user whose pods these are."""
+        if self.isolation is Isolation.USER and os.geteuid() == 0:
+            for each in (path, *path.rglob("*")):
+                os.chown(each, ORDINARY, ORDINARY, follow_symlinks=False)
+
+    def pod(self, **values: object) -> Pod:
+        pod = Pod("one", "default", "pod", "pod", str(self.directory), masked=(str(self.data),))
+        return dataclasses.replace(pod, **values)  # type: ignore[arg-type]
+
+    def layer(self) -> pathlib.Path:
+        return self.directory / "layers/main/0"
+
+    def run(self, script: str, *mounts: Mount, entrances: tuple[int, ...] = (), **values: object) -> Outcome:
+        """values: of the container. A root that is refused gives code 200 and the reason."""
+        container = Container("main", 0, (), {}, "", mounts=mounts)
+        container = dataclasses.replace(container, **values)  # type: ignore[arg-type]
+
+        def body() -> None:
+            rootfs.build(self.pod(), container, self.isolation, entrances)
+            credentials.apply(container, self.isolation)
+            os.execve("/bin/sh", ["sh", "-c", f"exec 2>&1\n{script}"], {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
+
+        return self.perform(lambda: first_of_its_namespace(body))
+
+    def beside(self, script: str, pod: Pod, attempt: int, memory: int) -> None:
+        """One of several containers of a pod, for a body of `perform`."""
+        container = Container("main", attempt, (), {}, "")
+
+        def body() -> None:
+            rootfs.build(pod, container, self.isolation, memory=memory)
+            os.execv("/bin/sh", ["sh", "-c", f"exec 2>&1\n{script}"])
+
+        pid = os.fork()
+        if pid == 0:
+            first_of_its_namespace(body)
+        os.waitpid(pid, 0)
+
+    def perform(self, body: Callable[[], None]) -> Outcome:
+        """In a process of the pods' user, in namespaces of its own; what it prints is the outcome."""
+
+        def prepared() -> None:
+            if os.geteuid() == 0:
+                syscalls.unshare(syscalls.CLONE_NEWNS)
+                syscalls.mount("", "/", "", syscalls.MS_REC | syscalls.MS_PRIVATE)
+                self.first()
+            become_ordinary(self.isolation)
+            if self.isolation is Isolation.USER:
+                user_namespace.enter()
+            syscalls.unshare(_SPACES)
+            body()
+
+        return forked(prepared)
+
+
+def become_ordinary(isolation: Isolation) -> None:
+    if isolation is Isolation.USER and os.geteuid() == 0:
+        os.setgroups([])
+        os.setresgid(ORDINARY, ORDINARY, ORDINARY)
+        os.setresuid(ORDINARY, ORDINARY, ORDINARY)
+        syscalls.set_dumpable(True)
+
+
+def forked(body: Callable[[], None]) -> Outcome:
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        _child(body, writing)
+    os.close(writing)
+    with open(reading, errors="replace") as output:
+        out = output.read()
+    return Outcome(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), out)
+
+
+def _child(body: Callable[[], None], writing: int) -> None:
+    code = 201
+    try:
+        os.dup2(writing, 1)
+        # pytest has put something else in its place.
+        sys.stdout = os.fdopen(1, "w", closefd=False)
+        body()
+        sys.stdout.flush()
+        code = 0
+    except (rootfs.RootRefused, credentials.CredentialsRefused) as refusal:
+        os.write(1, str(refusal.strerror or refusal).encode())
+        code = 200
+    except BaseException:
+        os.write(1, traceback.format_exc().encode())
+    finally:
+        os._exit(code)
+
+
+def first_of_its_namespace(body: Callable[[], None]) -> None:
+    """Never returns."""
+    syscalls.unshare(syscalls.CLONE_NEWPID)
+    pid = os.fork()
+    if pid == 0:
+        syscalls.unshare(syscalls.CLONE_NEWNS)
+        _child(body, 1)
+    os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 0xFF)
+
+
+@contextlib.contextmanager
+def box(isolation: Isolation, where: str = "/srv") -> Iterator[Box]:
+    if os.geteuid() != 0:
+        # The ordinary user of a whole run by root: he has no place but his own.
+        where = os.environ.get("TMPDIR", "/tmp")  # noqa: S108 -- a fresh directory is made in it
+    if isolation is Isolation.ROOT and os.geteuid() != 0:
+        pytest.skip("level root needs root")
+    base = pathlib.Path(tempfile.mkdtemp(prefix="traincrew-test-", dir=where))
+    base.chmod(0o755)
+    made = Box(base, isolation)
+    made.directory.mkdir(parents=True)
+    made.data.chmod(0o700)
+    (made.data / "kubeconfig").write_text("secret")
+    made.give(made.data)
+    try:
+        yield made
+        assert str(base) not in pathlib.Path("/proc/self/mountinfo").read_text()
+    finally:
+        tree_removal.tree(str(base))

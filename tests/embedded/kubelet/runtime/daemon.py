@@ -1,0 +1,48 @@
+"""A daemon to be killed: makes a pod, starts a container that counts, asks for commands without end.
+
+python daemon.py DATA ISOLATION POD-DIRECTORY
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import pathlib
+import sys
+
+from tests.embedded.kubelet.runtime.world import World
+
+from traincrew.embedded.kubelet.runtime import runtime, spec
+from traincrew.embedded.kubelet.runtime.container_streams import ExecOptions
+
+COUNT = 20_000
+COUNTING = f"i=0; while [ $i -lt {COUNT} ]; do echo $i; i=$((i+1)); done; exit 42"
+
+
+def pod(directory: pathlib.Path) -> spec.Pod:
+    return spec.Pod(directory.name, "default", "pod-1", "pod-1", str(directory))
+
+
+def container(world: World) -> spec.Container:
+    return world.shell(COUNTING, log_bytes=200_000, log_files=100)
+
+
+async def main(data: pathlib.Path, isolation: str, directory: pathlib.Path) -> None:
+    world = await World(data, spec.Isolation(isolation)).open()
+    (directory / "template.pid").write_text(str(world.template.pid))
+    print("template", flush=True)
+    shim = await world.template.fork(pod(directory))
+    print("shim", flush=True)
+    await shim.start(container(world))
+    print("started", flush=True)
+    while True:
+        with contextlib.suppress(runtime.ExecFailed):
+            session = await shim.exec("main", ["sh", "-c", "echo word; sleep 100"], ExecOptions(stdout=True))
+            assert session.stdout is not None
+            await session.stdout.read(100)
+            print("exec", flush=True)
+            session.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])))

@@ -1,0 +1,68 @@
+"""kill -9 of the daemon at any moment: the pod goes on, its successor finds it, nothing is lost and nothing done twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pathlib
+import sys
+
+import pytest
+from tests.embedded.kubelet.runtime import daemon
+from tests.embedded.kubelet.runtime.world import World, ended, there, until
+
+from traincrew.embedded.kubelet.runtime import runtime
+
+WORDS = ("", "template", "shim", "started", "exec")
+
+
+async def killed(world: World, directory: pathlib.Path, word: str, seconds: float) -> None:
+    """A daemon that is killed so long after it said the word."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, daemon.__file__, str(world.data), world.isolation, str(directory)),
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    assert process.stdout is not None
+    while word and (await process.stdout.readline()).strip() != word.encode():
+        assert process.returncode is None
+    await asyncio.sleep(seconds)  # the moment is what is tried, not something that could be awaited
+    process.kill()
+    await process.wait()
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.003, 0.01, 0.03])
+@pytest.mark.parametrize("word", WORDS[1:])
+async def test_nothing_is_lost_or_doubled_whenever_the_daemon_is_killed(world: World, word: str, seconds: float) -> None:
+    directory = world.data / "node/pods/7d0e"
+    directory.mkdir(parents=True)
+    await killed(world, directory, word, seconds)
+    try:
+        shim = await runtime.Shim.connect(directory)
+    except runtime.ShimGone:
+        assert word == "template", "a shim that was told of is there"
+        shim = await world.template.fork(daemon.pod(directory))
+    world.keep(shim)
+    await shim.start(daemon.container(world))
+    assert (await ended(shim)).code == 42
+    assert [int(text) for _, _, text in world.log()] == list(range(daemon.COUNT))
+
+
+async def test_a_container_that_ended_while_nobody_looked_has_its_record(world: World) -> None:
+    directory = world.data / "node/pods/7d0e"
+    directory.mkdir(parents=True)
+    await killed(world, directory, "started", 0.0)
+    while runtime.exit_of(directory, "main", 0) is None:  # noqa: ASYNC110 -- nobody is there who could announce it
+        await asyncio.sleep(0.01)
+    shim = world.keep(await runtime.Shim.connect(directory))
+    assert (await ended(shim)).code == 42
+    assert not (await shim.states())["main"].running
+
+
+async def test_the_template_ends_with_its_daemon(world: World) -> None:
+    directory = world.data / "node/pods/7d0e"
+    directory.mkdir(parents=True)
+    await killed(world, directory, "shim", 0.0)
+    world.keep(await runtime.Shim.connect(directory))
+    template = int((directory / "template.pid").read_text())
+    await until(lambda: not there(f"/proc/{template}"))

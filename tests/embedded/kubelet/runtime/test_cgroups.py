@@ -1,0 +1,314 @@
+"""Groups on this machine's own hierarchies. Of the unified one, whatever controllers it has here."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+from tests.embedded.kubelet.runtime.boxes import box
+
+from traincrew.embedded.kubelet.runtime.cgroups import cgroups, entry, hierarchies
+from traincrew.embedded.kubelet.runtime.cgroups.cgroups import Group
+from traincrew.embedded.kubelet.runtime.cgroups.hierarchies import Part
+from traincrew.embedded.kubelet.runtime.rootfs import host_mounts
+from traincrew.embedded.kubelet.runtime.shim import fork
+from traincrew.embedded.kubelet.runtime.spec import Isolation, Limits
+
+_GROUND = hierarchies.ground()
+_HAD = {name for part in _GROUND.parts for name in part.controllers}
+
+
+def needs(controller: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(controller not in _HAD, reason=_GROUND.why or f"no hierarchy offers {controller}")
+
+
+pytestmark = pytest.mark.skipif(not _GROUND.parts, reason=_GROUND.why)
+
+
+@pytest.fixture
+def pod() -> Iterator[Group]:
+    name = f"traincrew-test-{uuid.uuid4().hex}"
+    group = cgroups.top(f"{name}/pod", Limits())
+    yield group
+    assert group.kill()
+    assert group.remove()
+    group.remove_parents(1)
+    assert not [path for path in group.directories() if os.path.exists(os.path.dirname(path))]
+
+
+def started(group: Group, *argv: str) -> subprocess.Popen[bytes]:
+    pipe = subprocess.PIPE
+    return subprocess.Popen(argv, preexec_fn=joining(group), stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT)
+
+
+def joining(group: Group) -> Callable[[], None]:
+    return lambda: group.add(0)
+
+
+@needs("memory")
+def test_memory_beyond_the_limit_ends_the_process_and_is_counted(pod: Group) -> None:
+    group = pod.make("main", Limits(memory=64 << 20))
+
+    process = started(group, sys.executable, "-c", "held = bytearray(512 << 20)")
+
+    assert process.wait() == -9
+    process.communicate()
+    assert group.oom_kills() == 1
+    assert group.why == ""
+
+
+@needs("memory")
+def test_a_childs_end_for_lack_of_memory_is_counted_whatever_its_parent_returns(pod: Group) -> None:
+    group = pod.make("main", Limits(memory=64 << 20))
+
+    process = started(group, "sh", "-c", f"{sys.executable} -c 'bytearray(512 << 20)'; exit 0")
+
+    assert process.wait() == 0
+    process.communicate()
+    assert group.oom_kills() == 1
+
+
+@needs("memory")
+def test_one_containers_lack_of_memory_is_not_anothers(pod: Group) -> None:
+    starved, other = pod.make("starved", Limits(memory=64 << 20)), pod.make("other", Limits(memory=64 << 20))
+
+    started(starved, sys.executable, "-c", "held = bytearray(512 << 20)").communicate()
+
+    assert (starved.oom_kills(), other.oom_kills()) == (1, 0)
+
+
+@needs("memory")
+def test_the_limit_of_the_pod_holds_for_its_containers() -> None:
+    group = cgroups.top(f"traincrew-test-{uuid.uuid4().hex}", Limits(memory=64 << 20))
+    main = group.make("main", Limits())
+
+    process = started(main, sys.executable, "-c", "held = bytearray(512 << 20)")
+    process.communicate()
+
+    assert (process.returncode, main.oom_kills()) == (-9, 1)
+    assert group.remove()
+
+
+@needs("pids")
+def test_processes_beyond_the_limit_are_refused(pod: Group) -> None:
+    group = pod.make("main", Limits(pids=5))
+    script = "import os\nfor n in range(20):\n  if os.fork() == 0: os.read(0, 1); os._exit(0)"
+
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], preexec_fn=joining(group), stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.wait() != 0
+
+    assert group.usage().pids == 4
+    assert group.kill()
+    assert process.stderr is not None
+    assert b"BlockingIOError" in process.stderr.read()
+    process.communicate()
+
+
+@needs("cpu")
+def test_a_quota_is_kept(pod: Group) -> None:
+    group = pod.make("main", Limits(cpu_quota=0.1))
+    script = "import time; end = time.monotonic() + 1.5\nwhile time.monotonic() < end: pass"
+
+    started(group, sys.executable, "-c", script).communicate()
+
+    # Without the quota it would be all of the 1.5 seconds that it had a core for, if the machine has one free.
+    assert 0 < group.usage().cpu_seconds < 0.5
+
+
+def test_everybody_is_killed_however_they_fork(pod: Group) -> None:
+    group = pod.make("main", Limits(pids=50))
+    process = started(group, "sh", "-c", "while :; do (setsid sleep 1000 &) ; done")
+    while group.usage().pids < 5:
+        pass
+
+    assert group.kill()
+
+    assert process.wait() == -9
+    process.communicate()
+    assert group.processes() == set()
+
+
+def test_a_process_joins_by_an_open_entrance(pod: Group) -> None:
+    group = pod.make("main", Limits())
+    ways = group.entrances()
+    process = subprocess.Popen(["sleep", "1000"], preexec_fn=lambda: entry.join(ways))
+
+    assert [_members(directory) for directory in group.directories()] == [{process.pid}] * len(ways)
+    process.kill()
+    process.wait()
+    for descriptor in ways:
+        os.close(descriptor)
+
+
+@pytest.mark.skipif(not any(each.unified for each in _GROUND.parts), reason="no unified hierarchy")
+def test_a_process_is_born_in_its_group(pod: Group) -> None:
+    group = pod.make("main", Limits())
+    ways = group.entrances()
+    born = fork.child(lambda: time.sleep(1000), entry.birthplace(ways))
+
+    assert group.processes() == {born}
+    os.kill(born, signal.SIGKILL)
+    assert os.waitpid(born, 0)[1] == signal.SIGKILL
+    for descriptor in ways:
+        os.close(descriptor)
+
+
+def test_what_is_no_group_does_not_keep_a_process_from_being_born() -> None:
+    with tempfile.TemporaryDirectory() as nowhere:
+        descriptor = os.open(nowhere, os.O_RDONLY)
+        born = fork.child(lambda: None, descriptor)
+        os.close(descriptor)
+
+    assert os.waitpid(born, 0)[1] == 0
+
+
+def _members(directory: str) -> set[int]:
+    return {int(word) for word in pathlib.Path(directory, "cgroup.procs").read_text().split()}
+
+
+def test_usage_counts_what_is_held(pod: Group) -> None:
+    group = pod.make("main", Limits())
+    process = started(group, sys.executable, "-c", "held = bytearray(b'x') * (50 << 20); print('x', flush=True); input()")
+    assert process.stdout is not None
+    process.stdout.read(1)
+
+    usage = group.usage()
+
+    assert usage.cpu_seconds > 0
+    assert usage.pids == 1
+    if "memory" in _HAD:
+        assert 50 << 20 < usage.memory_bytes < 200 << 20
+    group.kill()
+    process.communicate()
+
+
+def test_a_group_that_is_there_is_taken(pod: Group) -> None:
+    first, second = pod.make("main", Limits()), pod.make("main", Limits())
+
+    assert first.directories() == second.directories()
+
+
+def test_a_busy_group_is_not_removed(pod: Group) -> None:
+    group = pod.make("main", Limits())
+    process = started(group, "sleep", "1000")
+
+    assert not group.remove()
+
+    group.kill()
+    process.communicate()
+    assert group.remove()
+
+
+@needs("memory")
+@pytest.mark.parametrize("level", [Isolation.ROOT, Isolation.USER])
+def test_a_container_sees_its_own_limits_and_cannot_change_them(pod: Group, level: Isolation) -> None:
+    group = pod.make("main", Limits(memory=64 << 20))
+    ways = group.entrances()
+    file = "memory/memory.limit_in_bytes" if not group_is_unified(group) else "memory.max"
+    with box(level) as one:
+        outcome = one.run(f"cat /sys/fs/cgroup/{file}; echo 999999999 > /sys/fs/cgroup/{file}", entrances=tuple(ways))
+    for descriptor in ways:
+        os.close(descriptor)
+
+    assert outcome.words[0] == str(64 << 20)
+    assert "Read-only file system" in outcome.out
+
+
+def group_is_unified(group: Group) -> bool:
+    return len(group.directories()) == 1
+
+
+def test_without_any_hierarchy_everything_goes_on_without_limits() -> None:
+    group = Group((), "no limits").make("main", Limits(memory=1))
+    group.add(0)
+
+    assert group.entrances() == []
+    assert (group.usage(), group.oom_kills()) == (cgroups.Usage(0.0, 0, 0), 0)
+    assert group.kill()
+    assert group.remove()
+    assert group.why == "no limits"
+
+
+def test_where_nothing_can_be_written_the_reason_is_told(tmp_path: pathlib.Path) -> None:
+    own = tmp_path / "cgroup"
+    own.write_text("4:memory:/\n0::/\n")
+    mounts = (
+        host_mounts.HostMount(1, 0, "/proc/self", "cgroup", True, "/", "rw,memory"),
+        host_mounts.HostMount(2, 0, "/proc/self", "cgroup2", True, "/", "rw"),
+    )
+
+    ground = hierarchies.ground(str(own), mounts)
+
+    assert ground.parts == ()
+    assert ground.why.startswith("no limits for cpu, memory, pids: /proc/self cannot be written: ")
+
+
+class TestUnified:
+    """On the cgroup2 mount; limits as far as its controllers go."""
+
+    @pytest.fixture
+    def pod(self) -> Iterator[Group]:
+        part = next((part for part in _GROUND.parts if part.unified), None)
+        if part is None:
+            pytest.skip("no cgroup2 mount that can be written")
+        group = Group((part,)).make(f"traincrew-test-{uuid.uuid4().hex}", Limits())
+        yield group
+        assert group.kill()
+        assert group.remove()
+
+    def test_all_are_killed_at_once_and_counted(self, pod: Group) -> None:
+        group = pod.make("main", Limits())
+        process = started(group, "sh", "-c", "for n in 1 2 3; do sleep 1000 & done; echo x; wait")
+        assert process.stdout is not None
+        process.stdout.read(1)
+        assert group.usage().pids == 4
+
+        assert pod.kill()
+        assert process.wait() == -9
+        process.communicate()
+        assert group.usage().pids == 0
+
+    def test_time_is_accounted(self, pod: Group) -> None:
+        group = pod.make("main", Limits())
+        started(group, sys.executable, "-c", "sum(range(3_000_000))").communicate()
+
+        assert group.usage().cpu_seconds > 0.01
+
+    def test_limits_are_written_where_their_controllers_are(self, pod: Group) -> None:
+        group = pod.make("main", Limits(cpu_shares=1024, cpu_quota=1.5, memory=100 << 20, pids=7))
+        (directory,) = group.directories()
+
+        assert group.why == ""
+        for name, value in (
+            ("cpu.max", "150000 100000"),
+            ("memory.max", str(100 << 20)),
+            ("pids.max", "7"),
+            ("cpu.weight", "39"),
+        ):
+            file = pathlib.Path(directory, name)
+            if file.exists():
+                assert file.read_text().strip() == value
+
+
+def test_the_words_of_the_unified_interface() -> None:
+    part = Part("/none", frozenset({"cpu", "memory", "pids"}), unified=True)
+
+    found = cgroups.settings(part, Limits(cpu_shares=1024, cpu_quota=0.5, memory=1 << 20, pids=9))
+
+    assert found == [
+        ("cpu.weight", "39"),
+        ("cpu.max", "50000 100000"),
+        ("memory.max", "1048576"),
+        ("memory.swap.max", "0"),
+        ("pids.max", "9"),
+    ]

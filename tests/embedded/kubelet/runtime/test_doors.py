@@ -1,0 +1,105 @@
+"""Commands by ticket, past the daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pathlib
+import sys
+
+from tests.embedded.kubelet.runtime.world import World, ended, until
+
+from traincrew.embedded.kubelet.runtime import direct_exec, runtime, spec
+from traincrew.embedded.kubelet.runtime.shim import exec_socket
+
+PYTHON = os.path.realpath(sys.executable)
+"""Not that of a virtual environment, which may be below /tmp: pods have one of their own."""
+
+
+async def knock(world: World, shim: runtime.Shim, secret: str, *argv: str, stdin: bytes = b"") -> tuple[int, bytes, bytes]:
+    process = await start(world, shim, secret, *argv)
+    out, err = await process.communicate(stdin)
+    assert process.returncode is not None
+    return process.returncode, out, err
+
+
+async def start(world: World, shim: runtime.Shim, secret: str, *argv: str) -> asyncio.subprocess.Process:
+    """The file as it stands, with nothing else of the package, as in a pod."""
+    door = world.data / "node/doors" / f"{shim.directory.name}.sock"
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", "-S", direct_exec.__file__, str(door), *argv),
+        env={"TRAINCREW_TICKET": secret},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+
+
+async def test_a_ticket_opens_one_container_once(world: World) -> None:
+    shim = await world.pod()
+    await shim.start(world.container("sleep", "1000", env={"WHO": "worker"}))
+    await shim.ticket("main", "secret-1", 60)
+    code, out, err = await knock(world, shim, "secret-1", "sh", "-c", "echo $WHO; cat; echo aside >&2; exit 9", stdin=b"words")
+    assert (code, out, err) == (9, b"worker\nwords", b"aside\n")
+    code, out, err = await knock(world, shim, "secret-1", "true")
+    assert (code, out) == (1, b"")
+    assert b"this ticket is not valid" in err
+
+
+async def test_without_a_ticket_the_door_stays_shut(world: World) -> None:
+    shim = await world.pod()
+    await shim.start(world.container("sleep", "1000"))
+    assert b"this ticket is not valid" in (await knock(world, shim, "", "true"))[2]
+    await shim.ticket("main", "late", 0)
+    assert b"this ticket is not valid" in (await knock(world, shim, "late", "true"))[2]
+
+
+async def test_a_command_outlives_the_daemon_and_ends_with_its_client(world: World) -> None:
+    shim = await world.pod()
+    await shim.start(world.container("sleep", "1000"))
+    await shim.ticket("main", "s", 60)
+    process = await start(world, shim, "s", "sh", "-c", "trap 'exit 1' PIPE; echo ready; read word; echo $word; exec sleep 1001")
+    assert process.stdout is not None
+    assert process.stdin is not None
+    assert await process.stdout.readline() == b"ready\n"
+    shim.close()
+    process.stdin.write(b"still here\n")
+    assert await process.stdout.readline() == b"still here\n"
+    process.kill()
+    await process.wait()
+    again = world.keep(await runtime.Shim.connect(shim.directory))
+    async with asyncio.timeout(10):
+        while (await again.usage())["main"].pids > 1:  # noqa: ASYNC110 -- nobody announces it
+            await asyncio.sleep(0.01)
+
+
+async def test_a_command_that_is_not_there_is_told(world: World) -> None:
+    shim = await world.pod()
+    await shim.start(world.container("sleep", "1000"))
+    await shim.ticket("main", "s", 60)
+    code, _, err = await knock(world, shim, "s", "absent")
+    assert code == 1
+    assert b"executable file not found in $PATH" in err
+
+
+async def test_the_door_is_open_to_other_pods_that_see_it(isolated: World) -> None:
+    worker, launcher = await isolated.pod(), await isolated.pod()
+    await worker.start(isolated.shell("echo of-worker > /tmp/mark; sleep 1000", name="worker"))
+    await worker.ticket("worker", "leave", 60)
+    mounts = (
+        spec.Mount("/run/traincrew/doors", str(isolated.data / "node/doors"), read_only=True),
+        spec.Mount("/run/traincrew/direct.py", direct_exec.__file__, read_only=True),
+    )
+    command = f"{PYTHON} -I -S /run/traincrew/direct.py /run/traincrew/doors/{worker.directory.name}.sock cat /tmp/mark"
+    await launcher.start(isolated.shell(command, name="launcher", mounts=mounts, env={"TRAINCREW_TICKET": "leave"}))
+    assert (await ended(launcher, "launcher")).code == 0
+    assert isolated.output("launcher") == b"of-worker\n"
+
+
+async def test_the_door_goes_with_the_pod(world: World) -> None:
+    shim = await world.pod()
+    pod = spec.Pod(shim.directory.name, "", "", "", str(shim.directory))
+    path = pathlib.Path(exec_socket.directory(pod), exec_socket.name(pod))
+    await until(path.is_socket)
+    await shim.end()
+    await until(lambda: not path.exists())

@@ -1,0 +1,92 @@
+"""What a shim makes of clients who say anything, in pieces, or nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+
+import pytest
+from tests.embedded.kubelet.runtime.world import World, ended, execute
+
+from traincrew.embedded.kubelet.runtime import protocol, runtime, spec
+
+
+def dial(shim: runtime.Shim) -> socket.socket:
+    place = os.open(shim.directory, os.O_PATH)
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    sock.settimeout(20)
+    sock.connect(f"/proc/self/fd/{place}/shim.sock")
+    os.close(place)
+    return sock
+
+
+async def test_the_first_word_is_the_version(world: World) -> None:
+    shim = await world.pod()
+    with dial(shim) as sock, sock.makefile("rb") as answers:
+        hello = json.loads(answers.readline())["hello"]
+    assert hello["protocol"] == spec.PROTOCOL == shim.protocol
+    assert hello["pid"] == shim.pid
+    assert hello["started"] == protocol.process_start(shim.pid)
+    assert hello["boot"] == protocol.boot_id()
+    assert json.loads((shim.directory / "shim.json").read_bytes()) == hello
+
+
+async def test_what_is_not_known_is_refused_and_what_is_superfluous_ignored(world: World) -> None:
+    shim = await world.pod()
+    with dial(shim) as sock, sock.makefile("rb") as answers:
+        answers.readline()
+        sock.sendall(b'{"op":"levitate","id":7}\n{"op":"states","id":8,"colour":"red"}\n{"op":"kill","id":9}\n{"id":10}\n')
+        told = [json.loads(answers.readline()) for _ in range(4)]
+    assert [each["id"] for each in told] == [7, 8, 9, 10]
+    assert told[0]["reason"] == told[3]["reason"] == "Unknown"
+    assert told[1]["states"] == {}
+    assert told[2]["reason"] == "Invalid"
+
+
+@pytest.mark.parametrize("noise", [b"\n", b"nonsense\n", b"[1]\n", b'{"op":"states","fds":3}\n', b"\xff\xfe\n"])
+async def test_nonsense_ends_the_conversation_and_nothing_else(world: World, noise: bytes) -> None:
+    shim = await world.pod()
+    await shim.start(world.container("sleep", "1000"))
+    with dial(shim) as sock, sock.makefile("rb") as answers:
+        answers.readline()
+        sock.sendall(noise)
+        assert "error" in json.loads(answers.readline())
+        assert answers.readline() == b""
+    assert (await shim.states())["main"].running
+
+
+async def test_a_request_may_come_byte_by_byte(world: World) -> None:
+    shim = await world.pod()
+    with dial(shim) as sock, sock.makefile("rb") as answers:
+        answers.readline()
+        for byte in b'{"op":"states","id":1}\n':
+            sock.send(bytes([byte]))
+        assert json.loads(answers.readline()) == {"id": 1, "states": {}}
+
+
+async def test_a_client_who_reads_nothing_does_not_hold_up_others(world: World) -> None:
+    shim = await world.pod()
+    with dial(shim) as sock:
+        sock.settimeout(0.2)
+        with contextlib.suppress(TimeoutError, ConnectionError):
+            while True:
+                sock.sendall(b'{"op":"states","id":1}\n' * 1000)
+        assert await shim.states() == {}
+
+
+async def test_arguments_and_environment_may_be_large(world: World) -> None:
+    shim = await world.pod()
+    env = {f"VARIABLE_{number}": "v" * 100_000 for number in range(8)}
+    await shim.start(world.shell("echo ${#VARIABLE_7}; exec sleep 1000", env=env))
+    code, out, _ = await execute(shim, "sh", "-c", "echo ${#0} ${#VARIABLE_3}", "x" * 100_000)
+    assert (code, out) == (0, b"100000 100000\n")
+
+
+async def test_too_large_an_environment_is_refused_by_the_kernel_and_told(world: World) -> None:
+    shim = await world.pod()
+    with pytest.raises(runtime.StartFailed, match="argument list too long"):
+        await shim.start(world.container("true", env={"LARGE": "v" * 3_000_000}))
+    await shim.start(world.container("true"))
+    assert (await ended(shim)).code == 0

@@ -1,0 +1,117 @@
+"""Containers that cannot be started: nothing runs then, and the reason is told in a kubelet's words."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from typing import Any
+
+import pytest
+from tests.embedded.kubelet import leaks
+from tests.embedded.kubelet.runtime.world import World, ended, run
+
+from traincrew.embedded.kubelet.runtime import runtime, spec
+
+
+async def refused(world: World, *argv: str, **values: Any) -> runtime.StartFailed:
+    shim = await world.pod()
+    with pytest.raises(runtime.StartFailed) as failure:
+        await shim.start(world.container(*argv, **values))
+    assert (await shim.states()) == {}
+    assert runtime.exit_of(shim.directory, "main", 0) is None
+    return failure.value
+
+
+async def test_a_command_that_is_nowhere_in_the_path(world: World) -> None:
+    failure = await refused(world, "absent", env={"PATH": "/usr/bin:/bin"})
+    assert failure.reason == "StartError"
+    assert 'exec: "absent": executable file not found in $PATH (looked in /usr/bin, /bin)' in failure.message
+
+
+async def test_a_command_that_is_not_at_its_place(world: World) -> None:
+    failure = await refused(world, "/absent/command")
+    assert 'exec: "/absent/command": stat /absent/command: no such file or directory' in failure.message
+
+
+async def test_a_file_that_is_no_program(world: World) -> None:
+    assert 'exec: "/etc/passwd": permission denied' in (await refused(world, "/etc/passwd")).message
+
+
+async def test_a_directory_is_no_program(world: World) -> None:
+    assert 'exec: "/etc": is a directory' in (await refused(world, "/etc")).message
+
+
+async def test_a_program_of_another_machine(world: World) -> None:
+    program = _program(world, b"\x7fELF nonsense")
+    mounts = () if world.isolation == "none" else (spec.Mount(str(program), str(program)),)
+    failure = await refused(world, str(program), mounts=mounts)
+    assert failure.message.endswith(f"exec {program}: exec format error")
+
+
+def _program(world: World, content: bytes) -> pathlib.Path:
+    path = world.data.parent / "program"
+    path.write_bytes(content)
+    path.chmod(0o755)
+    return path
+
+
+async def test_a_working_directory_that_is_a_file(world: World) -> None:
+    failure = await refused(world, "true", cwd="/etc/passwd")
+    assert 'cwd ("/etc/passwd")' in failure.message
+
+
+async def test_a_missing_working_directory_is_made_where_it_harms_nobody(isolated: World) -> None:
+    shim = await isolated.pod()
+    _, output = await run(isolated, shim, "pwd", cwd="/made/for/me")
+    assert output == b"/made/for/me\n"
+    assert not os.path.lexists("/made")  # noqa: ASYNC240
+
+
+async def test_after_a_refusal_the_same_attempt_may_be_tried_again(world: World) -> None:
+    shim = await world.pod()
+    with pytest.raises(runtime.StartFailed):
+        await shim.start(world.container("absent"))
+    await shim.start(world.container("true"))
+    assert (await ended(shim)).code == 0
+
+
+async def test_a_mount_that_cannot_be_had(world: World) -> None:
+    failure = await refused(world, "true", mounts=(spec.Mount("/somewhere", str(world.data / "absent")),))
+    assert failure.reason == ("StartError" if world.isolation is spec.Isolation.NONE else "CreateContainerError")
+    assert "/somewhere" in failure.message
+
+
+async def test_without_namespaces_an_optional_mount_is_left_out(tmp_path: pathlib.Path) -> None:
+    world = await World(tmp_path / "data", spec.Isolation.NONE).open()
+    shim = await world.pod()
+    mounts = (spec.Mount("/absent", str(tmp_path), optional=True), spec.Mount(str(tmp_path), str(tmp_path)))
+    record, _ = await run(world, shim, "test ! -e /absent", mounts=mounts)
+    assert record.code == 0
+    await world.close()
+
+
+async def test_a_pod_whose_directory_is_not_there_has_no_shim(world: World) -> None:
+    pod = world.pod_spec()
+    os.rmdir(pod.directory)
+    with pytest.raises(runtime.SandboxFailed):
+        await world.template.fork(pod)
+
+
+async def test_two_shims_of_one_pod_are_one(world: World) -> None:
+    pod = world.pod_spec()
+    first = world.keep(await world.template.fork(pod))
+    second = await world.template.fork(pod)
+    assert first.pid == second.pid
+    second.close()
+
+
+async def test_a_killed_shim_leaves_nobody_behind(world: World) -> None:
+    shim = await world.pod()
+    await shim.start(world.shell("trap '' TERM; setsid sleep 1000 & (sleep 1001 &) ; sleep 1002"))
+    await shim.start(world.container("sleep", "1003", name="other"))
+    os.kill(shim.pid, 9)
+    assert [each async for each in shim.exits()] == []
+    with pytest.raises(runtime.ShimGone):
+        await runtime.Shim.connect(shim.directory)
+    await world.template.remove(shim.directory)
+    leaks.assert_none(world.data)

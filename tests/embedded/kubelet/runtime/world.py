@@ -1,0 +1,151 @@
+"""A place to start pods in, and what is left of them afterwards: nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import os
+import pathlib
+import subprocess
+import sys
+import uuid
+from typing import Any
+
+from tests.embedded.kubelet import leaks
+
+from traincrew.embedded.kubelet.runtime import runtime, spec
+from traincrew.embedded.kubelet.runtime.container_streams import ExecOptions
+
+_HOLDER = """
+import sys
+sys.path.append(sys.argv[1])
+from traincrew.embedded.kubelet.runtime import userns
+userns.enter()
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+class World:
+    def __init__(self, data: pathlib.Path, isolation: spec.Isolation) -> None:
+        self.data, self.isolation = data, isolation
+        data.mkdir(mode=0o700, exist_ok=True)
+        self.group = f"traincrew-test-{uuid.uuid4().hex[:12]}"
+        self.template: runtime.Template
+        self._shims: list[runtime.Shim] = []
+        self._holder: subprocess.Popen[bytes] | None = None
+
+    async def open(self) -> World:
+        self.template = await runtime.Template.start(self.data, self.isolation, self._userns())
+        return self
+
+    def _userns(self) -> int | None:
+        if self.isolation != spec.Isolation.USER:
+            return None
+        source = str(pathlib.Path(runtime.__file__).parents[4])
+        arguments = [sys.executable, "-c", _HOLDER, source]
+        self._holder = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._holder.stdout is not None
+        assert self._holder.stdout.readline() == b"ready\n"
+        return self._holder.pid
+
+    async def close(self) -> None:
+        for shim in self._shims:
+            await shim.end()
+        for pod in sorted(self.data.glob("node/pods/*")):
+            await self.template.remove(pod)
+        await self.template.close()
+        if self._holder is not None:
+            self._holder.communicate()
+        leaks.assert_none(self.data, self.group)
+
+    def pod_spec(self, **values: Any) -> spec.Pod:
+        uid = str(uuid.uuid4())
+        directory = self.data / "node/pods" / uid
+        directory.mkdir(parents=True, mode=0o700)
+        pod = spec.Pod(uid, "default", "pod-1", "pod-1", str(directory), masked=(str(self.data),))
+        return dataclasses.replace(pod, **values)
+
+    async def pod(self, **values: Any) -> runtime.Shim:
+        return self.keep(await self.template.fork(self.pod_spec(**values)))
+
+    def keep(self, shim: runtime.Shim) -> runtime.Shim:
+        """Ended with the test."""
+        self._shims.append(shim)
+        return shim
+
+    def container(self, *argv: str, name: str = "main", attempt: int = 0, **values: Any) -> spec.Container:
+        env = {"HERE": str(self.data), **values.pop("env", {})}
+        log = values.pop("log", str(self.data / "logs" / name))
+        return spec.Container(name, attempt, argv, env, log, **{"cwd": "/", **values})
+
+    def shell(self, script: str, **values: Any) -> spec.Container:
+        return self.container("sh", "-c", script, **values)
+
+    def log(self, name: str = "main", attempt: int = 0) -> list[tuple[str, str, bytes]]:
+        """Stream, tag and text of every record, over all files."""
+        directory, found = self.data / "logs" / name, list[bytes]()
+        for number in range(100, -1, -1):
+            path = directory / (f"{attempt}.log.{number}" if number else f"{attempt}.log")
+            if path.exists():
+                found += path.read_bytes().split(b"\n")[:-1]
+        records = (line.split(b" ", 3) for line in found)
+        return [(stream.decode(), tag.decode(), text) for _, stream, tag, text in records]
+
+    def output(self, name: str = "main", attempt: int = 0, stream: str = "stdout") -> bytes:
+        return b"".join(text + (b"\n" if tag == "F" else b"") for told, tag, text in self.log(name, attempt) if told == stream)
+
+
+async def ended(shim: runtime.Shim, name: str = "main", attempt: int = 0) -> spec.Exit:
+    async with asyncio.timeout(30):
+        async for each in shim.exits():
+            if each == (name, attempt):
+                break
+    record = runtime.exit_of(shim.directory, name, attempt)
+    assert record is not None
+    return record
+
+
+async def run(world: World, shim: runtime.Shim, script: str, **values: Any) -> tuple[spec.Exit, bytes]:
+    """A whole life: how it ended, and what it said on standard output."""
+    container = world.shell(script, **values)
+    await shim.start(container)
+    record = await ended(shim, container.name, container.attempt)
+    return record, world.output(container.name, container.attempt)
+
+
+async def execute(shim: runtime.Shim, *argv: str, name: str = "main", stdin: bytes = b"") -> tuple[int, bytes, bytes]:
+    session = await shim.exec(name, argv, ExecOptions(stdin=True, stdout=True, stderr=True))
+    assert session.stdin is not None
+    assert session.stdout is not None
+    assert session.stderr is not None
+    session.stdin.write(stdin)
+    session.stdin.close()
+    out, err, code = await asyncio.gather(everything(session.stdout), everything(session.stderr), session.wait())
+    session.close()
+    return code, out, err
+
+
+async def everything(reader: Any) -> bytes:
+    pieces = list[bytes]()
+    while piece := await reader.read(1 << 16):
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+async def until(condition: Any, seconds: float = 20.0) -> None:
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110 -- nobody announces it
+            await asyncio.sleep(0.01)
+
+
+def command_line(pid: int) -> list[str]:
+    return pathlib.Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:-1]
+
+
+def there(path: str) -> bool:
+    return pathlib.Path(path).exists()
+
+
+def ordinary() -> bool:
+    return os.geteuid() != 0

@@ -1,0 +1,42 @@
+"""A kubelet's endpoints over real processes, and what a client of it needs."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+from tests.embedded.kubelet.server.nodes import TOKEN, Node
+from tests.embedded.kubelet.server.workshop import Workshop
+from tools.kube import certificates
+
+from traincrew.embedded.kubelet.server import server
+
+
+@pytest.fixture
+def shop(tmp_path: pathlib.Path) -> Workshop:
+    shop = Workshop(tmp_path / "containers")
+    shop.add("ns", "pod", "main")
+    return shop
+
+
+@pytest.fixture
+def authority(tmp_path: pathlib.Path) -> certificates.Authority:
+    return certificates.Authority(tmp_path)
+
+
+@pytest.fixture
+async def node(shop: Workshop, authority: certificates.Authority) -> AsyncIterator[Node]:
+    certificate, key = authority.server("kubelet")
+    context = server.tls(str(certificate), str(key), str(authority.path))
+    async with server.serving(server.application(shop, server.Callers(TOKEN)), "127.0.0.1", 0, context) as port:
+        yield Node(shop, port, authority)
+
+
+@pytest.fixture
+async def client(node: Node) -> AsyncIterator[aiohttp.ClientSession]:
+    """Already let in."""
+    connector = aiohttp.TCPConnector(ssl=node.ssl)
+    async with aiohttp.ClientSession(node.url, connector=connector, headers=node.headers) as session:
+        yield session

@@ -1,0 +1,23 @@
+"""A kubelet as its clients in tests see it."""
+
+from __future__ import annotations
+
+import ssl
+
+from tests.embedded.kubelet.server.workshop import Workshop
+from tools.kube import certificates
+
+TOKEN = "let-me-in"  # noqa: S105
+
+
+class Node:
+    """A kubelet that serves."""
+
+    def __init__(self, shop: Workshop, port: int, authority: certificates.Authority) -> None:
+        self.shop, self.port, self.authority = shop, port, authority
+        self.ssl = ssl.create_default_context(cafile=str(authority.path))
+        self.headers = {"Authorization": f"Bearer {TOKEN}"}
+
+    @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self.port}"

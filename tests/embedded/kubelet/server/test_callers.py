@@ -1,0 +1,57 @@
+"""Who may ask a kubelet: bearers of its token or of a client certificate of the cluster's authority, and nobody else."""
+
+from __future__ import annotations
+
+import pathlib
+import ssl
+
+import aiohttp
+import pytest
+from tests.embedded.kubelet.server.nodes import Node
+from tests.embedded.kubelet.server.workshop import Workshop
+from tools.kube import certificates
+
+from traincrew.embedded.kubelet.server import server
+
+PATHS = ["/healthz", "/pods", "/containerLogs/ns/pod/main", "/exec/ns/pod/main", "/portForward/ns/pod", "/no/such/path"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("authorization", ["", "Bearer", "Bearer wrong", "Basic let-me-in", "Bearer let-me-in2"])
+async def test_strangers_get_nothing(node: Node, path: str, authorization: str) -> None:
+    headers = {"Authorization": authorization} if authorization else {}
+    async with aiohttp.ClientSession() as session, session.get(node.url + path, ssl=node.ssl, headers=headers) as response:
+        assert (response.status, await response.text()) == (401, "Unauthorized")
+
+
+async def test_a_token_lets_in(client: aiohttp.ClientSession) -> None:
+    async with client.get("/healthz") as response:
+        assert (response.status, await response.text()) == (200, "ok")
+    async with client.get("/pods") as response:
+        assert (await response.json())["items"] == [{"metadata": {"namespace": "ns", "name": "pod"}}]
+
+
+async def test_a_certificate_of_the_authority_lets_in(node: Node) -> None:
+    node.ssl.load_cert_chain(*node.authority.client("kube-apiserver"))
+    async with aiohttp.ClientSession() as session, session.get(node.url + "/healthz", ssl=node.ssl) as response:
+        assert response.status == 200
+
+
+async def test_a_certificate_of_another_authority_does_not(node: Node, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "other").mkdir()
+    node.ssl.load_cert_chain(*certificates.Authority(tmp_path / "other").client("kube-apiserver"))
+    async with aiohttp.ClientSession() as session:
+        with pytest.raises((aiohttp.ClientError, ssl.SSLError)):
+            await session.get(node.url + "/healthz", ssl=node.ssl)
+
+
+async def test_only_certain_names_may_be_let_in(shop: Workshop, authority: certificates.Authority) -> None:
+    certificate, key = authority.server("kubelet")
+    callers = server.Callers(names=frozenset({"kube-apiserver"}))
+    context = server.tls(str(certificate), str(key), str(authority.path))
+    async with server.serving(server.application(shop, callers), "127.0.0.1", 0, context) as port:
+        for name, code in (("kube-apiserver", 200), ("somebody", 401)):
+            node = Node(shop, port, authority)
+            node.ssl.load_cert_chain(*authority.client(name))
+            async with aiohttp.ClientSession() as session, session.get(node.url + "/healthz", ssl=node.ssl) as response:
+                assert response.status == code

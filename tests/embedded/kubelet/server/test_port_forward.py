@@ -1,0 +1,185 @@
+"""Port-forward: connections to a pod's ports, many over one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import struct
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+from tests.embedded.kubelet.server import dialects
+from tests.embedded.kubelet.server.dialects import until
+from tests.embedded.kubelet.server.nodes import Node
+
+from traincrew.embedded.kubelet.server import spdy_connection
+
+PATH = "/portForward/ns/pod"
+PROTOCOL = "portforward.k8s.io"
+
+
+@pytest.fixture
+async def echo(node: Node) -> AsyncIterator[list[asyncio.StreamWriter]]:
+    """Port 80 of the pod: gives back what it is sent, and ends when the client does. Its connections."""
+    connections: list[asyncio.StreamWriter] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.append(writer)
+        with contextlib.suppress(ConnectionError):
+            while data := await reader.read(65536):
+                writer.write(data)
+                await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        node.shop.ports["pod", 80] = server.sockets[0].getsockname()[1]
+        yield connections
+
+
+async def connect(
+    connection: spdy_connection.Connection, port: int = 80, request: int | None = 0
+) -> tuple[spdy_connection.Stream, spdy_connection.Stream]:
+    named = {} if request is None else {"requestid": str(request)}
+    error = await connection.open({"streamtype": "error", "port": str(port), **named})
+    await error.finish()
+    return error, await connection.open({"streamtype": "data", "port": str(port), **named})
+
+
+async def everything(stream: spdy_connection.Stream) -> bytes:
+    content = bytearray()
+    async with asyncio.timeout(60):
+        while data := await stream.read():
+            content += data
+    return bytes(content)
+
+
+@pytest.mark.usefixtures("echo")
+async def test_several_connections_at_once_keep_their_bytes_apart(node: Node) -> None:
+    async def talk(connection: spdy_connection.Connection, request: int) -> bool:
+        content = os.urandom(1_000_000)
+        error, data = await connect(connection, request=request)
+        reading = asyncio.create_task(everything(data))
+        await data.write(content)
+        await data.finish()
+        return await reading == content and await everything(error) == b""
+
+    async with dialects.spdy_connection(node, PATH, PROTOCOL) as connection:
+        assert all(await asyncio.gather(*(talk(connection, request) for request in range(8))))
+
+
+class ClientWire:
+    """The client's end of SPDY inside a WebSocket."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self._socket = socket
+
+    async def read(self) -> bytes:
+        message = await self._socket.receive()
+        return bytes(message.data) if message.type is aiohttp.WSMsgType.BINARY else b""
+
+    async def write(self, data: bytes) -> None:
+        for at in range(0, len(data), 1000):  # frames need not end where messages do
+            await self._socket.send_bytes(data[at : at + 1000])
+
+    async def hung_up(self) -> None:
+        await asyncio.Event().wait()
+
+    async def close(self) -> None:
+        await self._socket.close()
+
+
+@pytest.mark.usefixtures("echo")
+async def test_spdy_may_travel_inside_a_websocket(client: aiohttp.ClientSession) -> None:
+    content = os.urandom(500_000)
+    async with client.ws_connect(PATH, protocols=("SPDY/3.1+portforward.k8s.io",)) as socket:
+        assert socket.protocol == "SPDY/3.1+portforward.k8s.io"
+        async with spdy_connection.serving(ClientWire(socket)) as connection:
+            error, data = await connect(connection)
+            await data.write(content)
+            await data.finish()
+            assert await everything(data) == content
+            assert await everything(error) == b""
+
+
+@pytest.mark.usefixtures("echo")
+async def test_old_clients_that_number_nothing_are_served(node: Node) -> None:
+    async with dialects.spdy_connection(node, PATH, PROTOCOL) as connection:
+        _, data = await connect(connection, request=None)
+        await data.write(b"hello")
+        await data.finish()
+        assert await everything(data) == b"hello"
+
+
+async def test_a_port_that_nobody_listens_on_is_told_on_the_error_stream(node: Node) -> None:
+    async with dialects.spdy_connection(node, PATH, PROTOCOL) as connection:
+        error, data = await connect(connection, port=81)
+        assert (await everything(error)).startswith(b"error forwarding port 81 to pod pod, uid : ")
+        assert await everything(data) == b""
+        assert data.was_reset
+
+
+async def test_streams_without_a_port_are_refused(node: Node) -> None:
+    async with dialects.spdy_connection(node, PATH, PROTOCOL) as connection:
+        for wrong in ({"streamtype": "data"}, {"streamtype": "data", "port": "0"}, {"streamtype": "x", "port": "80"}):
+            stream = await connection.open(wrong)
+            assert await everything(stream) == b""
+            assert stream.was_reset
+
+
+async def test_a_reset_closes_the_connection_in_the_pod(node: Node, echo: list[asyncio.StreamWriter]) -> None:
+    async with dialects.spdy_connection(node, PATH, PROTOCOL) as connection:
+        _, data = await connect(connection)
+        await until(lambda: echo)
+        await data.reset()
+        await until(echo[0].is_closing)
+
+
+async def test_a_client_that_leaves_closes_its_connections_in_the_pod(node: Node, echo: list[asyncio.StreamWriter]) -> None:
+    async with dialects.spdy_connection(node, PATH, PROTOCOL) as connection:
+        await connect(connection)
+        await until(lambda: echo)
+    await until(echo[0].is_closing)
+
+
+@pytest.mark.usefixtures("echo")
+@pytest.mark.parametrize("protocol", ["v4.channel.k8s.io", "portforward.k8s.io"])
+async def test_over_a_websocket_each_port_has_two_channels(client: aiohttp.ClientSession, protocol: str) -> None:
+    content = os.urandom(3_000_000)
+    async with client.ws_connect(f"{PATH}?port=80,81", protocols=(protocol,)) as socket:
+        assert [await socket.receive_bytes() for _ in range(4)] == [
+            bytes((channel,)) + struct.pack("<H", 80 + channel // 2) for channel in range(4)
+        ]
+        fault = await socket.receive_bytes()
+        assert fault.startswith(b"\x03error forwarding port 81 to pod pod, uid : ")
+
+        async def send() -> None:
+            for at in range(0, len(content), 30_000):
+                await socket.send_bytes(b"\0" + content[at : at + 30_000])
+
+        sending = asyncio.create_task(send())
+        received = bytearray()
+        while len(received) < len(content):
+            message = await socket.receive_bytes()
+            assert message[0] == 0
+            received += message[1:]
+        await sending
+    assert received == content
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("", 'query parameter "port" is required'),
+        ("?port=", 'query parameter "port" cannot be empty'),
+        ("?port=x", 'unable to parse "x" as a port: strconv.ParseUint: parsing "x": invalid syntax'),
+        ("?port=70000", 'unable to parse "70000" as a port: strconv.ParseUint: parsing "70000": value out of range'),
+        ("?port=0", 'port "0" must be > 0'),
+    ],
+)
+async def test_ports_in_a_query_must_be_ports(client: aiohttp.ClientSession, query: str, text: str) -> None:
+    websocket = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Protocol": dialects.V4}
+    async with client.get(PATH + query, headers=websocket) as response:
+        assert (response.status, await response.text()) == (400, text)

@@ -1,0 +1,230 @@
+"""Containers for tests: real processes, real files, a directory each. Nothing is isolated."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import datetime
+import fcntl
+import os
+import pathlib
+import pty
+import signal
+import struct
+import termios
+from collections.abc import AsyncIterator
+from typing import Any
+
+from traincrew.embedded.kubelet.runtime.container_streams import (
+    ExecFailed,
+    ExecOptions,
+    LogOptions,
+    NoContainer,
+    NoPod,
+    NotStarted,
+    Reader,
+    Writer,
+)
+
+Stamped = tuple[datetime.datetime, bytes]
+
+
+class Terminal:
+    """A terminal's master side, to read from and to write to."""
+
+    def __init__(self, master: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.master, self._reader, self._writer = master, reader, writer
+
+    async def read(self, n: int = -1, /) -> bytes:
+        try:
+            return await self._reader.read(n)
+        except OSError:  # what Linux says when the last process has left the terminal
+            return b""
+
+    def write(self, data: bytes, /) -> None:
+        self._writer.write(data)
+
+    async def drain(self) -> None:
+        await self._writer.drain()
+
+    def close(self) -> None:
+        self._writer.write(b"\x04")
+
+
+class Running:
+    """A command at work: `containers.Session`."""
+
+    def __init__(self, process: asyncio.subprocess.Process, io: ExecOptions, terminal: Terminal | None = None) -> None:
+        self.process, self.terminal = process, terminal
+        self.stdin: Writer | None = (terminal or process.stdin) if io.stdin else None
+        self.stdout: Reader | None = (terminal or process.stdout) if io.stdout else None
+        self.stderr: Reader | None = process.stderr if io.stderr else None
+
+    @property
+    def unwritten(self) -> int:
+        """Bytes that the command has not taken, though they were written."""
+        return self.process.stdin.transport.get_write_buffer_size() if self.process.stdin else 0
+
+    def resize(self, width: int, height: int) -> None:
+        if self.terminal:
+            fcntl.ioctl(self.terminal.master, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+
+    async def wait(self) -> int:
+        code = await self.process.wait()
+        return code if code >= 0 else 128 - code
+
+    def close(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+
+class Attached(Running):
+    """A look at a container's main process, which goes on when the look is over."""
+
+    def __init__(self, container: Container, main: Running, io: ExecOptions) -> None:
+        super().__init__(main.process, io, main.terminal)
+        self._container: Container | None = container
+        container.attached += 1
+
+    def close(self) -> None:
+        if self._container:
+            self._container.attached -= 1
+        self._container = None
+
+
+class Container:
+    def __init__(self, directory: pathlib.Path) -> None:
+        self.directory = directory
+        self.lines: list[Stamped] = []
+        self.previous: list[Stamped] | None = None
+        self.waiting = ""
+        self.ended = False
+        self.main: Running | None = None
+        self.sessions: list[Running] = []
+        self._news = asyncio.Condition()
+        self.followers = 0
+        self.attached = 0
+
+    async def say(self, *texts: str, at: datetime.datetime | None = None) -> None:
+        moment = at or datetime.datetime.now(datetime.UTC)
+        self.lines += [(moment, text.encode() + b"\n") for text in texts]
+        await self._tell()
+
+    async def end(self) -> None:
+        self.ended = True
+        await self._tell()
+
+    async def _tell(self) -> None:
+        async with self._news:
+            self._news.notify_all()
+
+    async def follow(self, at: int) -> AsyncIterator[Stamped]:
+        self.followers += 1
+        try:
+            while at < len(self.lines) or not self.ended:
+                async with self._news:
+                    while at == len(self.lines) and not self.ended:
+                        await self._news.wait()
+                for stamped in self.lines[at:]:
+                    at += 1
+                    yield stamped
+        finally:
+            self.followers -= 1
+
+
+class Workshop:
+    """`containers.Containers`."""
+
+    def __init__(self, directory: pathlib.Path) -> None:
+        self._directory = directory
+        self.places: dict[tuple[str, str, str], Container] = {}
+        self.ports: dict[tuple[str, int], int] = {}
+        """The port of this machine that a pod's port leads to; others lead nowhere."""
+
+    def add(self, namespace: str, pod: str, container: str) -> Container:
+        directory = self._directory / namespace / pod / container
+        directory.mkdir(parents=True)
+        self.places[namespace, pod, container] = made = Container(directory)
+        return made
+
+    def pods(self) -> list[dict[str, Any]]:
+        names = dict.fromkeys((namespace, pod) for namespace, pod, _ in self.places)
+        return [{"metadata": {"namespace": namespace, "name": pod}} for namespace, pod in names]
+
+    async def find(self, namespace: str, pod: str, container: str, uid: str) -> None:
+        if not any(place[:2] == (namespace, pod) for place in self.places) or uid not in ("", f"uid-{pod}"):
+            raise NoPod()
+        if container and (namespace, pod, container) not in self.places:
+            raise NoContainer()
+
+    async def log(self, namespace: str, pod: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
+        await self.find(namespace, pod, container, "")
+        found = self.places[namespace, pod, container]
+        if found.waiting:
+            raise NotStarted(f'container "{container}" in pod "{pod}" is waiting to start: {found.waiting}')
+        if options.previous and found.previous is None:
+            raise NotStarted(f'previous terminated container "{container}" in pod "{pod}" not found')
+        yield b""
+        lines = found.previous if options.previous and found.previous is not None else found.lines
+        count, start = len(lines), 0
+        if options.tail_lines is not None:
+            start = max(count - options.tail_lines, 0)
+        since = options.since(datetime.datetime.now(datetime.UTC))
+        for stamped in lines[start:count]:
+            if since is None or stamped[0] >= since:
+                yield _shown(stamped, options)
+        if options.follow and not options.previous:
+            async for stamped in found.follow(count):
+                yield _shown(stamped, options)
+
+    async def exec(self, namespace: str, pod: str, container: str, command: list[str], io: ExecOptions) -> Running:
+        found = self.places[namespace, pod, container]
+        try:
+            running = await start(command, io, found.directory)
+        except (FileNotFoundError, IndexError) as error:
+            raise ExecFailed(f'exec: "{command[0] if command else ""}": executable file not found in $PATH') from error
+        found.sessions.append(running)
+        return running
+
+    async def attach(self, namespace: str, pod: str, container: str, io: ExecOptions) -> Running:
+        found = self.places[namespace, pod, container]
+        if found.main is None:
+            raise ExecFailed("container is not running")
+        return Attached(found, found.main, io)
+
+    async def connect(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection("127.0.0.1", self.ports.get((pod, port), 1))
+
+
+def _shown(stamped: Stamped, options: LogOptions) -> bytes:
+    moment, line = stamped
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%f000Z ").encode() + line if options.timestamps else line
+
+
+async def start(command: list[str], io: ExecOptions, directory: pathlib.Path) -> Running:
+    if io.tty:
+        return await _in_terminal(command, io, directory)
+    pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        cwd=directory,
+        start_new_session=True,
+        stdin=pipe if io.stdin else nothing,
+        stdout=pipe if io.stdout else nothing,
+        stderr=pipe if io.stderr else nothing,
+    )
+    return Running(process, io)
+
+
+async def _in_terminal(command: list[str], io: ExecOptions, directory: pathlib.Path) -> Running:
+    master, slave = pty.openpty()
+    script = ["sh", "-c", 'exec setsid -c "$@" <&0', "sh", *command]
+    process = await asyncio.create_subprocess_exec(*script, cwd=directory, stdin=slave, stdout=slave, stderr=slave)
+    os.close(slave)
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    protocol = asyncio.StreamReaderProtocol(reader)
+    await loop.connect_read_pipe(lambda: protocol, os.fdopen(os.dup(master), "rb", 0))
+    transport, other = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, os.fdopen(os.dup(master), "wb", 0))
+    writer = asyncio.StreamWriter(transport, other, None, loop)
+    return Running(process, io, Terminal(master, reader, writer))

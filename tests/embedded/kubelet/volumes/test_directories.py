@@ -1,0 +1,262 @@
+"""Scratch space, paths of the host and claims."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pathlib
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+from typing import Any, cast
+
+import pytest
+from tests.embedded.kubelet.volumes.pods import Node
+
+from traincrew.client import port
+from traincrew.embedded.kubelet import volumes
+from traincrew.embedded.kubelet.runtime.spec import Isolation
+from traincrew.embedded.kubelet.volumes import empty_dir, ephemeral_storage, fs_group, host_path, mounter
+from traincrew.embedded.kubelet.volumes.errors import Unfit
+from traincrew.embedded.kubelet.volumes.object_cache import CLAIMS, VOLUMES, ApiObjects
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+
+Object = dict[str, Any]
+
+
+def assert_gone(path: pathlib.Path) -> None:
+    assert not path.exists()
+    assert str(path) not in pathlib.Path("/proc/self/mountinfo").read_text()
+
+
+async def test_scratch_space_is_open_to_the_pods_users_and_kept(node: Node) -> None:
+    pod = await node.pod({"name": "e", "emptyDir": {}})
+    path = pathlib.Path((await node.mount(pod)).path("e"))
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o777
+    (path / "f").write_text("x")
+    await node.mount(pod)
+    assert (path / "f").read_text() == "x"
+
+
+@as_root
+async def test_scratch_space_in_memory_has_its_size_and_outlives_the_daemon(node: Node) -> None:
+    pod = await node.pod({"name": "e", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}})
+    try:
+        path = pathlib.Path((await node.mount(pod)).path("e"))
+        (path / "f").write_text("x")
+        with pytest.raises(OSError, match="No space left"):
+            (path / "big").write_bytes(bytes(2 << 20))
+        assert (await node.mount(pod)).path("e") == str(path)
+        assert (path / "f").read_text() == "x"
+    finally:
+        await node.unmount(pod)
+    assert_gone(path)
+
+
+def test_without_root_memory_is_a_closed_directory_of_shared_memory(tmp_path: pathlib.Path) -> None:
+    place = volumes.Place(tmp_path / "uid-of-the-pod", isolation=Isolation.USER)
+    try:
+        path = pathlib.Path(empty_dir.made("e", {"medium": "Memory"}, place))
+        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+        (path / "f").write_bytes(bytes(2 << 20))
+        pod = {"spec": {"containers": [], "volumes": [{"name": "e", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}]}}
+        assert ephemeral_storage.exceeded(pod, place, tmp_path) == 'Usage of EmptyDir volume "e" exceeds the limit "1Mi". '
+        (path / "f").unlink()
+        assert ephemeral_storage.exceeded(pod, place, tmp_path) == ""
+    finally:
+        mounter.clear(place)
+    assert not path.parent.exists()
+
+
+async def test_other_media_are_refused(node: Node) -> None:
+    pod = await node.pod({"name": "e", "emptyDir": {"medium": "HugePages"}}, containers=[
+        {"name": "main", "image": "x", "resources": {"limits": {"hugepages-2Mi": "2Mi", "memory": "4Mi", "cpu": "1"}}}
+    ])  # fmt: skip
+    with pytest.raises(volumes.Unmade, match="medium HugePages"):
+        await node.mount(pod)
+
+
+def test_host_paths_are_of_the_type_they_say(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "f").write_text("x")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "s"))
+        kinds = {"Directory": "d", "File": "f", "Socket": "s", "CharDevice": "/dev/null"}
+        for kind, name in kinds.items():
+            assert host_path.path_of({"path": str(tmp_path / name), "type": kind}) == str(tmp_path / name)
+    words = {
+        "Directory": ("f", "a directory"), "DirectoryOrCreate": ("f", "a directory"), "File": ("d", "a file"),
+        "FileOrCreate": ("d", "a file"), "Socket": ("f", "a socket file"), "CharDevice": ("f", "a character device"),
+        "BlockDevice": ("f", "a block device"),
+    }  # fmt: skip
+    for kind, (name, said) in words.items():
+        with pytest.raises(Unfit) as refusal:
+            host_path.path_of({"path": str(tmp_path / name), "type": kind})
+        assert str(refusal.value) == f"hostPath type check failed: {tmp_path / name} is not {said}"
+
+
+def test_host_paths_are_made_unless_they_must_be_there_already(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(Unfit):
+        host_path.path_of({"path": str(tmp_path / "none"), "type": "Directory"})
+    assert not (tmp_path / "none").exists()
+    assert host_path.path_of({"path": str(tmp_path / "plain")}) == str(tmp_path / "plain")
+    assert (tmp_path / "plain").is_dir(), "as containers' runtimes do where no type is said"
+    host_path.path_of({"path": str(tmp_path / "a" / "b"), "type": "DirectoryOrCreate"})
+    host_path.path_of({"path": str(tmp_path / "a" / "f"), "type": "FileOrCreate"})
+    assert (tmp_path / "a" / "b").is_dir()
+    assert (tmp_path / "a" / "f").is_file()
+    with pytest.raises(Unfit, match="no such file"):
+        host_path.path_of({"path": str(tmp_path / "x" / "f"), "type": "FileOrCreate"})
+
+
+async def test_no_host_path_leads_into_the_clusters_directory(node: Node, tmp_path: pathlib.Path) -> None:
+    link = tmp_path.with_name(f"{tmp_path.name}-link")
+    link.symlink_to(tmp_path)
+    try:
+        for number, path in enumerate((tmp_path, tmp_path / "pki", link)):
+            pod = await node.pod({"name": "v", "hostPath": {"path": str(path)}}, name=f"p{number}")
+            with pytest.raises(volumes.NotYet, match="belongs to the cluster itself"):
+                await node.mount(pod)
+    finally:
+        link.unlink()
+
+
+@pytest.mark.parametrize("source", [{"nfs": {"server": "s", "path": "/"}}, {"csi": {"driver": "d"}}])
+async def test_volumes_of_other_kinds_are_refused_for_good(node: Node, source: Object) -> None:
+    pod = await node.pod({"name": "v", **source})
+    with pytest.raises(volumes.Broken) as refusal:
+        await node.mount(pod)
+    kind = next(iter(source))
+    assert refusal.value.message.startswith(f'MountVolume.SetUp failed for volume "v" : this node has no volumes of kind {kind}')
+
+
+async def bound(node: Node, source: Object, **annotations: str) -> Object:
+    """A claim c, and a pod that uses it."""
+    space = {"accessModes": ["ReadWriteOnce"], "storageClassName": ""}
+    claim = await node.cluster.make(
+        CLAIMS, {"metadata": {"name": "c"}, "spec": {**space, "volumeName": "pv", "resources": {"requests": {"storage": "1Gi"}}}}
+    )
+    holder = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "c", "uid": claim["metadata"]["uid"]}
+    affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}]}}
+    more = {"nodeAffinity": affinity} if "local" in source else {}
+    spec = {**space, "capacity": {"storage": "1Gi"}, "claimRef": holder, **source, **more}
+    await node.cluster.make(VOLUMES, {"metadata": {"name": "pv", "annotations": annotations}, "spec": spec})
+    await node.cluster.patch(CLAIMS, "c", {"status": {"phase": "Bound"}}, "status")
+    return await node.pod({"name": "v", "persistentVolumeClaim": {"claimName": "c"}})
+
+
+async def test_a_bound_claim_is_its_volumes_directory(node: Node, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "volumes" / "x").mkdir(parents=True)
+    path = str(tmp_path / "volumes" / "x")
+    pod = await bound(node, {"hostPath": {"path": path}}, **{"pv.beta.kubernetes.io/gid": "1234"})
+    mounted = await node.mount(pod)
+    assert mounted.volumes["v"] == volumes.Volume(path)
+    assert mounted.groups == (1234,)
+    pod["spec"]["volumes"][0]["persistentVolumeClaim"]["readOnly"] = True
+    assert (await node.mount(pod)).volumes["v"].read_only
+    await node.unmount(pod)
+    assert os.listdir(path) == []
+
+
+async def test_a_claim_waits_in_the_kubelets_words(node: Node) -> None:
+    pod = await node.pod({"name": "v", "persistentVolumeClaim": {"claimName": "c"}})
+    with pytest.raises(volumes.NotYet) as refusal:
+        await node.mount(pod)
+    words = 'error processing PVC default/c: failed to fetch PVC from API server: persistentvolumeclaims "c" not found'
+    assert refusal.value.message == (
+        f"Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], failed to process volumes=[v]: {words}"
+    )
+    space = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    await node.cluster.make(CLAIMS, {"metadata": {"name": "c"}, "spec": space})
+    with pytest.raises(volumes.NotYet, match="error processing PVC default/c: PVC is not bound"):
+        await node.mount(pod)
+
+
+async def test_a_local_volume_must_exist(node: Node) -> None:
+    pod = await bound(node, {"local": {"path": "/none/such"}})
+    with pytest.raises(volumes.NotYet) as refusal:
+        await node.mount(pod)
+    assert refusal.value.message == 'MountVolume.SetUp failed for volume "pv" : path "/none/such" does not exist'
+
+
+async def test_a_claim_of_another_kind_is_refused_for_good(node: Node) -> None:
+    pod = await bound(node, {"nfs": {"server": "s", "path": "/"}})
+    with pytest.raises(volumes.Broken, match=r"this node has no such volumes \(.*nfs.*\)"):
+        await node.mount(pod)
+
+
+@as_root
+async def test_the_pods_group_owns_scratch_space_projections_and_local_claims(node: Node, tmp_path: pathlib.Path) -> None:
+    kept = tmp_path / "kept"
+    (kept / "deep").mkdir(parents=True)
+    (kept / "deep" / "f").write_text("x")
+    (kept / "link").symlink_to("/etc/passwd")
+    outside = os.stat("/etc/passwd")
+    await node.config_map("c", {"a": "1"})
+    pod = await bound(node, {"local": {"path": str(kept)}})
+    pod["spec"]["securityContext"] = {"fsGroup": 4321}
+    pod["spec"]["volumes"] += [{"name": "e", "emptyDir": {}}, {"name": "m", "configMap": {"name": "c"}}]
+    mounted = await node.mount(pod)
+    assert mounted.groups == (4321,)
+    assert mounted.notes == ()
+    for path in (kept, kept / "deep", pathlib.Path(mounted.path("e"))):
+        assert path.stat().st_gid == 4321
+        assert path.stat().st_mode & (stat.S_ISGID | 0o070) == stat.S_ISGID | 0o070
+    for path in (kept / "deep" / "f", pathlib.Path(mounted.path("m"), "a")):
+        assert path.stat().st_gid == 4321
+        assert path.stat().st_mode & 0o040
+    assert (os.stat("/etc/passwd").st_gid, os.stat("/etc/passwd").st_mode) == (outside.st_gid, outside.st_mode)
+    (kept / "deep" / "f").chmod(0o600)
+    await node.mount(pod)
+    assert stat.S_IMODE((kept / "deep" / "f").stat().st_mode) == 0o600
+
+
+NAMESPACE = """
+import sys
+from traincrew.embedded.kubelet.runtime import kernel
+kernel.unshare(kernel.CLONE_NEWUSER)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+@as_root
+def test_inside_a_user_namespace_its_own_groups_can_be_given(tmp_path: pathlib.Path) -> None:
+    volume = tmp_path / "v"
+    volume.mkdir()
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", NAMESPACE], stdin=pipe, stdout=pipe) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        for kind in ("uid", "gid"):
+            pathlib.Path(f"/proc/{child.pid}/{kind}_map").write_text("0 0 65536")
+        assert fs_group.give_inside(child.pid, str(volume), 4321) == ""
+        assert volume.stat().st_gid == 4321
+        assert "Invalid argument" in fs_group.give_inside(child.pid, str(volume), 70000)
+
+
+@as_root
+def test_an_ordinary_user_is_told_which_group_cannot_be_had() -> None:
+    """A child process becomes one, for that cannot be undone."""
+    child = os.fork()
+    if not child:
+        os._exit(_as_ordinary_user())
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def _as_ordinary_user() -> int:
+    os.setgroups([])
+    os.setgid(54321)
+    os.setuid(54321)
+    pod = {"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "spec": {
+        "containers": [{"name": "main"}], "securityContext": {"fsGroup": 4321}, "volumes": [{"name": "e", "emptyDir": {}}],
+    }}  # fmt: skip
+    with tempfile.TemporaryDirectory() as directory:
+        place = volumes.Place(pathlib.Path(directory, "u"), isolation=Isolation.USER)
+        world = ApiObjects(cast(port.Client, None), lambda uid: None)  # it names no object
+        mounted = asyncio.run(volumes.mount(pod, world, place))
+    expected = 'volume "e" does not belong to fsGroup 4321: only root gives files to other groups'
+    return 0 if mounted.notes == (expected,) else 1

@@ -1,0 +1,208 @@
+"""Variables, commands and arguments as a kubelet makes them."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.embedded.kubelet.volumes.pods import Node
+
+from traincrew.embedded.kubelet.environment import downward_api, expansion, service_links
+from traincrew.embedded.kubelet.environment import sources as environment_sources
+from traincrew.embedded.kubelet.environment.variables import Known, command, environment
+from traincrew.embedded.kubelet.volumes import ConfigError
+
+Object = dict[str, Any]
+
+
+def pod(**spec: Any) -> Object:
+    meta = {"name": "p", "namespace": "ns", "uid": "u", "labels": {"app": "a"}, "annotations": {"k/x": "y"}}
+    return {"metadata": meta, "spec": {"nodeName": "n", "serviceAccountName": "sa", "containers": [{"name": "main"}], **spec}}
+
+
+def service(name: str, address: str = "10.0.0.1", namespace: str = "ns", port: Object | None = None) -> Object:
+    spec = {"clusterIP": address, "ports": [port or {"port": 80}]}
+    return {"metadata": {"name": name, "namespace": namespace}, "spec": spec}
+
+
+def made(env: list[Object], known: Known | None = None, **container: Any) -> dict[str, str]:
+    return environment(pod(), {"name": "main", "env": env, **container}, known or Known())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("$(A)", "1", id="a reference"),
+        pytest.param("x$(A)y$(B)z", "x1y2z", id="several"),
+        pytest.param("$$(A)", "$(A)", id="an escaped one"),
+        pytest.param("$$$(A)", "$1", id="an escape before one"),
+        pytest.param("$(NONE)", "$(NONE)", id="unknown ones stay"),
+        pytest.param("$(A", "$(A", id="unended ones stay"),
+        pytest.param("$A ${A} a$", "$A ${A} a$", id="other dollars stay"),
+        pytest.param("$()", "$()", id="no name"),
+        pytest.param("$(A $(A)", "$(A $(A)", id="the name goes to the first bracket"),
+        pytest.param("$$$$", "$$", id="two escapes"),
+    ],
+)
+def test_references_are_replaced_as_kubernetes_does(text: str, expected: str) -> None:
+    assert expansion.expand(text, {"A": "1", "B": "2"}) == expected
+
+
+@given(st.text(alphabet="$()AB x"), st.dictionaries(st.sampled_from("AB"), st.text(max_size=3)))
+def test_expansion_reads_each_character_once(text: str, values: dict[str, str]) -> None:
+    assert expansion.expand(text, values) == _by_hand(text, values)
+
+
+def _by_hand(text: str, values: dict[str, str]) -> str:
+    found, at = "", 0
+    while at < len(text):
+        following = text[at + 1 : at + 2]
+        end = text.find(")", at + 2)
+        if text[at] == "$" and following == "$":
+            found, at = found + "$", at + 2
+        elif text[at] == "$" and following == "(" and end > 0:
+            name = text[at + 2 : end]
+            found, at = found + values.get(name, f"$({name})"), end + 1
+        elif text[at] == "$" and following:
+            found, at = found + text[at : at + 2], at + 2
+        else:
+            found, at = found + text[at], at + 1
+    return found
+
+
+def test_variables_refer_to_earlier_ones_and_to_services() -> None:
+    env = [{"name": "A", "value": "1"}, {"name": "B", "value": "$(A)$(C)$(S_SERVICE_HOST)"}, {"name": "C", "value": "3"}]
+    found = made(env, Known(services=[service("s")]))
+    assert (found["A"], found["B"], found["C"]) == ("1", "1$(C)10.0.0.1", "3")
+
+
+def test_commands_and_arguments_refer_to_variables() -> None:
+    assert command({"command": ["$(A)", "$$(A)"], "args": ["$(N)"]}, {"A": "1"}) == (("1", "$(A)"), ("$(N)",))
+
+
+def test_whole_config_maps_and_secrets_become_variables() -> None:
+    known = Known({"c": {"data": {"a": "1", "b": "2"}}, "o": None}, {"s": {"data": {"x": base64.b64encode(b"\xff").decode()}}})
+    sources = [
+        {"configMapRef": {"name": "c"}, "prefix": "P_"},
+        {"secretRef": {"name": "s"}},
+        {"configMapRef": {"name": "o", "optional": True}},
+    ]
+    found = made([{"name": "P_a", "value": "9"}], known, envFrom=sources)
+    assert found == {"P_a": "9", "P_b": "2", "x": "\udcff"}
+
+
+def test_single_keys_become_variables() -> None:
+    known = Known({"c": {"data": {"a": "1"}}, "o": None}, {"s": {"data": {"x": base64.b64encode(b"2").decode()}}})
+    env = [
+        {"name": "A", "valueFrom": {"configMapKeyRef": {"name": "c", "key": "a"}}},
+        {"name": "B", "valueFrom": {"secretKeyRef": {"name": "s", "key": "x"}}},
+        {"name": "C", "valueFrom": {"configMapKeyRef": {"name": "c", "key": "none", "optional": True}}},
+        {"name": "D", "valueFrom": {"configMapKeyRef": {"name": "o", "key": "a", "optional": True}}},
+    ]
+    assert made(env, known) == {"A": "1", "B": "2"}
+
+
+@pytest.mark.parametrize(
+    ("origin", "said"),
+    [
+        ({"configMapKeyRef": {"name": "n", "key": "a"}}, 'configmap "n" not found'),
+        ({"configMapKeyRef": {"name": "c", "key": "z"}}, "couldn't find key z in ConfigMap ns/c"),
+        ({"secretKeyRef": {"name": "n", "key": "a"}}, 'secret "n" not found'),
+        ({"secretKeyRef": {"name": "s", "key": "z"}}, "couldn't find key z in Secret ns/s"),
+        ({"fieldRef": {"fieldPath": "spec.x"}}, "unsupported fieldPath: spec.x"),
+        ({"resourceFieldRef": {"resource": "limits.x"}}, "unsupported container resource : limits.x"),
+    ],
+)
+def test_what_is_missing_is_told_as_a_kubelet_tells_it(origin: Object, said: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        made([{"name": "A", "valueFrom": origin}], Known({"c": {"data": {}}}, {"s": {}}))
+    assert refusal.value.message == said
+    assert refusal.value.reason == "CreateContainerConfigError"
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("metadata.name", "p"),
+        ("metadata.namespace", "ns"),
+        ("metadata.uid", "u"),
+        ("metadata.labels['app']", "a"),
+        ("metadata.labels['none']", ""),
+        ("metadata.annotations['k/x']", "y"),
+        ("metadata.labels", 'app="a"'),
+        ("spec.nodeName", "n"),
+        ("spec.serviceAccountName", "sa"),
+        ("status.podIP", "10.1.0.2"),
+        ("status.podIPs", "10.1.0.2,fd00::2"),
+        ("status.hostIP", "10.2.0.1"),
+        ("status.hostIPs", "10.2.0.1"),
+    ],
+)
+def test_fields_of_the_pod_become_variables(path: str, expected: str) -> None:
+    known = Known(pod_ips=("10.1.0.2", "fd00::2"), host_ips=("10.2.0.1",))
+    assert made([{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": path}}}], known) == {"A": expected}
+
+
+@pytest.mark.parametrize(
+    ("resource", "divisor", "expected"),
+    [
+        ("limits.cpu", None, "2"),
+        ("limits.cpu", "1m", "1500"),
+        ("requests.cpu", "1", "1"),
+        ("limits.memory", "1Mi", "100"),
+        ("limits.memory", "0", str(100 << 20)),
+        ("requests.memory", "1Gi", "0"),
+        ("limits.ephemeral-storage", None, "7"),
+        ("limits.hugepages-2Mi", "1Mi", "4"),
+    ],
+)
+def test_resources_are_divided_and_rounded_up(resource: str, divisor: str | None, expected: str) -> None:
+    container = {"name": "main", "resources": {
+        "limits": {"cpu": "1500m", "memory": "100Mi", "hugepages-2Mi": "4Mi"}, "requests": {"cpu": "100m"},
+    }}  # fmt: skip
+    reference = {"resource": resource} | ({"divisor": divisor} if divisor is not None else {})
+    assert downward_api.resource(pod(containers=[container]), reference, "main", {"ephemeral-storage": "7"}) == expected
+
+
+def test_services_are_told_as_docker_did() -> None:
+    found = service_links.service_variables(
+        [service("my-db", port={"name": "http-x", "port": 5432, "protocol": "UDP"})], "ns", True
+    )
+    assert found == {
+        "MY_DB_SERVICE_HOST": "10.0.0.1",
+        "MY_DB_SERVICE_PORT": "5432",
+        "MY_DB_SERVICE_PORT_HTTP_X": "5432",
+        "MY_DB_PORT": "udp://10.0.0.1:5432",
+        "MY_DB_PORT_5432_UDP": "udp://10.0.0.1:5432",
+        "MY_DB_PORT_5432_UDP_PROTO": "udp",
+        "MY_DB_PORT_5432_UDP_PORT": "5432",
+        "MY_DB_PORT_5432_UDP_ADDR": "10.0.0.1",
+    }
+
+
+def test_only_services_that_concern_the_pod_are_told() -> None:
+    known = Known(services=[
+        service("own"), service("headless", "None"), service("other", namespace="elsewhere"),
+        service("kubernetes", "10.96.0.1", "default"),
+    ])  # fmt: skip
+    linked = environment(pod(enableServiceLinks=True), {"name": "main"}, known)
+    assert {name for name in linked if name.endswith("_HOST")} == {"OWN_SERVICE_HOST", "KUBERNETES_SERVICE_HOST"}
+    alone = environment(pod(enableServiceLinks=False), {"name": "main"}, known)
+    assert {name for name in alone if name.endswith("_HOST")} == {"KUBERNETES_SERVICE_HOST"}
+
+
+async def test_what_a_container_names_is_read_from_the_cluster(node: Node) -> None:
+    await node.config_map("c", {"a": "1"})
+    container = {"name": "main", "image": "x", "envFrom": [{"configMapRef": {"name": "c"}}], "env": [
+        {"name": "S", "valueFrom": {"secretKeyRef": {"name": "none", "key": "k"}}}
+    ]}  # fmt: skip
+    made = await node.pod(containers=[container])
+    known = await environment_sources.known(made, container, node.objects, Known())
+    with pytest.raises(ConfigError, match='secret "none" not found'):
+        environment(made, container, known)
+    await node.secret("none", {"k": b"v"})
+    known = await environment_sources.known(made, container, node.objects, Known())
+    assert {"a": "1", "S": "v"}.items() <= environment(made, container, known).items()

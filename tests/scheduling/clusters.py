@@ -1,0 +1,141 @@
+"""A cluster within the test's process, with the scheduler in it, asked as its users would."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import pathlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+import yaml
+
+from traincrew import errors, settings
+from traincrew.app import cluster as app_cluster
+from traincrew.client import port
+from traincrew.embedded.bootstrap import furnish
+from traincrew.embedded.daemon import Daemon, Options
+from traincrew.embedded.scheduler import Scheduler
+from traincrew.model import resources
+from traincrew.model.resources import Resource
+from traincrew.scheduling.decision import Policy
+
+NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
+SPACE = "default"
+CRDS = pathlib.Path(__file__).parents[1] / "cluster" / "crds"
+LIMIT = 20.0
+
+Object = dict[str, Any]
+T = TypeVar("T")
+
+
+class Cluster(NamedTuple):
+    client: port.Client
+    daemon: Daemon
+
+    async def make(self, resource: Resource, body: Object) -> Object:
+        namespace = SPACE if resource.namespaced else None
+        return decoded(
+            await self.client.create(
+                resource, namespace, json.dumps({"kind": resource.kind, "apiVersion": resource.api_version, **body}).encode()
+            )
+        )
+
+    async def get(self, resource: Resource, name: str) -> Object:
+        return decoded(await self.client.get(resource, SPACE if resource.namespaced else None, name))
+
+    async def node(self, name: str = "machine", **amounts: str) -> None:
+        await self.make(NODES, {"metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}}})
+        allocatable = {"cpu": "4", "memory": "8Gi", "pods": "2000", **amounts}
+        status = {"status": {"allocatable": allocatable, "capacity": allocatable}}
+        await self.client.patch(NODES, None, name, json.dumps(status).encode(), subresource="status")
+
+    async def pod(self, name: str, spec: Object | None = None, **more: Any) -> Object:
+        """more: wants, and metadata."""
+        container = {"name": "main", "image": "x", "resources": {"requests": more.pop("wants", {})}}
+        whole = {"containers": [container], "terminationGracePeriodSeconds": 0, **(spec or {})}
+        return await self.make(resources.PODS, {"metadata": {"name": name, **more}, "spec": whole})
+
+    async def bound(self, *names: str) -> dict[str, str]:
+        """Where those pods are, once they are."""
+
+        async def nodes() -> dict[str, str]:
+            found = [(name, (await self.get(resources.PODS, name))["spec"].get("nodeName", "")) for name in names]
+            return dict(found)
+
+        return await eventually(nodes, lambda found: all(found.values()))
+
+    async def condition(self, name: str, holds: Callable[[Object], bool] = bool) -> Object:
+        """Its PodScheduled condition, once it has one of which that holds."""
+
+        async def read() -> Object:
+            status = (await self.get(resources.PODS, name))["status"]
+            return next((each for each in status.get("conditions", ()) if each["type"] == "PodScheduled"), {})
+
+        return await eventually(read, lambda found: bool(found) and holds(found))
+
+    async def event(self, name: str, reason: str) -> Object:
+        async def read() -> list[Object]:
+            pages = [page async for page in self.client.pages(resources.EVENTS, SPACE)]
+            found = [decoded(item) for page in pages for item in page.items]
+            return [each for each in found if each["involvedObject"]["name"] == name and each["reason"] == reason]
+
+        return (await eventually(read, bool))[0]
+
+    async def define(self, file: str) -> None:
+        body = yaml.safe_load((CRDS / file).read_text())
+        await self.client.create(resources.CRDS, None, json.dumps(body).encode())
+
+    async def gone(self, name: str) -> bool:
+        try:
+            await self.get(resources.PODS, name)
+        except errors.NotFound:
+            return True
+        return False
+
+
+async def eventually(read: Callable[[], Awaitable[T]], holds: Callable[[T], bool]) -> T:
+    seen: list[T] = []
+    try:
+        async with asyncio.timeout(LIMIT):
+            while not (seen and holds(seen[-1])):
+                if seen:
+                    await asyncio.sleep(0.02)
+                seen.append(await read())
+    except TimeoutError:
+        raise AssertionError(f"it did not come true; last seen: {seen[-1:]}") from None
+    return seen[-1]
+
+
+def decoded(raw: bytes) -> Object:
+    found: Object = msgspec.json.decode(raw)
+    return found
+
+
+def options(data: pathlib.Path) -> Options:
+    return Options(data, "127.0.0.1", 0, app_cluster.furniture(settings.Cluster()), data / "traincrew.log", "0")
+
+
+@contextlib.asynccontextmanager
+async def cluster(data: pathlib.Path) -> AsyncIterator[Cluster]:
+    daemon = Daemon(options(data))
+    try:
+        await furnish(daemon.own_client("bootstrap"), daemon.options.furniture)
+        yield Cluster(daemon.own_client("test"), daemon)
+    finally:
+        await daemon.store.close()
+
+
+@contextlib.asynccontextmanager
+async def scheduling(found: Cluster, policy: Policy | None = None) -> AsyncIterator[None]:
+    """While it is entered pods are placed; it may be entered again."""
+    task = asyncio.create_task(Scheduler(found.daemon.own_client("kube-scheduler"), policy or Policy()).run())
+    try:
+        yield
+        if task.done():
+            task.result()
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

@@ -1,0 +1,92 @@
+"""Pods, nodes and groups as the API would hold them, and placement asked about them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from typing import Any
+
+import msgspec
+
+from traincrew.scheduling import objects, pod_info
+from traincrew.scheduling.decision import Placement, Policy, Surroundings
+from traincrew.scheduling.gangs import PLUGINS, VOLCANO, GangKey
+from traincrew.scheduling.placement import place
+from traincrew.scheduling.pod_info import Pod
+
+START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+STRICT = Policy()
+_numbers = itertools.count()
+
+
+def pod(name: str, spec: dict[str, Any] | None = None, **more: Any) -> Pod:
+    """more: wants (of its one container), on (a node), age in seconds, labels, annotations, status, deleting."""
+    number = next(_numbers)
+    meta: dict[str, Any] = {"name": name, "namespace": more.get("namespace", "team"), "uid": f"uid-{name}-{number}"}
+    meta["creationTimestamp"] = written(START - dt.timedelta(seconds=more.get("age", 0)))
+    meta |= {key: more[key] for key in ("labels", "annotations") if key in more}
+    if more.get("deleting"):
+        meta["deletionTimestamp"] = written(START)
+    container = {"name": "main", "resources": {"requests": more.get("wants", {})}}
+    whole = {"containers": [container], "schedulerName": "default-scheduler", **(spec or {})}
+    if "on" in more:
+        whole["nodeName"] = more["on"]
+    body = {"metadata": meta, "spec": whole, "status": more.get("status", {"phase": "Running" if "on" in more else "Pending"})}
+    return pod_info.decode(msgspec.json.encode(body))
+
+
+def node(name: str = "machine", spec: dict[str, Any] | None = None, **has: Any) -> objects.Node:
+    """has: amounts, and labels, conditions."""
+    meta = {"name": name, "labels": {"kubernetes.io/hostname": name, **has.pop("labels", {})}}
+    conditions = has.pop("conditions", [])
+    allocatable = {"cpu": "4", "memory": "8Gi", "pods": "100", **{key.replace("__", "/"): value for key, value in has.items()}}
+    body = {"metadata": meta, "spec": spec or {}, "status": {"allocatable": allocatable, "conditions": conditions}}
+    return msgspec.json.decode(msgspec.json.encode(body), type=objects.Node)
+
+
+def group(name: str, least: int, system: str = VOLCANO, **more: Any) -> tuple[GangKey, objects.Group]:
+    """more: phase, age, needs (minResources), priority_class."""
+    meta = {"name": name, "namespace": "team", "uid": f"uid-{name}"}
+    meta["creationTimestamp"] = written(START - dt.timedelta(seconds=more.get("age", 0)))
+    spec = {"minMember": least, "minResources": more.get("needs"), "priorityClassName": more.get("priority_class", "")}
+    phase = {"phase": more.get("phase", "Inqueue" if system == VOLCANO else "Scheduling")}
+    body = {"metadata": meta, "spec": spec, "status": phase}
+    return GangKey(system, "team", name), msgspec.json.decode(msgspec.json.encode(body), type=objects.Group)
+
+
+def gang(name: str, size: int, wants: dict[str, str], **more: Any) -> list[Pod]:
+    """Pods of one gang; more as for `pod`, and system."""
+    system = more.pop("system", VOLCANO)
+    mark: dict[str, Any] = (
+        {"annotations": {"scheduling.k8s.io/group-name": name}}
+        if system == VOLCANO
+        else {"labels": {"scheduling.x-k8s.io/pod-group": name}}
+    )
+    scheduler = "volcano" if system == VOLCANO else "scheduler-plugins-scheduler"
+    spec = {"schedulerName": scheduler, **more.pop("spec", {})}
+    return [pod(f"{name}-{index}", spec, wants=wants, **mark, **more) for index in range(size)]
+
+
+def written(moment: dt.datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def placed(*held: Pod, nodes: list[objects.Node] | None = None, policy: Policy = STRICT, **around: Any) -> Placement:
+    groups = dict(around.pop("groups", ()))
+    surroundings = Surroundings(groups=groups, now=around.pop("now", START), **around)
+    return place(held, [node()] if nodes is None else nodes, surroundings, policy)
+
+
+def bound(placement: Placement) -> dict[str, str]:
+    return {each.pod.metadata.name: each.node for each in placement.bindings}
+
+
+def told(placement: Placement) -> dict[str, str]:
+    return {each.pod.metadata.name: each.message for each in placement.refusals}
+
+
+def victims(placement: Placement) -> set[str]:
+    return {each.victim.metadata.name for each in placement.preemptions}
+
+
+__all__ = ["PLUGINS", "VOLCANO", "bound", "gang", "group", "node", "placed", "pod", "told", "victims"]

@@ -1,0 +1,165 @@
+"""What holds of every placement, whatever is there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.scheduling.made import PLUGINS, VOLCANO, gang, group, node, placed, pod
+
+from traincrew.scheduling import gangs, objects
+from traincrew.scheduling.decision import Placement, Policy
+from traincrew.scheduling.pod_info import Pod
+from traincrew.scheduling.resource_requests import read
+
+NAMES = ("a", "b", "c")
+AMOUNTS = st.fixed_dictionaries(
+    {}, optional={"cpu": st.sampled_from(["500m", "1", "3"]), "memory": st.sampled_from(["1Gi", "5Gi"])}
+)
+PRIORITY = st.sampled_from([0, 0, 5, 10])
+
+
+@st.composite
+def nodes(draw: st.DrawFn) -> list[objects.Node]:
+    count = draw(st.integers(0, 3))
+    return [
+        node(name, cpu=draw(st.sampled_from(["1", "4"])), memory="8Gi", pods=draw(st.sampled_from(["1", "5"])))
+        for name in NAMES[:count]
+    ]
+
+
+@st.composite
+def singles(draw: st.DrawFn) -> Pod:
+    more: dict[str, Any] = {"wants": draw(AMOUNTS), "age": draw(st.integers(0, 100)), "deleting": draw(st.integers(0, 9)) == 0}
+    if draw(st.booleans()):
+        more["on"] = draw(st.sampled_from(NAMES))
+    spec: dict[str, Any] = {"priority": draw(PRIORITY)}
+    if draw(st.integers(0, 4)) == 0:
+        spec["preemptionPolicy"] = "Never"
+    return pod("single", spec, **more)
+
+
+@st.composite
+def crews(draw: st.DrawFn) -> tuple[list[Pod], Any]:
+    system, name = draw(st.sampled_from([VOLCANO, PLUGINS])), draw(st.sampled_from(["g", "h"]))
+    size, age, priority = draw(st.integers(1, 5)), draw(st.integers(0, 100)), draw(PRIORITY)
+    more: dict[str, Any] = {"age": age, "system": system, "spec": {"priority": priority}}
+    standing = draw(st.integers(0, size)) if draw(st.booleans()) else 0
+    made = gang(name, size - standing, draw(AMOUNTS), **more)
+    made += [
+        each for _ in range(standing) for each in gang(name, 1, draw(AMOUNTS), on=draw(st.sampled_from(NAMES)), **dict(more))
+    ]
+    return made, group(name, draw(st.integers(1, 5)), system, age=age)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> tuple[list[Pod], list[objects.Node], list[Any]]:
+    made = draw(st.lists(crews(), max_size=2, unique_by=lambda crew: crew[1][0]))
+    held = [each for crew, _ in made for each in crew] + draw(st.lists(singles(), max_size=8))
+    return draw(st.permutations(held)), draw(nodes()), [each for _, each in made]
+
+
+def decided(world: tuple[list[Pod], list[objects.Node], list[Any]], policy: Policy) -> Placement:
+    held, machines, groups = world
+    return placed(*held, nodes=machines, groups=groups, policy=policy)
+
+
+@settings(max_examples=150, deadline=None)
+@given(worlds())
+def test_nothing_is_given_that_is_not_there(world: tuple[list[Pod], list[objects.Node], list[Any]]) -> None:
+    held, machines, _ = world
+    result = decided(world, Policy())
+    for machine in machines:
+        new = [each.pod for each in result.bindings if each.node == machine.name]
+        here = [each for each in held if each.spec.node_name == machine.name and not each.finished]
+        capacity = read(machine.status.allocatable)
+        used: Counter[str] = Counter()
+        for each in (*new, *here):
+            used.update(each.wanted)
+        asked = {name for each in new for name in each.wanted}
+        assert all(used[name] <= capacity[name] for name in asked)
+        assert not new or len(new) + len(here) <= capacity["pods"]
+
+
+@settings(max_examples=150, deadline=None)
+@given(worlds())
+def test_each_waiting_pod_is_bound_or_told_why_not_and_no_other_is(
+    world: tuple[list[Pod], list[objects.Node], list[Any]],
+) -> None:
+    held, machines, _ = world
+    result = decided(world, Policy())
+    spoken = Counter([each.pod.uid for each in result.bindings] + [each.pod.uid for each in result.refusals])
+    assert spoken == Counter(each.uid for each in held if each.pending)
+    assert {each.node for each in result.bindings} <= {each.name for each in machines}
+    assert all(each.message for each in result.refusals)
+
+
+@settings(max_examples=150, deadline=None)
+@given(worlds())
+def test_a_gang_stands_whole_or_not_at_all(world: tuple[list[Pod], list[objects.Node], list[Any]]) -> None:
+    held, _, groups = world
+    result = decided(world, Policy())
+    members = gangs.assemble(held)
+    for key, each in dict(groups).items():
+        new = sum(gangs.mark(binding.pod) == key for binding in result.bindings)
+        assert not new or new + len(members[key].standing) >= each.spec.min_member
+
+
+@settings(max_examples=150, deadline=None)
+@given(worlds())
+def test_only_the_less_important_go_and_for_somebody_who_may_ask_it(
+    world: tuple[list[Pod], list[objects.Node], list[Any]],
+) -> None:
+    held, machines, groups = world
+    result = decided(world, Policy())
+    nominated = {each.pod.uid for each in result.refusals if each.nominated}
+    for victim, by in result.preemptions:
+        assert victim.spec.priority < by.spec.priority
+        assert by.spec.preemption_policy != "Never"
+        assert by.uid in nominated or gangs.mark(by) is not None
+        assert not victim.terminating
+    assert len({each.victim.uid for each in result.preemptions}) == len(result.preemptions)
+    left = members_left(held, result)
+    for key, each in dict(groups).items():
+        before = len(gangs.assemble(held)[key].standing)
+        # Either the gang keeps what it needs, or nothing of it is left on the nodes that are known.
+        if left[key] < min(each.spec.min_member, before):
+            known = {machine.name for machine in machines}
+            gone = {preemption.victim.uid for preemption in result.preemptions}
+            core = [pod for pod in gangs.assemble(held)[key].standing if pod.spec.node_name in known]
+            assert sum(pod.uid in gone for pod in core) >= min(len(core), each.spec.min_member)
+
+
+def members_left(held: list[Pod], result: Placement) -> dict[gangs.GangKey, int]:
+    gone = {each.victim.uid for each in result.preemptions}
+    return {key: sum(pod.uid not in gone for pod in members.standing) for key, members in gangs.assemble(held).items()}
+
+
+@settings(max_examples=100, deadline=None)
+@given(worlds())
+def test_what_was_decided_depends_on_nothing_but_what_is_there(world: tuple[list[Pod], list[objects.Node], list[Any]]) -> None:
+    one = decided(world, Policy())
+    other = decided((list(reversed(world[0])), list(reversed(world[1])), world[2]), Policy())
+    assert {(each.pod.uid, each.node) for each in one.bindings} == {
+        (each.pod.uid, each.node) for each in other.bindings
+    } or twins(world[0])
+
+
+def twins(held: list[Pod]) -> bool:
+    """Pods that nothing but their uid tells apart may change places."""
+    orders = [gangs.order_of(each) for each in held if each.pending]
+    return len(set(orders)) < len(orders)
+
+
+@settings(max_examples=100, deadline=None)
+@given(worlds())
+def test_after_all_is_carried_out_the_same_question_binds_nobody_more(
+    world: tuple[list[Pod], list[objects.Node], list[Any]],
+) -> None:
+    held, machines, groups = world
+    first = decided(world, Policy())
+    nodes = {each.pod.uid: each.node for each in first.bindings}
+    after = [each.on(nodes[each.uid]) if each.uid in nodes else each for each in held]
+    assert not decided((after, machines, groups), Policy()).bindings

@@ -1,0 +1,214 @@
+"""The scheduler on the embedded API server."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pathlib
+from collections.abc import AsyncIterator
+
+import pytest
+from tests.scheduling.clusters import NODES, SPACE, Cluster, cluster, eventually, options, scheduling
+
+from traincrew.embedded import daemon
+from traincrew.model import resources
+from traincrew.model.resources import Resource
+from traincrew.scheduling.decision import Policy, on_one_machine
+
+CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
+CLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False)
+VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
+CPU = {"cpu": "2"}
+
+
+@pytest.fixture
+async def there(tmp_path: pathlib.Path) -> AsyncIterator[Cluster]:
+    async with cluster(tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+async def served(there: Cluster) -> AsyncIterator[Cluster]:
+    await there.node()
+    async with scheduling(there):
+        yield there
+
+
+async def test_a_pod_is_bound_and_an_event_says_so(served: Cluster) -> None:
+    await served.pod("p")
+    assert await served.bound("p") == {"p": "machine"}
+    assert (await served.condition("p"))["status"] == "True"
+    event = await served.event("p", "Scheduled")
+    assert event["message"] == "Successfully assigned default/p to machine"
+    assert (event["type"], event["action"], event["reportingComponent"]) == ("Normal", "Binding", "default-scheduler")
+
+
+async def test_one_that_finds_no_room_is_told_why_and_goes_when_there_is(served: Cluster) -> None:
+    await served.pod("first", wants={"cpu": "3"})
+    await served.bound("first")
+    await served.pod("second", wants=CPU)
+    words = (
+        "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: "
+        "1 No preemption victims found for incoming pod."
+    )
+    condition = await served.condition("second")
+    assert (condition["status"], condition["reason"], condition["message"]) == ("False", "Unschedulable", words)
+    event = await served.event("second", "FailedScheduling")
+    assert (event["message"], event["type"], event["action"]) == (words, "Warning", "Scheduling")
+    await served.client.delete(resources.PODS, SPACE, "first")
+    await served.bound("second")
+    assert (await served.condition("second", lambda each: each["status"] == "True")).get("message") is None
+
+
+async def test_what_is_told_is_not_told_again(served: Cluster) -> None:
+    await served.pod("p", wants={"cpu": "64"})
+    await served.event("p", "FailedScheduling")
+    before = (await served.get(resources.PODS, "p"))["metadata"]["resourceVersion"]
+    await served.pod("q", wants=CPU)
+    await served.bound("q")
+    await served.pod("r", wants={"cpu": "32"})
+    await served.event("r", "FailedScheduling")
+    assert (await served.get(resources.PODS, "p"))["metadata"]["resourceVersion"] == before
+
+
+async def test_pods_wait_for_a_first_node_and_for_room_on_it(there: Cluster) -> None:
+    async with scheduling(there):
+        await there.pod("p", wants=CPU)
+        assert (await there.condition("p"))["message"] == "no nodes available to schedule pods"
+        await there.node("small", cpu="1")
+        await there.condition("p", lambda each: "Insufficient cpu" in each["message"])
+        body = {"status": {"allocatable": {"cpu": "2"}}}
+        await there.client.patch(NODES, None, "small", json.dumps(body).encode(), subresource="status")
+        assert await there.bound("p") == {"p": "small"}
+
+
+async def test_gates_hold_and_other_schedulers_pods_are_theirs(served: Cluster) -> None:
+    await served.pod("gated", {"schedulingGates": [{"name": "wait"}]})
+    await served.pod("foreign", {"schedulerName": "mine"})
+    await served.pod("p")
+    await served.bound("p")
+    assert (await served.condition("gated"))["reason"] == "SchedulingGated"
+    assert not (await served.get(resources.PODS, "foreign"))["spec"].get("nodeName")
+    await served.client.patch(resources.PODS, SPACE, "gated", b'{"spec": {"schedulingGates": null}}')
+    await served.bound("gated")
+
+
+async def test_a_more_important_pod_takes_the_place_of_others(served: Cluster) -> None:
+    await served.make(resources.PRIORITY_CLASSES, {"metadata": {"name": "high"}, "value": 1000})
+    await served.pod("low", wants={"cpu": "4"}, finalizers=["example.com/look"])
+    await served.bound("low")
+    high = await served.pod("high", {"priorityClassName": "high"}, wants=CPU)
+    victim = await eventually(lambda: served.get(resources.PODS, "low"), lambda found: "deletionTimestamp" in found["metadata"])
+    told = next(each for each in victim["status"]["conditions"] if each["type"] == "DisruptionTarget")
+    assert (told["status"], told["reason"]) == ("True", "PreemptionByScheduler")
+    assert told["message"] == "default-scheduler: preempting to accommodate a higher priority pod"
+    event = await served.event("low", "Preempted")
+    assert event["message"] == f"Preempted by pod {high['metadata']['uid']} on node machine"
+    assert event["related"]["name"] == "high"
+    waiting = await eventually(
+        lambda: served.get(resources.PODS, "high"), lambda found: found["status"].get("nominatedNodeName") == "machine"
+    )
+    assert "nodeName" not in waiting["spec"]
+    await served.client.patch(resources.PODS, SPACE, "low", b'{"metadata": {"finalizers": null}}')
+    await served.bound("high")
+
+
+@pytest.mark.parametrize("system", ["volcano", "plugins"])
+async def test_gangs_go_whole_or_not_at_all(served: Cluster, system: str) -> None:
+    volcano = system == "volcano"
+    await served.define("volcano.yaml" if volcano else "scheduler-plugins.yaml")
+    groups = resources.VOLCANO_POD_GROUPS if volcano else resources.PLUGINS_POD_GROUPS
+
+    async def make(name: str, size: int, cpu: str) -> None:
+        await served.make(groups, {"metadata": {"name": name}, "spec": {"minMember": size, "minResources": {"cpu": cpu}}})
+        mark = (
+            {"annotations": {"scheduling.k8s.io/group-name": name}}
+            if volcano
+            else {"labels": {groups.group + "/pod-group": name}}
+        )
+        scheduler = {"schedulerName": "volcano" if volcano else "scheduler-plugins-scheduler"}
+        for index in range(size):
+            await served.pod(f"{name}-{index}", scheduler, wants={"cpu": cpu}, **mark)
+
+    async def phase(name: str, wanted: str) -> None:
+        await eventually(lambda: served.get(groups, name), lambda found: found.get("status", {}).get("phase") == wanted)
+
+    await make("one", 2, "1")
+    assert await served.bound("one-0", "one-1") == {"one-0": "machine", "one-1": "machine"}
+    await phase("one", "Running" if volcano else "Scheduling")
+    await make("two", 3, "1")
+    await served.condition("two-0", lambda each: "tasks in gang unschedulable" in each["message"])
+    await served.condition("two-2", lambda each: "Insufficient cpu" in each["message"])
+    for index in range(2):
+        await served.client.delete(resources.PODS, SPACE, f"one-{index}")
+    await served.bound("two-0", "two-1", "two-2")
+
+
+async def test_volcano_groups_are_let_in_as_there_is_room(served: Cluster) -> None:
+    await served.define("volcano.yaml")
+    groups = resources.VOLCANO_POD_GROUPS
+    for name, cpu in (("fits", "3"), ("waits", "2")):
+        await served.make(groups, {"metadata": {"name": name}, "spec": {"minMember": 1, "minResources": {"cpu": cpu}}})
+    await eventually(lambda: served.get(groups, "fits"), lambda found: found.get("status", {}).get("phase") == "Inqueue")
+    await eventually(lambda: served.get(groups, "waits"), lambda found: found.get("status", {}).get("phase") == "Pending")
+    assert (await served.event("waits", "Unschedulable"))["message"] == "resource in cluster is overused: cpu"
+    await served.client.delete(groups, SPACE, "fits")
+    await eventually(lambda: served.get(groups, "waits"), lambda found: found["status"]["phase"] == "Inqueue")
+
+
+async def test_a_claims_first_consumer_chooses_the_node(served: Cluster) -> None:
+    mode = {"provisioner": "example.com/p", "volumeBindingMode": "WaitForFirstConsumer"}
+    await served.make(CLASSES, {"metadata": {"name": "late"}, **mode})
+    size = {"requests": {"storage": "1Gi"}}
+    spec = {"storageClassName": "late", "accessModes": ["ReadWriteOnce"], "resources": size}
+    await served.make(CLAIMS, {"metadata": {"name": "data"}, "spec": spec})
+    await served.pod("p", {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]})
+    note = "volume.kubernetes.io/selected-node"
+    await eventually(
+        lambda: served.get(CLAIMS, "data"), lambda found: found["metadata"].get("annotations", {}).get(note) == "machine"
+    )
+    volume = {
+        "capacity": {"storage": "1Gi"},
+        "accessModes": ["ReadWriteOnce"],
+        "hostPath": {"path": "/x"},
+        "storageClassName": "late",
+    }
+    await served.make(VOLUMES, {"metadata": {"name": "v"}, "spec": volume})
+    binding = {"metadata": {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}, "spec": {"volumeName": "v"}}
+    await served.client.patch(CLAIMS, SPACE, "data", json.dumps(binding).encode())
+    assert await served.bound("p") == {"p": "machine"}
+
+
+async def test_a_new_scheduler_goes_on_where_the_last_one_ended(there: Cluster) -> None:
+    await there.node(cpu="3")
+    async with scheduling(there):
+        await there.pod("a", wants=CPU)
+        await there.bound("a")
+    await there.pod("b", wants=CPU)
+    await there.pod("c", wants={"cpu": "1"})
+    async with scheduling(there):
+        await there.bound("c")
+        assert "Insufficient cpu" in (await there.condition("b"))["message"]
+
+
+async def test_many_pods_at_once(served: Cluster) -> None:
+    for index in range(300):
+        await served.pod(f"p-{index}")
+    await served.bound(*(f"p-{index}" for index in range(300)))
+
+
+async def test_over_commitment_is_a_setting(there: Cluster) -> None:
+    await there.node()
+    async with scheduling(there, Policy(overcommitted=frozenset({"cpu"}), advises=True)):
+        await there.pod("a", wants={"cpu": "64"})
+        await there.bound("a")
+        await there.pod("b", wants={"memory": "64Gi"})
+        assert "`traincrew up --overcommit memory`" in (await there.condition("b"))["message"]
+
+
+async def test_a_cluster_that_is_given_a_policy_places_its_pods(tmp_path: pathlib.Path) -> None:
+    chosen = dataclasses.replace(options(tmp_path), placement=on_one_machine())
+    async with daemon.running(chosen) as started:
+        there = Cluster(started.daemon.own_client("test"), started.daemon)
+        await there.pod("p", wants={"cpu": "1000"})
+        assert await there.bound("p") == {"p": "traincrew"}

@@ -1,0 +1,59 @@
+"""Claims and where they let their pods go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from tests.scheduling.made import bound, node, placed, pod, told
+
+from traincrew.scheduling import objects
+from traincrew.scheduling.volumes import Shelf
+
+USING = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
+AFTER = " preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+
+
+def claim(spec: dict[str, Any], phase: str = "Pending", **annotations: str) -> objects.Claim:
+    meta = {"name": "data", "namespace": "team", "annotations": {key.replace("__", "/"): v for key, v in annotations.items()}}
+    return msgspec.convert({"metadata": meta, "spec": spec, "status": {"phase": phase}}, objects.Claim)
+
+
+def volume(*hosts: str) -> objects.PersistentVolume:
+    expression = {"key": "kubernetes.io/hostname", "operator": "In", "values": list(hosts)}
+    affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}} if hosts else None
+    return msgspec.convert({"metadata": {"name": "v"}, "spec": {"nodeAffinity": affinity}}, objects.PersistentVolume)
+
+
+def shelf(held: objects.Claim | None = None, kept: objects.PersistentVolume | None = None, mode: str = "Immediate") -> Shelf:
+    classes = {"std": msgspec.convert({"metadata": {"name": "std"}, "volumeBindingMode": mode}, objects.StorageClass)}
+    return Shelf({("team", "data"): held} if held else {}, {"v": kept} if kept else {}, classes)
+
+
+def test_a_claim_must_be_there_and_bound() -> None:
+    words = '0/1 nodes are available: persistentvolumeclaim "data" not found.'
+    assert told(placed(pod("p", USING), shelf=shelf())) == {"p": words + AFTER}
+    words = "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims."
+    assert told(placed(pod("p", USING), shelf=shelf(claim({"storageClassName": "std"})))) == {"p": words + AFTER}
+    held = claim({"volumeName": "v"}, "Bound")
+    assert bound(placed(pod("p", USING), shelf=shelf(held, volume()))) == {"p": "machine"}
+
+
+def test_a_volume_may_belong_to_one_node() -> None:
+    held = claim({"volumeName": "v"}, "Bound")
+    nodes = [node("a"), node("b")]
+    assert bound(placed(pod("p", USING), nodes=nodes, shelf=shelf(held, volume("b")))) == {"p": "b"}
+    words = "0/1 nodes are available: 1 node(s) had volume node affinity conflict."
+    assert told(placed(pod("p", USING), nodes=[node("a")], shelf=shelf(held, volume("b")))) == {"p": words + AFTER}
+    words = "0/1 nodes are available: 1 node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)."
+    assert told(placed(pod("p", USING), shelf=shelf(held))) == {"p": words + AFTER}
+
+
+def test_a_claim_that_waits_for_its_first_consumer_is_told_the_node_and_the_pod_waits_for_it() -> None:
+    waiting = claim({"storageClassName": "std"})
+    result = placed(pod("p", USING), shelf=shelf(waiting, mode="WaitForFirstConsumer"))
+    assert (bound(result), told(result)) == ({}, {})
+    assert [(each.claim.metadata.name, each.node) for each in result.selections] == [("data", "machine")]
+    chosen = claim({"storageClassName": "std"}, **{"volume.kubernetes.io__selected-node": "machine"})
+    again = placed(pod("p", USING), shelf=shelf(chosen, mode="WaitForFirstConsumer"))
+    assert (bound(again), told(again), again.selections) == ({}, {}, [])
