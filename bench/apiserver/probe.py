@@ -58,7 +58,7 @@ async def _talk() -> None:
 
 
 def main(data: pathlib.Path) -> None:
-    where = data_directory.Place(data)
+    where = data_directory.DataDirectory(data)
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
     log_format.configure("text", "info")
     handler = logging.FileHandler(where.log)

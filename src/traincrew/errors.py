@@ -101,7 +101,7 @@ class TooManyRequests(TemporaryError):
     pass
 
 
-class ServerFault(TemporaryError):
+class ServerError(TemporaryError):
     pass
 
 

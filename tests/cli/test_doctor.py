@@ -73,7 +73,7 @@ def test_a_port_that_somebody_else_has_is_told(tmp_path: pathlib.Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         (tmp_path / "kubeconfig").write_text(f"    server: https://127.0.0.1:{port}\n")
-        found = {each.subject: each for each in programs.check(data_directory.Place(tmp_path))}
+        found = {each.subject: each for each in programs.check(data_directory.DataDirectory(tmp_path))}
     assert found["ports"].grade is Grade.WARN
     assert str(port) in found["ports"].told
 

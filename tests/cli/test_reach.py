@@ -41,30 +41,30 @@ def kubeconfig(path: pathlib.Path, server: str) -> pathlib.Path:
 
 def test_what_is_named_wins_then_the_variable_then_ones_own(bare: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kubeconfig(bare / "home/.kube/config", "https://own")
-    assert target.target(target.Reach()).connection.server == "https://own"
+    assert target.target(target.TargetOptions()).connection.server == "https://own"
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig(bare / "variable", "https://variable")))
-    assert target.target(target.Reach()).connection.server == "https://variable"
+    assert target.target(target.TargetOptions()).connection.server == "https://variable"
     named = kubeconfig(bare / "named", "https://named")
-    found = target.target(target.Reach(kubeconfig=str(named)))
+    found = target.target(target.TargetOptions(kubeconfig=str(named)))
     assert (found.connection.server, found.namespace, found.local) == ("https://named", "there", None)
-    assert target.target(target.Reach(namespace="n")).namespace == "n"
+    assert target.target(target.TargetOptions(namespace="n")).namespace == "n"
 
 
 def test_the_cluster_of_this_machine_goes_before_ones_own_kubeconfig(
     bare: pathlib.Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kubeconfig(bare / "home/.kube/config", "https://own")
-    found = target.target(target.Reach(data=str(cluster.data)))
+    found = target.target(target.TargetOptions(data=str(cluster.data)))
     assert found.local is not None
     assert found.local.data == cluster.data
     monkeypatch.setenv("KUBECONFIG", str(cluster.data / "kubeconfig"))
-    assert target.target(target.Reach(data=str(cluster.data))).local is not None
-    assert target.target(target.Reach()).local is None  # the same server, but its directory is not known
+    assert target.target(target.TargetOptions(data=str(cluster.data))).local is not None
+    assert target.target(target.TargetOptions()).local is None  # the same server, but its directory is not known
 
 
 def test_where_it_was_looked_for_is_told_when_there_is_none(bare: pathlib.Path) -> None:
     with pytest.raises(errors.NotRunning) as caught:
-        target.target(target.Reach())
+        target.target(target.TargetOptions())
     for words in ("--kubeconfig", "$KUBECONFIG", str(bare / "data"), ".kube/config", "traincrew up --detach"):
         assert words in str(caught.value)
 
@@ -79,7 +79,7 @@ def test_an_api_server_that_does_not_answer_is_one_line(tmp_path: pathlib.Path) 
 
 def test_how_to_start_a_cluster_is_told_of_servers_of_this_machine_alone(tmp_path: pathlib.Path) -> None:
     for server, own in (("https://127.0.0.1:1", True), ("https://localhost:1", True), ("https://192.0.2.1:1", False)):
-        found = target.target(target.Reach(kubeconfig=str(kubeconfig(tmp_path / "k", server))))
+        found = target.target(target.TargetOptions(kubeconfig=str(kubeconfig(tmp_path / "k", server))))
         assert ("traincrew up" in target.hint(found)) is own
 
 

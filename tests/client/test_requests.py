@@ -121,10 +121,10 @@ async def test_a_prefix_of_the_server_stays_in_front(server: ApiServer, connect:
         (415, "UnsupportedMediaType", errors.Rejected),
         (422, "Invalid", errors.Rejected),
         (429, "TooManyRequests", errors.TooManyRequests),
-        (500, "InternalError", errors.ServerFault),
-        (502, "", errors.ServerFault),
-        (503, "ServiceUnavailable", errors.ServerFault),
-        (504, "Timeout", errors.ServerFault),
+        (500, "InternalError", errors.ServerError),
+        (502, "", errors.ServerError),
+        (503, "ServiceUnavailable", errors.ServerError),
+        (504, "Timeout", errors.ServerError),
     ],
 )
 async def test_code_and_reason_choose_the_error(

@@ -83,7 +83,7 @@ async def test_a_verdict_is_not_asked_for_twice(server: ApiServer, connect: Conn
 async def test_attempts_are_bounded_and_the_last_error_is_raised(server: ApiServer, connect: Connect, say: Answers) -> None:
     server.answers(say.status(500), say.status(503), say.refusal(502, "", "the last"))
     async with connect(attempts=3) as client:
-        with pytest.raises(errors.ServerFault, match="the last"):
+        with pytest.raises(errors.ServerError, match="the last"):
             await client.get(PODS, "ns", "p")
     assert len(server.requests) == 3
 
@@ -100,7 +100,7 @@ async def test_a_wait_beyond_all_patience_is_left_to_the_caller(server: ApiServe
 async def test_the_status_may_say_how_long_to_wait(server: ApiServer, connect: Connect, say: Answers) -> None:
     server.answers(say.refusal(500, "ServerTimeout", retryAfterSeconds=3600))
     async with connect() as client:
-        with pytest.raises(errors.ServerFault) as caught:
+        with pytest.raises(errors.ServerError) as caught:
             await client.get(PODS, "ns", "p")
     assert caught.value.retry_after == 3600
 

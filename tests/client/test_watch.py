@@ -78,7 +78,7 @@ async def test_an_old_version_is_expired_whether_told_by_code_or_by_event(
 async def test_an_error_event_is_the_error_of_its_code(server: ApiServer, connect: Connect, say: Answers) -> None:
     server.answers(say.stream(error(500, "InternalError")), say.stream(error(403, "Forbidden")))
     async with connect() as client:
-        with pytest.raises(errors.ServerFault):
+        with pytest.raises(errors.ServerError):
             await watched(client)
         with pytest.raises(errors.Forbidden):
             await watched(client)
@@ -87,7 +87,7 @@ async def test_an_error_event_is_the_error_of_its_code(server: ApiServer, connec
 async def test_a_watch_is_not_asked_for_again_by_the_client(server: ApiServer, connect: Connect, say: Answers) -> None:
     server.answers(say.status(503))
     async with connect() as client:
-        with pytest.raises(errors.ServerFault):
+        with pytest.raises(errors.ServerError):
             await watched(client)
     assert len(server.requests) == 1
 
@@ -104,7 +104,7 @@ async def test_a_cut_watch_is_unreachable_after_what_came_before(server: ApiServ
 async def test_a_line_that_is_no_event_is_the_servers_fault(server: ApiServer, connect: Connect, say: Answers) -> None:
     server.answers(say.stream(b"<html>\n"))
     async with connect() as client:
-        with pytest.raises(errors.ServerFault, match="no event"):
+        with pytest.raises(errors.ServerError, match="no event"):
             await watched(client)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from tests.cluster.api import Api
 
-from traincrew.apimachinery.resource_info import Served
+from traincrew.apimachinery.resource_info import ResourceInfo
 from traincrew.embedded.apiserver.discovery import aggregated
 from traincrew.embedded.apiserver.discovery import documents as discovery_documents
 from traincrew.embedded.apiserver.endpoints import content_negotiation
@@ -24,7 +24,7 @@ KEPT = ("Accept", "Content-Type", "User-Agent")
 
 
 @contextlib.contextmanager
-def serving(api: Api, served: Sequence[Served], folder: pathlib.Path) -> Iterator[pathlib.Path]:
+def serving(api: Api, served: Sequence[ResourceInfo], folder: pathlib.Path) -> Iterator[pathlib.Path]:
     """The kubeconfig that leads to it."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _handler(api, served))
     thread = threading.Thread(target=server.serve_forever)
@@ -46,7 +46,7 @@ def _kubeconfig(folder: pathlib.Path, port: int) -> pathlib.Path:
     return path
 
 
-def _handler(api: Api, served: Sequence[Served]) -> type[http.server.BaseHTTPRequestHandler]:
+def _handler(api: Api, served: Sequence[ResourceInfo]) -> type[http.server.BaseHTTPRequestHandler]:
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -75,7 +75,7 @@ def _handler(api: Api, served: Sequence[Served]) -> type[http.server.BaseHTTPReq
     return Handler
 
 
-def _told(path: str, wanted: str, served: Sequence[Served]) -> tuple[bytes, str] | None:
+def _told(path: str, wanted: str, served: Sequence[ResourceInfo]) -> tuple[bytes, str] | None:
     definitions = builtin_kinds.load().definitions
     match path.partition("?")[0].strip("/").split("/"):
         case ["api" | "apis" as root]:

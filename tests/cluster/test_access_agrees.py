@@ -187,7 +187,7 @@ async def escalated(caller: Caller, world: World, policy: Policy, seed: int) -> 
     try:
         escalation.check(policy, user, attributes.of_request("POST", path), written)
         ours: Object = {}
-    except api_errors.Refusal as refused:
+    except api_errors.StatusError as refused:
         ours = refused.status()
     same = code == 201 if not ours else reasonless(ours) == reasonless(answer)
     return "" if same else f"{written}:\nours {ours}\ntheirs {code} {answer}", code

@@ -62,7 +62,7 @@ async def test_bad_reviews_get_the_same_answer(caller: Caller, kind: str, spec: 
             ours = access_reviews.local_subject_access(posted, "default", policy)
         else:
             ours = access_reviews.subject_access(posted, policy)
-    except api_errors.Refusal as refused:
+    except api_errors.StatusError as refused:
         ours = refused.status()
     theirs.get("metadata", {}).pop("managedFields", None)
     assert ours == theirs
@@ -106,7 +106,7 @@ async def test_impersonators_without_rights_get_the_same_refusal(caller: Caller,
             headers = multidict.CIMultiDict([*pairs, ("Authorization", f"Bearer {token}")])
             async with session.get("/api", headers=headers) as response:
                 told = await response.json()
-            with pytest.raises(api_errors.Refusal) as refused:
+            with pytest.raises(api_errors.StatusError) as refused:
                 impersonation.acting(robot, headers, Policy(), "/api")
             assert refused.value.status() == told
 
@@ -148,7 +148,7 @@ def test_token_requests_get_the_same_answer(api: Api, namespace: str) -> None:
         asked = token_requests.Asked(namespace, "robot", datetime.datetime.fromisoformat(now))
         try:
             ours = token_requests.answer(ours_tokens, posted, asked)
-        except api_errors.Refusal as refused:
+        except api_errors.StatusError as refused:
             ours = refused.status()
         assert tokenless(ours) == tokenless(theirs), each
 

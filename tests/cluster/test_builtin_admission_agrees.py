@@ -66,7 +66,7 @@ def test_quotas_refuse_in_the_same_words(api: Api, namespace: str, case: tuple[O
     told = ""
     try:
         quota_usage.charge(quota_usage.Request(prepared(pod), "pods"), [stored])
-    except api_errors.Refusal as refusal:
+    except api_errors.StatusError as refusal:
         told = refusal.message
     assert eventually(lambda: [posted(api, namespace, pod)[0]] if posted(api, namespace, pod)[0] == told else None) == [told]
 
@@ -80,7 +80,7 @@ def test_limit_ranges_fill_and_refuse_the_same(api: Api, namespace: str, case: t
     ours, told = prepared(pod, limit_ranges=[stored]), ""
     try:
         limit_ranges.refuse(ours, "pods", [stored])
-    except api_errors.Refusal as refusal:
+    except api_errors.StatusError as refusal:
         told = refusal.message
     mine = told or [ours["spec"], ours["metadata"].get("annotations")]
     assert eventually(lambda: answer(api, namespace, pod) if answer(api, namespace, pod) == mine else None) == mine

@@ -11,7 +11,7 @@ from tests.cluster.api import Api, Object
 from tests.embedded.apiserver.printers.customs import everything
 from tools.kube import cluster
 
-from traincrew.apimachinery.resource_info import Served
+from traincrew.apimachinery.resource_info import ResourceInfo
 from traincrew.embedded.apiserver.discovery import aggregated
 from traincrew.embedded.apiserver.discovery import documents as discovery_documents
 from traincrew.embedded.apiserver.openapi import documents
@@ -83,7 +83,7 @@ def marks(operation: Object) -> Object:
     return kept | {"responses": sorted(operation["responses"])}
 
 
-def known_part(entry: Object, served: Served) -> Object:
+def known_part(entry: Object, served: ResourceInfo) -> Object:
     parts = [part for part in entry.get("subresources", ()) if served.subresource(part["subresource"])]
     return {key: value for key, value in entry.items() if key != "subresources"} | ({"subresources": parts} if parts else {})
 

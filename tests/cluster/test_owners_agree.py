@@ -10,7 +10,7 @@ from tests.apimachinery.patches import steps
 from tests.apimachinery.patches.steps import APPLY, MERGE, Step
 from tests.cluster.api import Api, Object, Refused
 
-from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.api_errors import StatusError
 from traincrew.apimachinery.patches import apply, field_managers, merge_patch
 from traincrew.apimachinery.resource_info import Schema
 from traincrew.embedded.apiserver.schema import builtin_kinds
@@ -85,7 +85,7 @@ def test_owners_are_the_same_whichever_version_they_write(api: Api, namespace: s
         if told:
             with pytest.raises(Refused, match=told) as refused:
                 api.call("PATCH", place, step.body, step.content, **query)
-            with pytest.raises(Refusal, match=told) as refusal:
+            with pytest.raises(StatusError, match=told) as refusal:
                 ours(live, step, "", by)
             assert refusal.value.status() == refused.value.status
             continue

@@ -26,7 +26,7 @@ from tests.apimachinery.patches.documents import MAKERS
 from tests.apimachinery.patches.steps import APPLY, PUT, Step
 from tests.cluster.api import Api, Object
 
-from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.api_errors import StatusError
 from traincrew.apimachinery.resource_info import Schema
 from traincrew.embedded.apiserver.schema import builtin_kinds
 
@@ -165,7 +165,7 @@ class Sequence:
         before = copy.deepcopy(live)
         try:
             ours = steps.written(live, step, self._schema, self._now(step, answer))
-        except Refusal as refusal:
+        except StatusError as refusal:
             if refusal.code == answer.code == 500 and step.content == steps.STRATEGIC:
                 return ""  # of several faults the real one tells any
             return unlike(*map(sorted_causes, (refusal.status(), answer.body)))

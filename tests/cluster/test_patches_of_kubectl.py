@@ -19,7 +19,7 @@ from tests.cluster.api import Api, Object, Refused
 from tests.cluster.test_patches_agree import bare, unlike
 from tools.kube import cluster
 
-from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.api_errors import StatusError
 from traincrew.apimachinery.resource_info import Schema
 from traincrew.embedded.apiserver.schema import builtin_kinds
 
@@ -74,7 +74,7 @@ class Recorder:
         """What the server makes of what we would write, before it has heard of the patch; or our refusal."""
         try:
             ours = steps.written(before, step, self._schemas[before["kind"]], "2000-01-01T00:00:00Z")
-        except Refusal as refusal:
+        except StatusError as refusal:
             return refusal.status()
         try:
             return self._api.call("PUT", place, ours | {"metadata": _unowned(ours["metadata"])}, dryRun="All")

@@ -20,7 +20,7 @@ from tests.embedded.apiserver.protobuf import wiring
 from tools.kube import build, cluster
 from tools.kube import protobuf as generator
 
-from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver import protobuf
 from traincrew.embedded.apiserver.protobuf import messages
 from traincrew.embedded.apiserver.protobuf.messages import Message
@@ -181,7 +181,7 @@ def test_malformed_bodies_are_refused_in_the_same_words(api: Api, name: str) -> 
         params={"dryRun": "All"},
         timeout=60,
     )
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(StatusError) as refused:
         protobuf.decode(wiring.REFUSED[name], "v1", "ConfigMap")
     assert refused.value.status() == response.json()
 

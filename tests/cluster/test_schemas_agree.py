@@ -135,20 +135,20 @@ def posted(api: Api, path: str, body: bytes, validation: str, content: str = "ap
     return api.session.post(api.server + path, data=body, params=query, headers={"Content-Type": content}, timeout=60)
 
 
-Read = decoding.Decoded | api_errors.Refusal
+Read = decoding.Decoded | api_errors.StatusError
 
 
 def read(body: bytes, schema: Schema, expected: decoding.Expected, validation: Any, content: str = "application/json") -> Read:
     try:
         return decoding.decode(body, content, schema, expected, validation)
-    except api_errors.Refusal as refusal:
+    except api_errors.StatusError as refusal:
         return refusal
 
 
 def compared(answer: requests.Response, ours: Read, what: str) -> list[str]:
     """What is different about how a body was read; that others refuse it later is none of this."""
     theirs = answer.json()
-    if isinstance(ours, api_errors.Refusal):
+    if isinstance(ours, api_errors.StatusError):
         same = (answer.status_code, theirs.get("message")) == (ours.code, ours.message)
         return [] if same else [f"{what}\ntheirs: {answer.status_code} {theirs.get('message')}\nours: {ours.message}"]
     if answer.status_code == 400:
@@ -169,7 +169,7 @@ def judged(api: Api, namespace: str, body: Object) -> list[str]:
     text = json.dumps(body).encode()
     answer = posted(api, f"/apis/{widgets.GROUP}/v1/namespaces/{namespace}/widgets", text, "Warn")
     ours = read(text, served.schema, expected, "Warn")
-    if isinstance(ours, api_errors.Refusal):
+    if isinstance(ours, api_errors.StatusError):
         return compared(answer, ours, text.decode())
     custom_resources.default(ours.object, served.schema)
     return verdict(answer, custom_resources.validate(ours.object, served), ours.object, text.decode())
@@ -181,7 +181,7 @@ def changed(api: Api, path: str, old: Object, new: Object) -> list[str]:
         f"{api.server}{path}?dryRun=All", data=text, headers={"Content-Type": "application/json"}, timeout=60
     )
     ours = read(text, served.schema, decoding.Expected("Widget", f"{widgets.GROUP}/v1"), "Warn")
-    if isinstance(ours, api_errors.Refusal):
+    if isinstance(ours, api_errors.StatusError):
         return compared(answer, ours, text.decode())
     custom_resources.default(ours.object, served.schema)
     return verdict(answer, custom_resources.validate_update(ours.object, old, served), ours.object, json.dumps(new["spec"]))

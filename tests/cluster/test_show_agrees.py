@@ -15,7 +15,7 @@ from tests.cluster.printed import Printed
 from tests.embedded.apiserver.printers.customs import crd, everything, served_of
 
 from traincrew.apimachinery import api_errors
-from traincrew.apimachinery.resource_info import Served
+from traincrew.apimachinery.resource_info import ResourceInfo
 from traincrew.embedded.apiserver.endpoints import content_negotiation
 from traincrew.embedded.apiserver.printers import tables
 from traincrew.embedded.apiserver.schema import builtin_kinds
@@ -38,7 +38,7 @@ def test_tables_have_the_same_columns_and_cells(api: Api, namespace: str, family
             compare_tables(api, path.format(namespace=namespace), builtin(path))
 
 
-def compare_tables(api: Api, path: str, served: Served) -> None:
+def compare_tables(api: Api, path: str, served: ResourceInfo) -> None:
     earlier = now()
     asked = as_form(api, path, TABLE)
     later = now()
@@ -77,7 +77,7 @@ def as_form(api: Api, path: str, accept: str) -> Any:
     return response.json()
 
 
-def builtin(path: str) -> Served:
+def builtin(path: str) -> ResourceInfo:
     plural = path.rpartition("/")[2]
     group = path.split("/")[2] if path.startswith("/apis/") else ""
     version = path.split("/")[3] if group else "v1"
@@ -189,7 +189,7 @@ def test_the_same_form_is_chosen_for_an_accept_header(api: Api, namespace: str, 
     ):
         response = asked(api, path, header)
         form = chosen(header, listed)
-        if isinstance(form, api_errors.Refusal):
+        if isinstance(form, api_errors.StatusError):
             told = response.json()
             assert (response.status_code, told["reason"], told["message"]) == (406, form.reason, form.message)
         else:
@@ -209,8 +209,8 @@ def asked(api: Api, path: str, header: str) -> requests.Response:
     return answer
 
 
-def chosen(header: str, listed: tuple[str, ...]) -> content_negotiation.Form | api_errors.Refusal:
+def chosen(header: str, listed: tuple[str, ...]) -> content_negotiation.Form | api_errors.StatusError:
     try:
         return content_negotiation.choose(header, listed=listed)
-    except api_errors.Refusal as refusal:
+    except api_errors.StatusError as refusal:
         return refusal

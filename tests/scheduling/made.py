@@ -12,14 +12,14 @@ from traincrew.scheduling import objects, pod_info
 from traincrew.scheduling.decision import Placement, Policy, Surroundings
 from traincrew.scheduling.gangs import PLUGINS, VOLCANO, GangKey
 from traincrew.scheduling.placement import place
-from traincrew.scheduling.pod_info import Pod
+from traincrew.scheduling.pod_info import PodInfo
 
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 STRICT = Policy()
 _numbers = itertools.count()
 
 
-def pod(name: str, spec: dict[str, Any] | None = None, **more: Any) -> Pod:
+def pod(name: str, spec: dict[str, Any] | None = None, **more: Any) -> PodInfo:
     """more: wants (of its one container), on (a node), age in seconds, labels, annotations, status, deleting."""
     number = next(_numbers)
     meta: dict[str, Any] = {"name": name, "namespace": more.get("namespace", "team"), "uid": f"uid-{name}-{number}"}
@@ -54,7 +54,7 @@ def group(name: str, least: int, system: str = VOLCANO, **more: Any) -> tuple[Ga
     return GangKey(system, "team", name), msgspec.json.decode(msgspec.json.encode(body), type=objects.Group)
 
 
-def gang(name: str, size: int, wants: dict[str, str], **more: Any) -> list[Pod]:
+def gang(name: str, size: int, wants: dict[str, str], **more: Any) -> list[PodInfo]:
     """Pods of one gang; more as for `pod`, and system."""
     system = more.pop("system", VOLCANO)
     mark: dict[str, Any] = (
@@ -71,7 +71,7 @@ def written(moment: dt.datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def placed(*held: Pod, nodes: list[objects.Node] | None = None, policy: Policy = STRICT, **around: Any) -> Placement:
+def placed(*held: PodInfo, nodes: list[objects.Node] | None = None, policy: Policy = STRICT, **around: Any) -> Placement:
     groups = dict(around.pop("groups", ()))
     surroundings = Surroundings(groups=groups, now=around.pop("now", START), **around)
     return place(held, [node()] if nodes is None else nodes, surroundings, policy)

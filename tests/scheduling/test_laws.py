@@ -11,7 +11,7 @@ from tests.scheduling.made import PLUGINS, VOLCANO, gang, group, node, placed, p
 
 from traincrew.scheduling import gangs, objects
 from traincrew.scheduling.decision import Placement, Policy
-from traincrew.scheduling.pod_info import Pod
+from traincrew.scheduling.pod_info import PodInfo
 from traincrew.scheduling.resource_requests import read
 
 NAMES = ("a", "b", "c")
@@ -31,7 +31,7 @@ def nodes(draw: st.DrawFn) -> list[objects.Node]:
 
 
 @st.composite
-def singles(draw: st.DrawFn) -> Pod:
+def singles(draw: st.DrawFn) -> PodInfo:
     more: dict[str, Any] = {"wants": draw(AMOUNTS), "age": draw(st.integers(0, 100)), "deleting": draw(st.integers(0, 9)) == 0}
     if draw(st.booleans()):
         more["on"] = draw(st.sampled_from(NAMES))
@@ -42,7 +42,7 @@ def singles(draw: st.DrawFn) -> Pod:
 
 
 @st.composite
-def crews(draw: st.DrawFn) -> tuple[list[Pod], Any]:
+def crews(draw: st.DrawFn) -> tuple[list[PodInfo], Any]:
     system, name = draw(st.sampled_from([VOLCANO, PLUGINS])), draw(st.sampled_from(["g", "h"]))
     size, age, priority = draw(st.integers(1, 5)), draw(st.integers(0, 100)), draw(PRIORITY)
     more: dict[str, Any] = {"age": age, "system": system, "spec": {"priority": priority}}
@@ -55,20 +55,20 @@ def crews(draw: st.DrawFn) -> tuple[list[Pod], Any]:
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> tuple[list[Pod], list[objects.Node], list[Any]]:
+def worlds(draw: st.DrawFn) -> tuple[list[PodInfo], list[objects.Node], list[Any]]:
     made = draw(st.lists(crews(), max_size=2, unique_by=lambda crew: crew[1][0]))
     held = [each for crew, _ in made for each in crew] + draw(st.lists(singles(), max_size=8))
     return draw(st.permutations(held)), draw(nodes()), [each for _, each in made]
 
 
-def decided(world: tuple[list[Pod], list[objects.Node], list[Any]], policy: Policy) -> Placement:
+def decided(world: tuple[list[PodInfo], list[objects.Node], list[Any]], policy: Policy) -> Placement:
     held, machines, groups = world
     return placed(*held, nodes=machines, groups=groups, policy=policy)
 
 
 @settings(max_examples=150, deadline=None)
 @given(worlds())
-def test_nothing_is_given_that_is_not_there(world: tuple[list[Pod], list[objects.Node], list[Any]]) -> None:
+def test_nothing_is_given_that_is_not_there(world: tuple[list[PodInfo], list[objects.Node], list[Any]]) -> None:
     held, machines, _ = world
     result = decided(world, Policy())
     for machine in machines:
@@ -86,7 +86,7 @@ def test_nothing_is_given_that_is_not_there(world: tuple[list[Pod], list[objects
 @settings(max_examples=150, deadline=None)
 @given(worlds())
 def test_each_waiting_pod_is_bound_or_told_why_not_and_no_other_is(
-    world: tuple[list[Pod], list[objects.Node], list[Any]],
+    world: tuple[list[PodInfo], list[objects.Node], list[Any]],
 ) -> None:
     held, machines, _ = world
     result = decided(world, Policy())
@@ -98,7 +98,7 @@ def test_each_waiting_pod_is_bound_or_told_why_not_and_no_other_is(
 
 @settings(max_examples=150, deadline=None)
 @given(worlds())
-def test_a_gang_stands_whole_or_not_at_all(world: tuple[list[Pod], list[objects.Node], list[Any]]) -> None:
+def test_a_gang_stands_whole_or_not_at_all(world: tuple[list[PodInfo], list[objects.Node], list[Any]]) -> None:
     held, _, groups = world
     result = decided(world, Policy())
     members = gangs.assemble(held)
@@ -110,7 +110,7 @@ def test_a_gang_stands_whole_or_not_at_all(world: tuple[list[Pod], list[objects.
 @settings(max_examples=150, deadline=None)
 @given(worlds())
 def test_only_the_less_important_go_and_for_somebody_who_may_ask_it(
-    world: tuple[list[Pod], list[objects.Node], list[Any]],
+    world: tuple[list[PodInfo], list[objects.Node], list[Any]],
 ) -> None:
     held, machines, groups = world
     result = decided(world, Policy())
@@ -132,14 +132,16 @@ def test_only_the_less_important_go_and_for_somebody_who_may_ask_it(
             assert sum(pod.uid in gone for pod in core) >= min(len(core), each.spec.min_member)
 
 
-def members_left(held: list[Pod], result: Placement) -> dict[gangs.GangKey, int]:
+def members_left(held: list[PodInfo], result: Placement) -> dict[gangs.GangKey, int]:
     gone = {each.victim.uid for each in result.preemptions}
     return {key: sum(pod.uid not in gone for pod in members.standing) for key, members in gangs.assemble(held).items()}
 
 
 @settings(max_examples=100, deadline=None)
 @given(worlds())
-def test_what_was_decided_depends_on_nothing_but_what_is_there(world: tuple[list[Pod], list[objects.Node], list[Any]]) -> None:
+def test_what_was_decided_depends_on_nothing_but_what_is_there(
+    world: tuple[list[PodInfo], list[objects.Node], list[Any]],
+) -> None:
     one = decided(world, Policy())
     other = decided((list(reversed(world[0])), list(reversed(world[1])), world[2]), Policy())
     assert {(each.pod.uid, each.node) for each in one.bindings} == {
@@ -147,7 +149,7 @@ def test_what_was_decided_depends_on_nothing_but_what_is_there(world: tuple[list
     } or twins(world[0])
 
 
-def twins(held: list[Pod]) -> bool:
+def twins(held: list[PodInfo]) -> bool:
     """Pods that nothing but their uid tells apart may change places."""
     orders = [gangs.order_of(each) for each in held if each.pending]
     return len(set(orders)) < len(orders)
@@ -156,7 +158,7 @@ def twins(held: list[Pod]) -> bool:
 @settings(max_examples=100, deadline=None)
 @given(worlds())
 def test_after_all_is_carried_out_the_same_question_binds_nobody_more(
-    world: tuple[list[Pod], list[objects.Node], list[Any]],
+    world: tuple[list[PodInfo], list[objects.Node], list[Any]],
 ) -> None:
     held, machines, groups = world
     first = decided(world, Policy())

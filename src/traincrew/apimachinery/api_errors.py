@@ -11,7 +11,7 @@ from traincrew.apimachinery.field_errors import FieldError
 
 
 @dataclasses.dataclass(frozen=True)
-class Subject:
+class StatusDetails:
     """What a refusal is about: `details` of the Status. `kind` is a plural, but the kind itself for invalid objects."""
 
     kind: str = ""
@@ -24,7 +24,7 @@ class Subject:
         return f"{self.kind}.{self.group}" if self.group else self.kind
 
 
-NOTHING = Subject()
+NOTHING = StatusDetails()
 
 
 class Bare(Exception):
@@ -39,13 +39,13 @@ def no_page() -> Bare:
     return Bare(404, "404 page not found\n")
 
 
-class Refusal(Exception):
+class StatusError(Exception):
     def __init__(
         self,
         code: int,
         reason: str,
         message: str,
-        subject: Subject = NOTHING,
+        subject: StatusDetails = NOTHING,
         *,
         causes: Sequence[dict[str, str]] = (),
         retry_after: int = 0,
@@ -80,83 +80,85 @@ class Refusal(Exception):
         return {key: value for key, value in details.items() if value}
 
 
-def not_found(subject: Subject) -> Refusal:
-    return Refusal(404, "NotFound", f"{subject.resource} {go_wording.quote(subject.name)} not found", subject)
+def not_found(subject: StatusDetails) -> StatusError:
+    return StatusError(404, "NotFound", f"{subject.resource} {go_wording.quote(subject.name)} not found", subject)
 
 
-def no_such_path() -> Refusal:
+def no_such_path() -> StatusError:
     return routed(404, "NotFound", "the server could not find the requested resource")
 
 
-def routed(code: int, reason: str, message: str) -> Refusal:
-    refusal = Refusal(code, reason, message)
+def routed(code: int, reason: str, message: str) -> StatusError:
+    refusal = StatusError(code, reason, message)
     refusal.routed = True
     return refusal
 
 
-def already_exists(subject: Subject) -> Refusal:
-    return Refusal(409, "AlreadyExists", f'{subject.resource} "{subject.name}" already exists', subject)
+def already_exists(subject: StatusDetails) -> StatusError:
+    return StatusError(409, "AlreadyExists", f'{subject.resource} "{subject.name}" already exists', subject)
 
 
-def conflict(subject: Subject, why: str) -> Refusal:
+def conflict(subject: StatusDetails, why: str) -> StatusError:
     message = f'Operation cannot be fulfilled on {subject.resource} "{subject.name}": {why}'
-    return Refusal(409, "Conflict", message, subject)
+    return StatusError(409, "Conflict", message, subject)
 
 
 CHANGED = "the object has been modified; please apply your changes to the latest version and try again"
 
 
-def modified(subject: Subject) -> Refusal:
+def modified(subject: StatusDetails) -> StatusError:
     return conflict(subject, CHANGED)
 
 
-def invalid(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> Refusal:
+def invalid(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> StatusError:
     """422, with every fault at once."""
     told = list(dict.fromkeys(each.tell() for each in errors))  # each fault is said once, though each stays a cause
     message = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
     causes = [{"reason": each.reason, "message": each.message, "field": each.path} for each in errors]
     titled = f"{kind}.{group}" if group else kind
-    return Refusal(422, "Invalid", f'{titled} "{name}" is invalid: {message}', Subject(kind, group, name), causes=causes)
+    return StatusError(
+        422, "Invalid", f'{titled} "{name}" is invalid: {message}', StatusDetails(kind, group, name), causes=causes
+    )
 
 
-def bad_request(message: str) -> Refusal:
-    return Refusal(400, "BadRequest", message)
+def bad_request(message: str) -> StatusError:
+    return StatusError(400, "BadRequest", message)
 
 
-def forbidden(subject: Subject, why: str) -> Refusal:
+def forbidden(subject: StatusDetails, why: str) -> StatusError:
     named = f'{subject.resource} "{subject.name}"' if subject.name else subject.resource
-    return Refusal(403, "Forbidden", f"{named} is forbidden: {why}", subject)
+    return StatusError(403, "Forbidden", f"{named} is forbidden: {why}", subject)
 
 
-def unauthorized(message: str = "Unauthorized") -> Refusal:
-    return Refusal(401, "Unauthorized", message)
+def unauthorized(message: str = "Unauthorized") -> StatusError:
+    return StatusError(401, "Unauthorized", message)
 
 
-def expired(message: str) -> Refusal:
-    return Refusal(410, "Expired", message)
+def expired(message: str) -> StatusError:
+    return StatusError(410, "Expired", message)
 
 
-def method_not_allowed() -> Refusal:
+def method_not_allowed() -> StatusError:
     return routed(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 
 
-def not_supported(subject: Subject, verb: str) -> Refusal:
+def not_supported(subject: StatusDetails, verb: str) -> StatusError:
     """The same of a custom resource."""
     message = f'{verb} is not supported on resources of kind "{subject.resource}"'
-    return Refusal(405, "MethodNotAllowed", message, Subject(subject.kind, subject.group))
+    return StatusError(405, "MethodNotAllowed", message, StatusDetails(subject.kind, subject.group))
 
 
-def unsupported_media_type(message: str) -> Refusal:
-    return Refusal(415, "UnsupportedMediaType", message)
+def unsupported_media_type(message: str) -> StatusError:
+    return StatusError(415, "UnsupportedMediaType", message)
 
 
-def too_large(message: str) -> Refusal:
-    return Refusal(413, "RequestEntityTooLarge", message)
+def too_large(message: str) -> StatusError:
+    return StatusError(413, "RequestEntityTooLarge", message)
 
 
-def internal(message: str) -> Refusal:
-    return Refusal(500, "InternalError", f"Internal error occurred: {message}", causes=[{"message": message}])
+def internal(message: str) -> StatusError:
+    return StatusError(500, "InternalError", f"Internal error occurred: {message}", causes=[{"message": message}])
 
 
-def unavailable(message: str, retry_after: int = 1) -> Refusal:
-    return Refusal(503, "ServiceUnavailable", message, retry_after=retry_after)
+def unavailable(message: str, retry_after: int = 1) -> StatusError:
+    return StatusError(503, "ServiceUnavailable", message, retry_after=retry_after)

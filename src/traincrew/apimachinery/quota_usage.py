@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
 from traincrew.apimachinery import api_errors, pod_resources, quantities, resource_lists
-from traincrew.apimachinery.api_errors import Refusal, Subject
+from traincrew.apimachinery.api_errors import StatusDetails, StatusError
 from traincrew.apimachinery.resource_info import Object
 
 Amounts = dict[str, str]
@@ -228,5 +228,5 @@ def _told(name: str, exceeded: list[str], asked: Amounts, used: Amounts, hard: A
     return f"exceeded quota: {name}, requested: {listed(asked)}, used: {listed(used)}, limited: {listed(hard)}"
 
 
-def _refused(request: Request, why: str) -> Refusal:
-    return api_errors.forbidden(Subject(request.plural, request.group, request.obj["metadata"].get("name") or ""), why)
+def _refused(request: Request, why: str) -> StatusError:
+    return api_errors.forbidden(StatusDetails(request.plural, request.group, request.obj["metadata"].get("name") or ""), why)

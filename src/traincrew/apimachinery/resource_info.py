@@ -42,7 +42,7 @@ class Column:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Served:
+class ResourceInfo:
     """One resource in one of its served versions."""
 
     group: str
@@ -66,7 +66,7 @@ class Served:
     """Of a custom resource: the revision of its definition. Objects that are older may not be what it says."""
     deprecation: str = ""
     """What to warn those of who use it."""
-    kept_as: Served | None = None
+    kept_as: ResourceInfo | None = None
     """The resource that its objects are kept as, where they are of another shape there: see builtin/conversions.py."""
     definition: Object | None = None
     """The CustomResourceDefinition that it comes from; None for what is built in."""

@@ -15,7 +15,7 @@ from traincrew.app import signals
 from traincrew.embedded import daemon
 from traincrew.embedded.apiserver.authn import users
 from traincrew.embedded.bootstrap import Furniture
-from traincrew.embedded.data_directory import Place
+from traincrew.embedded.data_directory import DataDirectory
 from traincrew.embedded.kubelet.images import default_environment
 from traincrew.embedded.kubelet.network import listening_ports
 from traincrew.kinds import KINDS
@@ -52,7 +52,7 @@ def furniture(options: settings.Cluster) -> Furniture:
 class Ending:
     """How the cluster was told to stop: with its pods, which get some time, or without them."""
 
-    def __init__(self, place: Place, grace: float) -> None:
+    def __init__(self, place: DataDirectory, grace: float) -> None:
         self._place, self.grace = place, grace
         self.told = asyncio.Event()
         self.leaves_pods = False
@@ -78,7 +78,7 @@ class Ending:
         faulthandler.dump_traceback_later(longest, exit=True, file=log)
 
 
-async def serve(options: settings.Cluster, place: Place, voice: Voice) -> None:
+async def serve(options: settings.Cluster, place: DataDirectory, voice: Voice) -> None:
     ending = Ending(place, options.node.shutdown_grace if options.node is not None else 0.0)
     ending.listen()
     chosen = daemon.Options(

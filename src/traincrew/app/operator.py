@@ -13,7 +13,7 @@ from traincrew import errors, settings
 from traincrew.app import signals
 from traincrew.client import connection, kubeconfig, retries
 from traincrew.client.remote import RemoteClient
-from traincrew.embedded.data_directory import Place
+from traincrew.embedded.data_directory import DataDirectory
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
 from traincrew.operator.metrics import Metrics
@@ -54,7 +54,7 @@ def run_operator(options: settings.Operator, target: connection.Connection) -> N
 
 def run_cluster(
     options: settings.Cluster,
-    place: Place,
+    place: DataDirectory,
     ready: Callable[[str], None],
     stopping: Callable[[int, float | None], None] = lambda pods, grace: None,
 ) -> None:

@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclasses.dataclass(frozen=True)
-class Reach:
+class TargetOptions:
     """What the command line says about it."""
 
     kubeconfig: str = ""
@@ -30,8 +30,8 @@ class Reach:
     data: str = ""
 
     @property
-    def place(self) -> data_directory.Place:
-        return data_directory.Place(data_directory.data_directory(self.data))
+    def place(self) -> data_directory.DataDirectory:
+        return data_directory.DataDirectory(data_directory.data_directory(self.data))
 
     def names_a_cluster(self) -> bool:
         """Whether somebody has said which one, rather than left it to us."""
@@ -42,7 +42,7 @@ class Reach:
 class Target:
     connection: Connection
     namespace: str
-    local: data_directory.Place | None
+    local: data_directory.DataDirectory | None
     """Where it lives, if it is the cluster of this machine: then there are files to look into."""
 
 
@@ -50,8 +50,8 @@ def options(command: F) -> F:
     """The options of every verb that speaks to a cluster; the verb gets them as one `reach`."""
 
     def gathered(*arguments: Any, **values: Any) -> Any:
-        chosen = {field.name: values.pop(field.name) or "" for field in dataclasses.fields(Reach)}
-        return command(*arguments, reach=Reach(**chosen), **values)
+        chosen = {field.name: values.pop(field.name) or "" for field in dataclasses.fields(TargetOptions)}
+        return command(*arguments, reach=TargetOptions(**chosen), **values)
 
     gathered.__doc__, gathered.__name__ = command.__doc__, command.__name__
     # Options that were declared below this decorator hang on the function that it takes.
@@ -70,7 +70,7 @@ _OPTIONS = (
 )
 
 
-def target(reach: Reach) -> Target:
+def target(reach: TargetOptions) -> Target:
     from traincrew.client import kubeconfig
 
     where = reach.place
@@ -85,7 +85,7 @@ def target(reach: Reach) -> Target:
     return Target(found, reach.namespace or found.namespace, None)
 
 
-def _there_is_one(where: data_directory.Place) -> None:
+def _there_is_one(where: data_directory.DataDirectory) -> None:
     users = pathlib.Path("~/.kube/config").expanduser()
     if users.exists():
         return
@@ -95,7 +95,7 @@ def _there_is_one(where: data_directory.Place) -> None:
     )
 
 
-def _local(where: data_directory.Place, found: Connection) -> data_directory.Place | None:
+def _local(where: data_directory.DataDirectory, found: Connection) -> data_directory.DataDirectory | None:
     """The machine's own cluster, though it was reached by a kubeconfig that somebody named."""
     try:
         running = where.running()

@@ -87,19 +87,19 @@ def exit_code(raw: bytes) -> int:
     try:
         status = msgspec.json.decode(raw, type=_Status)
     except msgspec.DecodeError:
-        raise errors.ServerFault(raw.decode(errors="replace").strip()) from None
+        raise errors.ServerError(raw.decode(errors="replace").strip()) from None
     if status.status == "Success":
         return 0
     causes = (status.details.causes if status.details else None) or ()
     for cause in causes:
         if cause.reason == "ExitCode" and cause.message.isdecimal():
             return int(cause.message)
-    raise errors.ServerFault(status.message or "the command failed, and the server does not say how")
+    raise errors.ServerError(status.message or "the command failed, and the server does not say how")
 
 
 @contextlib.asynccontextmanager
 async def opened(
-    client: RemoteClient, place: pod_logs.Place, command: Command, protocols: Sequence[str] = (V5, V4)
+    client: RemoteClient, place: pod_logs.LogPosition, command: Command, protocols: Sequence[str] = (V5, V4)
 ) -> AsyncIterator[Session]:
     path = (resources.PODS, place.namespace, place.pod, "exec")
     async with client.websocket(path, command.query(place.container), tuple(protocols)) as socket:

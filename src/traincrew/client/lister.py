@@ -18,19 +18,19 @@ T = TypeVar("T", bound=meta.Named)
 Listener = Callable[[T | None, T | None], None]
 
 
-class Seen(NamedTuple):
+class Unstructured(NamedTuple):
     """An object with all of its fields; nobody changes it."""
 
     metadata: meta.Meta
     body: Object
 
 
-def decode(raw: bytes) -> Seen:
+def decode(raw: bytes) -> Unstructured:
     body = msgspec.json.decode(raw)
-    return Seen(msgspec.convert(body["metadata"], meta.Meta), body)
+    return Unstructured(msgspec.convert(body["metadata"], meta.Meta), body)
 
 
-class Copy(Generic[T]):
+class Lister(Generic[T]):
     """Everything of one resource, by namespace too."""
 
     def __init__(self, reader: port.Reader, resource: Resource, decode: Callable[[bytes], T]) -> None:

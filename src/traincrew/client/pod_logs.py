@@ -24,7 +24,7 @@ class Line(NamedTuple):
     whole: bool = True
 
 
-class Place(NamedTuple):
+class LogPosition(NamedTuple):
     namespace: str
     pod: str
     container: str
@@ -88,7 +88,7 @@ class Wanted:
         return found
 
 
-async def lines(client: RemoteClient, place: Place, wanted: Wanted) -> AsyncGenerator[list[Line], None]:
+async def lines(client: RemoteClient, place: LogPosition, wanted: Wanted) -> AsyncGenerator[list[Line], None]:
     """In bunches as they come. The first is empty: the server has agreed to tell. Raises what the server says instead."""
     stream = client.stream(resources.PODS, place.namespace, place.pod, "log", wanted.query(place.container))
     begun = b""

@@ -272,4 +272,4 @@ def _decoded_list(body: bytes) -> _List:
     try:
         return _list_decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise errors.ServerFault("the server's list is not JSON") from error
+        raise errors.ServerError("the server's list is not JSON") from error

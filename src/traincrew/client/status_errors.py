@@ -33,7 +33,7 @@ _BY_CODE: dict[int, type[errors.ApiError]] = {
     401: errors.Unauthorized,
     403: errors.Forbidden,
     404: errors.NotFound,
-    408: errors.ServerFault,
+    408: errors.ServerError,
     409: errors.Conflict,
     410: errors.Expired,
     429: errors.TooManyRequests,
@@ -64,7 +64,7 @@ def watch_error(body: bytes) -> errors.ApiError:
 def _type(code: int, reason: str) -> type[errors.ApiError]:
     if code == 409 and reason == "AlreadyExists":
         return errors.AlreadyExists
-    return _BY_CODE.get(code) or (errors.ServerFault if code >= 500 else errors.Rejected)
+    return _BY_CODE.get(code) or (errors.ServerError if code >= 500 else errors.Rejected)
 
 
 def _status(code: int, body: bytes) -> Status:

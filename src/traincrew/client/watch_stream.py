@@ -44,7 +44,7 @@ def change(line: bytes) -> port.Change | None:
     try:
         event = _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise errors.ServerFault("the watch sent a line that is no event") from error
+        raise errors.ServerError("the watch sent a line that is no event") from error
     if event.type in _CHANGES:
         return port.Change(cast(port.ChangeType, event.type), bytes(event.object))
     if event.type == "ERROR":

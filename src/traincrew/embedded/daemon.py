@@ -30,7 +30,7 @@ from traincrew.embedded.apiserver.http import origins
 from traincrew.embedded.apiserver.http.authentication_filter import Gate
 from traincrew.embedded.apiserver.http.server import ApiServer
 from traincrew.embedded.apiserver.registry.resources import Registry
-from traincrew.embedded.apiserver.requests.scope import Cluster, Identity, decoded, now
+from traincrew.embedded.apiserver.requests.scope import Identity, RequestScope, decoded, now
 from traincrew.embedded.apiserver.schema import builtin_kinds
 from traincrew.embedded.apiserver.storage.records import Change, Facts
 from traincrew.embedded.apiserver.storage.store import Store
@@ -93,7 +93,7 @@ class Daemon:
         self.admin_token = stored_credentials.admin_token(options.data)
         self.authenticator = Authenticator(self.admin_token, self.tokens)
         self.pki = certificates.ensure(options.data / "pki", certificates.names(options.host))
-        self.cluster = Cluster(self.store, self.registry, self.policy, Identity(self.pki.authority, self.tokens))
+        self.cluster = RequestScope(self.store, self.registry, self.policy, Identity(self.pki.authority, self.tokens))
         self.cluster.accounts = options.controllers
         reviewing = Reviewing(self.cluster, self.policy, self.tokens, self.authenticator)
         self.handler = Handler(self.cluster, reviewing, Audit(options.audit_log))

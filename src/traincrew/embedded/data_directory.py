@@ -20,7 +20,7 @@ def data_directory(given: str = "") -> pathlib.Path:
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class DataDirectory:
     data: pathlib.Path
 
     @property

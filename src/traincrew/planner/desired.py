@@ -13,13 +13,13 @@ from traincrew.model.meta import Named
 from traincrew.model.resources import Resource
 from traincrew.planner import gang, host_ports
 from traincrew.planner.actions import Action, Create, Delete, Patch
-from traincrew.planner.replicas import Crew
+from traincrew.planner.replicas import Replicas
 
 ANNOUNCED = (resources.PODS, resources.SERVICES)
 _REMOVAL_ANNOUNCED = (*ANNOUNCED, resources.VOLCANO_POD_GROUPS, resources.PLUGINS_POD_GROUPS)
 
 
-def owner(crew: Crew) -> Manifest:
+def owner(crew: Replicas) -> Manifest:
     return {
         "apiVersion": f"kubeflow.org/{crew.kind.version}",
         "kind": crew.kind.kind,
@@ -30,11 +30,11 @@ def owner(crew: Crew) -> Manifest:
     }
 
 
-def _owned(crew: Crew, body: Manifest) -> Manifest:
+def _owned(crew: Replicas, body: Manifest) -> Manifest:
     return {**body, "metadata": {**body["metadata"], "ownerReferences": [owner(crew)]}}
 
 
-def creates(crew: Crew, missing_pods: Iterable[Replica]) -> tuple[list[Create], list[Create]]:
+def creates(crew: Replicas, missing_pods: Iterable[Replica]) -> tuple[list[Create], list[Create]]:
     """Pods for those replicas, and a Service for every replica that has none: what must be there first, and the rest.
 
     On a node without the cluster's resolver a pod is told at its start where Services are. They have to be there by then.
@@ -48,7 +48,7 @@ def creates(crew: Crew, missing_pods: Iterable[Replica]) -> tuple[list[Create], 
     return early, [action for action in found if action.resource != resources.SERVICES]
 
 
-def _creates(crew: Crew, missing_pods: Iterable[Replica]) -> list[Create]:
+def _creates(crew: Replicas, missing_pods: Iterable[Replica]) -> list[Create]:
     missing = {replica.name for replica in missing_pods}
     served = {service.metadata.name for service in crew.observed.services} if crew.kind.services else None
     found: list[Create] = []
@@ -65,7 +65,7 @@ def _creates(crew: Crew, missing_pods: Iterable[Replica]) -> list[Create]:
     return found
 
 
-def _pod(crew: Crew, replica: Replica, template: Manifest) -> Manifest:
+def _pod(crew: Replicas, replica: Replica, template: Manifest) -> Manifest:
     gang.mark(crew, template, replica.role)
     meta = {"name": replica.name, **template["metadata"], "ownerReferences": [owner(crew)]}
     if not replica.role.indexed:
@@ -73,7 +73,7 @@ def _pod(crew: Crew, replica: Replica, template: Manifest) -> Manifest:
     return {"metadata": meta, "spec": template["spec"]}
 
 
-def extras(crew: Crew, *, gangs: bool = True) -> tuple[list[Action], list[Action], list[Action]]:
+def extras(crew: Replicas, *, gangs: bool = True) -> tuple[list[Action], list[Action], list[Action]]:
     """Everything beside pods and their services: what must be done first, what must be there before the pods, what is to go."""
     wanted = [*(gang.desired(crew) if gangs else ()), *crew.kind.extras(crew.job, crew.observed)]
     first: list[Action] = []
@@ -91,14 +91,14 @@ def extras(crew: Crew, *, gangs: bool = True) -> tuple[list[Action], list[Action
     return first, make, transient(crew, {(item.resource, item.body["metadata"]["name"]) for item in wanted})
 
 
-def _mark_launcher(crew: Crew, item: Desired) -> None:
+def _mark_launcher(crew: Replicas, item: Desired) -> None:
     """Pods that another controller makes belong to the gang too: without them it would never be complete."""
     for role in crew.kind.roles:
         if role.delegated and item.resource == resources.BATCH_JOBS:
             gang.mark(crew, item.body["spec"]["template"], role)
 
 
-def _unstarted(crew: Crew, item: Desired, name: str) -> list[Action]:
+def _unstarted(crew: Replicas, item: Desired, name: str) -> list[Action]:
     """A Job's scheduling may be changed only while it counts as not started, even if it was suspended since."""
     if item.resource != resources.BATCH_JOBS or "template" not in (item.drift or {}).get("spec", {}):
         return []
@@ -108,7 +108,7 @@ def _unstarted(crew: Crew, item: Desired, name: str) -> list[Action]:
     return [Patch(item.resource, name, {"status": {"startTime": None}}, "status")]
 
 
-def _labelled(crew: Crew, item: Desired) -> Manifest:
+def _labelled(crew: Replicas, item: Desired) -> Manifest:
     """Our labels on everything, so that one watch a resource sees just what is ours."""
     meta = item.body["metadata"]
     if not item.owned:
@@ -117,7 +117,7 @@ def _labelled(crew: Crew, item: Desired) -> Manifest:
     return _owned(crew, {**item.body, "metadata": {**meta, "labels": {**meta.get("labels", {}), **ours}}})
 
 
-def transient(crew: Crew, wanted: set[tuple[Resource, str]] | None = None) -> list[Action]:
+def transient(crew: Replicas, wanted: set[tuple[Resource, str]] | None = None) -> list[Action]:
     """Autoscalers and pod groups that are not wanted (any more)."""
     wanted = wanted or set()
     groups = gang.resource(crew.observed.planning.gang_scheduler)
@@ -141,18 +141,18 @@ def deletes(unwanted: Iterable[objects.Pod]) -> list[Action]:
     return [delete(resources.PODS, entry) for entry in unwanted if not entry.terminating]
 
 
-def stray_services(crew: Crew) -> list[Action]:
+def stray_services(crew: Replicas) -> list[Action]:
     """Services of replicas that are no more."""
     return service_deletes(crew, {slot.replica.name for slot in crew.slots}) if crew.kind.services else []
 
 
-def service_deletes(crew: Crew, kept: Container[str]) -> list[Action]:
+def service_deletes(crew: Replicas, kept: Container[str]) -> list[Action]:
     found = sorted(crew.observed.services, key=lambda service: service.metadata.name)
     leaving = (service for service in found if service.metadata.deletion_timestamp is None)
     return [delete(resources.SERVICES, service) for service in leaving if service.metadata.name not in kept]
 
 
-def digest(crew: Crew) -> str:
+def digest(crew: Replicas) -> str:
     """Identifies the files that the launcher has mounted."""
     for item in crew.kind.extras(crew.job, crew.observed):
         if item.resource == resources.CONFIG_MAPS:
@@ -161,7 +161,7 @@ def digest(crew: Crew) -> str:
     return ""
 
 
-def refreshes(crew: Crew) -> list[Action]:
+def refreshes(crew: Replicas) -> list[Action]:
     """A kubelet refreshes mounted files when the pod changes: touch launchers whose files are older than the config map."""
     launchers = [slot.pod for slot in crew.slots if not slot.replica.role.indexed and slot.pod is not None]
     running = [entry for entry in (*launchers, *crew.delegated_pods) if entry.active]

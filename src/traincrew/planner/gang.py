@@ -8,7 +8,7 @@ from traincrew.apimachinery import merge_diff, quantity_values
 from traincrew.kinds.kind import Desired, Manifest, Role
 from traincrew.model import jobs, objects, resources
 from traincrew.model.resources import Resource
-from traincrew.planner.replicas import Crew
+from traincrew.planner.replicas import Replicas
 
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 TASK_ANNOTATION = "volcano.sh/task-spec"
@@ -26,7 +26,7 @@ def resource(scheduler: str) -> Resource:
     return resources.VOLCANO_POD_GROUPS if is_volcano(scheduler) else resources.PLUGINS_POD_GROUPS
 
 
-def desired(crew: Crew) -> list[Desired]:
+def desired(crew: Replicas) -> list[Desired]:
     scheduler = crew.observed.planning.gang_scheduler
     if not scheduler:
         return []
@@ -41,7 +41,7 @@ def desired(crew: Crew) -> list[Desired]:
     return [Desired(resource(scheduler), body, found is not None, {"spec": drift} if drift else None)]
 
 
-def _spec(crew: Crew, found: objects.PodGroup | None) -> Manifest:
+def _spec(crew: Replicas, found: objects.PodGroup | None) -> Manifest:
     policy = crew.job.policy.scheduling_policy or jobs.SchedulingPolicy()
     least = policy.min_available if policy.min_available is not None else crew.job.total
     spec: Manifest = {"minMember": least, "minResources": policy.min_resources or _least_resources(crew.job, least)}
@@ -57,7 +57,7 @@ def _spec(crew: Crew, found: objects.PodGroup | None) -> Manifest:
     return spec
 
 
-def _template_priority(crew: Crew) -> str:
+def _template_priority(crew: Replicas) -> str:
     """Where another controller makes the launcher, the templates' own priority speaks for the gang."""
     if not crew.delegates:
         return ""
@@ -89,7 +89,7 @@ def _total(amounts: list[str | int | float]) -> str:
         return ""
 
 
-def held_back(crew: Crew) -> bool:
+def held_back(crew: Replicas) -> bool:
     """Volcano admits a gang first; pods made earlier would only be refused by its scheduler."""
     scheduler = crew.observed.planning.gang_scheduler
     if not scheduler or not is_volcano(scheduler) or crew.delegates:
@@ -98,7 +98,7 @@ def held_back(crew: Crew) -> bool:
     return found is None or found.status.phase in ("", "Pending")
 
 
-def mark(crew: Crew, pod: Manifest, role: Role) -> None:
+def mark(crew: Replicas, pod: Manifest, role: Role) -> None:
     """Tell the pod's scheduler which gang it belongs to; a scheduler that the template names is kept.
 
     Not so where another controller makes some of the pods: mpi-operator overrides it, and names no tasks.

@@ -13,12 +13,12 @@ from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
 from traincrew.model.observed import Observed
 from traincrew.model.status import JobStatus
-from traincrew.planner.replicas import Crew
+from traincrew.planner.replicas import Replicas
 
 Ports = Mapping[str, Sequence[int]]
 
 
-def with_ports(crew: Crew) -> Crew:
+def with_ports(crew: Replicas) -> Replicas:
     """With all that the job lacks, or if that is not to be had as a whole, with what it has."""
     ports = _allotted(crew)
     if ports == crew.job.ports:
@@ -26,7 +26,7 @@ def with_ports(crew: Crew) -> Crew:
     return dataclasses.replace(crew, job=dataclasses.replace(crew.job, ports=ports))
 
 
-def _allotted(crew: Crew) -> Ports:
+def _allotted(crew: Replicas) -> Ports:
     given: dict[str, Sequence[int]] = dict(crew.job.status.host_ports)
     lacking = _lacking(crew, given)
     picked = list(islice(_free(crew.job, crew.observed), sum(lacking.values())))
@@ -36,12 +36,12 @@ def _allotted(crew: Crew) -> Ports:
     return {**given, **{role: [*given.get(role, ()), *islice(left, count)] for role, count in lacking.items()}}
 
 
-def lacking(crew: Crew) -> int:
+def lacking(crew: Replicas) -> int:
     """How many ports are not to be had."""
     return sum(_lacking(crew, crew.job.ports).values())
 
 
-def _lacking(crew: Crew, given: Ports) -> dict[str, int]:
+def _lacking(crew: Replicas, given: Ports) -> dict[str, int]:
     wanted = {role: _count(crew.kind, crew.job, role) for role in crew.job.roles if _has_ports(crew, role)}
     return {role: count - len(given.get(role, ())) for role, count in wanted.items() if count > len(given.get(role, ()))}
 
@@ -51,7 +51,7 @@ def _count(kind: JobKind, job: jobs.Job, role: str) -> int:
     return min(job.count(role), 1) if shared else job.count(role)
 
 
-def _has_ports(crew: Crew, role: str) -> bool:
+def _has_ports(crew: Replicas, role: str) -> bool:
     """Pods that are there keep what they were told: all of a job's or none are given ports."""
     job, planning = crew.job, crew.observed.planning
     if crew.kind.port is None:
@@ -63,7 +63,7 @@ def _has_ports(crew: Crew, role: str) -> bool:
     return _on_host(crew, role)
 
 
-def _on_host(crew: Crew, role: str) -> bool:
+def _on_host(crew: Replicas, role: str) -> bool:
     spec = crew.job.roles[role].parsed.get("spec") or {}
     return crew.observed.planning.host_ports_for_all or bool(spec.get("hostNetwork"))
 
@@ -82,14 +82,14 @@ def _free(job: jobs.Job, observed: Observed) -> Iterator[int]:
             yield port
 
 
-def kept(crew: Crew, status: JobStatus) -> JobStatus:
+def kept(crew: Replicas, status: JobStatus) -> JobStatus:
     """With the ports that the job has from now on; none once it has ended and none of its pods can be listening."""
     over = status.finished and all(pod.finished for pod in crew.own_pods)
     ports = {} if over else {role: list(found) for role, found in crew.job.ports.items()}
     return status if ports == status.host_ports else msgspec.structs.replace(status, host_ports=ports)
 
 
-def complaint(crew: Crew) -> str:
+def complaint(crew: Replicas) -> str:
     """Why pods are not made: some port is not to be had; empty: they all are."""
     if not lacking(crew):
         return ""

@@ -15,7 +15,7 @@ from traincrew.model.observed import Observed
 from traincrew.model.status import Condition, JobStatus
 from traincrew.planner import clock, desired, failure_summary, host_ports, progress, run_policy, running, waiting_reason
 from traincrew.planner.actions import NOTHING, Action, Event, Plan
-from traincrew.planner.replicas import Crew
+from traincrew.planner.replicas import Replicas
 
 OURS = ("kubeflow.org/training-operator", "kubeflow.org/mpi-operator")
 
@@ -26,7 +26,7 @@ def plan(kind: JobKind, stored: jobs.Stored[Any], observed: Observed, now: Time)
     manager = job.policy.managed_by
     if job.metadata.deletion_timestamp is not None or (manager is not None and manager not in OURS):
         return NOTHING
-    crew = Crew(kind, job, observed)
+    crew = Replicas(kind, job, observed)
     if job.status.finished:
         return _after_the_end(crew, now)
     faults = validation_rules.faults(kind, job)
@@ -37,7 +37,7 @@ def plan(kind: JobKind, stored: jobs.Stored[Any], observed: Observed, now: Time)
     return running.run(host_ports.with_ports(crew), now)
 
 
-def _after_the_end(crew: Crew, now: Time) -> Plan:
+def _after_the_end(crew: Replicas, now: Time) -> Plan:
     status = host_ports.kept(crew, progress.still_active(crew, crew.job.status))
     expiry = run_policy.expiry(crew, status)
     if expiry is not None and now >= expiry:
@@ -56,14 +56,14 @@ def _after_the_end(crew: Crew, now: Time) -> Plan:
     return running.finish_plan(crew, status, stages, clock.earliest((expiry, moment)))
 
 
-def _delete_job(crew: Crew) -> Plan:
+def _delete_job(crew: Replicas) -> Plan:
     job, kind = crew.job, crew.kind
     told = Event("Normal", kind.ttl_event, f"Deleted job: {job.name}")
     gone = desired.delete(kind.resource, job)
     return Plan(stages=((gone,),), events=(told,), milestones=("deleted",))
 
 
-def _invalid(crew: Crew, faults: list[Fault], now: Time) -> Plan:
+def _invalid(crew: Replicas, faults: list[Fault], now: Time) -> Plan:
     """A job that was never started fails, so that whoever waits for it is told; one that runs is left alone."""
     reason = crew.kind.invalid_reason or f"{crew.kind.kind}FailedValidation"
     text = "; ".join(f"{fault.path}: {fault.message}" for fault in faults)
@@ -78,7 +78,7 @@ def _invalid(crew: Crew, faults: list[Fault], now: Time) -> Plan:
     return dataclasses.replace(plan, status=explained)
 
 
-def _suspended(crew: Crew, now: Time) -> Plan:
+def _suspended(crew: Replicas, now: Time) -> Plan:
     kind, job, stamp = crew.kind, crew.job, clock.whole(now)
     status = progress.begin(kind, job, stamp)
     if any(entry.type == "Running" for entry in status.conditions):
@@ -95,7 +95,7 @@ def _suspended(crew: Crew, now: Time) -> Plan:
     return running.finish_plan(crew, status, (tuple(made), tuple(gone)), None)
 
 
-def _idle(crew: Crew, status: JobStatus) -> JobStatus:
+def _idle(crew: Replicas, status: JobStatus) -> JobStatus:
     """Nothing runs, what was done is to be done again, and the pods that we send away are no losses."""
     replace = msgspec.structs.replace
     counts = {name: replace(entry, active=0, completed_indexes="") for name, entry in status.replica_statuses.items()}

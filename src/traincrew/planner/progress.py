@@ -10,7 +10,7 @@ from traincrew.model import indexes, jobs, naming
 from traincrew.model.meta import Time
 from traincrew.model.status import Condition, JobStatus, ReplicaStatus
 from traincrew.planner import conditions, failure_summary
-from traincrew.planner.replicas import Crew
+from traincrew.planner.replicas import Replicas
 
 
 def state(kind: JobKind, job: jobs.Job, type: str, status: str = "True", **details: object) -> Condition:
@@ -37,7 +37,7 @@ def with_condition(status: JobStatus, entry: Condition, now: Time) -> JobStatus:
     return status if entries is status.conditions else msgspec.structs.replace(status, conditions=entries)
 
 
-def counted(crew: Crew, status: JobStatus) -> JobStatus:
+def counted(crew: Replicas, status: JobStatus) -> JobStatus:
     """Pods by state; those that are pending count nowhere."""
     found = {}
     for role in crew.kind.roles:
@@ -53,16 +53,16 @@ def counted(crew: Crew, status: JobStatus) -> JobStatus:
     return msgspec.structs.replace(status, replica_statuses=found)
 
 
-def _told_done(crew: Crew, role: Role) -> int:
+def _told_done(crew: Replicas, role: Role) -> int:
     """What another controller says of its pods, which it may know before we have seen them end."""
     return sum(job.status.succeeded for job in crew.observed.batch_jobs) if role.delegated else 0
 
 
-def _completed(crew: Crew, role: str) -> str:
+def _completed(crew: Replicas, role: str) -> str:
     return indexes.render(slot.replica.index for slot in crew.slots if slot.done and slot.replica.role.name == role)
 
 
-def selector(crew: Crew, role: str) -> str:
+def selector(crew: Replicas, role: str) -> str:
     """For the scale subresource; only the role that it scales is worth selecting, yet peers write it for all."""
     if not crew.kind.scalable:
         return ""
@@ -73,7 +73,7 @@ def selector(crew: Crew, role: str) -> str:
     return naming.selector({key: labels[key] for key in wanted})
 
 
-def still_active(crew: Crew, status: JobStatus) -> JobStatus:
+def still_active(crew: Replicas, status: JobStatus) -> JobStatus:
     """After the end only the number of pods that still run follows the world; what was reached stays written."""
     found = {}
     for name, counts in status.replica_statuses.items():
@@ -82,7 +82,7 @@ def still_active(crew: Crew, status: JobStatus) -> JobStatus:
     return msgspec.structs.replace(status, replica_statuses=found)
 
 
-def ending(crew: Crew) -> Ending | None:
+def ending(crew: Replicas) -> Ending | None:
     """How the job has ended, judged by those who decide it; None while it has not."""
     told = crew.kind.ending(crew.job, crew.observed)
     if told is not None or crew.delegates:
@@ -94,18 +94,18 @@ def ending(crew: Crew) -> Ending | None:
     return Ending(True) if done else None
 
 
-def _all_succeeded(crew: Crew, role: str) -> bool:
+def _all_succeeded(crew: Replicas, role: str) -> bool:
     done = sum(pod.status.phase == "Succeeded" for pod in crew.by_role.get(role, ()))
     return done >= crew.job.count(role) > 0
 
 
-def running(crew: Crew) -> bool:
+def running(crew: Replicas) -> bool:
     if crew.kind.running is not None:
         return crew.kind.running(crew.job, crew.by_role, crew.observed)
     return any(pod.active for role in crew.kind.leading(crew.job) for pod in crew.by_role.get(role, ()))
 
 
-def ended(crew: Crew, status: JobStatus, entry: Condition, by: str, now: Time) -> JobStatus:
+def ended(crew: Replicas, status: JobStatus, entry: Condition, by: str, now: Time) -> JobStatus:
     """The status of a job that ends now: both states at once are impossible, and waiters find a time."""
     if crew.kind.running_before_end and by != "Validation" and conditions.find(status.conditions, "Running") is None:
         status = with_condition(status, state(crew.kind, crew.job, "Running", say="unseen"), now)

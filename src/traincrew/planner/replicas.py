@@ -33,7 +33,7 @@ class Slot:
 
 
 @dataclasses.dataclass(frozen=True)
-class Crew:
+class Replicas:
     kind: JobKind
     job: jobs.Job
     observed: Observed

@@ -16,7 +16,7 @@ from traincrew.model.meta import Time
 from traincrew.model.status import Failure, JobStatus, Restarts
 from traincrew.planner import clock, failure_records, losses, secondary_failures
 from traincrew.planner.losses import Loss
-from traincrew.planner.replicas import Crew
+from traincrew.planner.replicas import Replicas
 
 CALM = dt.timedelta(minutes=10)
 """After this long without a loss the delays begin anew."""
@@ -41,7 +41,7 @@ class Reckoning:
     """Failures beside the losses, the earliest first: inside living pods, in tolerated ones, in another controller's."""
 
 
-def reckon(crew: Crew, status: JobStatus, now: Time) -> Reckoning:
+def reckon(crew: Replicas, status: JobStatus, now: Time) -> Reckoning:
     kind, book = crew.kind, status.restarts
     there = {pod.metadata.uid for pod in (*crew.own_pods, *crew.observed.vanished)}
     known = frozenset(book.entered)
@@ -66,7 +66,7 @@ def reckon(crew: Crew, status: JobStatus, now: Time) -> Reckoning:
     return Reckoning(book, tuple(fresh), left, fatal, record, seen)
 
 
-def _losses(crew: Crew, now: Time) -> list[Loss]:
+def _losses(crew: Replicas, now: Time) -> list[Loss]:
     """Every lost pod, the earliest first; of two in the same second the one that failed by itself."""
     places = {slot.replica.name: slot.replica for slot in crew.slots}
     # A pod is re-created after its loss is entered: where the place is taken again, another operator has done both.
@@ -84,7 +84,7 @@ def _new_attempt(book: Restarts, loss: Loss) -> bool:
     return not book.open or book.youngest is None or (made is not None and made > book.youngest)
 
 
-def _enter(crew: Crew, book: Restarts, loss: Loss, now: Time) -> Restarts:
+def _enter(crew: Replicas, book: Restarts, loss: Loss, now: Time) -> Restarts:
     # Restarts inside a pod would be forgotten with it.
     charged = book.charged + inside(loss.pod)
     if not _new_attempt(book, loss):
@@ -104,7 +104,7 @@ def _enter(crew: Crew, book: Restarts, loss: Loss, now: Time) -> Restarts:
     )
 
 
-def _youngest(crew: Crew) -> Time | None:
+def _youngest(crew: Replicas) -> Time | None:
     made = (pod.metadata.creation_timestamp for pod in (*crew.own_pods, *crew.observed.vanished))
     return max((moment for moment in made if moment is not None), default=None)
 
@@ -116,11 +116,11 @@ def _retry_at(now: Time, streak: int) -> Time | None:
     return now + dt.timedelta(seconds=min(FIRST_DELAY * 2 ** min(streak - 2, 10), LONGEST_DELAY))
 
 
-def _all_settled(crew: Crew, tolerated: frozenset[str]) -> bool:
+def _all_settled(crew: Replicas, tolerated: frozenset[str]) -> bool:
     return all(slot.settled or (slot.pod is not None and slot.pod.metadata.uid in tolerated) for slot in crew.slots)
 
 
-def _seen(crew: Crew, tolerated: list[Loss], status: JobStatus, now: Time) -> tuple[Failure, ...]:
+def _seen(crew: Replicas, tolerated: list[Loss], status: JobStatus, now: Time) -> tuple[Failure, ...]:
     """What fails inside pods while an attempt is being lost is a consequence of that, and not worth a record."""
     found = [failure_records.of_loss(crew.kind, loss) for loss in (*tolerated, *_delegated(crew, now)) if not loss.disruption]
     if not status.restarts.open:
@@ -133,7 +133,7 @@ def _when(record: Failure) -> tuple[str, str, str]:
     return (record.time.isoformat() if record.time else "", record.pod, record.uid)
 
 
-def _delegated(crew: Crew, now: Time) -> list[Loss]:
+def _delegated(crew: Replicas, now: Time) -> list[Loss]:
     names = [role.name for role in crew.kind.roles if role.delegated and role.name in crew.job.roles]
     found = (losses.examine(crew.kind, crew.replica(name), pod, now) for name in names for pod in crew.delegated_pods)
     return [loss for loss in found if loss is not None]
@@ -143,7 +143,7 @@ def inside(pod: objects.Pod) -> int:
     return sum(status.restart_count for status in pod.status.container_statuses + pod.status.init_container_statuses)
 
 
-def container_restarts(crew: Crew, book: Restarts) -> int:
+def container_restarts(crew: Replicas, book: Restarts) -> int:
     """Restarts inside pods that run now; the kubelet did them, and they count against the limit too."""
     known = frozenset(book.entered)
     pods = (slot.pod for slot in crew.slots if slot.pod is not None and slot.pod.status.phase == "Running")

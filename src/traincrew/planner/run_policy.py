@@ -7,20 +7,20 @@ from traincrew.model.meta import Time
 from traincrew.model.status import JobStatus, Restarts
 from traincrew.planner import clock, desired, restarts
 from traincrew.planner.actions import Action, Patch
-from traincrew.planner.replicas import Crew
+from traincrew.planner.replicas import Replicas
 
 SWEEPING = ("BackoffLimit", "Deadline")
 """Endings after which every pod goes, whatever cleanPodPolicy says; the first failure is kept in the status."""
 
 
-def deadline(crew: Crew, status: JobStatus) -> Time | None:
+def deadline(crew: Replicas, status: JobStatus) -> Time | None:
     seconds = crew.job.policy.active_deadline_seconds
     if seconds is None or status.start_time is None or _launcher_has_limits(crew):
         return None
     return clock.due(status.start_time, seconds)
 
 
-def over_limit(crew: Crew, book: Restarts) -> bool:
+def over_limit(crew: Replicas, book: Restarts) -> bool:
     """A limit of 0 and one of 1 mean the same: the first restart is one too many."""
     limit = crew.job.policy.backoff_limit
     if limit is None or _launcher_has_limits(crew):
@@ -28,12 +28,12 @@ def over_limit(crew: Crew, book: Restarts) -> bool:
     return book.charged + restarts.container_restarts(crew, book) >= max(limit, 1)
 
 
-def _launcher_has_limits(crew: Crew) -> bool:
+def _launcher_has_limits(crew: Replicas) -> bool:
     """A launcher that is a batch Job carries deadline and limit itself."""
     return crew.delegates and bool(crew.observed.batch_jobs)
 
 
-def clean_up(crew: Crew, status: JobStatus, now: Time) -> tuple[list[Action], Time | None]:
+def clean_up(crew: Replicas, status: JobStatus, now: Time) -> tuple[list[Action], Time | None]:
     """What a finished job still has to put away, and when to look again."""
     rule = "All" if status.ended_by in SWEEPING else crew.job.policy.clean_pod_policy
     live = [pod for pod in crew.own_pods if not pod.terminating]
@@ -49,7 +49,7 @@ def clean_up(crew: Crew, status: JobStatus, now: Time) -> tuple[list[Action], Ti
     return actions, None
 
 
-def _leftovers(crew: Crew, status: JobStatus, now: Time) -> tuple[list[Action], Time | None]:
+def _leftovers(crew: Replicas, status: JobStatus, now: Time) -> tuple[list[Action], Time | None]:
     """Where nobody said what to clean, pods and logs stay; what still runs after a while is ended, not deleted."""
     running = [pod for pod in crew.own_pods if not pod.finished and not pod.terminating and not _short(pod)]
     ended = _ended_at(status)
@@ -69,7 +69,7 @@ def _short(pod: objects.Pod) -> bool:
     return pod.spec.active_deadline_seconds == 1
 
 
-def expiry(crew: Crew, status: JobStatus) -> Time | None:
+def expiry(crew: Replicas, status: JobStatus) -> Time | None:
     seconds, ended = crew.job.policy.ttl_seconds_after_finished, _ended_at(status)
     return None if seconds is None or ended is None else clock.due(ended, seconds)
 

@@ -13,13 +13,13 @@ from traincrew.model.status import Condition, Failure, JobStatus
 from traincrew.planner import clock, desired, events, gang, host_ports, progress, restarts, run_policy, scale_down, waiting_reason
 from traincrew.planner.actions import Action, Plan
 from traincrew.planner.losses import Loss
-from traincrew.planner.replicas import Crew
+from traincrew.planner.replicas import Replicas
 from traincrew.planner.restarts import Reckoning
 
 Stages = tuple[tuple[Action, ...], ...]
 
 
-def run(crew: Crew, now: Time) -> Plan:
+def run(crew: Replicas, now: Time) -> Plan:
     status = _started(crew, clock.whole(now))
     status, reckoning = _reckoned(crew, status, now)
     status = host_ports.kept(crew, _judged(crew, status, reckoning, now))
@@ -38,7 +38,7 @@ def run(crew: Crew, now: Time) -> Plan:
     return dataclasses.replace(plan, events=(*told, *plan.events))
 
 
-def finish_plan(crew: Crew, status: JobStatus, stages: Stages, moment: Time | None) -> Plan:
+def finish_plan(crew: Replicas, status: JobStatus, stages: Stages, moment: Time | None) -> Plan:
     """The plan that brings a job to that status by those actions."""
     before = crew.job.status
     counts_only = before == msgspec.structs.replace(status, replica_statuses=before.replica_statuses)
@@ -60,7 +60,7 @@ def _same(before: JobStatus, after: JobStatus) -> bool:
     return before == after
 
 
-def watch_only(crew: Crew, reason: str, message: str, now: Time) -> Plan:
+def watch_only(crew: Replicas, reason: str, message: str, now: Time) -> Plan:
     """The job's own progress is followed, but nothing is made or removed."""
     status = progress.counted(crew, crew.job.status)
     end = progress.ending(crew)
@@ -72,7 +72,7 @@ def watch_only(crew: Crew, reason: str, message: str, now: Time) -> Plan:
     return finish_plan(crew, status, (), None)
 
 
-def _started(crew: Crew, now: Time) -> JobStatus:
+def _started(crew: Replicas, now: Time) -> JobStatus:
     """Created, and if it was suspended, resumed."""
     kind, job = crew.kind, crew.job
     status = progress.begin(kind, job, now)
@@ -83,7 +83,7 @@ def _started(crew: Crew, now: Time) -> JobStatus:
     return status if status.start_time is not None else msgspec.structs.replace(status, start_time=now)
 
 
-def _reckoned(crew: Crew, status: JobStatus, now: Time) -> tuple[JobStatus, Reckoning]:
+def _reckoned(crew: Replicas, status: JobStatus, now: Time) -> tuple[JobStatus, Reckoning]:
     reckoning = restarts.reckon(crew, status, now)
     status = progress.counted(crew, status)
     status = msgspec.structs.replace(status, restarts=reckoning.book)
@@ -111,7 +111,7 @@ def _is_news(latest: Failure, status: JobStatus, fresh: bool) -> bool:
     return latest.time >= known.time
 
 
-def _judged(crew: Crew, status: JobStatus, reckoning: Reckoning, now: Time) -> JobStatus:
+def _judged(crew: Replicas, status: JobStatus, reckoning: Reckoning, now: Time) -> JobStatus:
     """Conditions: an end if there is one, success before failure, else whether it runs or restarts."""
     kind, job, stamp = crew.kind, crew.job, clock.whole(now)
     end = progress.ending(crew)
@@ -129,7 +129,7 @@ def _judged(crew: Crew, status: JobStatus, reckoning: Reckoning, now: Time) -> J
     return _going(crew, status, reckoning, stamp)
 
 
-def _ended(crew: Crew, status: JobStatus, end: Ending, now: Time) -> JobStatus:
+def _ended(crew: Replicas, status: JobStatus, end: Ending, now: Time) -> JobStatus:
     stamp = clock.whole(now)
     if end.succeeded:
         entry, by = progress.state(crew.kind, crew.job, "Succeeded"), "Success"
@@ -138,7 +138,7 @@ def _ended(crew: Crew, status: JobStatus, end: Ending, now: Time) -> JobStatus:
     return msgspec.structs.replace(progress.ended(crew, status, entry, by, stamp), completion_time=end.time or stamp)
 
 
-def _failed(crew: Crew, fatal: Loss, status: JobStatus) -> Condition:
+def _failed(crew: Replicas, fatal: Loss, status: JobStatus) -> Condition:
     role = fatal.replica.role.name
     if fatal.verdict(crew.kind) == "fail-permanently":
         return progress.state(crew.kind, crew.job, "Failed", say="permanent", role=role)
@@ -146,7 +146,7 @@ def _failed(crew: Crew, fatal: Loss, status: JobStatus) -> Condition:
     return progress.state(crew.kind, crew.job, "Failed", role=role, count=count)
 
 
-def _going(crew: Crew, status: JobStatus, reckoning: Reckoning, now: Time) -> JobStatus:
+def _going(crew: Replicas, status: JobStatus, reckoning: Reckoning, now: Time) -> JobStatus:
     lost = _lost_role(crew, reckoning)
     # A job that runs again goes on running while it is scaled up, even if the book is not closed yet.
     pending = bool(reckoning.fresh) or not status.is_true("Running")
@@ -158,7 +158,7 @@ def _going(crew: Crew, status: JobStatus, reckoning: Reckoning, now: Time) -> Jo
     return status
 
 
-def _lost_role(crew: Crew, reckoning: Reckoning) -> str | None:
+def _lost_role(crew: Replicas, reckoning: Reckoning) -> str | None:
     """The role of which a pod is on its way to be replaced: that of the cause, else of the first that is missing."""
     missing = [
         slot.replica.role.name
@@ -169,7 +169,7 @@ def _lost_role(crew: Crew, reckoning: Reckoning) -> str | None:
     return next(iter(fresh + missing), None) if missing else None
 
 
-def _ending(crew: Crew, status: JobStatus, reckoning: Reckoning, now: Time) -> Plan:
+def _ending(crew: Replicas, status: JobStatus, reckoning: Reckoning, now: Time) -> Plan:
     """The pass in which a job ends also puts away; if it is cut short, the next one does the same."""
     actions, moment = run_policy.clean_up(crew, status, now)
     stages = (tuple(actions + desired.transient(crew)),)
@@ -182,7 +182,7 @@ def _waiting(status: JobStatus, now: Time) -> bool:
     return status.restarts.retry_at is not None and now < status.restarts.retry_at
 
 
-def _work(crew: Crew, status: JobStatus, now: Time) -> tuple[Stages, Time | None]:
+def _work(crew: Replicas, status: JobStatus, now: Time) -> tuple[Stages, Time | None]:
     """Objects to make and to remove, and when one that is leaving has had its time.
 
     What a launcher reads is mended before a worker goes, so that it leaves the list first.

@@ -12,10 +12,10 @@ from traincrew.model.meta import Time
 from traincrew.model.status import JobStatus
 from traincrew.planner import clock, desired
 from traincrew.planner.actions import Action, Create, Patch
-from traincrew.planner.replicas import Crew
+from traincrew.planner.replicas import Replicas
 
 
-def strays(crew: Crew, now: Time) -> tuple[list[Action], Time | None]:
+def strays(crew: Replicas, now: Time) -> tuple[list[Action], Time | None]:
     """What is to be done about pods that no replica stands for any more, and when to look again."""
     grace = crew.kind.farewell(crew.job)
     if not grace or not _met(crew):
@@ -33,7 +33,7 @@ def strays(crew: Crew, now: Time) -> tuple[list[Action], Time | None]:
     return actions, clock.earliest(moments)
 
 
-def returned(crew: Crew, status: JobStatus, created: list[Create]) -> list[Create]:
+def returned(crew: Replicas, status: JobStatus, created: list[Create]) -> list[Create]:
     """Pods made after a loss are marked: whoever has met their predecessors must be able to tell them apart."""
     count = status.restarts.charged + status.restarts.disruptions
     if not count or not crew.kind.farewell(crew.job):
@@ -45,7 +45,7 @@ def returned(crew: Crew, status: JobStatus, created: list[Create]) -> list[Creat
     return created
 
 
-def _met(crew: Crew) -> bool:
+def _met(crew: Replicas) -> bool:
     """Whether somebody runs who would miss them."""
     leading = [slot.pod for slot in crew.slots if not slot.replica.role.indexed and slot.pod is not None]
     return any(pod.active and pod.status.phase == "Running" for pod in (*leading, *crew.delegated_pods))

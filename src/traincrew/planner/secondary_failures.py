@@ -8,19 +8,19 @@ from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.status import Failure, JobStatus, Restarts
 from traincrew.planner import failure_records
-from traincrew.planner.replicas import Crew
+from traincrew.planner.replicas import Replicas
 
 TICK = dt.timedelta(seconds=1)
 
 
-def follows(crew: Crew, status: JobStatus, pod: objects.Pod, record: Failure) -> bool:
+def follows(crew: Replicas, status: JobStatus, pod: objects.Pod, record: Failure) -> bool:
     """Whether the container of that pod failed, as recorded, because another was lost before it."""
     if record.time is None:
         return False
     return _while_incomplete(crew, status.restarts, pod, record.time) or _with_the_meeting_point(crew, status, pod, record.time)
 
 
-def _while_incomplete(crew: Crew, book: Restarts, pod: objects.Pod, failed: Time) -> bool:
+def _while_incomplete(crew: Replicas, book: Restarts, pod: objects.Pod, failed: Time) -> bool:
     """In a pod of the lost attempt, before those that replace the lost ones ran."""
     if book.youngest is None or _made_after(pod, book.youngest):
         return False
@@ -32,7 +32,7 @@ def _made_after(pod: objects.Pod, moment: Time) -> bool:
     return pod.metadata.creation_timestamp is not None and pod.metadata.creation_timestamp > moment
 
 
-def _with_the_meeting_point(crew: Crew, status: JobStatus, pod: objects.Pod, failed: Time) -> bool:
+def _with_the_meeting_point(crew: Replicas, status: JobStatus, pod: objects.Pod, failed: Time) -> bool:
     """In a run that had met at the replica that was lost, however late it noticed, or that could not meet for want of it."""
     name = crew.kind.meeting_point(crew.job)
     point = next((slot.pod for slot in crew.slots if slot.replica.name == name), None)

@@ -12,7 +12,7 @@ from traincrew.model.observed import Refusal
 from traincrew.model.status import JobStatus, Why
 from traincrew.planner import clock, gang, host_ports
 from traincrew.planner.actions import ListEvents
-from traincrew.planner.replicas import Crew
+from traincrew.planner.replicas import Replicas
 
 SLOW = dt.timedelta(seconds=10)
 UNSEEN = dt.timedelta(seconds=30)
@@ -33,7 +33,7 @@ class Obstacle:
     """It is one only from this moment on."""
 
 
-def explain(crew: Crew, status: JobStatus, now: Time) -> tuple[Why | None, list[Time | None]]:
+def explain(crew: Replicas, status: JobStatus, now: Time) -> tuple[Why | None, list[Time | None]]:
     """The most telling obstacle, or None; and the moments at which an unchanged world would be explained otherwise."""
     found = list(_obstacles(crew, status, now))
     later: list[Time | None] = [obstacle.since for obstacle in found if obstacle.since is not None and now < obstacle.since]
@@ -51,7 +51,7 @@ def dated(before: Why | None, reason: str, message: str, now: Time) -> Why:
     return Why(reason=reason, message=message[:LIMIT], since=since)
 
 
-def _obstacles(crew: Crew, status: JobStatus, now: Time) -> Iterator[Obstacle]:
+def _obstacles(crew: Replicas, status: JobStatus, now: Time) -> Iterator[Obstacle]:
     for refusal in sorted(crew.observed.refusals, key=lambda entry: (entry.resource, entry.name)):
         yield _refused(refusal)
     if gang.held_back(crew):
@@ -77,7 +77,7 @@ def _obstacles(crew: Crew, status: JobStatus, now: Time) -> Iterator[Obstacle]:
         yield from _undecided(crew, status)
 
 
-def _overdue(crew: Crew, pod: objects.Pod, now: Time) -> Iterator[Obstacle]:
+def _overdue(crew: Replicas, pod: objects.Pod, now: Time) -> Iterator[Obstacle]:
     """What is no trouble in itself, but has taken too long."""
     if pod.metadata.deletion_timestamp is not None:
         yield Obstacle("StuckTerminating", _stuck(pod), pod.metadata.deletion_timestamp + SLOW)
@@ -90,13 +90,13 @@ def _overdue(crew: Crew, pod: objects.Pod, now: Time) -> Iterator[Obstacle]:
         yield Obstacle("NotScheduled", message, unseen_at(pod))
 
 
-def _left_failed(crew: Crew, replaced: frozenset[str]) -> Iterator[Obstacle]:
+def _left_failed(crew: Replicas, replaced: frozenset[str]) -> Iterator[Obstacle]:
     for pod in (slot.pod for slot in crew.slots if slot.pod is not None):
         if pod.status.phase == "Failed" and not pod.terminating and pod.metadata.uid not in replaced:
             yield Obstacle("ReplicaFailed", f"pod {pod.name} has failed, and restartPolicy Never leaves it so")
 
 
-def _undecided(crew: Crew, status: JobStatus) -> Iterator[Obstacle]:
+def _undecided(crew: Replicas, status: JobStatus) -> Iterator[Obstacle]:
     leading = crew.kind.leading(crew.job)
     if not any(crew.job.count(role) for role in leading):
         yield Obstacle("NothingToRun", f"the job has no {' or '.join(leading)} replica, on which its state depends")
@@ -109,12 +109,12 @@ def _undecided(crew: Crew, status: JobStatus) -> Iterator[Obstacle]:
             yield Obstacle("NoLauncherPod", message, max(launcher.metadata.creation_timestamp, status.start_time) + UNSEEN)
 
 
-def _unready(crew: Crew) -> str:
+def _unready(crew: Replicas) -> str:
     ready = sum(slot.pod is not None and slot.pod.ready for slot in crew.slots)
     return f"the launcher is started when all workers are ready: {ready} of {len(crew.slots)} are"
 
 
-def _scheduler(crew: Crew) -> str:
+def _scheduler(crew: Replicas) -> str:
     if named := crew.observed.planning.gang_scheduler:
         return f"is {named} running?"
     return "is one running (kube-scheduler, or the controllers of `traincrew up`)?"
@@ -190,12 +190,12 @@ def unseen_at(pod: objects.Pod) -> Time | None:
     return None if pod.status.condition("PodScheduled") is not None else pod.metadata.creation_timestamp + UNSEEN
 
 
-def inquiries(crew: Crew, now: Time) -> list[ListEvents]:
+def inquiries(crew: Replicas, now: Time) -> list[ListEvents]:
     """Pods to ask about now: those that are placed and do not start."""
     return [ListEvents(pod.name, pod.metadata.uid) for pod in _unasked(crew) if now >= (slow_at(pod) or now)]
 
 
-def _unasked(crew: Crew) -> list[objects.Pod]:
+def _unasked(crew: Replicas) -> list[objects.Pod]:
     slow = [pod for pod in (*crew.own_pods, *crew.delegated_pods) if slow_at(pod) is not None]
     asked = sum(pod.metadata.uid in crew.observed.pod_events for pod in slow)
     return [pod for pod in slow if pod.metadata.uid not in crew.observed.pod_events][: max(ASKED_AT_ONCE - asked, 0)]

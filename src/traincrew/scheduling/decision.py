@@ -10,7 +10,7 @@ from typing import NamedTuple
 from traincrew.scheduling import pod_groups
 from traincrew.scheduling.gangs import Groups
 from traincrew.scheduling.objects import Claim
-from traincrew.scheduling.pod_info import EVER, Pod
+from traincrew.scheduling.pod_info import EVER, PodInfo
 from traincrew.scheduling.volumes import Shelf
 
 SCHEDULERS = frozenset(("default-scheduler", "volcano", "scheduler-plugins-scheduler"))
@@ -46,20 +46,20 @@ class Surroundings:
 
 
 class Binding(NamedTuple):
-    pod: Pod
+    pod: PodInfo
     node: str
 
 
 class Refusal(NamedTuple):
-    pod: Pod
+    pod: PodInfo
     message: str
     nominated: str | None = None
     """The node that is being cleared for it; empty: none is any longer; None: as before."""
 
 
 class Preemption(NamedTuple):
-    victim: Pod
-    preemptor: Pod
+    victim: PodInfo
+    preemptor: PodInfo
 
 
 class Selection(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from traincrew.scheduling import node_affinity, pod_affinity, volumes
-from traincrew.scheduling.node_info import Room
-from traincrew.scheduling.pod_info import Pod
-from traincrew.scheduling.snapshot import World
+from traincrew.scheduling.node_info import NodeInfo
+from traincrew.scheduling.pod_info import PodInfo
+from traincrew.scheduling.snapshot import Snapshot
 
 CLOSED = "node(s) were unschedulable"
 NOT_CHOSEN = "node(s) didn't match Pod's node affinity/selector"
@@ -23,12 +23,12 @@ class Verdict(NamedTuple):
     """The resources that do not suffice."""
 
 
-def verdict(pod: Pod, room: Room, world: World) -> Verdict | None:
+def verdict(pod: PodInfo, room: NodeInfo, world: Snapshot) -> Verdict | None:
     """None: it can go there."""
     return _node(pod, room) or _shared(pod, room, world) or _others(pod, room, world)
 
 
-def _node(pod: Pod, room: Room) -> Verdict | None:
+def _node(pod: PodInfo, room: NodeInfo) -> Verdict | None:
     spec, node = pod.spec, room.node
     if node.spec.unschedulable and not node_affinity.tolerates(spec.tolerations, node_affinity.UNSCHEDULABLE):
         return Verdict((CLOSED,), True)
@@ -43,7 +43,7 @@ def _node(pod: Pod, room: Room) -> Verdict | None:
     return None
 
 
-def _shared(pod: Pod, room: Room, world: World) -> Verdict | None:
+def _shared(pod: PodInfo, room: NodeInfo, world: Snapshot) -> Verdict | None:
     if pod.ports and room.ports_taken(pod):
         return Verdict((PORTS,), False)
     if short := room.lacks(pod, world.laws.overcommitted):
@@ -54,7 +54,7 @@ def _shared(pod: Pod, room: Room, world: World) -> Verdict | None:
     return None
 
 
-def _others(pod: Pod, room: Room, world: World) -> Verdict | None:
+def _others(pod: PodInfo, room: NodeInfo, world: Snapshot) -> Verdict | None:
     if not pod_affinity.concerned(pod, world):
         return None
     if pod.spec.topology_spread_constraints and (reason := pod_affinity.uneven(pod, room, world)):

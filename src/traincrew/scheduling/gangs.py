@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from traincrew.scheduling.objects import Group
-from traincrew.scheduling.pod_info import EVER, Pod
+from traincrew.scheduling.pod_info import EVER, PodInfo
 
 VOLCANO, PLUGINS = "volcano", "plugins"
 ANNOTATIONS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
@@ -35,9 +35,9 @@ Order = tuple[int, dt.datetime, str]
 class Members:
     """A gang's pods that are not gone."""
 
-    standing: list[Pod] = dataclasses.field(default_factory=list)
+    standing: list[PodInfo] = dataclasses.field(default_factory=list)
     """On a node, or through with their work."""
-    pending: list[Pod] = dataclasses.field(default_factory=list)
+    pending: list[PodInfo] = dataclasses.field(default_factory=list)
     others: int = 0
     """Gated, failed, or on their way out."""
     failed: int = 0
@@ -48,7 +48,7 @@ class Members:
     def total(self) -> int:
         return len(self.standing) + len(self.pending) + self.others
 
-    def take(self, pod: Pod) -> None:
+    def take(self, pod: PodInfo) -> None:
         self.failed += pod.status.phase == "Failed"
         self.succeeded += pod.status.phase == "Succeeded"
         self.running += pod.status.phase == "Running"
@@ -64,7 +64,7 @@ class Members:
 class Unit:
     """What is placed at one stroke: a pod of its own, or the waiting pods of a gang."""
 
-    pods: list[Pod]
+    pods: list[PodInfo]
     order: Order
     key: GangKey | None = None
     group: Group | None = None
@@ -82,7 +82,7 @@ class Unit:
         return self.key is not None and bool(self.members.standing)
 
 
-def mark(pod: Pod) -> GangKey | None:
+def mark(pod: PodInfo) -> GangKey | None:
     """The gang that a pod says it belongs to."""
     namespace = pod.metadata.namespace
     for annotation in ANNOTATIONS:
@@ -93,7 +93,7 @@ def mark(pod: Pod) -> GangKey | None:
     return None
 
 
-def assemble(pods: Iterable[Pod]) -> dict[GangKey, Members]:
+def assemble(pods: Iterable[PodInfo]) -> dict[GangKey, Members]:
     found: dict[GangKey, Members] = {}
     for pod in pods:
         if (key := mark(pod)) is not None:
@@ -101,11 +101,11 @@ def assemble(pods: Iterable[Pod]) -> dict[GangKey, Members]:
     return found
 
 
-def order_of(pod: Pod) -> Order:
+def order_of(pod: PodInfo) -> Order:
     return (-pod.spec.priority, pod.since, pod.title)
 
 
-def units(pods: Iterable[Pod], served: Iterable[str], groups: Groups, gangs: Mapping[GangKey, Members]) -> list[Unit]:
+def units(pods: Iterable[PodInfo], served: Iterable[str], groups: Groups, gangs: Mapping[GangKey, Members]) -> list[Unit]:
     """In the order in which they are to be placed."""
     names, found, whole = frozenset(served), [], set()
     for pod in pods:

@@ -8,22 +8,22 @@ from traincrew.scheduling import filters, gangs, pod_groups, scores, volumes
 from traincrew.scheduling.decision import Binding, Placement, Policy, Selection, Surroundings
 from traincrew.scheduling.filters import Verdict
 from traincrew.scheduling.gangs import Unit
-from traincrew.scheduling.node_info import Room
+from traincrew.scheduling.node_info import NodeInfo
 from traincrew.scheduling.objects import Node
-from traincrew.scheduling.pod_info import Pod
-from traincrew.scheduling.snapshot import Laws, World
+from traincrew.scheduling.pod_info import PodInfo
+from traincrew.scheduling.snapshot import Laws, Snapshot
 from traincrew.scheduling.unschedulable import Refusing, Unfit
 
 
-def place(pods: Sequence[Pod], nodes: Iterable[Node], around: Surroundings, policy: Policy) -> Placement:
+def place(pods: Sequence[PodInfo], nodes: Iterable[Node], around: Surroundings, policy: Policy) -> Placement:
     """pods: all there are, wherever; those under way to a node count as being on it."""
     return _Placing(pods, list(nodes), around, policy).run()
 
 
 class _Placing:
-    def __init__(self, pods: Sequence[Pod], nodes: list[Node], around: Surroundings, policy: Policy) -> None:
+    def __init__(self, pods: Sequence[PodInfo], nodes: list[Node], around: Surroundings, policy: Policy) -> None:
         self._pods, self._around, self._policy = pods, around, policy
-        self._world = World(nodes, Laws(policy.overcommitted, around.shelf, around.namespaces))
+        self._world = Snapshot(nodes, Laws(policy.overcommitted, around.shelf, around.namespaces))
         for pod in pods:
             if pod.spec.node_name and not pod.finished:
                 self._world.put(pod, pod.spec.node_name)
@@ -55,7 +55,7 @@ class _Placing:
             self._undo(placed)
             self._refusing.gang(unit, unfit, lambda: self._would_go(unit))
 
-    def _single(self, pod: Pod) -> None:
+    def _single(self, pod: PodInfo) -> None:
         if self._refusing.known(pod):
             return
         room, verdicts = self._find(pod)
@@ -65,7 +65,7 @@ class _Placing:
             self._world.put(pod, room.node.name)
             self._settle([(pod, room.node.name)])
 
-    def _find(self, pod: Pod) -> tuple[Room | None, list[Verdict]]:
+    def _find(self, pod: PodInfo) -> tuple[NodeInfo | None, list[Verdict]]:
         """The best node, or why none will do."""
         nominated = self._world.rooms.get(pod.status.nominated_node_name)
         if nominated is not None and filters.verdict(pod, nominated, self._world) is None:
@@ -78,7 +78,7 @@ class _Placing:
                 verdicts.append(verdict)
         return (scores.best(pod, feasible, self._world), []) if feasible else (None, verdicts)
 
-    def _trial(self, pods: Iterable[Pod]) -> tuple[list[tuple[Pod, str]], list[Unfit]]:
+    def _trial(self, pods: Iterable[PodInfo]) -> tuple[list[tuple[PodInfo, str]], list[Unfit]]:
         """As many as there is room for; they are in the world then."""
         placed, unfit = [], []
         for pod in pods:
@@ -93,7 +93,7 @@ class _Placing:
                 placed.append((pod, room.node.name))
         return placed, unfit
 
-    def _undo(self, placed: Iterable[tuple[Pod, str]]) -> None:
+    def _undo(self, placed: Iterable[tuple[PodInfo, str]]) -> None:
         for pod, node in placed:
             self._world.take(pod, node)
 
@@ -102,7 +102,7 @@ class _Placing:
         self._undo(placed)
         return {pod.uid: node for pod, node in placed} if len(placed) >= unit.needed else None
 
-    def _settle(self, placed: list[tuple[Pod, str]]) -> None:
+    def _settle(self, placed: list[tuple[PodInfo, str]]) -> None:
         """Claims that wait for a node come first; the pods, all of them together, once these are bound."""
         shelf, awaited = self._around.shelf, False
         for pod, node in placed:

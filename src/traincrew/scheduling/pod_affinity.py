@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from traincrew.apimachinery import object_selectors
 from traincrew.scheduling import node_affinity
-from traincrew.scheduling.node_info import Room
+from traincrew.scheduling.node_info import NodeInfo
 from traincrew.scheduling.objects import Object
-from traincrew.scheduling.pod_info import Pod
-from traincrew.scheduling.snapshot import World
+from traincrew.scheduling.pod_info import PodInfo
+from traincrew.scheduling.snapshot import Snapshot
 
 NO_COMPANY = "node(s) didn't match pod affinity rules"
 BAD_COMPANY = "node(s) didn't match pod anti-affinity rules"
@@ -18,19 +18,19 @@ UNEVEN = "node(s) didn't match pod topology spread constraints"
 NO_DOMAIN = f"{UNEVEN} (missing required label)"
 
 
-def concerned(pod: Pod, world: World) -> bool:
+def concerned(pod: PodInfo, world: Snapshot) -> bool:
     """Whether others matter to it at all: for most pods they do not."""
     return bool(pod.spec.affinity or world.repelling or pod.spec.topology_spread_constraints)
 
 
-def means(term: Object, owner: Pod, other: Pod, world: World) -> bool:
+def means(term: Object, owner: PodInfo, other: PodInfo, world: Snapshot) -> bool:
     """Whether a term of one pod's affinity speaks of the other pod."""
     return _in_scope(term, owner, other.metadata.namespace, world) and object_selectors.matches(
         term.get("labelSelector"), other.metadata.labels
     )
 
 
-def _in_scope(term: Object, owner: Pod, namespace: str, world: World) -> bool:
+def _in_scope(term: Object, owner: PodInfo, namespace: str, world: Snapshot) -> bool:
     named, selector = term.get("namespaces") or (), term.get("namespaceSelector")
     if not named and selector is None:
         return namespace == owner.metadata.namespace
@@ -39,7 +39,7 @@ def _in_scope(term: Object, owner: Pod, namespace: str, world: World) -> bool:
     )
 
 
-def company(pod: Pod, room: Room, world: World) -> bool:
+def company(pod: PodInfo, room: NodeInfo, world: Snapshot) -> bool:
     terms = pod.terms("podAffinity", "required")
     labels = room.node.metadata.labels
     if any(term.get("topologyKey", "") not in labels for term in terms):
@@ -51,18 +51,18 @@ def company(pod: Pod, room: Room, world: World) -> bool:
     return all(_near(friends, room, term) for term in terms)
 
 
-def _near(friends: Iterable[Room], room: Room, term: Object) -> bool:
+def _near(friends: Iterable[NodeInfo], room: NodeInfo, term: Object) -> bool:
     key = term.get("topologyKey", "")
     domain = room.node.metadata.labels.get(key)
     return domain is not None and any(each.node.metadata.labels.get(key) == domain for each in friends)
 
 
-def repelled(pod: Pod, room: Room, world: World) -> bool:
+def repelled(pod: PodInfo, room: NodeInfo, world: Snapshot) -> bool:
     terms = pod.terms("podAntiAffinity", "required")
     return any(_near([where], room, term) for term in terms for other, where in world.here() if means(term, pod, other, world))
 
 
-def unwelcome(pod: Pod, room: Room, world: World) -> bool:
+def unwelcome(pod: PodInfo, room: NodeInfo, world: Snapshot) -> bool:
     return any(
         _near([where], room, term) and means(term, other, pod, world)
         for other, where in world.repelling.values()
@@ -70,7 +70,7 @@ def unwelcome(pod: Pod, room: Room, world: World) -> bool:
     )
 
 
-def uneven(pod: Pod, room: Room, world: World) -> str:
+def uneven(pod: PodInfo, room: NodeInfo, world: Snapshot) -> str:
     """Why the pods would lie unevenly; empty: they would not."""
     for rule in pod.spec.topology_spread_constraints:
         if rule.get("whenUnsatisfiable") != "DoNotSchedule":
@@ -87,7 +87,7 @@ def uneven(pod: Pod, room: Room, world: World) -> str:
     return ""
 
 
-def _counts(pod: Pod, rule: Object, world: World) -> dict[str, int]:
+def _counts(pod: PodInfo, rule: Object, world: Snapshot) -> dict[str, int]:
     """How many alike there are in each domain that the pod could choose."""
     key = rule.get("topologyKey", "")
     found: dict[str, int] = {}
@@ -106,7 +106,7 @@ def _counts(pod: Pod, rule: Object, world: World) -> dict[str, int]:
     return found
 
 
-def sympathy(pod: Pod, room: Room, world: World) -> int:
+def sympathy(pod: PodInfo, room: NodeInfo, world: Snapshot) -> int:
     """How much it would like to be there for the company, by the weights of its preferences."""
     total = 0
     for kind, sign in (("podAffinity", 1), ("podAntiAffinity", -1)):

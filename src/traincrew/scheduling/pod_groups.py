@@ -12,7 +12,7 @@ from traincrew.scheduling.gangs import GangKey, Groups, Members, Order
 from traincrew.scheduling.objects import Group
 from traincrew.scheduling.pod_info import EVER
 from traincrew.scheduling.resource_requests import Amounts
-from traincrew.scheduling.snapshot import World
+from traincrew.scheduling.snapshot import Snapshot
 
 OVERUSED = "resource in cluster is overused"
 PENDING, INQUEUE, RUNNING = "Pending", "Inqueue", "Running"
@@ -43,7 +43,7 @@ class Change(NamedTuple):
 class Queue:
     """Lets gangs of Volcano in, by the room that there is for all they need at the least."""
 
-    world: World
+    world: Snapshot
     priorities: Mapping[str, int]
     now: dt.datetime
     patience: dt.timedelta

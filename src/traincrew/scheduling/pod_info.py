@@ -21,7 +21,7 @@ _decode = msgspec.json.Decoder(RawPod).decode
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Pod:
+class PodInfo:
     metadata: Meta
     spec: PodSpec
     status: PodStatus
@@ -59,7 +59,7 @@ class Pod:
         told = self.status.condition("DisruptionTarget")
         return self.terminating and told is not None and told.status == "True" and told.reason == PREEMPTED
 
-    def on(self, node: str) -> Pod:
+    def on(self, node: str) -> PodInfo:
         """The same pod, bound."""
         return dataclasses.replace(self, spec=msgspec.structs.replace(self.spec, node_name=node))
 
@@ -69,15 +69,15 @@ class Pod:
         return found or []
 
 
-def decode(raw: bytes) -> Pod:
+def decode(raw: bytes) -> PodInfo:
     return of(_decode(raw))
 
 
-def of(raw: RawPod) -> Pod:
+def of(raw: RawPod) -> PodInfo:
     ports = tuple(
         (port.host_ip or "0.0.0.0", port.protocol, port.host_port)  # noqa: S104 - means all addresses
         for container in raw.spec.containers
         for port in container.ports
         if port.host_port
     )
-    return Pod(raw.metadata, raw.spec, raw.status, resource_requests.of_pod(raw.spec), ports)
+    return PodInfo(raw.metadata, raw.spec, raw.status, resource_requests.of_pod(raw.spec), ports)

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from traincrew.scheduling import filters, messages
 from traincrew.scheduling.filters import Verdict
 from traincrew.scheduling.gangs import GangKey, Groups, Members
-from traincrew.scheduling.node_info import Room
-from traincrew.scheduling.pod_info import Pod
-from traincrew.scheduling.snapshot import World
+from traincrew.scheduling.node_info import NodeInfo
+from traincrew.scheduling.pod_info import PodInfo
+from traincrew.scheduling.snapshot import Snapshot
 
 _FLOOR = 2**31
 """Makes every priority positive, so that more victims never weigh less than fewer."""
@@ -25,7 +25,7 @@ Fits = Callable[[], Nodes | None]
 class Bundle(NamedTuple):
     """Pods that go together: one of a gang takes the others with it once the gang is too small without it."""
 
-    pods: tuple[Pod, ...]
+    pods: tuple[PodInfo, ...]
     priority: int
     since: dt.datetime
 
@@ -34,7 +34,7 @@ class Bundle(NamedTuple):
 
 
 class Plan(NamedTuple):
-    victims: list[Pod]
+    victims: list[PodInfo]
     nodes: Nodes
 
 
@@ -44,7 +44,7 @@ class Considered(NamedTuple):
     """Why not, for each node, where there is no plan."""
 
 
-def bundles(world: World, groups: Groups, members: Mapping[GangKey, Members]) -> list[Bundle]:
+def bundles(world: Snapshot, groups: Groups, members: Mapping[GangKey, Members]) -> list[Bundle]:
     """The least important last."""
     found, single = [], []
     here = {pod.uid for pod, _ in world.here() if pod.spec.node_name and not pod.terminating}
@@ -62,19 +62,19 @@ def bundles(world: World, groups: Groups, members: Mapping[GangKey, Members]) ->
     return sorted(found, key=lambda each: (-each.priority, each.since))
 
 
-def _bundle(pods: list[Pod]) -> Bundle:
+def _bundle(pods: list[PodInfo]) -> Bundle:
     return Bundle(tuple(pods), max(pod.spec.priority for pod in pods), min(_started(pod) for pod in pods))
 
 
-def _started(pod: Pod) -> dt.datetime:
+def _started(pod: PodInfo) -> dt.datetime:
     return pod.status.start_time or pod.since
 
 
-def _importance(pod: Pod) -> tuple[int, dt.datetime, str]:
+def _importance(pod: PodInfo) -> tuple[int, dt.datetime, str]:
     return (-pod.spec.priority, _started(pod), pod.title)
 
 
-def for_pod(pod: Pod, world: World, lower: list[Bundle], leaving: Iterable[Pod]) -> Considered:
+def for_pod(pod: PodInfo, world: Snapshot, lower: list[Bundle], leaving: Iterable[PodInfo]) -> Considered:
     """lower: whatever is less important; leaving: pods whose room will be free without more ado."""
     plans, verdicts = [], []
     with _without(world, leaving):
@@ -86,13 +86,13 @@ def for_pod(pod: Pod, world: World, lower: list[Bundle], leaving: Iterable[Pod])
     return Considered(min(plans, key=_cost) if plans else None, verdicts)
 
 
-def for_gang(fits: Fits, world: World, lower: list[Bundle], leaving: Iterable[Pod]) -> Plan | None:
+def for_gang(fits: Fits, world: Snapshot, lower: list[Bundle], leaving: Iterable[PodInfo]) -> Plan | None:
     with _without(world, leaving):
         plan = _least(fits, world, lower)
     return plan if plan and plan.victims else None
 
 
-def _on_node(pod: Pod, room: Room, world: World, lower: list[Bundle]) -> tuple[Plan | None, Verdict]:
+def _on_node(pod: PodInfo, room: NodeInfo, world: Snapshot, lower: list[Bundle]) -> tuple[Plan | None, Verdict]:
     verdict = filters.verdict(pod, room, world)
     if verdict is None or verdict.hopeless:
         return None, Verdict((messages.NOT_HELPFUL if verdict else messages.NO_VICTIMS,), True)
@@ -109,7 +109,7 @@ def _on_node(pod: Pod, room: Room, world: World, lower: list[Bundle]) -> tuple[P
     return plan, left[0]
 
 
-def _least(fits: Fits, world: World, lower: list[Bundle]) -> Plan | None:
+def _least(fits: Fits, world: Snapshot, lower: list[Bundle]) -> Plan | None:
     """The least important leave until there is room; then, the most important first, each comes back that does not take it.
 
     More and more leave at a time: mostly a few are enough of a thousand, and the rest need not be touched.
@@ -131,7 +131,7 @@ def _least(fits: Fits, world: World, lower: list[Bundle]) -> Plan | None:
     return None if nodes is None else Plan([pod for each in victims for pod in each.pods], nodes)
 
 
-def _not_spared(fits: Fits, world: World, lower: list[Bundle]) -> list[Bundle]:
+def _not_spared(fits: Fits, world: Snapshot, lower: list[Bundle]) -> list[Bundle]:
     """Whole stretches come back at once where they can: there may be a thousand, and most of them do."""
     for each in lower:
         _put(world, each.pods)
@@ -153,7 +153,7 @@ def _cost(plan: Plan) -> tuple[int, int, int, float]:
 
 
 @contextmanager
-def _without(world: World, leaving: Iterable[Pod]) -> Iterator[None]:
+def _without(world: Snapshot, leaving: Iterable[PodInfo]) -> Iterator[None]:
     gone = [pod for pod in leaving if pod.uid in getattr(world.rooms.get(pod.spec.node_name), "pods", ())]
     _take(world, gone)
     try:
@@ -162,11 +162,11 @@ def _without(world: World, leaving: Iterable[Pod]) -> Iterator[None]:
         _put(world, gone)
 
 
-def _take(world: World, pods: Iterable[Pod]) -> None:
+def _take(world: Snapshot, pods: Iterable[PodInfo]) -> None:
     for pod in pods:
         world.take(pod, pod.spec.node_name)
 
 
-def _put(world: World, pods: Iterable[Pod]) -> None:
+def _put(world: Snapshot, pods: Iterable[PodInfo]) -> None:
     for pod in pods:
         world.put(pod, pod.spec.node_name)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from traincrew.scheduling import node_affinity, pod_affinity
-from traincrew.scheduling.node_info import NOMINAL, Room
-from traincrew.scheduling.pod_info import Pod
-from traincrew.scheduling.snapshot import World
+from traincrew.scheduling.node_info import NOMINAL, NodeInfo
+from traincrew.scheduling.pod_info import PodInfo
+from traincrew.scheduling.snapshot import Snapshot
 
 TAINTS, WISHES, COMPANY, IDLE = 3, 2, 2, 1
 
 
-def best(pod: Pod, rooms: Sequence[Room], world: World) -> Room:
+def best(pod: PodInfo, rooms: Sequence[NodeInfo], world: Snapshot) -> NodeInfo:
     """The first by name among equals."""
     if len(rooms) == 1:
         return rooms[0]
@@ -29,7 +29,7 @@ def _scaled(values: list[int]) -> list[float]:
     return [100 * (value - low) / (high - low) if high > low else 0.0 for value in values]
 
 
-def _dislikes(pod: Pod, room: Room) -> int:
+def _dislikes(pod: PodInfo, room: NodeInfo) -> int:
     return sum(
         1
         for taint in room.taints
@@ -37,7 +37,7 @@ def _dislikes(pod: Pod, room: Room) -> int:
     )
 
 
-def _wishes(pod: Pod, room: Room) -> int:
+def _wishes(pod: PodInfo, room: NodeInfo) -> int:
     return sum(
         int(wish.get("weight") or 0)
         for wish in node_affinity.preferred(pod.spec.affinity)
@@ -45,7 +45,7 @@ def _wishes(pod: Pod, room: Room) -> int:
     )
 
 
-def _idle(pod: Pod, room: Room) -> float:
+def _idle(pod: PodInfo, room: NodeInfo) -> float:
     """The share that would be left, of cpu and memory."""
     shares = []
     for name, nominal in NOMINAL.items():

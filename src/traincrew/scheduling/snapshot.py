@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
-from traincrew.scheduling.node_info import Room
+from traincrew.scheduling.node_info import NodeInfo
 from traincrew.scheduling.objects import Node
-from traincrew.scheduling.pod_info import Pod
+from traincrew.scheduling.pod_info import PodInfo
 from traincrew.scheduling.volumes import Shelf
 
 
@@ -21,14 +21,14 @@ class Laws:
     """The labels of each."""
 
 
-class World:
+class Snapshot:
     def __init__(self, nodes: Iterable[Node], laws: Laws) -> None:
         self.laws = laws
-        self.rooms = {node.name: Room(node) for node in sorted(nodes, key=lambda each: each.name)}
-        self.repelling: dict[str, tuple[Pod, Room]] = {}
+        self.rooms = {node.name: NodeInfo(node) for node in sorted(nodes, key=lambda each: each.name)}
+        self.repelling: dict[str, tuple[PodInfo, NodeInfo]] = {}
         """Pods here that want certain others not near them."""
 
-    def put(self, pod: Pod, node: str) -> None:
+    def put(self, pod: PodInfo, node: str) -> None:
         """A node that is not known holds nobody up."""
         room = self.rooms.get(node)
         if room is not None and pod.uid not in room.pods:
@@ -36,13 +36,13 @@ class World:
             if pod.spec.affinity and pod.terms("podAntiAffinity", "required"):
                 self.repelling[pod.uid] = (pod, room)
 
-    def take(self, pod: Pod, node: str) -> None:
+    def take(self, pod: PodInfo, node: str) -> None:
         room = self.rooms.get(node)
         if room is not None and pod.uid in room.pods:
             room.remove(pod)
             self.repelling.pop(pod.uid, None)
 
-    def here(self) -> Iterator[tuple[Pod, Room]]:
+    def here(self) -> Iterator[tuple[PodInfo, NodeInfo]]:
         for room in self.rooms.values():
             for pod in room.pods.values():
                 yield pod, room

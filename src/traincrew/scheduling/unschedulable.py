@@ -10,14 +10,14 @@ from traincrew.scheduling.decision import Placement, Policy, Preemption, Refusal
 from traincrew.scheduling.filters import Verdict
 from traincrew.scheduling.gangs import GangKey, Members, Unit
 from traincrew.scheduling.pod_groups import Hold
-from traincrew.scheduling.pod_info import Pod
+from traincrew.scheduling.pod_info import PodInfo
 from traincrew.scheduling.preemption import Bundle, Fits, Plan
-from traincrew.scheduling.snapshot import World
+from traincrew.scheduling.snapshot import Snapshot
 
 
 @dataclasses.dataclass
 class Unfit:
-    pod: Pod
+    pod: PodInfo
     verdicts: list[Verdict]
     obstacle: str = ""
     """Why no node whatever would do."""
@@ -25,13 +25,13 @@ class Unfit:
 
 class Refusing:
     def __init__(
-        self, world: World, members: Mapping[GangKey, Members], around: Surroundings, policy: Policy, done: Placement
+        self, world: Snapshot, members: Mapping[GangKey, Members], around: Surroundings, policy: Policy, done: Placement
     ) -> None:
         self._world, self._members, self._around, self._policy, self._done = world, members, around, policy, done
         self.holds: list[Hold] = []
         self._told: dict[Hashable, str] = {}
         self._bundles: list[Bundle] | None = None
-        self._leaving: dict[str, Pod] = {pod.uid: pod for pod, _ in world.here() if pod.terminating}
+        self._leaving: dict[str, PodInfo] = {pod.uid: pod for pod, _ in world.here() if pod.terminating}
         self._thought = 0
 
     def outright(self, unit: Unit, waiting: bool) -> bool:
@@ -69,7 +69,7 @@ class Refusing:
                 return True
         return False
 
-    def known(self, pod: Pod) -> bool:
+    def known(self, pod: PodInfo) -> bool:
         """Refuses a pod like one that was refused already, or whose claims stand in the way."""
         if reason := volumes.obstacle(pod, self._around.shelf) if pod.spec.volumes else "":
             self._refuse(pod, messages.obstacle(len(self._world.rooms), reason), "")
@@ -132,11 +132,11 @@ class Refusing:
             return messages.obstacle(len(self._world.rooms), unfit.obstacle)
         return f"{messages.unfit(unfit.verdicts)} {after}".strip()
 
-    def _futile(self, pod: Pod) -> str:
+    def _futile(self, pod: PodInfo) -> str:
         lower = self._lower(pod.spec.priority)
         return messages.futile(preemption.for_pod(pod, self._world, lower, self._leaving.values()).verdicts)
 
-    def _excuse(self, pods: list[Pod]) -> str:
+    def _excuse(self, pods: list[PodInfo]) -> str:
         """Why nobody else is to go for these: they may not, or somebody is going already."""
         if any(pod.spec.preemption_policy == "Never" for pod in pods):
             return messages.NEVER
@@ -146,7 +146,7 @@ class Refusing:
             self._world.put(pod, pod.status.nominated_node_name)
         return messages.WAITING
 
-    def _awaits_victims(self, pod: Pod) -> bool:
+    def _awaits_victims(self, pod: PodInfo) -> bool:
         room = self._world.rooms.get(pod.status.nominated_node_name)
         if room is None:
             return False
@@ -167,7 +167,7 @@ class Refusing:
             return False
         return True
 
-    def _preempt(self, plan: Plan, pods: list[Pod]) -> None:
+    def _preempt(self, plan: Plan, pods: list[PodInfo]) -> None:
         gone = {pod.uid for pod in plan.victims}
         self._leaving |= {pod.uid: pod for pod in plan.victims}
         self._bundles = [each for each in self._bundles or () if each.pods[0].uid not in gone]
@@ -203,7 +203,7 @@ class Refusing:
         told = messages.advice((name for each in unfit.verdicts for name in each.short), unfit.pod.wanted, capacity)
         return f" {told}" if told else ""
 
-    def _shape(self, pod: Pod) -> Hashable:
+    def _shape(self, pod: PodInfo) -> Hashable:
         """The same for pods that the same nodes refuse; None where other pods or volumes have a say."""
         spec = pod.spec
         if spec.affinity or spec.volumes or spec.topology_spread_constraints or self._world.repelling:
@@ -214,9 +214,9 @@ class Refusing:
         asked = (tuple(sorted(pod.wanted.items())), tuple(sorted(spec.node_selector.items())), tolerations, pod.ports)
         return (*asked, spec.priority, spec.preemption_policy)
 
-    def _all(self, pods: Iterable[Pod], message: str) -> None:
+    def _all(self, pods: Iterable[PodInfo], message: str) -> None:
         for pod in pods:
             self._refuse(pod, message, "")
 
-    def _refuse(self, pod: Pod, message: str, nominated: str | None = None) -> None:
+    def _refuse(self, pod: PodInfo, message: str, nominated: str | None = None) -> None:
         self._done.refusals.append(Refusal(pod, message, nominated))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from traincrew.scheduling import node_affinity
 from traincrew.scheduling.objects import Claim, Node, PersistentVolume, StorageClass
-from traincrew.scheduling.pod_info import Pod
+from traincrew.scheduling.pod_info import PodInfo
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
@@ -25,7 +25,7 @@ class Shelf:
     classes: Mapping[str, StorageClass] = dataclasses.field(default_factory=dict)
 
 
-def obstacle(pod: Pod, shelf: Shelf) -> str:
+def obstacle(pod: PodInfo, shelf: Shelf) -> str:
     """Why it can go nowhere at all for now; empty: nothing of the kind."""
     unbound = False
     for name, ephemeral in _names(pod):
@@ -45,7 +45,7 @@ def obstacle(pod: Pod, shelf: Shelf) -> str:
     return UNBOUND if unbound else ""
 
 
-def conflicts(pod: Pod, node: Node, shelf: Shelf) -> tuple[str, ...]:
+def conflicts(pod: PodInfo, node: Node, shelf: Shelf) -> tuple[str, ...]:
     """Why it cannot go to that node."""
     missing = elsewhere = False
     for claim in _claims(pod, shelf):
@@ -60,12 +60,12 @@ def conflicts(pod: Pod, node: Node, shelf: Shelf) -> tuple[str, ...]:
     return tuple(reason for reason, holds in ((ELSEWHERE, elsewhere), (NO_VOLUME, missing)) if holds)
 
 
-def awaited(pod: Pod, shelf: Shelf) -> list[Claim]:
+def awaited(pod: PodInfo, shelf: Shelf) -> list[Claim]:
     """Claims that are bound only when a node for their first consumer is known."""
     return [claim for claim in _claims(pod, shelf) if not _bound(claim)]
 
 
-def _names(pod: Pod) -> Iterator[tuple[str, bool]]:
+def _names(pod: PodInfo) -> Iterator[tuple[str, bool]]:
     for volume in pod.spec.volumes:
         if volume.persistent_volume_claim is not None:
             yield volume.persistent_volume_claim.claim_name, False
@@ -73,13 +73,13 @@ def _names(pod: Pod) -> Iterator[tuple[str, bool]]:
             yield f"{pod.metadata.name}-{volume.name}", True
 
 
-def _claims(pod: Pod, shelf: Shelf) -> Iterator[Claim]:
+def _claims(pod: PodInfo, shelf: Shelf) -> Iterator[Claim]:
     for name, _ in _names(pod):
         if (claim := shelf.claims.get((pod.metadata.namespace, name))) is not None:
             yield claim
 
 
-def _owned(claim: Claim, pod: Pod) -> bool:
+def _owned(claim: Claim, pod: PodInfo) -> bool:
     owner = claim.metadata.controller
     return owner is not None and owner.uid == pod.metadata.uid
 

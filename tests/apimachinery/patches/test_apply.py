@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.api_errors import StatusError
 from traincrew.apimachinery.patches import apply, field_managers
 from traincrew.apimachinery.resource_info import Object, Schema
 from traincrew.embedded.apiserver.schema import builtin_kinds
@@ -74,7 +74,7 @@ def test_a_second_applier_of_the_same_values_owns_them_at_no_time() -> None:
 
 def test_a_conflict_names_field_and_owner() -> None:
     live = applied(None, config({"a": "1"}))
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(StatusError) as refusal:
         applied(live, config({"a": "2"}), "other")
     assert refusal.value.status() == {
         "kind": "Status",
@@ -92,7 +92,7 @@ def test_conflicts_are_told_by_owner() -> None:
     live = applied(None, pods({"name": "a", "image": "i:1", "tty": True}))
     live = applied(live, pods({"name": "b", "image": "i:1"}), "o", subresource="s")
     wanted = pods({"name": "a", "image": "i:2", "tty": False}, {"name": "b", "image": "i:2"})
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(StatusError) as refusal:
         applied(live, wanted, "other")
     assert refusal.value.message == (
         'Apply failed with 3 conflicts: conflicts with "m":\n'
@@ -109,7 +109,7 @@ def test_force_takes_fields_away() -> None:
 
 def test_what_was_there_before_the_first_apply_is_owned_by_its_name() -> None:
     live = config({"a": "1", "b": "2"}, uid="u", resourceVersion="5", creationTimestamp=NOW)
-    with pytest.raises(Refusal, match=r'conflict with "before-first-apply" using v1: \.data\.a'):
+    with pytest.raises(StatusError, match=r'conflict with "before-first-apply" using v1: \.data\.a'):
         applied(live, config({"a": "3"}))
     found = applied(live, config({"a": "3"}), force=True)
     assert owned(found) == {"before-first-apply": {"f:data": {".": {}, "f:b": {}}}, "m": {"f:data": {"f:a": {}}}}
@@ -155,7 +155,7 @@ def test_items_keep_the_order_of_the_configuration_and_others_their_place() -> N
     ],
 )
 def test_faults_of_a_configuration(wanted: Object, told: str) -> None:
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(StatusError) as refusal:
         applied(None, wanted)
     assert (refusal.value.code, refusal.value.reason) == (500, "")
     assert refusal.value.message == f"failed to create typed patch object (/m; /v1, Kind=ConfigMap): {told}"
@@ -171,7 +171,7 @@ def test_faults_of_a_configuration(wanted: Object, told: str) -> None:
     ],
 )
 def test_faults_of_an_item(container: Any, told: str) -> None:
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(StatusError) as refusal:
         applied(None, pods(container))
     assert told in refusal.value.message
 
@@ -187,7 +187,7 @@ def test_faults_of_an_item(container: Any, told: str) -> None:
     ],
 )
 def test_what_is_no_configuration_of_the_object_is_refused(wanted: Any, told: str) -> None:
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(StatusError) as refusal:
         apply.apply(config(), wanted, CONFIG_MAP, manager="m", now=NOW)
     assert refusal.value.code == 400
     assert refusal.value.message.startswith(told)
@@ -243,7 +243,7 @@ def test_a_field_that_has_become_whole_since_is_owned_as_such() -> None:
 
 def test_true_and_one_are_different_values() -> None:
     live = applied(None, custom(free={"a": 1}), schema=CUSTOM)
-    with pytest.raises(Refusal, match=r"conflict with \"m\": .spec.free.a"):
+    with pytest.raises(StatusError, match=r"conflict with \"m\": .spec.free.a"):
         applied(live, custom(free={"a": True}), "other", schema=CUSTOM)
 
 
@@ -254,5 +254,5 @@ def test_kubectl_takes_over_what_it_had_applied_by_itself() -> None:
     assert found["data"] == {"a": "3", "b": "2"}
     told = '{"apiVersion":"v1","data":{"a":"3"},"kind":"ConfigMap","metadata":{"name":"m"}}\n'
     assert found["metadata"]["annotations"] == {apply.LAST_APPLIED: told}
-    with pytest.raises(Refusal, match=r"\.data\.b"):
+    with pytest.raises(StatusError, match=r"\.data\.b"):
         applied(live, config({"a": "3", "b": "3"}), "kubectl")

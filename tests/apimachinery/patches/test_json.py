@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.apimachinery.patches import steps
 
-from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.api_errors import StatusError
 from traincrew.apimachinery.patches import json_patch
 
 DOCUMENT: dict[str, Any] = {"foo": ["bar", "baz"], "o": {"a": 1, "x/y": 2, "m~n": 3, "null": None}, "t": True}
@@ -69,7 +69,7 @@ def test_operations_that_apply(operation: dict[str, Any], changed: dict[str, Any
     ],
 )
 def test_operations_that_do_not_apply_get_one_answer(operation: Any) -> None:
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(StatusError) as refusal:
         json_patch.apply(DOCUMENT, [operation])
     assert refusal.value.status() == {
         "kind": "Status",
@@ -93,13 +93,13 @@ def test_operations_that_do_not_apply_get_one_answer(operation: Any) -> None:
     ],
 )
 def test_what_is_no_list_of_operations_is_refused(operations: Any, code: int, told: str) -> None:
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(StatusError) as refusal:
         json_patch.apply(DOCUMENT, operations)
     assert (refusal.value.code, refusal.value.message) == (code, told)
 
 
 def test_a_document_must_stay_an_object() -> None:
-    with pytest.raises(Refusal, match='patch: Invalid value: "\\[1\\]": couldn\'t get version/kind') as refusal:
+    with pytest.raises(StatusError, match='patch: Invalid value: "\\[1\\]": couldn\'t get version/kind') as refusal:
         json_patch.apply(DOCUMENT, [{"op": "replace", "path": "", "value": [1]}])
     assert refusal.value.status()["details"]["causes"][0]["field"] == "patch"
 
@@ -125,7 +125,7 @@ def test_neither_document_nor_patch_is_changed(seed: int) -> None:
     for operation in operations:
         try:
             json_patch.apply(document, [*operations[:1], operation])
-        except Refusal:
+        except StatusError:
             continue
         finally:
             assert (document, operations) == kept

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.api_errors import StatusError
 from traincrew.apimachinery.patches import merge_patch
 
 KEYS = st.sampled_from("abc")
@@ -96,6 +96,6 @@ def test_examples_and_nulls_in_lists(document: dict[str, Any], patch: dict[str, 
     ],
 )
 def test_what_is_no_object_is_refused(patch: Any, told: str) -> None:
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(StatusError) as refusal:
         merge_patch.apply({}, patch)
     assert (refusal.value.code, refusal.value.reason, refusal.value.message) == (400, "BadRequest", told)

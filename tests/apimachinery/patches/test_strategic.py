@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.api_errors import StatusError
 from traincrew.apimachinery.patches import strategic_merge
 from traincrew.embedded.apiserver.schema import builtin_kinds
 
@@ -99,17 +99,17 @@ def test_primitive_lists_are_merged_and_items_are_deleted() -> None:
     ],
 )
 def test_faults_of_a_patch(patch: dict[str, Any], code: int, told: str) -> None:
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(StatusError) as refusal:
         patched({"containers": names("a"), "securityContext": {"fsGroup": 1}}, patch)
     assert (refusal.value.code, refusal.value.message) == (code, told)
 
 
 def test_the_order_must_name_what_the_patch_holds() -> None:
-    with pytest.raises(Refusal, match=r"The order in patch list:\n\[map\[name:b\]\]\n doesn't match \$setElementOrder list:"):
+    with pytest.raises(StatusError, match=r"The order in patch list:\n\[map\[name:b\]\]\n doesn't match \$setElementOrder list:"):
         patched({"containers": names("a")}, {"$setElementOrder/containers": names("a"), "containers": names("b")})
 
 
 def test_what_is_no_object_is_refused() -> None:
-    with pytest.raises(Refusal, match="json: cannot unmarshal array into Go value of type map"):
+    with pytest.raises(StatusError, match="json: cannot unmarshal array into Go value of type map"):
         strategic_merge.apply({}, [], DEPLOYMENT)
     assert strategic_merge.apply({"a": 1}, None, DEPLOYMENT) == {"a": 1}

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import yaml
 from tests.embedded.resilience import documents, nonsense, patched
 
-from traincrew.apimachinery.resource_info import Object, Served
+from traincrew.apimachinery.resource_info import Object, ResourceInfo
 
 METHODS = (
     ("GET",) * 20 + ("POST",) * 30 + ("PATCH",) * 40 + ("PUT",) * 20 + ("DELETE",) * 4 + ("HEAD", "OPTIONS", "TRACE", "BREW")
@@ -37,7 +37,7 @@ class Asked(NamedTuple):
         return f"{self.method} {self.target} {self.headers} {self.body[:2000]!r}"
 
 
-def asked(number: int, resources: Sequence[Served], seed: int = 0) -> Asked:
+def asked(number: int, resources: Sequence[ResourceInfo], seed: int = 0) -> Asked:
     chance = random.Random(f"{seed}-{number}")
     served = chance.choice(resources)
     method = chance.choice(METHODS)
@@ -66,7 +66,7 @@ def _agent(chance: random.Random) -> str:
     return chance.choice(("kubectl/v1.32", "", "é", "x" * 300, "a b", "/"))
 
 
-def _path(chance: random.Random, served: Served, method: str) -> str:
+def _path(chance: random.Random, served: ResourceInfo, method: str) -> str:
     parts = ["api", served.version] if not served.group else ["apis", served.group, served.version]
     if served.namespaced != (chance.random() < 0.03):
         parts += ["namespaces", chance.choice(documents.NAMESPACES)]
@@ -95,7 +95,7 @@ def _query(chance: random.Random) -> str:
     return "?" + "&".join([*pairs, "timeoutSeconds=1"] if any(each.startswith("watch=") for each in pairs) else pairs)
 
 
-def _body(chance: random.Random, served: Served, method: str) -> tuple[str, bytes]:
+def _body(chance: random.Random, served: ResourceInfo, method: str) -> tuple[str, bytes]:
     if method == "PATCH":
         return patched.patch(chance, served)
     if method == "DELETE":

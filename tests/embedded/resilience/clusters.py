@@ -17,7 +17,7 @@ from typing import Any
 import aiohttp
 import yaml
 
-from traincrew.embedded.data_directory import Place
+from traincrew.embedded.data_directory import DataDirectory
 
 ROOT = pathlib.Path(__file__).parents[3]
 PATIENCE = 120.0
@@ -34,7 +34,7 @@ class Process:
     """`traincrew up` in the foreground; again and again if need be."""
 
     def __init__(self, data: pathlib.Path, *flags: str) -> None:
-        self.place, self.flags = Place(data), flags
+        self.place, self.flags = DataDirectory(data), flags
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, umask: int = 0o077) -> None:

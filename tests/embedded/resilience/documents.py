@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 from tests.embedded.resilience import nonsense
 
-from traincrew.apimachinery.resource_info import Object, Schema, Served
+from traincrew.apimachinery.resource_info import Object, ResourceInfo, Schema
 
 NAMES = ("a", "a", "a", "a", "a", "b", "c", "default", "web.example", "kubernetes")
 NAMESPACES = ("default",) * 12 + ("kubeflow", "other", "gone")
@@ -31,7 +31,7 @@ def good() -> dict[tuple[str, str], list[Object]]:
     return found
 
 
-def document(chance: random.Random, served: Served) -> Object:
+def document(chance: random.Random, served: ResourceInfo) -> Object:
     known = good().get((served.api_version, served.kind))
     if known and chance.random() < 0.8:
         made = copy.deepcopy(chance.choice(known))

@@ -8,12 +8,12 @@ from typing import Any
 import yaml
 from tests.embedded.resilience import documents, nonsense
 
-from traincrew.apimachinery.resource_info import Object, Served
+from traincrew.apimachinery.resource_info import Object, ResourceInfo
 
 DIRECTIVES = ("replace", "delete", "merge", "", "x", None, 1)
 
 
-def patch(chance: random.Random, served: Served) -> tuple[str, bytes]:
+def patch(chance: random.Random, served: ResourceInfo) -> tuple[str, bytes]:
     """Content type and body."""
     obj = documents.document(chance, served)
     match chance.randrange(4):

@@ -22,7 +22,7 @@ from traincrew.embedded.apiserver.endpoints.watches import Event, Watch
 from traincrew.embedded.apiserver.http import server
 from traincrew.embedded.apiserver.requests import request_info
 from traincrew.embedded.apiserver.requests.query_parameters import Query
-from traincrew.embedded.apiserver.requests.request import Call
+from traincrew.embedded.apiserver.requests.request import Request
 from traincrew.embedded.bootstrap import furnish
 from traincrew.embedded.daemon import Daemon, Options
 
@@ -62,10 +62,10 @@ async def populate(daemon: Daemon) -> None:
         for each in found:
             place = each["metadata"].get("namespace", "default") if served.namespaced else ""
             body = msgspec.json.encode(each | {"metadata": each["metadata"] | {"name": NAME_OF.get(kind, "a")}})
-            call = Call(users.administrator(), "create", served, place, body=body)
+            call = Request(users.administrator(), "create", served, place, body=body)
             try:
                 await daemon.handler.handle(call)
-            except api_errors.Refusal as refusal:
+            except api_errors.StatusError as refusal:
                 if refusal.reason != "AlreadyExists":
                     raise
 
@@ -81,14 +81,14 @@ async def play(daemon: Daemon, asked: Asked) -> Answered:
         verb = routing.verb(asked.method, target, query)
         sent = [asked.headers.get(name, "") for name in ("Content-Type", "Accept", "User-Agent")]
         where = (target.namespace if served.namespaced else "", target.name, target.subresource)
-        return await _answered(daemon, Call(users.administrator(), verb, served, *where, query, asked.body, *sent))
+        return await _answered(daemon, Request(users.administrator(), verb, served, *where, query, asked.body, *sent))
     except api_errors.Bare:
         return NOTHING
-    except api_errors.Refusal as refusal:
+    except api_errors.StatusError as refusal:
         return Answered(refusal.code, json.dumps(refusal.status()).encode())
 
 
-async def _answered(daemon: Daemon, call: Call) -> Answered:
+async def _answered(daemon: Daemon, call: Request) -> Answered:
     if call.verb == "watch":
         return await _watched(daemon.handler.watch(call))
     if call.verb == "list":

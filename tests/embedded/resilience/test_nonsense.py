@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import pytest
 from tests.embedded.resilience import asked, patience, played, verdicts
 
-from traincrew.apimachinery.resource_info import Served
+from traincrew.apimachinery.resource_info import ResourceInfo
 from traincrew.embedded.daemon import Daemon
 
 CASES = int(os.environ.get("TRAINCREW_FUZZ", "8000"))
@@ -24,7 +24,7 @@ ROOM = 96 * 2**20
 """Bytes that the process may grow by: history and logs that are kept, not what was refused."""
 
 
-async def tried(daemon: Daemon, number: int, resources: Sequence[Served]) -> str:
+async def tried(daemon: Daemon, number: int, resources: Sequence[ResourceInfo]) -> str:
     """What went wrong; empty if nothing did."""
     request = asked.asked(number, resources, SEED)
     try:

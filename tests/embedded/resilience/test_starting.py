@@ -15,7 +15,7 @@ import pytest
 from tests.embedded.apiserver.storage.shortage import full_disk, small_file_system
 from tests.embedded.resilience.clusters import TRAINCREW, Process, running, traincrew
 
-from traincrew.embedded.data_directory import Place
+from traincrew.embedded.data_directory import DataDirectory
 
 USER_ERROR = 2
 NO_POWER = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search,-fowner")
@@ -143,7 +143,7 @@ def test_of_many_that_start_at_once_one_runs_and_all_name_it(tmp_path: pathlib.P
     started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     said = {each.communicate()[0].splitlines()[0] for each in started}
     try:
-        pid = Place(tmp_path / "data").holder()
+        pid = DataDirectory(tmp_path / "data").holder()
         assert all(f"(process {pid})" in line for line in said), said
         assert [each.returncode for each in started] == [0, 0, 0]
         again = traincrew("up", "--data", tmp_path / "data")
@@ -154,7 +154,7 @@ def test_of_many_that_start_at_once_one_runs_and_all_name_it(tmp_path: pathlib.P
 
 
 def test_down_while_it_starts_stops_it_whenever_it_comes(tmp_path: pathlib.Path) -> None:
-    where = Place(tmp_path / "data")
+    where = DataDirectory(tmp_path / "data")
     for _ in range(3):
         starting = subprocess.Popen(
             [*TRAINCREW, "up", "--no-node", "--detach", "--data", str(where.data)], stderr=subprocess.PIPE, text=True
@@ -172,7 +172,7 @@ def test_down_while_it_starts_stops_it_whenever_it_comes(tmp_path: pathlib.Path)
 
 
 def test_a_child_that_dies_while_it_starts_is_told(tmp_path: pathlib.Path) -> None:
-    where = Place(tmp_path / "data")
+    where = DataDirectory(tmp_path / "data")
     starting = subprocess.Popen(
         [*TRAINCREW, "up", "--no-node", "--detach", "--data", str(where.data)], stderr=subprocess.PIPE, text=True
     )

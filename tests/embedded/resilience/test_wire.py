@@ -15,7 +15,7 @@ from tests.embedded.resilience.asked import Asked
 from tests.embedded.resilience.clusters import Process, config_map, running
 from tests.embedded.resilience.wire import Answer, Closed, Connection
 
-from traincrew.apimachinery.resource_info import Served
+from traincrew.apimachinery.resource_info import ResourceInfo
 from traincrew.embedded.apiserver.schema import builtin_kinds
 
 CASES = int(os.environ.get("TRAINCREW_FUZZ", "8000")) // 4
@@ -52,7 +52,7 @@ def watches(request: Asked) -> bool:
     return "watch" in request.target
 
 
-async def lane(cluster: Process, numbers: Sequence[int], resources: Sequence[Served]) -> list[str]:
+async def lane(cluster: Process, numbers: Sequence[int], resources: Sequence[ResourceInfo]) -> list[str]:
     """Requests one after the other on a connection, a new one whenever the server ends it."""
     wrong, connection = [], await Connection.to(cluster)
     for number in numbers:

@@ -9,7 +9,7 @@ import pathlib
 import subprocess
 import sys
 
-from traincrew.embedded.data_directory import Place
+from traincrew.embedded.data_directory import DataDirectory
 
 
 def ended() -> int:
@@ -26,9 +26,9 @@ def test_a_cluster_that_has_only_just_taken_its_data_is_not_taken_for_the_one_th
     lock.write_text(str(killed))
     with lock.open("r+") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        assert Place(tmp_path).holder() == -1
-        assert Place(tmp_path).running() is None
+        assert DataDirectory(tmp_path).holder() == -1
+        assert DataDirectory(tmp_path).running() is None
         lock.write_text(str(os.getpid()))
-        assert Place(tmp_path).holder() == os.getpid()
-        assert Place(tmp_path).running() is None, "it has not announced itself"
-    assert Place(tmp_path).holder() == 0
+        assert DataDirectory(tmp_path).holder() == os.getpid()
+        assert DataDirectory(tmp_path).running() is None, "it has not announced itself"
+    assert DataDirectory(tmp_path).holder() == 0

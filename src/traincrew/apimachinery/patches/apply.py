@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 import msgspec
 
-from traincrew.apimachinery.api_errors import Refusal, bad_request
+from traincrew.apimachinery.api_errors import StatusError, bad_request
 from traincrew.apimachinery.patches import apply_merge, apply_validation, field_sets, go_values, managed_fields, merge_shapes
 from traincrew.apimachinery.patches.apply_conflicts import Conflicts, refusal
 from traincrew.apimachinery.patches.apply_prune import pruned
@@ -56,7 +56,7 @@ def check(applied: Any, schema: Schema, titled: tuple[str, str] | None) -> None:
     if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
     if faults := apply_validation.faults(applied, merge_shapes.of(schema)):
-        raise Refusal(500, "", f"failed to create typed patch object ({_named(applied)}; {_kind(applied)}): {faults}")
+        raise StatusError(500, "", f"failed to create typed patch object ({_named(applied)}; {_kind(applied)}): {faults}")
 
 
 def _named(document: Object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.api_errors import StatusError
 from traincrew.apimachinery.patches import field_sets, path_elements
 from traincrew.apimachinery.patches.field_sets import Fields
 from traincrew.apimachinery.patches.managed_fields import Owner
@@ -14,7 +14,7 @@ class Conflicts(Exception):
         self.fields = fields
 
 
-def refusal(conflicts: dict[Owner, Fields]) -> Refusal:
+def refusal(conflicts: dict[Owner, Fields]) -> StatusError:
     """409, with a cause for every field."""
     owners = sorted(conflicts, key=lambda owner: owner.identifier)
     told = [(owner, _told(path)) for owner in owners for path in field_sets.paths(conflicts[owner])]
@@ -28,7 +28,7 @@ def refusal(conflicts: dict[Owner, Fields]) -> Refusal:
         for owner in owners:
             lines += [f"conflicts with {owner.told()}:", *(f"- {path}" for each, path in told if each == owner)]
         text = f"{len(told)} conflicts: " + "\n".join(lines)
-    return Refusal(409, "Conflict", f"Apply failed with {text}", causes=causes)
+    return StatusError(409, "Conflict", f"Apply failed with {text}", causes=causes)
 
 
 def _told(path: tuple[str, ...]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from traincrew.apimachinery import api_errors, field_errors
-from traincrew.apimachinery.api_errors import Refusal, bad_request, too_large
+from traincrew.apimachinery.api_errors import StatusError, bad_request, too_large
 from traincrew.apimachinery.patches import go_values, path_elements
 from traincrew.apimachinery.patches.json_values import same_text
 from traincrew.apimachinery.patches.patch_errors import Rejected
@@ -75,7 +75,7 @@ def _check_operation(operation: Any, lenient: bool) -> None:
         raise bad_request(f"error decoding patch: json: cannot unmarshal {go_values.json_name(value)} into {wanted}")
 
 
-def _undecodable(value: Any, wanted: str, lenient: bool) -> Refusal:
+def _undecodable(value: Any, wanted: str, lenient: bool) -> StatusError:
     why = f"json: cannot unmarshal {go_values.json_name(value)} into Go value of type {wanted}"
     return bad_request(why if lenient else f"error decoding patch: {why}")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.api_errors import StatusError
 
 
-class Rejected(Refusal):
+class Rejected(StatusError):
     """The same whatever the reason: a Kubernetes API server does not tell."""
 
     def __init__(self) -> None:

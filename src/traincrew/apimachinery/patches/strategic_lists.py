@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.api_errors import StatusError
 from traincrew.apimachinery.patches import go_values
 from traincrew.apimachinery.patches.merge_shapes import METADATA
 from traincrew.apimachinery.patches.patch_errors import Rejected
@@ -16,9 +16,9 @@ NO_ELEMENTS = "no elements in any of the given slices"
 _DIRECTIVE = "$patch"
 
 
-def failed(message: str) -> Refusal:
+def failed(message: str) -> StatusError:
     """What the API server takes for a fault of its own, though it is one of the patch."""
-    return Refusal(500, "", message)
+    return StatusError(500, "", message)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--wait/--no-wait", default=False, show_default=True, help="Return when the job and its pods are gone.")
 @click.option("--timeout", default=120.0, show_default=True, metavar="SECONDS", help="How long to wait.")
 @cli_target.options
-def delete(jobs: tuple[str, ...], everything: bool, finished: bool, reach: cli_target.Reach, **waiting: float) -> None:
+def delete(jobs: tuple[str, ...], everything: bool, finished: bool, reach: cli_target.TargetOptions, **waiting: float) -> None:
     """Delete jobs. Their pods, services and config maps go with them; claims and what is in them stay.
 
     \b
@@ -33,7 +33,7 @@ def delete(jobs: tuple[str, ...], everything: bool, finished: bool, reach: cli_t
     asyncio.run(_delete(jobs, finished, reach, waiting["timeout"] if waiting["wait"] else 0.0))
 
 
-async def _delete(names: tuple[str, ...], finished: bool, where: cli_target.Reach, patience: float) -> None:
+async def _delete(names: tuple[str, ...], finished: bool, where: cli_target.TargetOptions, patience: float) -> None:
     from traincrew.cli.jobs import deletion, query
     from traincrew.cli.jobs import names as jobs_names
 

@@ -14,7 +14,7 @@ from traincrew.cli import target as cli_target
 @click.argument("job", metavar="JOB")
 @click.option("-o", "form", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True)
 @cli_target.options
-def describe(job: str, form: str, reach: cli_target.Reach) -> None:
+def describe(job: str, form: str, reach: cli_target.TargetOptions) -> None:
     """Tell everything about a job: replicas, pods, conditions, failures, events.
 
     \b
@@ -24,7 +24,7 @@ def describe(job: str, form: str, reach: cli_target.Reach) -> None:
     asyncio.run(_describe(job, form, reach))
 
 
-async def _describe(name: str, form: str, where: cli_target.Reach) -> None:
+async def _describe(name: str, form: str, where: cli_target.TargetOptions) -> None:
     import datetime as dt
 
     from traincrew.cli.jobs import query

@@ -26,7 +26,7 @@ def doctor(data: str, output: str) -> None:
     Every line is ok, warn (it works, with less than there could be) or fail, and says what to do. Exit code 1 if anything
     fails.
     """
-    where = data_directory.Place(data_directory.data_directory(data))
+    where = data_directory.DataDirectory(data_directory.data_directory(data))
     found = []
     for each in _findings(where):
         found.append(each)
@@ -38,7 +38,7 @@ def doctor(data: str, output: str) -> None:
         raise SystemExit(1)
 
 
-def _findings(where: data_directory.Place) -> Iterator[Finding]:
+def _findings(where: data_directory.DataDirectory) -> Iterator[Finding]:
     # Imported here: only this verb needs them.
     from traincrew.cli.doctor import egress, isolation, leftovers, programs, storage
     from traincrew.cli.doctor.finding import fail

@@ -33,7 +33,7 @@ def down(data: str, leave_pods: bool, grace: float | None) -> None:
     """
     if leave_pods and grace is not None:
         raise errors.SettingsError("--grace is for pods that are ended: it has no meaning with --leave-pods")
-    where = data_directory.Place(data_directory.data_directory(data))
+    where = data_directory.DataDirectory(data_directory.data_directory(data))
     pid = _holder(where)
     if pid <= 0:
         click.echo(f"no cluster runs on {where.data}")
@@ -56,7 +56,7 @@ def down(data: str, leave_pods: bool, grace: float | None) -> None:
     click.echo(f"stopped{left}; everything is kept in {where.data}")
 
 
-def _holder(where: data_directory.Place) -> int:
+def _holder(where: data_directory.DataDirectory) -> int:
     """Looked at twice: a cluster that is just starting has the lock a moment before its number stands there."""
     before = where.holder()
     deadline = time.monotonic() + SETTLING

@@ -15,7 +15,7 @@ from traincrew.embedded import data_directory
 @click.option("--shell", type=click.Choice(["sh", "fish"]), default="sh", show_default=True)
 def env(data: str, shell: str) -> None:
     """Print the line that points kubectl at the cluster: eval "$(traincrew env)"."""
-    where = data_directory.Place(data_directory.data_directory(data))
+    where = data_directory.DataDirectory(data_directory.data_directory(data))
     if not where.made():
         raise errors.NotRunning(f"there is no cluster in {where.data} yet: start one with `traincrew up --detach`")
     path = shlex.quote(str(where.kubeconfig))

@@ -18,7 +18,7 @@ from traincrew.cli import target
 @click.option("-i", "--stdin", is_flag=True, help="Pass standard input on; with a terminal that is done anyway.")
 @click.option("-T", "--no-tty", is_flag=True, help="No terminal in the container, though we have one.")
 @target.options
-def exec(job: str, command: tuple[str, ...], reach: target.Reach, **chosen: bool | str) -> None:
+def exec(job: str, command: tuple[str, ...], reach: target.TargetOptions, **chosen: bool | str) -> None:
     """Run a command in a replica of a job, with a terminal if there is one here. Returns the command's exit code.
 
     \b

@@ -21,7 +21,7 @@ from traincrew.cli import target
 @click.option("--timestamps", is_flag=True, help="With the time before each line.")
 @click.option("--prefix/--no-prefix", default=None, help="The replica's name before each line; default: if there are several.")
 @target.options
-def logs(job: str, reach: target.Reach, **chosen: Any) -> None:
+def logs(job: str, reach: target.TargetOptions, **chosen: Any) -> None:
     """Show the logs of a job's replicas, in the order of time.
 
     On the cluster of this machine that includes pods and runs that are gone, and jobs that are deleted, for as long as logs are

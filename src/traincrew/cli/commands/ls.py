@@ -16,7 +16,7 @@ from traincrew.cli import target as cli_target
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Of every namespace.")
 @click.option("-o", "form", type=click.Choice(["text", "wide", "json", "yaml"]), default="text", show_default=True)
 @cli_target.options
-def ls(everywhere: bool, form: str, reach: cli_target.Reach) -> None:
+def ls(everywhere: bool, form: str, reach: cli_target.TargetOptions) -> None:
     """List the jobs of every kind, with their state and what keeps them from running.
 
     On a terminal lines are cut at its width; -o wide shows them whole.
@@ -29,7 +29,7 @@ def ls(everywhere: bool, form: str, reach: cli_target.Reach) -> None:
     asyncio.run(_ls(everywhere, form, reach))
 
 
-async def _ls(everywhere: bool, form: str, where: cli_target.Reach) -> None:
+async def _ls(everywhere: bool, form: str, where: cli_target.TargetOptions) -> None:
     import datetime as dt
 
     from traincrew.cli.jobs import query

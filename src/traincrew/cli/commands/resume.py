@@ -13,7 +13,7 @@ from traincrew.cli.jobs import suspension
 @click.command()
 @click.argument("jobs", metavar="JOB...", nargs=-1, required=True)
 @target.options
-def resume(jobs: tuple[str, ...], reach: target.Reach) -> None:
+def resume(jobs: tuple[str, ...], reach: target.TargetOptions) -> None:
     """Start suspended jobs again.
 
     \b

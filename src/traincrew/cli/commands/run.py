@@ -32,7 +32,7 @@ from traincrew.cli import target
 @click.option("--rm/--keep", "remove", default=False, help="Delete the job when it has ended, or keep it.  [default: keep]")
 @click.option("--replace", is_flag=True, help="In the place of objects that exist already.")
 @target.options
-def run(arguments: tuple[str, ...], kind: str, reach: target.Reach, **chosen: Any) -> None:
+def run(arguments: tuple[str, ...], kind: str, reach: target.TargetOptions, **chosen: Any) -> None:
     """Run jobs and stay with them: logs of all replicas, what they wait for, their outcome as exit code.
 
     Jobs come from FILEs (- is standard input), with whatever else is in these, or are made of a COMMAND. A command runs in the

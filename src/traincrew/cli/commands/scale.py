@@ -23,7 +23,7 @@ ROLE = "Worker"
     "--force", is_flag=True, help="Beyond the bounds of the elastic policy, too, and where the running pods cannot follow."
 )
 @cli_target.options
-def scale(job: str, replicas: int, force: bool, reach: cli_target.Reach) -> None:
+def scale(job: str, replicas: int, force: bool, reach: cli_target.TargetOptions) -> None:
     """Change the number of a job's workers to N. A master, chief or launcher is not counted.
 
     Elastic jobs go on with the new number, within the bounds of their policy. Others must be suspended meanwhile: each of their
@@ -35,7 +35,7 @@ def scale(job: str, replicas: int, force: bool, reach: cli_target.Reach) -> None
     asyncio.run(_scale(job, replicas, reach, force))
 
 
-async def _scale(name: str, replicas: int, where: cli_target.Reach, force: bool) -> None:
+async def _scale(name: str, replicas: int, where: cli_target.TargetOptions, force: bool) -> None:
     import msgspec
 
     from traincrew.cli.jobs import query

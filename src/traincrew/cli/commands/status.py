@@ -24,7 +24,7 @@ def status(data: str, output: str) -> None:
 
     Exit code 1 if it does not run. `traincrew doctor` tells what this machine lacks.
     """
-    where = data_directory.Place(data_directory.data_directory(data))
+    where = data_directory.DataDirectory(data_directory.data_directory(data))
     found = where.running()
     if found is None:
         _stopped(where, output)
@@ -36,7 +36,7 @@ def status(data: str, output: str) -> None:
     click.echo(json.dumps(told, indent=2) if output == "json" else cluster.lines(told))
 
 
-def _stopped(where: data_directory.Place, output: str) -> None:
+def _stopped(where: data_directory.DataDirectory, output: str) -> None:
     pid = where.holder()
     if output == "json":
         click.echo(json.dumps({"running": False, "data": str(where.data)}, indent=2))
@@ -46,7 +46,7 @@ def _stopped(where: data_directory.Place, output: str) -> None:
         click.echo(f"no cluster runs on {where.data}; `traincrew up --detach` starts one")
 
 
-async def _contents(where: data_directory.Place, name: str) -> dict[str, Any]:
+async def _contents(where: data_directory.DataDirectory, name: str) -> dict[str, Any]:
     """name: of the node that this machine is; empty: it is none."""
     from traincrew.app import operator
     from traincrew.cli.render import cluster

@@ -13,7 +13,7 @@ from traincrew.cli.jobs import suspension
 @click.command()
 @click.argument("jobs", metavar="JOB...", nargs=-1, required=True)
 @target.options
-def suspend(jobs: tuple[str, ...], reach: target.Reach) -> None:
+def suspend(jobs: tuple[str, ...], reach: target.TargetOptions) -> None:
     """End the pods of jobs and keep the jobs: `traincrew resume` starts them again, from their checkpoints if they write any.
 
     \b

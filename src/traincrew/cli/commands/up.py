@@ -59,7 +59,7 @@ def up(detach: bool, data: str, **flags: Any) -> None:
     eval "$(traincrew env)"
     kubectl create -f job.yaml
     """
-    where = data_directory.Place(data_directory.data_directory(data))
+    where = data_directory.DataDirectory(data_directory.data_directory(data))
     flags = cluster_config.applied(click.get_current_context(), flags, where.data)
     _checked(flags)
     if _runs_already(where):
@@ -79,7 +79,7 @@ def _checked(flags: dict[str, Any]) -> None:
 
 
 @contextlib.contextmanager
-def _troubles(where: data_directory.Place) -> Iterator[None]:
+def _troubles(where: data_directory.DataDirectory) -> Iterator[None]:
     """What the file system says, as words for whoever named the directory."""
     try:
         yield
@@ -88,7 +88,7 @@ def _troubles(where: data_directory.Place) -> Iterator[None]:
         raise errors.StoreError(f"{told}; mend that, or choose another place with --data DIR") from None
 
 
-def _serve(where: data_directory.Place, flags: dict[str, Any]) -> None:
+def _serve(where: data_directory.DataDirectory, flags: dict[str, Any]) -> None:
     host, port = address(flags["listen"])
     options = settings.Cluster(
         data=str(where.data),
@@ -131,7 +131,7 @@ def _free(host: str, port: int) -> int:
     return port
 
 
-def _runs_already(where: data_directory.Place) -> bool:
+def _runs_already(where: data_directory.DataDirectory) -> bool:
     pid = where.holder()
     if not pid:
         return False
@@ -155,7 +155,7 @@ def _given() -> list[str]:
     ]
 
 
-def _log_to(where: data_directory.Place, form: str, level: str) -> None:
+def _log_to(where: data_directory.DataDirectory, form: str, level: str) -> None:
     """To standard error, and to the file that `kubectl logs` of the operator's pod shows."""
     log_format.configure("json" if form == "json" else "text", level)
     _set_aside(where.log)
@@ -175,7 +175,7 @@ def _set_aside(log: pathlib.Path) -> None:
             log.replace(log.with_name(f"{log.name}.1"))
 
 
-def _tell(where: data_directory.Place, url: str) -> None:
+def _tell(where: data_directory.DataDirectory, url: str) -> None:
     if os.environ.get(BACKGROUND):
         # Nobody reads the pipe any longer.
         with open(where.log, "ab", opener=_private) as file:
@@ -203,7 +203,7 @@ SPEAKS = "traincrew: "
 """How the last line of a command that fails begins."""
 
 
-def in_the_background(where: data_directory.Place, arguments: list[str]) -> None:
+def in_the_background(where: data_directory.DataDirectory, arguments: list[str]) -> None:
     """Returns when it is ready. The arguments are those of the command that goes on there."""
     where.data.mkdir(parents=True, exist_ok=True, mode=0o700)
     process = subprocess.Popen(

@@ -13,7 +13,7 @@ from traincrew.cli import target as cli_target
 @click.argument("job", metavar="JOB")
 @click.option("-o", "form", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True)
 @cli_target.options
-def why(job: str, form: str, reach: cli_target.Reach) -> None:
+def why(job: str, form: str, reach: cli_target.TargetOptions) -> None:
     """Tell what a job waits for or has failed of, and what to do about it.
 
     \b
@@ -23,7 +23,7 @@ def why(job: str, form: str, reach: cli_target.Reach) -> None:
     asyncio.run(_why(job, form, reach))
 
 
-async def _why(name: str, form: str, where: cli_target.Reach) -> None:
+async def _why(name: str, form: str, where: cli_target.TargetOptions) -> None:
     import datetime as dt
 
     from traincrew.cli.jobs import query

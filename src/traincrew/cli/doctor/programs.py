@@ -24,7 +24,7 @@ _SECONDS = 20
 _TOLERANCE = 60.0
 
 
-def check(where: data_directory.Place) -> Iterator[Finding]:
+def check(where: data_directory.DataDirectory) -> Iterator[Finding]:
     yield _python()
     yield _kubectl()
     yield _port(where)
@@ -54,7 +54,7 @@ def _kubectl() -> Finding:
     return ok("kubectl", f"{told} ({program})")
 
 
-def _port(where: data_directory.Place) -> Finding:
+def _port(where: data_directory.DataDirectory) -> Finding:
     wanted = where.last_port()
     if where.holder():
         return ok("ports", f"the cluster listens on {wanted}" if wanted else "the cluster is starting")

@@ -13,7 +13,7 @@ LOCAL_IMAGE = "traincrew.local/default"
 """Stands for no image at all: what runs in the environment of the machine's cluster."""
 
 
-def remarks(wanted: Iterable[Wanted], where: data_directory.Place) -> list[str]:
+def remarks(wanted: Iterable[Wanted], where: data_directory.DataDirectory) -> list[str]:
     """One for each image; none where the cluster runs no pods, or refuses such images by itself."""
     from traincrew.embedded.kubelet.images.environment import Environment
     from traincrew.embedded.kubelet.images.resolver import Images

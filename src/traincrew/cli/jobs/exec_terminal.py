@@ -28,12 +28,12 @@ class Ask:
     no_tty: bool = False
 
 
-async def enter(name: str, command: tuple[str, ...], where: cli_target.Reach, ask: Ask) -> int:
+async def enter(name: str, command: tuple[str, ...], where: cli_target.TargetOptions, ask: Ask) -> int:
     terminal = sys.stdin.isatty() and sys.stdout.isatty() and not ask.no_tty
     async with query.connected(where) as (client, target):
         seen, _ = await query.job(client, target.namespace, name)
         pod = _pod(seen, ask.replica)
-        place = pod_logs.Place(pod.metadata.namespace, pod.name, _container(seen, pod, ask.container))
+        place = pod_logs.LogPosition(pod.metadata.namespace, pod.name, _container(seen, pod, ask.container))
         wanted = exec_websocket.Command(command, stdin=terminal or ask.stdin, tty=terminal)
         async with exec_websocket.opened(client, place, wanted) as session:
             return await _converse(session, wanted)

@@ -28,7 +28,7 @@ FIRST_DELAY, LONGEST_DELAY = 0.1, 2.0
 class Source:
     """A container of a pod that may be replaced by another of the same name."""
 
-    place: pod_logs.Place
+    place: pod_logs.LogPosition
     uid: str
 
 

@@ -44,7 +44,7 @@ class Request:
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    place: pod_logs.Place
+    place: pod_logs.LogPosition
     uid: str
     kept: bool
     """To be read from the disk."""
@@ -55,7 +55,7 @@ class Source:
     """Why there is no log of it, and never will be."""
 
 
-async def show(name: str, where: cli_target.Reach, request: Request) -> None:
+async def show(name: str, where: cli_target.TargetOptions, request: Request) -> None:
     if request.follow and request.previous:
         raise errors.SettingsError("--previous is of a run that is over: it cannot be followed")
     request.wanted()  # what is wrong with it is told before anything else
@@ -138,7 +138,7 @@ def _of_pod(root: pathlib.Path | None, pod: objects.Pod, container: str) -> list
     on_disk = stored_logs.of_pod(root, pod.metadata.namespace, pod.name, pod.metadata.uid) if root is not None else []
     return [
         Source(
-            pod_logs.Place(pod.metadata.namespace, pod.name, each),
+            pod_logs.LogPosition(pod.metadata.namespace, pod.name, each),
             pod.metadata.uid,
             each in on_disk,
             len(pod.status.container_statuses) <= 1,
@@ -150,7 +150,7 @@ def _of_pod(root: pathlib.Path | None, pod: objects.Pod, container: str) -> list
 
 def _kept(root: pathlib.Path, found: list[stored_logs.Kept], living: set[str], namespace: str) -> list[Source]:
     return [
-        Source(pod_logs.Place(namespace, each.pod, container), each.uid, True, len(each.containers) == 1)
+        Source(pod_logs.LogPosition(namespace, each.pod, container), each.uid, True, len(each.containers) == 1)
         for each in found
         if each.uid not in living
         for container in each.containers

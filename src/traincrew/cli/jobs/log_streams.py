@@ -91,7 +91,7 @@ class Streams:
     def _begin(self, uid: str, pod: objects.Pod, container: str, first: bool) -> None:
         if (uid, container) in self._logs:
             return
-        source = log_follow.Source(pod_logs.Place(pod.metadata.namespace, pod.name, container), uid)
+        source = log_follow.Source(pod_logs.LogPosition(pod.metadata.namespace, pod.name, container), uid)
         name = self._name(pod, container)
 
         def shown(lines: list[pod_logs.Line]) -> None:

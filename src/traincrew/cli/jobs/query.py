@@ -21,7 +21,7 @@ LAST_LINES = 20
 
 
 @contextlib.asynccontextmanager
-async def connected(where: cli_target.Reach) -> AsyncIterator[tuple[RemoteClient, cli_target.Target]]:
+async def connected(where: cli_target.TargetOptions) -> AsyncIterator[tuple[RemoteClient, cli_target.Target]]:
     target = cli_target.target(where)
     try:
         async with RemoteClient(target.connection, component="cli") as client:
@@ -91,7 +91,7 @@ async def _log(client: RemoteClient, seen: view.View) -> str:
     if failure is None or failure.message or not failure.pod:
         return ""
     for previous in (True, False):
-        place = pod_logs.Place(seen.job.namespace, failure.pod, failure.container)
+        place = pod_logs.LogPosition(seen.job.namespace, failure.pod, failure.container)
         with contextlib.suppress(errors.ApiError):
             wanted = pod_logs.Wanted(previous=previous, tail=LAST_LINES)
             found = [line async for bunch in pod_logs.lines(client, place, wanted) for line in bunch]

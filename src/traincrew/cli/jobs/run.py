@@ -71,7 +71,7 @@ def _text(name: str) -> str:
         raise errors.ManifestError(f"{name}: is not UTF-8 text (byte {error.start})") from error
 
 
-def of_command(kind: str, command: tuple[str, ...], where: target.Reach, flags: dict[str, Any]) -> manifests.Reading:
+def of_command(kind: str, command: tuple[str, ...], where: target.TargetOptions, flags: dict[str, Any]) -> manifests.Reading:
     found = jobs_names.find_kind(kind)
     elastic = making.elastic(flags["elastic"])
     workers = flags["workers"]
@@ -99,7 +99,7 @@ def _with_flags(wanted: manifests.Reading) -> manifests.Reading:
     return dataclasses.replace(wanted, errors=tuple(named.sub("--name:", each) for each in wanted.errors))
 
 
-def _image(where: target.Reach) -> str:
+def _image(where: target.TargetOptions) -> str:
     if where.names_a_cluster() and target.target(where).local is None:
         raise errors.SettingsError("say which image: a cluster has no environment of yours to run the command in; --image NAME")
     return default_images.LOCAL_IMAGE
@@ -114,7 +114,7 @@ def _directory() -> str:
     return here
 
 
-async def run(wanted: manifests.Reading, where: target.Reach, options: Options) -> int:
+async def run(wanted: manifests.Reading, where: target.TargetOptions, options: Options) -> int:
     from traincrew.cli.render.screen import Screen
 
     logging.getLogger("traincrew").addHandler(logging.NullHandler())  # what is wrong with a watch is shown as state
@@ -141,7 +141,7 @@ def _print(wanted: manifests.Reading, form: str) -> None:
         sys.stdout.write("---\n".join(objects.rendered(document, "yaml") for document in documents))
 
 
-def _with_cluster(where: target.Reach, say: Any) -> target.Reach:
+def _with_cluster(where: target.TargetOptions, say: Any) -> target.TargetOptions:
     """Starts the cluster of this machine if nobody has named another and it does not run."""
     if where.names_a_cluster() or where.place.running() is not None:
         return where

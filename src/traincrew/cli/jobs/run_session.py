@@ -22,7 +22,7 @@ CLEAN_UP = 60.0
 """Seconds that pods may take to end after Ctrl-C."""
 
 
-async def stay(wanted: Sequence[manifests.Wanted], where: cli_target.Reach, options: run.Options, screen: Screen) -> int:
+async def stay(wanted: Sequence[manifests.Wanted], where: cli_target.TargetOptions, options: run.Options, screen: Screen) -> int:
     async with query.connected(where) as (client, target):
         submission = Submission(client, target.namespace, screen.say)
         made = await submission.submit(wanted, replace=options.replace)

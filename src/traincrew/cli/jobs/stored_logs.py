@@ -41,7 +41,7 @@ def of_pod(root: pathlib.Path, namespace: str, pod: str, uid: str) -> list[str]:
     return _trainers(log_directory.Kept(namespace, pod, uid, root / f"{namespace}_{pod}_{uid}").containers())
 
 
-def newest(root: pathlib.Path, place: pod_logs.Place, uid: str) -> int | None:
+def newest(root: pathlib.Path, place: pod_logs.LogPosition, uid: str) -> int | None:
     """The last run of a container of which there is a log."""
     attempts = log_directory.attempts(log_directory.of_container(root, place.namespace, place.pod, uid, place.container))
     return attempts[-1] if attempts else None
@@ -61,7 +61,7 @@ def is_replica(pod: str, kind: JobKind | None, job: str) -> bool:
 
 
 async def lines(
-    root: pathlib.Path, place: pod_logs.Place, uid: str, wanted: pod_logs.Wanted, before: int | None = None
+    root: pathlib.Path, place: pod_logs.LogPosition, uid: str, wanted: pod_logs.Wanted, before: int | None = None
 ) -> AsyncIterator[list[pod_logs.Line]]:
     """Of every run (before one), or of the last but one, as it is wanted; a tail is that of all of them together."""
     directory = log_directory.of_container(root, place.namespace, place.pod, uid, place.container)

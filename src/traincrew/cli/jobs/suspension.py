@@ -7,7 +7,7 @@ import click
 from traincrew.cli import target as cli_target
 
 
-async def suspend(names: tuple[str, ...], where: cli_target.Reach, on: bool) -> None:
+async def suspend(names: tuple[str, ...], where: cli_target.TargetOptions, on: bool) -> None:
     import msgspec
 
     from traincrew import errors

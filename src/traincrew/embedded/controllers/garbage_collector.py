@@ -216,7 +216,7 @@ class Garbage:
             (each for each in self._resources() if each.kind == owner.kind and each.group == _group(owner.api_version)), None
         )
         if resource is None:
-            raise errors.ServerFault(f"no resource is served for owner {owner.api_version} {owner.kind}")
+            raise errors.ServerError(f"no resource is served for owner {owner.api_version} {owner.kind}")
         try:
             body = await self._client.get(resource, node.meta.namespace if resource.namespaced else None, owner.name)
         except errors.NotFound:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import asyncio
 
 from traincrew.client import port
-from traincrew.client.lister import Copy, Seen, decode
+from traincrew.client.lister import Lister, Unstructured, decode
 from traincrew.embedded.controllers import pods
 from traincrew.model.resources import PODS, Resource
 
 
-class Copies:
+class SharedInformers:
     def __init__(self, reader: port.Reader) -> None:
         self._reader = reader
-        self._copies: dict[Resource, Copy[Seen]] = {}
-        self.pods: Copy[pods.Pod] = Copy(reader, PODS, pods.decode)
+        self._copies: dict[Resource, Lister[Unstructured]] = {}
+        self.pods: Lister[pods.Pod] = Lister(reader, PODS, pods.decode)
 
-    def of(self, resource: Resource) -> Copy[Seen]:
+    def of(self, resource: Resource) -> Lister[Unstructured]:
         """Everybody who asks gets the same; all must have asked before `run`."""
         if resource not in self._copies:
-            self._copies[resource] = Copy(self._reader, resource, decode)
+            self._copies[resource] = Lister(self._reader, resource, decode)
         return self._copies[resource]
 
     async def run(self) -> None:

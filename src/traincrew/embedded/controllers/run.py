@@ -15,7 +15,7 @@ from traincrew.embedded.controllers.claims.protection import Protection
 from traincrew.embedded.controllers.claims.provisioner import Provisioner
 from traincrew.embedded.controllers.disruption.controller import Disruptions
 from traincrew.embedded.controllers.endpoints.controller import Endpoints
-from traincrew.embedded.controllers.informers import Copies
+from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.jobs.controller import Jobs
 
 
@@ -34,7 +34,7 @@ class Controllers:
         names: Iterable[str] = (),
         period: float = PERIOD,
     ) -> None:
-        self._copies = Copies(client("shared-informers"))
+        self._copies = SharedInformers(client("shared-informers"))
         makers: dict[str, Callable[[], Controller]] = {
             "job": lambda: Jobs(client("job-controller"), self._copies),
             "endpoint": lambda: Endpoints(client("endpoint-controller"), self._copies),

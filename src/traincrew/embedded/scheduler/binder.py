@@ -18,7 +18,7 @@ from traincrew.embedded.scheduler.informers import CLAIMS, GROUPS, Copies
 from traincrew.model.resources import PODS, Resource
 from traincrew.scheduling import pod_groups, volumes
 from traincrew.scheduling.decision import Binding, Preemption, Refusal, Selection
-from traincrew.scheduling.pod_info import PREEMPTED, Pod
+from traincrew.scheduling.pod_info import PREEMPTED, PodInfo
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ class Deeds:
     async def refuse(self, refusal: Refusal) -> None:
         await self._unscheduled(refusal.pod, UNSCHEDULABLE, refusal.message, refusal.nominated)
 
-    async def _unscheduled(self, pod: Pod, reason: str, message: str, nominated: str | None) -> None:
+    async def _unscheduled(self, pod: PodInfo, reason: str, message: str, nominated: str | None) -> None:
         status: dict[str, Any] = {}
         held = pod.status.condition(SCHEDULED)
         if held is None or (held.status, held.reason, held.message) != ("False", reason, message):
@@ -134,14 +134,14 @@ class Deeds:
             about = Reference(GROUPS[change.key.system], change.group.metadata)
             self._recorder.tell(about, "volcano", Told("Normal", UNSCHEDULABLE, "Enqueuing", message))
 
-    async def _patch_status(self, pod: Pod, status: dict[str, Any]) -> None:
+    async def _patch_status(self, pod: PodInfo, status: dict[str, Any]) -> None:
         meta = pod.metadata
         body = msgspec.json.encode({"metadata": {"uid": meta.uid}, "status": status})
         with self._copies.pods.writing(meta.namespace, meta.name):
             answer = await self._client.patch(PODS, meta.namespace, meta.name, body, subresource="status", type="strategic")
             self._copies.pods.learn(answer)
 
-    def _tell(self, pod: Pod, told: Told, related: Pod | None = None) -> None:
+    def _tell(self, pod: PodInfo, told: Told, related: PodInfo | None = None) -> None:
         other = Reference(PODS, related.metadata) if related else None
         by = (related or pod).spec.scheduler_name
         self._recorder.tell(Reference(PODS, pod.metadata), by, told, other)

@@ -130,7 +130,7 @@ def _decoder(kind: type[T]) -> Callable[[bytes], T]:
     return msgspec.json.Decoder(kind).decode
 
 
-def _pod_matters(old: pod_info.Pod, new: pod_info.Pod) -> bool:
+def _pod_matters(old: pod_info.PodInfo, new: pod_info.PodInfo) -> bool:
     """What a running pod says about itself is of no interest, but for its phase, which PodGroups tell."""
     if new.pending:
         return old.spec != new.spec or old.metadata.labels != new.metadata.labels or not old.pending

@@ -13,7 +13,7 @@ from traincrew.embedded.scheduler.event_recorder import Recorder
 from traincrew.embedded.scheduler.informers import Copies
 from traincrew.scheduling.decision import Binding, Placement, Policy
 from traincrew.scheduling.placement import place
-from traincrew.scheduling.pod_info import Pod
+from traincrew.scheduling.pod_info import PodInfo
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ class Scheduler:
         self._assumed = {uid: self._assumed[uid] for uid in self._assumed.keys() & {pod.uid for pod in pods}}
         return place(pods, list(self._copies.nodes), self._copies.around(dt.datetime.now(dt.UTC)), self._policy)
 
-    def _seen(self, pod: Pod) -> Pod | None:
+    def _seen(self, pod: PodInfo) -> PodInfo | None:
         """The pod as it will be once what is under way is done; None: leave it alone for now."""
         if pod.spec.node_name:
             self._assumed.pop(pod.uid, None)

@@ -32,7 +32,7 @@ class Gate:
     async def handle(self, request: web.Request) -> web.Response:
         try:
             return web.json_response(self._answer(request, await request.read()), status=201)
-        except api_errors.Refusal as refused:
+        except api_errors.StatusError as refused:
             return web.json_response(refused.status(), status=refused.code)
 
     def _answer(self, request: web.Request, body: bytes) -> Object:

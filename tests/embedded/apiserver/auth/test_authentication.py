@@ -141,14 +141,14 @@ def test_who_may_impersonate_becomes_the_other(policy: Policy) -> None:
     [("Impersonate-Group", "system:masters"), ("Impersonate-Uid", "1"), ("Impersonate-Extra-Scopes", "all")],
 )
 def test_nobody_slips_in_a_group_or_more(policy: Policy, header: tuple[str, str]) -> None:
-    with pytest.raises(api_errors.Refusal) as refused:
+    with pytest.raises(api_errors.StatusError) as refused:
         acting(policy, ("Impersonate-User", "bob"), header)
     assert refused.value.code == 403
 
 
 def test_service_accounts_are_asked_for_as_such(policy: Policy) -> None:
     with pytest.raises(
-        api_errors.Refusal, match='cannot impersonate resource "serviceaccounts" in API group "" in the namespace "a"'
+        api_errors.StatusError, match='cannot impersonate resource "serviceaccounts" in API group "" in the namespace "a"'
     ):
         acting(policy, ("Impersonate-User", "system:serviceaccount:a:b"))
     found = impersonation.acting(

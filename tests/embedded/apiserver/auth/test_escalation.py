@@ -38,7 +38,7 @@ def test_what_one_holds_one_may_grant(policy: Policy) -> None:
 
 
 def test_what_one_does_not_hold_is_refused_and_told(policy: Policy) -> None:
-    with pytest.raises(api_errors.Refusal) as refused:
+    with pytest.raises(api_errors.StatusError) as refused:
         escalation.check(policy, ANN, WRITE, role("new", rule("get delete", "pods secrets"), namespace="ns"))
     assert refused.value.code == 403
     assert refused.value.message == (
@@ -50,12 +50,12 @@ def test_what_one_does_not_hold_is_refused_and_told(policy: Policy) -> None:
 
 
 def test_a_binding_grants_what_its_role_does(policy: Policy) -> None:
-    with pytest.raises(api_errors.Refusal, match="not currently held"):
+    with pytest.raises(api_errors.StatusError, match="not currently held"):
         escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/secrets", person("bob"), namespace="ns"))
 
 
 def test_rights_in_a_namespace_do_not_count_for_the_cluster(policy: Policy) -> None:
-    with pytest.raises(api_errors.Refusal, match="not currently held"):
+    with pytest.raises(api_errors.StatusError, match="not currently held"):
         escalation.check(policy, ANN, Attributes("create", RBAC, "clusterroles"), role("new", PODS))
 
 
@@ -66,7 +66,7 @@ def test_masters_grant_everything(policy: Policy) -> None:
 def test_the_verb_escalate_lifts_the_limit_for_roles(policy: Policy) -> None:
     extend(policy, rule("escalate", "roles", RBAC))
     escalation.check(policy, ANN, WRITE, role("new", rule("*", "*", "*"), namespace="ns"))
-    with pytest.raises(api_errors.Refusal):
+    with pytest.raises(api_errors.StatusError):
         escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/secrets", person("bob"), namespace="ns"))
 
 
@@ -74,12 +74,12 @@ def test_the_verb_bind_lifts_the_limit_for_the_named_role(policy: Policy) -> Non
     extend(policy, rule("bind", "clusterroles", RBAC, names="secrets"))
     policy.put(role("nodes", rule("get", "nodes")))
     escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/secrets", person("bob"), namespace="ns"))
-    with pytest.raises(api_errors.Refusal):
+    with pytest.raises(api_errors.StatusError):
         escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/nodes", person("bob"), namespace="ns"))
 
 
 def test_a_role_that_is_not_there_cannot_be_bound(policy: Policy) -> None:
-    with pytest.raises(api_errors.Refusal) as refused:
+    with pytest.raises(api_errors.StatusError) as refused:
         escalation.check(policy, ANN, WRITE, binding("new", "ClusterRole/none", person("bob"), namespace="ns"))
     assert refused.value.code == 404
 
@@ -87,9 +87,9 @@ def test_a_role_that_is_not_there_cannot_be_bound(policy: Policy) -> None:
 def test_only_administrators_let_a_role_gather(policy: Policy) -> None:
     gathering = role("new") | {"aggregationRule": {"clusterRoleSelectors": [{}]}}
     asked = Attributes("create", RBAC, "clusterroles")
-    with pytest.raises(api_errors.Refusal, match="must have cluster-admin privileges to use the aggregationRule"):
+    with pytest.raises(api_errors.StatusError, match="must have cluster-admin privileges to use the aggregationRule"):
         escalation.check(policy, ANN, asked, gathering)
-    with pytest.raises(api_errors.Refusal, match="cluster-admin"):
+    with pytest.raises(api_errors.StatusError, match="cluster-admin"):
         escalation.check(policy, ANN, asked, role("new"), gathering)
 
 
@@ -98,5 +98,5 @@ def test_a_garbage_collector_may_touch_what_it_does_not_hold(policy: Policy) -> 
     owned = old | {"metadata": old["metadata"] | {"ownerReferences": [{"uid": "1"}], "finalizers": ["x"]}}
     escalation.check(policy, ANN, WRITE, owned, old)
     changed = role("new", rule("get", "secrets configmaps"), namespace="ns")
-    with pytest.raises(api_errors.Refusal):
+    with pytest.raises(api_errors.StatusError):
         escalation.check(policy, ANN, WRITE, changed, old)

@@ -47,7 +47,7 @@ def test_a_local_review_stays_in_its_namespace(policy: Policy) -> None:
     answer = access_reviews.local_subject_access(review, "ns", policy)
     assert answer["status"]["allowed"]
     assert answer["metadata"]["namespace"] == "ns"
-    with pytest.raises(api_errors.Refusal, match=r"must match metadata\.namespace"):
+    with pytest.raises(api_errors.StatusError, match=r"must match metadata\.namespace"):
         access_reviews.local_subject_access(review, "other", policy)
 
 
@@ -61,7 +61,7 @@ def test_rules_are_listed_as_can_i_shows_them(policy: Policy) -> None:
         "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": ["/metrics"]}],
         "incomplete": False,
     }
-    with pytest.raises(api_errors.Refusal, match="no namespace on request"):
+    with pytest.raises(api_errors.StatusError, match="no namespace on request"):
         access_reviews.self_subject_rules(posted("SelfSubjectRulesReview"), ANN, policy)
 
 
@@ -81,12 +81,12 @@ def test_a_good_token_is_reviewed_with_its_user() -> None:
 def test_a_bad_token_is_reviewed_with_its_fault() -> None:
     answer = access_reviews.token(posted("TokenReview", token="t"), lambda token, audiences: (None, (), "no"))  # noqa: S106
     assert answer["status"] == {"user": {}, "error": "no"}
-    with pytest.raises(api_errors.Refusal, match="token is required"):
+    with pytest.raises(api_errors.StatusError, match="token is required"):
         access_reviews.token(posted("TokenReview"), lambda token, audiences: (None, (), ""))
 
 
 @pytest.mark.parametrize("metadata", [{"name": "x"}, {"labels": {"a": "b"}}])
 def test_a_review_has_no_metadata(policy: Policy, metadata: dict[str, Any]) -> None:
     review = posted("SubjectAccessReview", user="a", resourceAttributes={}) | {"metadata": metadata}
-    with pytest.raises(api_errors.Refusal, match="must be empty"):
+    with pytest.raises(api_errors.StatusError, match="must be empty"):
         access_reviews.subject_access(review, policy)

@@ -208,7 +208,7 @@ def test_a_token_request_for_another_accounts_pod_is_refused(tokens: Tokens, she
     shelf.objects["serviceaccounts", "ns", "other"] = stored("other")
     reference = {"kind": "Pod", "apiVersion": "v1", "name": "pod"}
     who = token_requests.Asked("ns", "other", WHO.now)
-    with pytest.raises(api_errors.Refusal, match="cannot bind token for serviceaccount") as found:
+    with pytest.raises(api_errors.StatusError, match="cannot bind token for serviceaccount") as found:
         token_requests.answer(tokens, asked({"boundObjectRef": reference}), who)
     assert found.value.code == 400
 

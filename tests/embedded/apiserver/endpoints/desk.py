@@ -12,7 +12,7 @@ from typing import Any
 from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.authn import users
 from traincrew.embedded.apiserver.requests.query_parameters import Query
-from traincrew.embedded.apiserver.requests.request import Call
+from traincrew.embedded.apiserver.requests.request import Request
 from traincrew.embedded.bootstrap import Furniture, furnish
 from traincrew.embedded.daemon import Daemon, Options
 
@@ -50,10 +50,10 @@ class Desk:
         text = b"" if body is None else body.encode() if isinstance(body, str) else json.dumps(body).encode()
         asked = Query({key: [value] for key, value in query.items()})
         namespace = "default" if served.namespaced else ""
-        call = Call(self.user, verb, served, namespace, name, sub, asked, text, content_type, agent="test")
+        call = Request(self.user, verb, served, namespace, name, sub, asked, text, content_type, agent="test")
         try:
             answer = await self.daemon.handler.handle(call)
-        except api_errors.Refusal as refusal:
+        except api_errors.StatusError as refusal:
             return Told(refusal.code, refusal.status())
         return Told(answer.code, json.loads(answer.body), answer.warnings)
 

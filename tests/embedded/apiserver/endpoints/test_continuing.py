@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver.endpoints import continue_tokens
 
 
@@ -29,6 +29,6 @@ def test_a_token_tells_where_the_next_page_begins() -> None:
     ],
 )
 def test_a_token_that_is_none_is_refused_in_kubernetes_words(text: str, told: str) -> None:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(StatusError) as refused:
         continue_tokens.read(text)
     assert refused.value.message == f"invalid continue token: continue key is not valid: {told}"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from traincrew.apimachinery import field_selectors, label_selectors
-from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.api_errors import StatusError
 from traincrew.apimachinery.selectors import Requirement
 
 
@@ -38,7 +38,7 @@ def test_a_label_selector_is_read_by_the_grammar_of_kubernetes(text: str, found:
     ],
 )
 def test_a_malformed_label_selector_is_refused_in_kubernetes_words(text: str, told: str) -> None:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(StatusError) as refused:
         label_selectors.parse(text)
     assert (refused.value.code, refused.value.message) == (400, told)
 
@@ -57,6 +57,6 @@ def test_a_field_selector_unescapes_its_values_and_asks_nothing_of_nothing() -> 
     ],
 )
 def test_a_malformed_field_selector_is_refused_in_kubernetes_words(text: str, told: str) -> None:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(StatusError) as refused:
         field_selectors.parse(text, lambda name: name)
     assert refused.value.message == told

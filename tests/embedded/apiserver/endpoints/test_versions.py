@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from traincrew.apimachinery.resource_info import Object, Served
+from traincrew.apimachinery.resource_info import Object, ResourceInfo
 from traincrew.embedded.apiserver.endpoints import version_conversion
 from traincrew.embedded.apiserver.schema import builtin_kinds, crds
 from traincrew.embedded.apiserver.storage.records import Facts, Key, Record
@@ -18,7 +18,7 @@ def version(name: str, storage: bool, **fields: Any) -> Object:
     return {"name": name, "served": True, "storage": storage, "schema": schema}
 
 
-def served(since: int = 0) -> dict[str, Served]:
+def served(since: int = 0) -> dict[str, ResourceInfo]:
     """v1, which is stored, knows `a` alone and has a default for it; v2 knows `b` as well."""
     names = {"plural": "widgets", "kind": "Widget", "listKind": "WidgetList"}
     stored = version("v1", storage=True, a=STRING | {"default": "one"})

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from traincrew.apimachinery.resource_info import ALL_VERBS, Column, Object, Served, Subresource
+from traincrew.apimachinery.resource_info import ALL_VERBS, Column, Object, ResourceInfo, Subresource
 from traincrew.embedded.apiserver.schema import builtin_kinds
 
 CRDS = pathlib.Path(__file__).parents[4] / "manifests" / "crds"
@@ -15,21 +15,21 @@ PARTS = {"status": ("", "", ""), "scale": ("Scale", "autoscaling", "v1")}
 
 
 @functools.cache
-def everything() -> tuple[Served, ...]:
+def everything() -> tuple[ResourceInfo, ...]:
     """The built-in resources and the project's own kinds."""
     crds = (yaml.load(file.read_text(), Loader=yaml.CSafeLoader) for file in sorted(CRDS.glob("*.yaml")))
     return (*builtin_kinds.load().resources(), *(served for crd in crds for served in served_of(crd)))
 
 
-def served_of(crd: Object) -> list[Served]:
+def served_of(crd: Object) -> list[ResourceInfo]:
     spec = crd["spec"]
     stored = next(version["name"] for version in spec["versions"] if version["storage"])
     return [_version(crd, version, stored) for version in spec["versions"] if version["served"]]
 
 
-def _version(crd: Object, version: Object, stored: str) -> Served:
+def _version(crd: Object, version: Object, stored: str) -> ResourceInfo:
     spec, names = crd["spec"], crd["spec"]["names"]
-    return Served(
+    return ResourceInfo(
         group=spec["group"],
         version=version["name"],
         plural=names["plural"],

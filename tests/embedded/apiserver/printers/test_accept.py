@@ -1,6 +1,6 @@
 import pytest
 
-from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver.endpoints import content_negotiation
 from traincrew.embedded.apiserver.endpoints.content_negotiation import Form, choose
 
@@ -48,16 +48,16 @@ def test_the_best_form_that_is_served_is_chosen(header: str, form: Form) -> None
 )  # fmt: skip
 def test_what_is_not_served_is_refused(header: str) -> None:
     with pytest.raises(
-        Refusal, match="only the following media types are accepted: application/json, application/yaml"
+        StatusError, match="only the following media types are accepted: application/json, application/yaml"
     ) as caught:
         choose(header)
     assert (caught.value.code, caught.value.reason) == (406, "NotAcceptable")
 
 
 def test_built_in_resources_are_routed_by_media_type_first() -> None:
-    with pytest.raises(Refusal, match="406: Not Acceptable\n\nAvailable representations: application/json, application/yaml"):
+    with pytest.raises(StatusError, match="406: Not Acceptable\n\nAvailable representations: application/json, application/yaml"):
         choose("text/html", listed=content_negotiation.OBJECT)
-    with pytest.raises(Refusal, match=r"application/json;stream=watch"):
+    with pytest.raises(StatusError, match=r"application/json;stream=watch"):
         choose("application/*", listed=content_negotiation.LIST)
     assert choose("text/html, */*", listed=content_negotiation.OBJECT) == Form()
 
@@ -71,5 +71,5 @@ def test_discovery_is_given_aggregated_to_those_who_ask() -> None:
     form = choose(DISCOVERY, content_negotiation.DISCOVERY)
     assert form.content_type == "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
     assert choose("application/json", content_negotiation.DISCOVERY).content_type == "application/json"
-    with pytest.raises(Refusal):
+    with pytest.raises(StatusError):
         choose(f"application/json{TABLE}", content_negotiation.DISCOVERY)

@@ -6,19 +6,19 @@ import msgspec
 import pytest
 from tests.embedded.apiserver.printers.customs import crd, everything, served_of
 
-from traincrew.apimachinery.api_errors import Refusal
-from traincrew.apimachinery.resource_info import Object, Served
+from traincrew.apimachinery.api_errors import StatusError
+from traincrew.apimachinery.resource_info import Object, ResourceInfo
 from traincrew.embedded.apiserver.printers import partial_metadata, tables
 
 NOW = datetime.datetime(2024, 6, 1, 12, tzinfo=datetime.UTC)
 METADATA = {"name": "x", "creationTimestamp": "2024-06-01T11:59:00Z", "resourceVersion": "7"}
 
 
-def served(kind: str, group: str = "") -> Served:
+def served(kind: str, group: str = "") -> ResourceInfo:
     return next(each for each in everything() if (each.group, each.kind) == (group, kind))
 
 
-def row(served: Served, kept: Object) -> dict[str, Any]:
+def row(served: ResourceInfo, kept: Object) -> dict[str, Any]:
     """The cells by the names of their columns; the same from bytes as from a decoded object."""
     found = [
         tables.table(served, [given], include="None", now=NOW, list_metadata={}) for given in (kept, json.dumps(kept).encode())
@@ -104,7 +104,7 @@ def test_rows_carry_what_is_asked_for() -> None:
 
 
 def test_an_unknown_wish_is_refused() -> None:
-    with pytest.raises(Refusal, match="must be 'Metadata', 'Object', 'None', or empty"):
+    with pytest.raises(StatusError, match="must be 'Metadata', 'Object', 'None', or empty"):
         tables.table(served("Pod"), [], include="All", now=NOW, list_metadata={})
 
 

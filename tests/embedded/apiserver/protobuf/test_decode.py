@@ -14,7 +14,7 @@ from hypothesis import strategies
 from tests.embedded.apiserver.protobuf import wiring
 from tests.embedded.apiserver.protobuf.wiring import body, entry, lengthy, numeral
 
-from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver import protobuf
 from traincrew.embedded.apiserver.protobuf import messages
 from traincrew.embedded.apiserver.schema import builtin_kinds
@@ -79,7 +79,7 @@ def test_times_are_those_of_json() -> None:
 
 
 def refused(sent: bytes, api_version: str = "v1", kind: str = "Pod") -> str:
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(StatusError) as caught:
         protobuf.decode(sent, api_version, kind)
     assert (caught.value.code, caught.value.reason) == (400, "BadRequest")
     return caught.value.message
@@ -125,7 +125,7 @@ def test_the_number_of_messages_is_bounded() -> None:
 
 def read(sent: bytes) -> None:
     """Any exception but a Refusal fails the test, and so does what is no JSON."""
-    with contextlib.suppress(Refusal):
+    with contextlib.suppress(StatusError):
         _, _, found = protobuf.decode(sent, "v1", "Pod")
         json.dumps(found, allow_nan=False).encode()
 

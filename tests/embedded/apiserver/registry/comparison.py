@@ -93,7 +93,7 @@ def ours(case: Case) -> Answer:
             sub = "status" if case.verb == "status" else ""
             rules.prepare_update(obj, old, sub, drawn)
             errors = rules.validate_update(obj, old, sub)
-    except api_errors.Refusal as refusal:
+    except api_errors.StatusError as refusal:
         return Answer(refusal.code, refusal.status())
     if errors:
         return Answer(422, api_errors.invalid(case.kind, group, obj["metadata"].get("name") or "", errors).status())

@@ -6,7 +6,7 @@ import pytest
 from tests.embedded.apiserver.registry import corpus, plugins
 
 from traincrew.apimachinery import quantities
-from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver.registry import builtin
 
 POD = builtin.strategy("", "Pod")
@@ -76,7 +76,7 @@ def test_a_pod_that_wants_no_token_gets_none(where: str) -> None:
 
 def test_a_pod_of_an_unknown_service_account_is_refused() -> None:
     pod = corpus.edited(plugins.pod(), 'spec.serviceAccountName = "who"')
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(StatusError) as refusal:
         created(pod, service_account=lambda _: None)
     assert refusal.value.code == 403
     words = 'error looking up service account default/who: serviceaccount "who" not found'
@@ -93,6 +93,6 @@ def test_a_cluster_ip_that_is_taken_is_refused() -> None:
     rules, service = builtin.strategy("", "Service"), corpus.base("Service")
     service["spec"]["clusterIP"] = "10.96.0.7"
     rules.default(service)
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(StatusError) as refusal:
         rules.prepare_create(service, builtin.Context(in_use=lambda address: address == "10.96.0.7"))
     assert "failed to allocate IP 10.96.0.7: provided IP is already allocated" in refusal.value.message

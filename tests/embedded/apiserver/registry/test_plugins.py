@@ -8,7 +8,7 @@ import pytest
 from tests.embedded.apiserver.registry import corpus, plugins
 
 from traincrew.apimachinery import quota_usage
-from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver.admission.pod_security import policy
 from traincrew.embedded.apiserver.registry import builtin
 from traincrew.embedded.apiserver.registry.builtin import limit_ranges
@@ -36,13 +36,13 @@ def test_a_quota_with_room_is_charged() -> None:
 
 
 def test_a_quota_without_room_refuses() -> None:
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(StatusError) as refusal:
         quota_usage.charge(quota_usage.Request(pod(), "pods"), [limited({"pods": "2"}, {"pods": "2"})])
     assert refusal.value.message == 'pods "p" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2'
 
 
 def test_a_quota_on_limits_wants_them_told() -> None:
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(StatusError) as refusal:
         quota_usage.charge(quota_usage.Request(pod(SIZED), "pods"), [limited({"limits.cpu": "2"}, {"limits.cpu": "0"})])
     assert refusal.value.message == 'pods "p" is forbidden: failed quota: q: must specify limits.cpu for: side'
 
@@ -58,7 +58,7 @@ def test_what_is_used_is_counted_from_the_objects() -> None:
 
 def test_a_quota_of_other_objects_counts_them_by_their_group() -> None:
     job = quota_usage.Request({"metadata": {"name": "j"}}, "jobs", "batch")
-    with pytest.raises(Refusal, match="exceeded quota"):
+    with pytest.raises(StatusError, match="exceeded quota"):
         quota_usage.charge(job, [limited({"count/jobs.batch": "1"}, {"count/jobs.batch": "1"})])
     assert quota_usage.charge(job, [limited({"pods": "0"}, {"pods": "0"})]) == {}
 
@@ -73,7 +73,7 @@ def test_a_limit_range_fills_and_says_so() -> None:
 
 def test_a_limit_range_refuses_what_is_too_large() -> None:
     limit = {"spec": {"limits": [{"type": "Container", "max": {"cpu": "500m"}}]}}
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(StatusError) as refusal:
         limit_ranges.refuse(pod('spec.containers[0].resources = {"limits": {"cpu": "1"}}'), "pods", [limit])
     assert "maximum cpu usage per Container is 500m, but limit is 1" in refusal.value.message
 

@@ -22,7 +22,7 @@ def read(body: Any, validation: Any = "Strict", content: str = "application/json
 
 
 def refused(body: Any, validation: Any = "Strict", content: str = "application/json") -> str:
-    with pytest.raises(api_errors.Refusal) as caught:
+    with pytest.raises(api_errors.StatusError) as caught:
         read(body, validation, content)
     assert caught.value.code == 400
     return caught.value.message
@@ -135,7 +135,7 @@ def test_no_body_however_strange_gets_anything_but_an_answer(kind: str, validati
     schema = builtin_kinds.load().schema("", "v1", "Pod") if kind == "Pod" else widgets.served().schema
     expected = POD if kind == "Pod" else decoding.Expected("Widget", f"{widgets.GROUP}/v1")
     for content, body in bodies.strange(expected.kind, expected.api_version):
-        with contextlib.suppress(api_errors.Refusal):
+        with contextlib.suppress(api_errors.StatusError):
             found = decoding.decode(body, content, schema, expected, validation)
             json.dumps(found.object, ensure_ascii=False).encode()
 
@@ -164,7 +164,7 @@ def test_the_quick_and_the_slow_way_read_the_same() -> None:
 def outcome(text: str, schema: dict[str, Any], expected: decoding.Expected) -> tuple[str, Any]:
     try:
         return "read", decoding.decode(text.encode(), "application/json", schema, expected, "Ignore").object
-    except api_errors.Refusal as refusal:
+    except api_errors.StatusError as refusal:
         return "refused", refusal.message
 
 
@@ -195,5 +195,5 @@ def test_bytes_at_random_get_an_answer() -> None:
         damaged = bytearray(body)
         for _ in range(chance.randrange(1, 4)):
             damaged[chance.randrange(len(damaged))] = chance.randrange(256)
-        with contextlib.suppress(api_errors.Refusal):
+        with contextlib.suppress(api_errors.StatusError):
             json.dumps(read(bytes(damaged), "Warn").object, ensure_ascii=False).encode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traincrew.apimachinery.resource_info import Served
+from traincrew.apimachinery.resource_info import ResourceInfo
 from traincrew.embedded.apiserver.schema import crds
 
 GROUP = "schemas.example"
@@ -169,7 +169,7 @@ def definition() -> dict[str, Any]:
     }
 
 
-def served() -> Served:
+def served() -> ResourceInfo:
     crd = definition()
     crds.default(crd)
     return crds.served(crd)[0]

@@ -14,7 +14,7 @@ from aiohttp import web
 from tests.embedded.kubelet.server.nodes import Node
 from tools.kube import certificates
 
-from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver.streams import location, log_relay, tunnel
 
 SUBRESOURCES = {"exec": location.exec, "attach": location.attach, "portforward": location.port_forward}
@@ -117,7 +117,7 @@ def _compact(document: object) -> str:
 async def _refusals(request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> web.StreamResponse:
     try:
         return await handler(request)
-    except Refusal as refusal:
+    except StatusError as refusal:
         return web.json_response(refusal.status(), status=refusal.code, dumps=_compact)
 
 

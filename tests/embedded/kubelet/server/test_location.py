@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver.streams import location
 from traincrew.embedded.serving import query_options
 
@@ -79,19 +79,19 @@ def test_ports_travel_in_one() -> None:
     ],
 )
 def test_a_log_that_cannot_be_is_refused(query: str, code: int, message: str) -> None:
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(StatusError) as caught:
         location.log(pod(), parse_qsl(query))
     assert (caught.value.code, caught.value.message) == (code, message)
 
 
 def test_streams_of_a_pod_without_a_node_are_refused() -> None:
     for ask in (location.exec, location.attach, location.port_forward):
-        with pytest.raises(Refusal, match="pod one does not have a host assigned"):
+        with pytest.raises(StatusError, match="pod one does not have a host assigned"):
             ask(pod("one", "a", node=""), [])
 
 
 def test_ports_must_be_numbers() -> None:
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(StatusError) as caught:
         location.port_forward(pod(), [("ports", "x")])
     assert caught.value.status() == {
         "kind": "Status",
@@ -110,7 +110,7 @@ def test_a_nodes_endpoint_is_in_its_status() -> None:
     assert location.endpoint({"status": status}) == ("10.0.0.1", 10250)
     status["daemonEndpoints"] = {"kubeletEndpoint": {"Port": 77}}
     assert location.endpoint({"status": status}) == ("10.0.0.1", 77)
-    with pytest.raises(Refusal, match="no preferred addresses found; known addresses: \\[\\]"):
+    with pytest.raises(StatusError, match="no preferred addresses found; known addresses: \\[\\]"):
         location.endpoint({})
 
 

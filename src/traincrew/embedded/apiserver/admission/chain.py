@@ -12,8 +12,8 @@ from traincrew.embedded.apiserver.authz import escalation
 from traincrew.embedded.apiserver.registry.builtin import limit_ranges
 from traincrew.embedded.apiserver.registry.builtin.write_context import Context
 from traincrew.embedded.apiserver.registry.service_allocation import Addresses
-from traincrew.embedded.apiserver.requests.request import Call
-from traincrew.embedded.apiserver.requests.scope import Cluster, decoded
+from traincrew.embedded.apiserver.requests.request import Request
+from traincrew.embedded.apiserver.requests.scope import RequestScope, decoded
 from traincrew.embedded.apiserver.storage.records import Key, Record
 
 NOTHING: Object = {"metadata": {}}
@@ -21,28 +21,28 @@ RBAC = "rbac.authorization.k8s.io"
 IMMORTAL = ("default", "kube-system", "kube-public")
 
 
-def check_namespace(cluster: Cluster, call: Call) -> None:
+def check_namespace(cluster: RequestScope, call: Request) -> None:
     """NamespaceLifecycle: objects are made in namespaces that are there and stay."""
     if not call.served.namespaced:
         return
     record = cluster.store.head(Key("namespaces", "", call.namespace))
     if record is None:
-        raise api_errors.not_found(api_errors.Subject("namespaces", "", call.namespace))
+        raise api_errors.not_found(api_errors.StatusDetails("namespaces", "", call.namespace))
     if b'"deletionTimestamp"' in record.value and decoded(record)["metadata"].get("deletionTimestamp"):
         why = f"unable to create new content in namespace {call.namespace} because it is being terminated"
-        subject = api_errors.Subject(call.served.plural, call.served.group, call.name)
+        subject = api_errors.StatusDetails(call.served.plural, call.served.group, call.name)
         refusal = api_errors.forbidden(subject, why)
         told = f"namespace {call.namespace} is being terminated"
         refusal.causes = ({"reason": "NamespaceTerminating", "message": told, "field": "metadata.namespace"},)
         raise refusal
 
 
-def check_mortal(call: Call) -> None:
+def check_mortal(call: Request) -> None:
     if call.served.store_name == "namespaces" and call.name in IMMORTAL:
         raise api_errors.forbidden(call.subject, "this namespace may not be deleted")
 
 
-def context(cluster: Cluster, call: Call, obj: Object) -> Context:
+def context(cluster: RequestScope, call: Request, obj: Object) -> Context:
     """What the making of this object may ask of the cluster."""
     addresses = Addresses(cluster.store)
     return Context(
@@ -60,7 +60,7 @@ def context(cluster: Cluster, call: Call, obj: Object) -> Context:
     )
 
 
-def _priority_class(cluster: Cluster, name: str) -> Object | None:
+def _priority_class(cluster: RequestScope, name: str) -> Object | None:
     if name:
         return cluster.object("priorityclasses.scheduling.k8s.io", "", name)
     classes = cluster.store.list("priorityclasses.scheduling.k8s.io")
@@ -68,8 +68,8 @@ def _priority_class(cluster: Cluster, name: str) -> Object | None:
     return max((each for each in found if each.get("globalDefault")), key=lambda each: int(each["value"]), default=None)
 
 
-def admit_new(cluster: Cluster, call: Call, obj: Object) -> list[str]:
-    """Raises Refusal; returns warnings."""
+def admit_new(cluster: RequestScope, call: Request, obj: Object) -> list[str]:
+    """Raises StatusError; returns warnings."""
     if call.served.group == RBAC:
         escalation.check(cluster.policy, call.user, call.asked, obj)
     if not call.served.namespaced:
@@ -85,7 +85,7 @@ def admit_new(cluster: Cluster, call: Call, obj: Object) -> list[str]:
 WITH_TEMPLATES = ("deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "cronjobs.batch")
 
 
-def _secured(cluster: Cluster, call: Call, obj: Object) -> list[str]:
+def _secured(cluster: RequestScope, call: Request, obj: Object) -> list[str]:
     """Pod security: pods are refused, templates of pods are only warned about."""
     name = call.served.store_name
     if name != "pods" and name not in WITH_TEMPLATES:
@@ -105,7 +105,7 @@ def _template(obj: Object) -> Object:
     return found
 
 
-def _secured_namespace(cluster: Cluster, call: Call, after: Object, before: Object) -> list[str]:
+def _secured_namespace(cluster: RequestScope, call: Request, after: Object, before: Object) -> list[str]:
     """What its labels ask for must make sense; that pods which are there already fall short of it is only told."""
     wanted, held = (each["metadata"].get("labels") or {} for each in (after, before))
     faults = namespaces.label_faults(wanted)
@@ -116,7 +116,7 @@ def _secured_namespace(cluster: Cluster, call: Call, after: Object, before: Obje
     return namespaces.told_of_existing(call.name, map(decoded, cluster.store.list("pods", call.name)), wanted)
 
 
-def _check_quota(cluster: Cluster, call: Call, obj: Object) -> None:
+def _check_quota(cluster: RequestScope, call: Request, obj: Object) -> None:
     quotas = [decoded(each) for each in cluster.store.list("resourcequotas", call.namespace)]
     if not quotas:
         return
@@ -131,12 +131,12 @@ def _hard(held: Object) -> Object:
     return (held.get("status") or {}).get("hard") or held.get("spec", {}).get("hard") or {}
 
 
-def heads(cluster: Cluster, call: Call) -> list[Record]:
+def heads(cluster: RequestScope, call: Request) -> list[Record]:
     """The objects of the call's resource and namespace, with those that are accepted but not durable yet."""
     return cluster.store.heads(call.served.store_name, call.namespace)
 
 
-def admit_change(cluster: Cluster, call: Call, after: Object, before: Object) -> list[str]:
+def admit_change(cluster: RequestScope, call: Request, after: Object, before: Object) -> list[str]:
     if call.served.group == RBAC:
         escalation.check(cluster.policy, call.user, call.asked, after, before)
     if call.subresource:
@@ -146,7 +146,7 @@ def admit_change(cluster: Cluster, call: Call, after: Object, before: Object) ->
     return _secured(cluster, call, after) if call.served.store_name in WITH_TEMPLATES else []
 
 
-async def after_create(cluster: Cluster, call: Call, record: Record) -> None:
+async def after_create(cluster: RequestScope, call: Request, record: Record) -> None:
     """A namespace has its default service account from the first moment: a pod may be the next request."""
     if call.served.store_name == "namespaces" and cluster.accounts:
         await furnish(cluster, record.key.name)
@@ -158,7 +158,7 @@ ROOT_CA = (
 )
 
 
-async def furnish(cluster: Cluster, namespace: str) -> None:
+async def furnish(cluster: RequestScope, namespace: str) -> None:
     described = {"annotations": {"kubernetes.io/description": ROOT_CA}}
     for resource, kind, name, more, rest in (
         ("serviceaccounts", "ServiceAccount", "default", {}, {}),

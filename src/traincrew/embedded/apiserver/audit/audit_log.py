@@ -15,7 +15,7 @@ from aiohttp import web
 
 from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.audit import redaction
-from traincrew.embedded.apiserver.requests.request import Call
+from traincrew.embedded.apiserver.requests.request import Request
 
 
 class Origin(NamedTuple):
@@ -32,14 +32,14 @@ class Audit:
         # Unbuffered in lines: what was answered has been written, as far as this process can see to it.
         self._file = open(path, "ab", buffering=0, opener=_private) if path else None  # noqa: SIM115 - until the end
 
-    def tell(self, request: web.BaseRequest, call: Call, code: int, received: dt.datetime) -> None:
+    def tell(self, request: web.BaseRequest, call: Request, code: int, received: dt.datetime) -> None:
         if self._file is not None:
             self._write(
                 call, Origin(str(request.rel_url), request.remote or "", request.headers.get("User-Agent", "")), code, received
             )
 
     @contextlib.contextmanager
-    def within(self, call: Call) -> Iterator[None]:
+    def within(self, call: Request) -> Iterator[None]:
         """A request that a client within the process makes while this is entered."""
         if self._file is None:
             yield
@@ -47,13 +47,13 @@ class Audit:
         received, code = dt.datetime.now(dt.UTC), 201 if call.verb == "create" else 200
         try:
             yield
-        except api_errors.Refusal as refusal:
+        except api_errors.StatusError as refusal:
             code = refusal.code
             raise
         finally:
             self._write(call, Origin(_address(call), "", call.agent), code, received)
 
-    def _write(self, call: Call, origin: Origin, code: int, received: dt.datetime) -> None:
+    def _write(self, call: Request, origin: Origin, code: int, received: dt.datetime) -> None:
         assert self._file is not None
         entry = {
             "kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "Metadata", "auditID": str(uuid.uuid4()),
@@ -72,7 +72,7 @@ class Audit:
             self._file.write(msgspec.json.encode(entry) + b"\n")
 
 
-def _address(call: Call) -> str:
+def _address(call: Request) -> str:
     """The path and query that the request would have over HTTP."""
     served = call.served
     parts = ["/apis" if served.group else "/api", served.api_version]
@@ -101,7 +101,7 @@ class _Named(msgspec.Struct):
     metadata: _Meta = msgspec.field(default_factory=_Meta)
 
 
-def _name(call: Call) -> str:
+def _name(call: Request) -> str:
     """A create names its object in the body only."""
     if call.name or call.verb != "create":
         return call.name
@@ -111,7 +111,7 @@ def _name(call: Call) -> str:
         return ""
 
 
-def _reference(call: Call) -> dict[str, str]:
+def _reference(call: Request) -> dict[str, str]:
     found = {
         "resource": call.served.plural, "namespace": call.namespace, "name": _name(call), "apiGroup": call.served.group,
         "apiVersion": call.served.version, "subresource": call.subresource,

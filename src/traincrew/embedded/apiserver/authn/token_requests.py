@@ -28,12 +28,12 @@ class Asked:
 
 
 def answer(tokens: Tokens, request: Object, asked: Asked) -> Object:
-    """The request with its token, or a Refusal."""
+    """The request with its token, or a StatusError."""
     lookup = tokens.lookup
     _check_metadata(request.get("metadata") or {}, asked)
     account = lookup("serviceaccounts", asked.namespace, asked.account)
     if account is None:
-        raise api_errors.not_found(api_errors.Subject("serviceaccounts", "", asked.account))
+        raise api_errors.not_found(api_errors.StatusDetails("serviceaccounts", "", asked.account))
     spec = dict(request.get("spec") or {})
     seconds = spec.get("expirationSeconds")
     seconds = DEFAULT_LIFE if seconds is None else seconds
@@ -87,7 +87,7 @@ def _bound(lookup: Lookup, reference: dict[str, Any], asked: Asked) -> Bound:
     plural = f"{kind.lower()}s"
     found = lookup(plural, "" if kind == "Node" else asked.namespace, name)
     if found is None:
-        raise api_errors.not_found(api_errors.Subject(plural, "", name))
+        raise api_errors.not_found(api_errors.StatusDetails(plural, "", name))
     if kind == "Pod" and found["spec"].get("serviceAccountName", "") != asked.account:
         why = "to pod running with different serviceaccount name."
         raise api_errors.bad_request(f'cannot bind token for serviceaccount "{asked.account}" {why}')
@@ -95,7 +95,7 @@ def _bound(lookup: Lookup, reference: dict[str, Any], asked: Asked) -> Bound:
     if uid and uid != found["metadata"]["uid"]:
         why = f"the UID in the bound object reference ({uid}) does not match the UID in record"
         told = f"{why}. The object might have been deleted and then recreated"
-        raise api_errors.conflict(api_errors.Subject(kind, "", name), told)
+        raise api_errors.conflict(api_errors.StatusDetails(kind, "", name), told)
     if kind == "Pod":
         return Bound(pod=found, node=_node_of(lookup, found))
     return Bound(secret=found) if kind == "Secret" else Bound(node=found)

@@ -73,12 +73,12 @@ def _resource(verb: str, group: str, rest: list[str]) -> Attributes:
     return Attributes(verb, group, resource, "" if verb == "proxy" else subresource, namespace, name)
 
 
-def refusal(user: User, asked: Attributes, reason: str = "") -> api_errors.Refusal:
+def refusal(user: User, asked: Attributes, reason: str = "") -> api_errors.StatusError:
     """403 in the API server's words."""
     told = _sanitized(_words(user, asked)) + (f": {reason}" if reason else "")
     if asked.path:
         return api_errors.routed(403, "Forbidden", f"forbidden: {told}")
-    return api_errors.forbidden(api_errors.Subject(asked.resource, asked.group, asked.name), told)
+    return api_errors.forbidden(api_errors.StatusDetails(asked.resource, asked.group, asked.name), told)
 
 
 def _words(user: User, asked: Attributes) -> str:

@@ -15,7 +15,7 @@ _GARBAGE_FIELDS = ("ownerReferences", "finalizers", "managedFields")
 
 
 def check(policy: Policy, user: User, asked: Attributes, new: Object, old: Object | None = None) -> None:
-    """Raises a Refusal (403, or 404 where a role to bind is not there) if writing `new` would give rights away.
+    """Raises a StatusError (403, or 404 where a role to bind is not there) if writing `new` would give rights away.
 
     `asked` is the request itself: `escalate` is asked for with its name, which a create has not.
     """
@@ -33,7 +33,7 @@ def _check_role(policy: Policy, user: User, asked: Attributes, written: tuple[Ob
     if policy.allowed(user, escalate)[0]:
         return
     new, old = written
-    subject = api_errors.Subject(resource, GROUP, new["metadata"].get("name", ""))
+    subject = api_errors.StatusDetails(resource, GROUP, new["metadata"].get("name", ""))
     if missing := _missing(policy, user, asked.namespace, policy_rules.of(new)):
         raise api_errors.forbidden(subject, missing)
     gathering = resource == "clusterroles" and any(role_aggregation.gathers(each) for each in (new, old) if each)
@@ -50,9 +50,9 @@ def _check_binding(policy: Policy, user: User, asked: Attributes, new: Object) -
     resource = "rolebindings" if new["kind"] == "RoleBinding" else "clusterrolebindings"
     granted = policy.rules_of(kind, name, asked.namespace)
     if granted is None:  # the real server, too, speaks of a binding by the role's name
-        raise api_errors.not_found(api_errors.Subject(resource, GROUP, name))
+        raise api_errors.not_found(api_errors.StatusDetails(resource, GROUP, name))
     if missing := _missing(policy, user, asked.namespace, granted):
-        raise api_errors.forbidden(api_errors.Subject(resource, GROUP, new["metadata"].get("name", "")), missing)
+        raise api_errors.forbidden(api_errors.StatusDetails(resource, GROUP, new["metadata"].get("name", "")), missing)
 
 
 def _missing(policy: Policy, user: User, namespace: str, wanted: tuple[Rule, ...]) -> str:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from traincrew.apimachinery.resource_info import Object, Served, Subresource
+from traincrew.apimachinery.resource_info import Object, ResourceInfo, Subresource
 from traincrew.embedded.apiserver.discovery import documents, version_priority
 
 
-def core(served: Sequence[Served], version: str = "v2") -> Object:
+def core(served: Sequence[ResourceInfo], version: str = "v2") -> Object:
     """/api."""
     return _document(served, [""], version)
 
 
-def groups(served: Sequence[Served], version: str = "v2") -> Object:
+def groups(served: Sequence[ResourceInfo], version: str = "v2") -> Object:
     """/apis."""
     return _document(served, [group for group in version_priority.groups(served) if group], version)
 
@@ -27,7 +27,7 @@ def digest(body: bytes) -> str:
     return hashlib.sha512(body).hexdigest().upper()
 
 
-def _document(served: Sequence[Served], names: Sequence[str], version: str) -> Object:
+def _document(served: Sequence[ResourceInfo], names: Sequence[str], version: str) -> Object:
     known = version_priority.groups(served)
     return {
         "kind": "APIGroupDiscoveryList",
@@ -37,17 +37,17 @@ def _document(served: Sequence[Served], names: Sequence[str], version: str) -> O
     }
 
 
-def _group(served: Sequence[Served], name: str, versions: Sequence[str]) -> Object:
+def _group(served: Sequence[ResourceInfo], name: str, versions: Sequence[str]) -> Object:
     metadata = ({"name": name} if name else {}) | {"creationTimestamp": None}
     return {"metadata": metadata, "versions": [_version(served, name, version) for version in versions]}
 
 
-def _version(served: Sequence[Served], group: str, version: str) -> Object:
+def _version(served: Sequence[ResourceInfo], group: str, version: str) -> Object:
     resources = [_resource(each) for each in documents.of_version(served, group, version)]
     return {"version": version, "resources": resources, "freshness": "Current"}
 
 
-def _resource(served: Served) -> Object:
+def _resource(served: ResourceInfo) -> Object:
     entry: Object = {
         "resource": served.plural,
         "responseKind": _kind(served, served.kind),
@@ -60,12 +60,12 @@ def _resource(served: Served) -> Object:
     return entry | ({"subresources": parts} if parts else {})
 
 
-def _subresource(served: Served, part: Subresource) -> Object:
+def _subresource(served: ResourceInfo, part: Subresource) -> Object:
     kind = {"group": part.group, "version": part.version, "kind": part.kind} if part.version else _kind(served, part.kind)
     return {"subresource": part.name, "responseKind": kind, "verbs": list(part.verbs)}
 
 
-def _kind(served: Served, kind: str) -> Object:
+def _kind(served: ResourceInfo, kind: str) -> Object:
     """Group and version are left out for built-in kinds: they are those of the list around."""
     custom = served.definition is not None
     return {"group": served.group if custom else "", "version": served.version if custom else "", "kind": kind}

@@ -6,7 +6,7 @@ import base64
 import hashlib
 from collections.abc import Iterator, Sequence
 
-from traincrew.apimachinery.resource_info import Object, Served, Subresource
+from traincrew.apimachinery.resource_info import Object, ResourceInfo, Subresource
 from traincrew.embedded.apiserver.discovery import version_priority
 
 VERSION = "1.32.2"
@@ -19,13 +19,13 @@ def core_versions(address: str) -> Object:
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": reached}
 
 
-def group_list(served: Sequence[Served]) -> Object:
+def group_list(served: Sequence[ResourceInfo]) -> Object:
     """/apis."""
     groups = [_group(group, versions) for group, versions in version_priority.groups(served).items() if group]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
-def group(served: Sequence[Served], name: str) -> Object | None:
+def group(served: Sequence[ResourceInfo], name: str) -> Object | None:
     """/apis/<group>; None if there is none of that name."""
     versions = version_priority.groups(served).get(name)
     return {"kind": "APIGroup", "apiVersion": "v1", **_group(name, versions)} if name and versions else None
@@ -36,7 +36,7 @@ def _group(name: str, versions: Sequence[str]) -> Object:
     return {"name": name, "versions": told, "preferredVersion": told[0]}
 
 
-def resource_list(served: Sequence[Served], group: str, version: str) -> Object | None:
+def resource_list(served: Sequence[ResourceInfo], group: str, version: str) -> Object | None:
     """/api/v1 and /apis/<group>/<version>; None if that is not served."""
     found = of_version(served, group, version)
     if not found:
@@ -47,22 +47,22 @@ def resource_list(served: Sequence[Served], group: str, version: str) -> Object 
     return head | {"groupVersion": group_version, "resources": resources}
 
 
-def of_version(served: Sequence[Served], group: str, version: str) -> list[Served]:
+def of_version(served: Sequence[ResourceInfo], group: str, version: str) -> list[ResourceInfo]:
     """The resources of one group version, by name."""
     return sorted((each for each in served if (each.group, each.version) == (group, version)), key=lambda each: each.plural)
 
 
-def verbs(served: Served) -> list[str]:
+def verbs(served: ResourceInfo) -> list[str]:
     custom = served.definition is not None
     return [verb for verb in _CUSTOM_VERBS if verb in served.verbs] if custom else sorted(served.verbs)
 
 
-def subresources(served: Served) -> list[Subresource]:
+def subresources(served: ResourceInfo) -> list[Subresource]:
     """In the order of an API server: by name, but for custom resources the status is first."""
     return sorted(served.subresources, key=lambda each: each.name, reverse=served.definition is not None)
 
 
-def _entries(served: Served) -> Iterator[Object]:
+def _entries(served: ResourceInfo) -> Iterator[Object]:
     entry: Object = {
         "name": served.plural,
         "singularName": served.singular or served.kind.lower(),
@@ -75,13 +75,13 @@ def _entries(served: Served) -> Iterator[Object]:
         yield _subresource(served, part)
 
 
-def named(served: Served) -> Object:
+def named(served: ResourceInfo) -> Object:
     """The names beside the plural, those that there are."""
     lists = {"shortNames": list(served.short_names), "categories": list(served.categories)}
     return {key: value for key, value in lists.items() if value}
 
 
-def _subresource(served: Served, part: Subresource) -> Object:
+def _subresource(served: ResourceInfo, part: Subresource) -> Object:
     foreign = {"group": part.group, "version": part.version} if part.version else {}
     entry: Object = {"name": f"{served.plural}/{part.name}", "singularName": "", "namespaced": served.namespaced}
     return entry | foreign | {"kind": part.kind, "verbs": list(part.verbs)}
@@ -93,7 +93,7 @@ _STORED = {
 """Kinds that a kube-apiserver keeps as another one: the hash tells clients when that changes."""
 
 
-def _storage_hash(served: Served) -> str:
+def _storage_hash(served: ResourceInfo) -> str:
     served = served.kept_as or served
     stored = f"{served.group}/{served.storage_version or served.version}/{served.kind}"
     stored = _STORED.get(stored, stored)

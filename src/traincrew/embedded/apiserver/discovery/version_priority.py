@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from traincrew.apimachinery.resource_info import Served
+from traincrew.apimachinery.resource_info import ResourceInfo
 
 _FORM = re.compile(r"v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?")
 _STABILITY = {"alpha": 0, "beta": 1, None: 2}
@@ -34,7 +34,7 @@ def versions(found: Iterable[str]) -> list[str]:
     return sorted(set(found), key=version_key, reverse=True)
 
 
-def groups(served: Sequence[Served]) -> dict[str, list[str]]:
+def groups(served: Sequence[ResourceInfo]) -> dict[str, list[str]]:
     """Every group with its versions, best first, in the order of an API server. The core group is the empty one."""
     found: dict[str, set[str]] = {}
     for each in served:

@@ -9,7 +9,7 @@ import msgspec
 from traincrew.apimachinery import api_errors
 from traincrew.apimachinery.patches import apply
 from traincrew.apimachinery.resource_info import Object
-from traincrew.embedded.apiserver.requests.request import JSON, Call
+from traincrew.embedded.apiserver.requests.request import JSON, Request
 from traincrew.embedded.apiserver.schema import decoding, serialization
 
 YAML = "application/yaml"
@@ -21,7 +21,7 @@ class Configuration(NamedTuple):
     """The fields that it has more than once, by their lines."""
 
     def warnings(self, validation: str) -> tuple[str, ...]:
-        """Comes after everything else that can be wrong with an apply. Raises Refusal if reading is strict."""
+        """Comes after everything else that can be wrong with an apply. Raises StatusError if reading is strict."""
         if self.twice and validation == "Strict":
             lines = "\n  ".join(self.twice)
             told = f"error converting YAML to JSON: yaml: unmarshal errors:\n  {lines}"
@@ -29,7 +29,7 @@ class Configuration(NamedTuple):
         return () if validation == "Ignore" else self.twice
 
 
-def read(call: Call) -> Configuration:
+def read(call: Request) -> Configuration:
     served = call.served
     content, twice = _content(call.body)
     apply.check(content, served.schema, (served.api_version, served.kind))

@@ -6,11 +6,11 @@ from traincrew.apimachinery import api_errors, field_errors
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.endpoints import eviction, request_bodies, update
 from traincrew.embedded.apiserver.requests import query_parameters
-from traincrew.embedded.apiserver.requests.request import Answer, Call
-from traincrew.embedded.apiserver.requests.scope import Cluster, encoded
+from traincrew.embedded.apiserver.requests.request import Request, Response
+from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
 
 
-async def bind(cluster: Cluster, call: Call) -> Answer:
+async def bind(cluster: RequestScope, call: Request) -> Response:
     options = query_parameters.write_options(call.query, "CreateOptions", call.agent)
     binding, warnings = request_bodies.of_kind(call, "", "v1", "Binding", options.validation)
     meta = binding.get("metadata") or {}
@@ -21,7 +21,7 @@ async def bind(cluster: Cluster, call: Call) -> Answer:
 
     async def bound(pod: Object) -> update.Wanted:
         if why := _unbindable(pod, meta.get("uid")):
-            raise api_errors.conflict(api_errors.Subject("pods/binding", "", name), why)
+            raise api_errors.conflict(api_errors.StatusDetails("pods/binding", "", name), why)
         pod["spec"] = pod["spec"] | {"nodeName": node}
         eviction.put_condition(
             pod, {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": cluster.now()}
@@ -32,7 +32,7 @@ async def bind(cluster: Cluster, call: Call) -> Answer:
         return update.Wanted(pod, warnings, trusted=True)
 
     await update.change(cluster, call._replace(name=name, subresource="binding"), options, bound)
-    return Answer(201, encoded(eviction.SUCCESS), warnings)
+    return Response(201, encoded(eviction.SUCCESS), warnings)
 
 
 def _node(target: Object) -> str:
@@ -43,7 +43,7 @@ def _node(target: Object) -> str:
         faults.append(field_errors.required("target.name"))
     if faults:
         told = [each.tell() for each in faults]
-        raise api_errors.Refusal(500, "", told[0] if len(told) == 1 else f"[{', '.join(told)}]")
+        raise api_errors.StatusError(500, "", told[0] if len(told) == 1 else f"[{', '.join(told)}]")
     return str(target["name"])
 
 

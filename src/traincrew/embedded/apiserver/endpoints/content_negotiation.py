@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 
-from traincrew.apimachinery.api_errors import Refusal, routed
+from traincrew.apimachinery.api_errors import StatusError, routed
 
 JSON = "application/json"
 YAML = "application/yaml"
@@ -80,7 +80,7 @@ def choose(header: str, transforms: frozenset[tuple[str, str, str]] = RESOURCES,
             if clause.matches(media_type) and (form := _form(media_type, clause.parameters, transforms)):
                 return form
     accepted = ", ".join(_KUBERNETES)
-    raise Refusal(406, "NotAcceptable", f"only the following media types are accepted: {accepted}")
+    raise StatusError(406, "NotAcceptable", f"only the following media types are accepted: {accepted}")
 
 
 def _routed(header: str, listed: Sequence[str]) -> bool:

@@ -10,8 +10,8 @@ from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.admission import chain
 from traincrew.embedded.apiserver.endpoints import owner_references, request_bodies, update, version_conversion
 from traincrew.embedded.apiserver.requests import query_parameters
-from traincrew.embedded.apiserver.requests.request import Answer, Call
-from traincrew.embedded.apiserver.requests.scope import Cluster, decoded, encoded
+from traincrew.embedded.apiserver.requests.request import Request, Response
+from traincrew.embedded.apiserver.requests.scope import RequestScope, decoded, encoded
 from traincrew.embedded.apiserver.storage.errors import Stale
 from traincrew.embedded.apiserver.storage.records import Key, Record
 
@@ -23,15 +23,15 @@ MISMATCH = "the namespace of the provided object does not match the namespace se
 NEVER_FROM_CLIENT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion")
 
 
-async def create(cluster: Cluster, call: Call) -> Answer:
+async def create(cluster: RequestScope, call: Request) -> Response:
     options = query_parameters.write_options(call.query, "CreateOptions", call.agent)
     obj, warnings = request_bodies.decoded(call, options.validation)
     return await store_new(cluster, call, obj, options, warnings)
 
 
 async def store_instead(
-    cluster: Cluster, call: Call, obj: Object, options: query_parameters.WriteOptions, warnings: tuple[str, ...]
-) -> Answer:
+    cluster: RequestScope, call: Request, obj: Object, options: query_parameters.WriteOptions, warnings: tuple[str, ...]
+) -> Response:
     """What was to be changed is not there and is made: by an apply, or by an update of some kinds."""
     cluster.authorize(call.user, call._replace(verb="create").asked)
     if uid := obj["metadata"].get("uid"):
@@ -42,8 +42,8 @@ async def store_instead(
 
 
 async def store_new(
-    cluster: Cluster, call: Call, obj: Object, options: query_parameters.WriteOptions, warnings: tuple[str, ...] = ()
-) -> Answer:
+    cluster: RequestScope, call: Request, obj: Object, options: query_parameters.WriteOptions, warnings: tuple[str, ...] = ()
+) -> Response:
     chain.check_namespace(cluster, call._replace(name=str((obj.get("metadata") or {}).get("name") or "")))
     obj = _born(cluster, call, obj)
     generated = not obj["metadata"].get("name")
@@ -59,16 +59,16 @@ async def store_new(
     raise AssertionError("unreachable")
 
 
-def _taken(call: Call, name: str, holder: Record | None) -> api_errors.Refusal:
-    refusal = api_errors.already_exists(api_errors.Subject(call.served.plural, call.served.group, name))
+def _taken(call: Request, name: str, holder: Record | None) -> api_errors.StatusError:
+    refusal = api_errors.already_exists(api_errors.StatusDetails(call.served.plural, call.served.group, name))
     if holder and decoded(holder)["metadata"].get("deletionTimestamp"):
         refusal.message = f"object is being deleted: {refusal.message}"
     return refusal
 
 
 async def _put(
-    cluster: Cluster, call: Call, obj: Object, options: query_parameters.WriteOptions, warnings: tuple[str, ...]
-) -> Answer:
+    cluster: RequestScope, call: Request, obj: Object, options: query_parameters.WriteOptions, warnings: tuple[str, ...]
+) -> Response:
     served, strategy = call.served, cluster.strategy(call.served)
     strategy.default(obj)
     warnings = (*owner_references.once(obj, call.verb == "patch"), *warnings)
@@ -84,10 +84,10 @@ async def _put(
     if options.dry_run:
         if (holder := cluster.store.head(key)) is not None:
             raise Stale(holder)
-        return Answer(201, encoded(version_conversion.back(stored, served)), tuple(warned))
+        return Response(201, encoded(version_conversion.back(stored, served)), tuple(warned))
     record = await cluster.store.put(key, stored, 0)
     await chain.after_create(cluster, call, record)
-    return Answer(201, version_conversion.shown(record, served), tuple(warned))
+    return Response(201, version_conversion.shown(record, served), tuple(warned))
 
 
 def _is_owned(meta: Object) -> bool:
@@ -95,10 +95,10 @@ def _is_owned(meta: Object) -> bool:
     return "managedFields" in meta or APPLIED_BY_KUBECTL in (meta.get("annotations") or ())
 
 
-def _born(cluster: Cluster, call: Call, obj: Object) -> Object:
+def _born(cluster: RequestScope, call: Request, obj: Object) -> Object:
     meta = obj.get("metadata") or {}
     if (meta.get("resourceVersion") or "0") != "0":
-        raise api_errors.Refusal(500, "", "resourceVersion should not be set on objects to be created")
+        raise api_errors.StatusError(500, "", "resourceVersion should not be set on objects to be created")
     _check_namespace(call, meta)
     _check_name(call, meta)
     kept = {key: value for key, value in meta.items() if key not in NEVER_FROM_CLIENT and value is not None}
@@ -109,14 +109,14 @@ def _born(cluster: Cluster, call: Call, obj: Object) -> Object:
     return obj | {"metadata": kept}
 
 
-def _check_namespace(call: Call, meta: Object) -> None:
+def _check_namespace(call: Request, meta: Object) -> None:
     if not call.served.namespaced:
         meta.pop("namespace", None)
     elif meta.get("namespace") and meta["namespace"] != call.namespace:
         raise api_errors.bad_request(MISMATCH)
 
 
-def _check_name(call: Call, meta: Object) -> None:
+def _check_name(call: Request, meta: Object) -> None:
     if call.name and meta.get("name") and meta["name"] != call.name:
         raise api_errors.bad_request(f"the name of the object ({meta['name']}) does not match the name on the URL ({call.name})")
     if not meta.get("name") and not meta.get("generateName"):

@@ -12,8 +12,8 @@ from traincrew.embedded.apiserver.admission import chain
 from traincrew.embedded.apiserver.endpoints import graceful_deletion, lists, request_bodies, version_conversion
 from traincrew.embedded.apiserver.endpoints.graceful_deletion import Options
 from traincrew.embedded.apiserver.requests import query_parameters
-from traincrew.embedded.apiserver.requests.request import Answer, Call
-from traincrew.embedded.apiserver.requests.scope import Cluster, decoded, encoded
+from traincrew.embedded.apiserver.requests.request import Request, Response
+from traincrew.embedded.apiserver.requests.scope import RequestScope, decoded, encoded
 from traincrew.embedded.apiserver.storage.errors import Stale
 from traincrew.embedded.apiserver.storage.records import Record
 
@@ -32,7 +32,7 @@ WARNED = ("jobs.batch",)
 ATTEMPTS = 5
 
 
-def options(call: Call) -> Options:
+def options(call: Request) -> Options:
     """From the body; without one from the query. Of the two, the API server reads one alone."""
     given = request_bodies.delete_options(call)
     if given is None:
@@ -64,7 +64,7 @@ def _policy_faults(policy: Any, orphan: Any) -> list[field_errors.FieldError]:
     return []
 
 
-async def delete(cluster: Cluster, call: Call) -> Answer:
+async def delete(cluster: RequestScope, call: Request) -> Response:
     wanted = options(call)
     chain.check_mortal(call)
     answer = await _deleted(cluster, call, wanted)
@@ -73,7 +73,7 @@ async def delete(cluster: Cluster, call: Call) -> Answer:
     return answer
 
 
-async def _deleted(cluster: Cluster, call: Call, wanted: Options) -> Answer:
+async def _deleted(cluster: RequestScope, call: Request, wanted: Options) -> Response:
     for attempt in range(ATTEMPTS):
         record = cluster.existing(call.served, call.namespace, call.name)
         try:
@@ -84,43 +84,43 @@ async def _deleted(cluster: Cluster, call: Call, wanted: Options) -> Answer:
     raise AssertionError("unreachable")
 
 
-async def _delete(cluster: Cluster, call: Call, record: Record, wanted: Options) -> Answer:
+async def _delete(cluster: RequestScope, call: Request, record: Record, wanted: Options) -> Response:
     obj = decoded(record)
     check_preconditions(call, obj, wanted)
     marked = graceful_deletion.marked(obj, wanted, cluster.clock(), cluster.strategy(call.served).orphans)
     if marked is None:  # nothing to change: it waits already
-        return Answer(200, version_conversion.shown(record, call.served))
+        return Response(200, version_conversion.shown(record, call.served))
     if graceful_deletion.is_last_word(marked) or not marked["metadata"].get("deletionTimestamp"):
         if call.served.store_name == PODS and not wanted.dry_run and marked != obj:
             return await _announced(cluster, call, await cluster.store.put(record.key, marked, record.revision), wanted)
         return await _remove(cluster, call, record, wanted)
     if wanted.dry_run:
-        return Answer(200, encoded(version_conversion.back(marked, call.served)))
+        return Response(200, encoded(version_conversion.back(marked, call.served)))
     changed = await cluster.store.put(record.key, marked, record.revision)
-    return Answer(200, version_conversion.shown(changed, call.served))
+    return Response(200, version_conversion.shown(changed, call.served))
 
 
-async def _announced(cluster: Cluster, call: Call, record: Record, wanted: Options) -> Answer:
+async def _announced(cluster: RequestScope, call: Request, record: Record, wanted: Options) -> Response:
     """Those who watch pods hear that one ends before it has ended; meanwhile somebody else may have removed it."""
     try:
         return await _remove(cluster, call, record, wanted)
     except Stale as fault:
         if fault.current is not None:
             raise
-        return Answer(200, version_conversion.shown(record, call.served))
+        return Response(200, version_conversion.shown(record, call.served))
 
 
-async def _remove(cluster: Cluster, call: Call, record: Record, wanted: Options) -> Answer:
+async def _remove(cluster: RequestScope, call: Request, record: Record, wanted: Options) -> Response:
     gone = record if wanted.dry_run else await cluster.store.delete(record.key, record.revision)
     if call.served.store_name in SHOWN_WHEN_DELETED:
-        return Answer(200, version_conversion.shown(gone, call.served))
+        return Response(200, version_conversion.shown(gone, call.served))
     uid = msgspec.json.decode(gone.value)["metadata"]["uid"]
     details = {"name": call.name, "group": call.served.group, "kind": call.served.plural, "uid": uid}
     details = {key: value for key, value in details.items() if value}
-    return Answer(200, encoded({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}))
+    return Response(200, encoded({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}))
 
 
-def check_preconditions(call: Call, obj: Object, wanted: Options) -> None:
+def check_preconditions(call: Request, obj: Object, wanted: Options) -> None:
     meta = obj["metadata"]
     if wanted.uid and wanted.uid != meta["uid"]:
         raise _unmet(call, obj, ("UID", wanted.uid, meta["uid"]), "deleted and then recreated")
@@ -128,23 +128,23 @@ def check_preconditions(call: Call, obj: Object, wanted: Options) -> None:
         raise _unmet(call, obj, ("ResourceVersion", wanted.version, meta["resourceVersion"]), "modified")
 
 
-def _unmet(call: Call, obj: Object, condition: tuple[str, str, str], happened: str) -> api_errors.Refusal:
+def _unmet(call: Request, obj: Object, condition: tuple[str, str, str], happened: str) -> api_errors.StatusError:
     name, asked, held = condition
     if graceful_deletion.ends_apart(obj):
         told = f"Precondition failed: {name} in precondition: {asked}, {name} in object meta: {held}"
         return api_errors.conflict(call.subject, told)
     told = f"the {name} in the precondition ({asked}) does not match the {name} in record ({held})."
-    subject = api_errors.Subject(call.served.kind, call.served.group, call.name)
+    subject = api_errors.StatusDetails(call.served.kind, call.served.group, call.name)
     return api_errors.conflict(subject, f"{told} The object might have been {happened}")
 
 
-async def delete_collection(cluster: Cluster, call: Call) -> Answer:
+async def delete_collection(cluster: RequestScope, call: Request) -> Response:
     request_bodies.delete_options(call)  # a body that cannot be read must not delete half of them
     found = lists.listed(cluster, call)
     for record in found.records:
         try:
             await delete(cluster, call._replace(name=record.key.name, namespace=record.key.namespace))
-        except api_errors.Refusal as refusal:
+        except api_errors.StatusError as refusal:
             if refusal.code != 404:
                 raise
-    return Answer(200, b"".join(lists.pieces(call, found)))
+    return Response(200, b"".join(lists.pieces(call, found)))

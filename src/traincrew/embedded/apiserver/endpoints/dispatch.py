@@ -22,24 +22,24 @@ from traincrew.embedded.apiserver.endpoints import (  # fmt: skip
 )
 from traincrew.embedded.apiserver.endpoints.reviews import Reviewing
 from traincrew.embedded.apiserver.endpoints.watches import Watch
-from traincrew.embedded.apiserver.requests.request import Answer, Call
-from traincrew.embedded.apiserver.requests.scope import Cluster
+from traincrew.embedded.apiserver.requests.request import Request, Response
+from traincrew.embedded.apiserver.requests.scope import RequestScope
 from traincrew.embedded.apiserver.storage.errors import StoreUnavailable
 from traincrew.embedded.apiserver.storage.records import Record
 
 
 class Handler:
-    def __init__(self, cluster: Cluster, reviewing: Reviewing, audit: Audit | None = None) -> None:
+    def __init__(self, cluster: RequestScope, reviewing: Reviewing, audit: Audit | None = None) -> None:
         self.cluster = cluster
         self.audit = audit or Audit("")
         """Told by whoever brings requests here."""
         self._reviewing = reviewing
 
-    def authorize(self, call: Call) -> None:
+    def authorize(self, call: Request) -> None:
         self.cluster.authorize(call.user, call.asked)
 
-    async def handle(self, call: Call) -> Answer:
-        """Every verb but list and watch. Raises Refusal."""
+    async def handle(self, call: Request) -> Response:
+        """Every verb but list and watch. Raises StatusError."""
         self.authorize(call)
         _check_served(call)
         form = response_encoding.form(call)
@@ -48,28 +48,28 @@ class Handler:
         answer.warnings = (*call.warnings, *answer.warnings)
         return answer
 
-    async def pieces(self, call: Call) -> response_encoding.Pieces:
+    async def pieces(self, call: Request) -> response_encoding.Pieces:
         self.authorize(call)
         _check_served(call)
         with _told():
             return await reads.list_pieces(self.cluster, call, await self._measured(call))
 
-    async def listed(self, call: Call) -> lists.Listed:
+    async def listed(self, call: Request) -> lists.Listed:
         self.authorize(call)
         _check_served(call)
         with _told():
             return lists.listed(self.cluster, call, await self._measured(call))
 
-    async def _measured(self, call: Call) -> list[Record] | None:
+    async def _measured(self, call: Request) -> list[Record] | None:
         return await metrics_api.records(self.cluster, call) if metrics_api.measured(call.served) else None
 
-    def watch(self, call: Call) -> Watch:
+    def watch(self, call: Request) -> Watch:
         self.authorize(call)
         _check_served(call)
         with _told():
             return reads.watch(self.cluster, call)
 
-    async def _dispatch(self, call: Call) -> Answer:
+    async def _dispatch(self, call: Request) -> Response:
         if call.subresource and call.subresource not in ("status", "finalize"):
             return await self._subresource(call)
         match call.verb:
@@ -93,12 +93,12 @@ class Handler:
                 return await delete.delete_collection(self.cluster, call)
         raise api_errors.method_not_allowed()
 
-    def _as_pod(self, call: Call) -> Call:
+    def _as_pod(self, call: Request) -> Request:
         pods = self.cluster.registry.find("", "v1", "pods")
         assert pods is not None
         return call._replace(served=pods, subresource="binding")
 
-    async def _subresource(self, call: Call) -> Answer:
+    async def _subresource(self, call: Request) -> Response:
         match call.subresource, call.verb:
             case "scale", "get":
                 return scale.get(self.cluster, call)
@@ -114,7 +114,7 @@ class Handler:
                 return await self._plain(call)
         raise api_errors.method_not_allowed()
 
-    async def _plain(self, call: Call) -> Answer:
+    async def _plain(self, call: Request) -> Response:
         if call.verb == "get":
             return reads.get(self.cluster, call)
         return await (put.update(self.cluster, call) if call.verb == "update" else patch.patch(self.cluster, call))
@@ -129,7 +129,7 @@ def _told() -> Iterator[None]:
         raise api_errors.unavailable(str(fault)) from fault
 
 
-def _check_served(call: Call) -> None:
+def _check_served(call: Request) -> None:
     if call.subresource:
         found = call.served.subresource(call.subresource)
         if found is None:

@@ -8,8 +8,8 @@ from traincrew.apimachinery import api_errors, disruption_budgets, object_select
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.endpoints import delete, request_bodies, update
 from traincrew.embedded.apiserver.requests import query_parameters
-from traincrew.embedded.apiserver.requests.request import JSON, Answer, Call
-from traincrew.embedded.apiserver.requests.scope import Cluster, decoded, encoded
+from traincrew.embedded.apiserver.requests.request import JSON, Request, Response
+from traincrew.embedded.apiserver.requests.scope import RequestScope, decoded, encoded
 
 DISRUPTED = {
     "type": "DisruptionTarget",
@@ -26,7 +26,7 @@ MOST_DISRUPTED = 2000
 """Pods whose evictions a budget's controller has not taken note of yet."""
 
 
-async def evict(cluster: Cluster, call: Call) -> Answer:
+async def evict(cluster: RequestScope, call: Request) -> Response:
     options = query_parameters.write_options(call.query, "CreateOptions", call.agent)
     eviction, warnings = request_bodies.of_kind(call, "policy", "v1", "Eviction", options.validation)
     if (eviction.get("metadata") or {}).get("name", call.name) != call.name:
@@ -38,11 +38,11 @@ async def evict(cluster: Cluster, call: Call) -> Answer:
     if _is_guarded(pod):
         found = _budgets(cluster, pod)
         if len(found) > 1:
-            raise api_errors.Refusal(500, "", SEVERAL)
+            raise api_errors.StatusError(500, "", SEVERAL)
         if found and not _may_go_unready(pod, found[0]):
             await _spend(cluster, call, found[0], bool(wanted.get("dryRun")))
     await _remove(cluster, call, options, wanted)
-    return Answer(201, encoded(SUCCESS), warnings)
+    return Response(201, encoded(SUCCESS), warnings)
 
 
 def _is_guarded(pod: Object) -> bool:
@@ -51,7 +51,7 @@ def _is_guarded(pod: Object) -> bool:
     return phase not in ("Succeeded", "Failed", "Pending") and not pod["metadata"].get("deletionTimestamp")
 
 
-def _budgets(cluster: Cluster, pod: Object) -> list[Object]:
+def _budgets(cluster: RequestScope, pod: Object) -> list[Object]:
     labels = pod["metadata"].get("labels") or {}
     found = [decoded(record) for record in cluster.store.heads(BUDGETS, pod["metadata"]["namespace"])]
     return [each for each in found if object_selectors.matches(each["spec"].get("selector"), labels)]
@@ -68,8 +68,8 @@ def _may_go_unready(pod: Object, budget: Object) -> bool:
     return bool(status.get("currentHealthy", 0) >= status.get("desiredHealthy", 0) > 0)
 
 
-async def _spend(cluster: Cluster, call: Call, budget: Object, dry_run: bool) -> None:
-    """Takes one of the disruptions that the budget allows. Raises Refusal."""
+async def _spend(cluster: RequestScope, call: Request, budget: Object, dry_run: bool) -> None:
+    """Takes one of the disruptions that the budget allows. Raises StatusError."""
     if dry_run:
         _check(budget)
         return
@@ -97,18 +97,18 @@ def _check(budget: Object) -> None:
         raise _too_many(f"The disruption budget {name} is still being processed by the server.", 10)
     if len(status.get("disruptedPods") or {}) > MOST_DISRUPTED:
         told = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
-        raise api_errors.forbidden(api_errors.Subject("poddisruptionbudget", "policy", name), told)
+        raise api_errors.forbidden(api_errors.StatusDetails("poddisruptionbudget", "policy", name), told)
     if not status.get("disruptionsAllowed"):
         desired, current = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
         raise _too_many(f"The disruption budget {name} needs {desired} healthy pods and has {current} currently")
 
 
-def _too_many(cause: str, retry_after: int = 0) -> api_errors.Refusal:
+def _too_many(cause: str, retry_after: int = 0) -> api_errors.StatusError:
     causes: list[dict[str, Any]] = [{"reason": "DisruptionBudget", "message": cause}]
-    return api_errors.Refusal(429, "TooManyRequests", VIOLATED, causes=causes, retry_after=retry_after)
+    return api_errors.StatusError(429, "TooManyRequests", VIOLATED, causes=causes, retry_after=retry_after)
 
 
-async def _remove(cluster: Cluster, call: Call, options: query_parameters.WriteOptions, wanted: Object) -> None:
+async def _remove(cluster: RequestScope, call: Request, options: query_parameters.WriteOptions, wanted: Object) -> None:
     removal = call._replace(subresource="", verb="delete", body=encoded(wanted), content_type=JSON)
     limits = delete.options(removal)
 

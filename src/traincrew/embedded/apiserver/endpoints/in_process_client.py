@@ -15,7 +15,7 @@ from traincrew.embedded.apiserver.endpoints import patch as endpoints_patch
 from traincrew.embedded.apiserver.endpoints import version_conversion
 from traincrew.embedded.apiserver.endpoints.dispatch import Handler
 from traincrew.embedded.apiserver.requests.query_parameters import Query
-from traincrew.embedded.apiserver.requests.request import JSON, Call
+from traincrew.embedded.apiserver.requests.request import JSON, Request
 from traincrew.model.resources import Resource
 
 CONTENT = {"merge": endpoints_patch.MERGE, "json": endpoints_patch.JSON, "strategic": endpoints_patch.STRATEGIC}
@@ -34,19 +34,19 @@ class LocalClient:
         self._handler, self._user, self._agent = handler, user, agent
         self._turns = asyncio.Semaphore(AT_ONCE)
 
-    def _call(self, verb: str, resource: Resource, namespace: str | None, name: str = "", subresource: str = "") -> Call:
+    def _call(self, verb: str, resource: Resource, namespace: str | None, name: str = "", subresource: str = "") -> Request:
         served = self._handler.cluster.registry.find(resource.group, resource.version, resource.plural)
         if served is None:
             raise _told(api_errors.no_such_path())
         place = (namespace or "") if served.namespaced else ""
-        return Call(self._user, verb, served, place, name, subresource, agent=self._agent)
+        return Request(self._user, verb, served, place, name, subresource, agent=self._agent)
 
-    async def _ask(self, call: Call) -> bytes:
+    async def _ask(self, call: Request) -> bytes:
         try:
             async with self._turns:
                 with self._handler.audit.within(call):
                     return (await self._handler.handle(call)).body
-        except api_errors.Refusal as refusal:
+        except api_errors.StatusError as refusal:
             raise _told(refusal) from None
 
     async def get(self, resource: Resource, namespace: str | None, name: str, subresource: str = "") -> bytes:
@@ -62,7 +62,7 @@ class LocalClient:
                 asked = call._replace(query=Query(query))
                 with self._handler.audit.within(asked):
                     found = await self._handler.listed(asked)
-            except api_errors.Refusal as refusal:
+            except api_errors.StatusError as refusal:
                 raise _told(refusal) from None
             yield port.Page([version_conversion.untitled(each, call.served) for each in found.records], str(found.revision))
             if not found.continued:
@@ -79,7 +79,7 @@ class LocalClient:
         try:
             with self._handler.audit.within(call):
                 watch = self._handler.watch(call)
-        except api_errors.Refusal as refusal:
+        except api_errors.StatusError as refusal:
             raise _told(refusal) from None
         yield watch_stream.bookmark(resource_version)
         async for batch in watch.events():
@@ -130,5 +130,5 @@ class LocalClient:
         return await self._ask(call._replace(body=deletion.options(uid, version, propagation, grace), content_type=JSON))
 
 
-def _told(refusal: api_errors.Refusal) -> errors.ApiError:
+def _told(refusal: api_errors.StatusError) -> errors.ApiError:
     return status_errors.error(refusal.code, msgspec.json.encode(refusal.status()))

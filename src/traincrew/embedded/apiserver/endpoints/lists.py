@@ -10,8 +10,8 @@ import msgspec
 
 from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.endpoints import continue_tokens, resource_versions, selection, version_conversion
-from traincrew.embedded.apiserver.requests.request import Call
-from traincrew.embedded.apiserver.requests.scope import Cluster
+from traincrew.embedded.apiserver.requests.request import Request
+from traincrew.embedded.apiserver.requests.scope import RequestScope
 from traincrew.embedded.apiserver.storage.errors import Expired
 from traincrew.embedded.apiserver.storage.records import Record
 
@@ -38,7 +38,7 @@ class Listed(NamedTuple):
         return found
 
 
-def listed(cluster: Cluster, call: Call, given: list[Record] | None = None) -> Listed:
+def listed(cluster: RequestScope, call: Request, given: list[Record] | None = None) -> Listed:
     """given: the records to choose from, where they are not those of the store."""
     wanted = selection.selector(call.query, call.served)
     resource_versions.check(call.query, watch=False)
@@ -68,7 +68,7 @@ def _path(record: Record) -> str:
     return f"{record.key.namespace}/{record.key.name}" if record.key.namespace else record.key.name
 
 
-def _source(cluster: Cluster, call: Call) -> tuple[str, int, list[Record]]:
+def _source(cluster: RequestScope, call: Request) -> tuple[str, int, list[Record]]:
     """Where to start, the revision that the list is of, and the records as of then."""
     store, resource = cluster.store, call.served.store_name
     text = call.query.text("resourceVersion")
@@ -88,16 +88,16 @@ def _source(cluster: Cluster, call: Call) -> tuple[str, int, list[Record]]:
     return "", store.revision, store.list(resource, call.namespace)
 
 
-def _asked(cluster: Cluster, call: Call, text: str) -> int:
+def _asked(cluster: RequestScope, call: Request, text: str) -> int:
     try:
         return resource_versions.reached(cluster.store, text)
-    except api_errors.Refusal as refusal:
+    except api_errors.StatusError as refusal:
         if refusal.code == 400 and call.query.text("resourceVersionMatch") == "Exact":
             raise api_errors.bad_request(f"invalid resource version: {refusal.message}") from None
         raise
 
 
-def _as_of(cluster: Cluster, call: Call, revision: int, start: str = "") -> list[Record]:
+def _as_of(cluster: RequestScope, call: Request, revision: int, start: str = "") -> list[Record]:
     try:
         return cluster.store.list_at(call.served.store_name, call.namespace, revision)
     except Expired:
@@ -112,7 +112,7 @@ PIECE = 2**18
 """Bytes that are joined at once: the event loop gets its turn in between, and who does not read holds up no more than this."""
 
 
-def pieces(call: Call, found: Listed) -> Iterator[bytes]:
+def pieces(call: Request, found: Listed) -> Iterator[bytes]:
     """The JSON of the list, in parts."""
     served = call.served
     kind = served.list_kind or f"{served.kind}List"

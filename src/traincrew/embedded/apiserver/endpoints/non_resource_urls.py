@@ -49,7 +49,7 @@ class Pages:
             raise api_errors.method_not_allowed()
         return self._answer(request, key)
 
-    def missing(self, path: str) -> api_errors.Refusal | api_errors.Bare:
+    def missing(self, path: str) -> api_errors.StatusError | api_errors.Bare:
         """What is said where there is nothing: a Status by the router of the built-in groups, else a bare page."""
         if path.startswith("/openapi/v3/"):
             return api_errors.Bare(404, "")

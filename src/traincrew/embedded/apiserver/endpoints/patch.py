@@ -8,8 +8,8 @@ from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.endpoints import apply_bodies, create, patch_bodies, update
 from traincrew.embedded.apiserver.endpoints.patch_bodies import Made
 from traincrew.embedded.apiserver.requests import query_parameters
-from traincrew.embedded.apiserver.requests.request import Answer, Call
-from traincrew.embedded.apiserver.requests.scope import Cluster
+from traincrew.embedded.apiserver.requests.request import Request, Response
+from traincrew.embedded.apiserver.requests.scope import RequestScope
 
 JSON = "application/json-patch+json"
 MERGE = "application/merge-patch+json"
@@ -18,7 +18,7 @@ APPLY = "application/apply-patch+yaml"
 OF_CUSTOM = (JSON, MERGE, APPLY)
 
 
-async def patch(cluster: Cluster, call: Call) -> Answer:
+async def patch(cluster: RequestScope, call: Request) -> Response:
     kind = _kind(call)
     options = query_parameters.write_options(call.query, "PatchOptions", call.agent, _faults(call, kind))
     if kind == APPLY:
@@ -26,7 +26,7 @@ async def patch(cluster: Cluster, call: Call) -> Answer:
     return await update.change(cluster, call, options, lambda before: _patched(call, kind, before, options.validation))
 
 
-def _kind(call: Call) -> str:
+def _kind(call: Request) -> str:
     kind = call.content_type.partition(";")[0].strip().lower()
     if kind in OF_CUSTOM or (kind == STRATEGIC and call.served.definition is None):
         return kind
@@ -36,20 +36,20 @@ def _kind(call: Call) -> str:
     raise api_errors.unsupported_media_type(f"{told} {', '.join(OF_CUSTOM)}")
 
 
-def _faults(call: Call, kind: str) -> list[field_errors.FieldError]:
+def _faults(call: Request, kind: str) -> list[field_errors.FieldError]:
     if kind == APPLY:
         missing = not call.query.text("fieldManager")
         return [field_errors.required("fieldManager", "is required for apply patch")] if missing else []
     return [field_errors.forbidden("force", "may not be specified for non-apply patch")] if call.query.given("force") else []
 
 
-async def _patched(call: Call, kind: str, before: Object, validation: str) -> update.Wanted:
+async def _patched(call: Request, kind: str, before: Object, validation: str) -> update.Wanted:
     after, warnings = patch_bodies.checked(_made(call, kind, before, validation), patch_bodies.form(call.served), validation)
     update.check_identity(call, after.get("metadata") or {})
     return update.Wanted(after, warnings)
 
 
-def _made(call: Call, kind: str, before: Object, validation: str) -> Made:
+def _made(call: Request, kind: str, before: Object, validation: str) -> Made:
     content, twice = patch_bodies.read(call)
     if kind == JSON:
         lenient = validation == "Ignore"
@@ -62,7 +62,7 @@ def _made(call: Call, kind: str, before: Object, validation: str) -> Made:
     return Made(strategic_merge.apply(before, content, call.served.schema), twice, content or {})
 
 
-async def _apply(cluster: Cluster, call: Call, options: query_parameters.WriteOptions) -> Answer:
+async def _apply(cluster: RequestScope, call: Request, options: query_parameters.WriteOptions) -> Response:
     applied = apply_bodies.read(call)
 
     def merged(live: Object | None) -> update.Wanted:

@@ -9,8 +9,8 @@ import msgspec
 
 from traincrew.apimachinery import api_errors, field_errors
 from traincrew.apimachinery.patches import go_values
-from traincrew.apimachinery.resource_info import Object, Schema, Served
-from traincrew.embedded.apiserver.requests.request import JSON, Call
+from traincrew.apimachinery.resource_info import Object, ResourceInfo, Schema
+from traincrew.embedded.apiserver.requests.request import JSON, Request
 from traincrew.embedded.apiserver.schema import decoding, json_tree, patched_object_errors, serialization
 
 
@@ -21,7 +21,7 @@ class Patch(NamedTuple):
     """The fields that it has more than once, in the words of strict reading."""
 
 
-def read(call: Call) -> Patch:
+def read(call: Request) -> Patch:
     try:
         found = serialization.read(call.body, JSON)
         if not found.unsure:
@@ -55,7 +55,7 @@ class Form(NamedTuple):
         return decoding.read(text, JSON, self.schema, self.expected)[:2]
 
 
-def form(served: Served) -> Form:
+def form(served: ResourceInfo) -> Form:
     return Form(served.schema, decoding.Expected(served.kind, served.api_version))
 
 
@@ -82,6 +82,6 @@ def _sorted(obj: Object) -> bytes:
     return msgspec.json.encode(obj, order="sorted")
 
 
-def _refused(made: Made, why: str) -> api_errors.Refusal:
+def _refused(made: Made, why: str) -> api_errors.StatusError:
     shown = _sorted(made.object).decode() if made.strategic is None else go_values.plain(made.strategic)
     return api_errors.invalid("", "", "", [field_errors.invalid("patch", shown, why)])

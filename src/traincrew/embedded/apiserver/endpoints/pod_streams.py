@@ -7,16 +7,16 @@ import ssl
 from aiohttp import web
 
 from traincrew.apimachinery import api_errors
-from traincrew.embedded.apiserver.requests.request import Call
-from traincrew.embedded.apiserver.requests.scope import Cluster
+from traincrew.embedded.apiserver.requests.request import Request
+from traincrew.embedded.apiserver.requests.scope import RequestScope
 from traincrew.embedded.apiserver.streams import location, log_relay, tunnel
 
 
 class Streaming:
-    def __init__(self, cluster: Cluster, context: ssl.SSLContext) -> None:
+    def __init__(self, cluster: RequestScope, context: ssl.SSLContext) -> None:
         self._cluster, self._context = cluster, context
 
-    async def __call__(self, request: web.BaseRequest, call: Call) -> web.StreamResponse:
+    async def __call__(self, request: web.BaseRequest, call: Request) -> web.StreamResponse:
         pod = self._cluster.object("pods", call.namespace, call.name)
         if pod is None:
             raise api_errors.not_found(call.subject)

@@ -7,13 +7,13 @@ from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.endpoints import create, request_bodies
 from traincrew.embedded.apiserver.endpoints import update as endpoints_update
 from traincrew.embedded.apiserver.requests import query_parameters
-from traincrew.embedded.apiserver.requests.request import Answer, Call
-from traincrew.embedded.apiserver.requests.scope import Cluster
+from traincrew.embedded.apiserver.requests.request import Request, Response
+from traincrew.embedded.apiserver.requests.scope import RequestScope
 
 SHELVES = {"services": "services/specs", "endpoints": "services/endpoints", "nodes": "minions"}
 
 
-async def update(cluster: Cluster, call: Call) -> Answer:
+async def update(cluster: RequestScope, call: Request) -> Response:
     options = query_parameters.write_options(call.query, "UpdateOptions", call.agent)
     obj, warnings = request_bodies.decoded(call, options.validation)
     meta = obj.setdefault("metadata", {})
@@ -31,12 +31,12 @@ async def update(cluster: Cluster, call: Call) -> Answer:
     return await endpoints_update.change(cluster, call, options, replaced)
 
 
-def _creates(cluster: Cluster, call: Call) -> bool:
+def _creates(cluster: RequestScope, call: Request) -> bool:
     missing = cluster.store.head(endpoints_update.key_of(call)) is None
     return missing and not call.subresource and cluster.strategy(call.served).created_by_update
 
 
-def _check_uid(call: Call, meta: Object, held: str) -> None:
+def _check_uid(call: Request, meta: Object, held: str) -> None:
     """Whoever names a uid means no other object. In the words of an API server on etcd."""
     asked, served = meta.get("uid"), call.served
     if not asked or asked == held:

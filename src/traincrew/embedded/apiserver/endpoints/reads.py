@@ -17,8 +17,8 @@ from traincrew.embedded.apiserver.endpoints import (
 from traincrew.embedded.apiserver.endpoints.response_encoding import Pieces, include
 from traincrew.embedded.apiserver.endpoints.watches import Look, Watch
 from traincrew.embedded.apiserver.printers import partial_metadata, tables
-from traincrew.embedded.apiserver.requests.request import Answer, Call
-from traincrew.embedded.apiserver.requests.scope import Cluster, encoded
+from traincrew.embedded.apiserver.requests.request import Request, Response
+from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
 from traincrew.embedded.apiserver.storage.records import Key, Record
 
 MANY = 50
@@ -27,16 +27,16 @@ only every five milliseconds, and gives it away again with every byte that it se
 STREAMED = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
 
 
-def get(cluster: Cluster, call: Call) -> Answer:
+def get(cluster: RequestScope, call: Request) -> Response:
     if text := call.query.text("resourceVersion"):
         resource_versions.reached(cluster.store, text)
     record = cluster.store.get(Key(call.served.store_name, call.namespace, call.name))
     if record is None:
         raise api_errors.not_found(call.subject)
-    return Answer(200, version_conversion.shown(record, call.served))
+    return Response(200, version_conversion.shown(record, call.served))
 
 
-async def list_pieces(cluster: Cluster, call: Call, given: list[Record] | None = None) -> Pieces:
+async def list_pieces(cluster: RequestScope, call: Request, given: list[Record] | None = None) -> Pieces:
     """The body of a list in parts, so that a large one does not hold up everybody else."""
     form = response_encoding.form(call, content_negotiation.LIST)
     found = lists.listed(cluster, call, given)
@@ -53,7 +53,7 @@ async def list_pieces(cluster: Cluster, call: Call, given: list[Record] | None =
     return Pieces(wire.content_type, iter([await asyncio.to_thread(lambda: wire.encode(b"".join(parts)))]))
 
 
-def _turned(cluster: Cluster, call: Call, found: lists.Listed, form: content_negotiation.Form) -> Iterator[bytes]:
+def _turned(cluster: RequestScope, call: Request, found: lists.Listed, form: content_negotiation.Form) -> Iterator[bytes]:
     """A table, or a list of metadata: a document whose last field is a list, in parts."""
     served, metadata, now = call.served, found.metadata(), cluster.clock()
 
@@ -78,17 +78,17 @@ def _parts(begun: Object, more: Iterator[Object]) -> Iterator[bytes]:
     yield b"]}"
 
 
-def watch(cluster: Cluster, call: Call) -> Watch:
+def watch(cluster: RequestScope, call: Request) -> Watch:
     query = call.query
     initial = query.flag("allowWatchBookmarks") and query.text("resourceVersion") in ("", "0")
     forms = content_negotiation.WATCHED_LISTS if initial else content_negotiation.RESOURCES
     form = content_negotiation.choose(call.accept, forms, content_negotiation.LIST if call.served.definition is None else ())
     if form.yaml:
-        raise api_errors.Refusal(406, "NotAcceptable", f"only the following media types are accepted: {STREAMED}")
+        raise api_errors.StatusError(406, "NotAcceptable", f"only the following media types are accepted: {STREAMED}")
     return Watch(cluster, call, _look(cluster, call, form))
 
 
-def _look(cluster: Cluster, call: Call, form: content_negotiation.Form) -> Look:
+def _look(cluster: RequestScope, call: Request, form: content_negotiation.Form) -> Look:
     served = call.served
     if form.as_metadata:
         kind, api_version = "PartialObjectMetadata", f"meta.k8s.io/{form.version}"

@@ -6,14 +6,14 @@ import msgspec
 
 from traincrew.apimachinery import api_errors
 from traincrew.apimachinery.resource_info import Object, Schema
-from traincrew.embedded.apiserver.requests.request import Call
+from traincrew.embedded.apiserver.requests.request import Request
 from traincrew.embedded.apiserver.schema import builtin_kinds, decoding
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 JSON_TYPES = ("", "application/json", "application/yaml", "text/json", "*/*")
 
 
-def _content_type(call: Call) -> str:
+def _content_type(call: Request) -> str:
     """Raises 415 for a form that is not read here."""
     given = call.content_type.partition(";")[0].strip().lower()
     if given == PROTOBUF and (call.served.definition is None or call.verb.startswith("delete")):
@@ -27,13 +27,13 @@ def _content_type(call: Call) -> str:
     return given or "application/json"
 
 
-def decoded(call: Call, validation: str) -> tuple[Object, tuple[str, ...]]:
+def decoded(call: Request, validation: str) -> tuple[Object, tuple[str, ...]]:
     """The object that a create or update carries, and the warnings that go with it."""
     expected = decoding.Expected(call.served.kind, call.served.api_version)
     return _read(call, call.served.schema, expected, validation)
 
 
-def _read(call: Call, schema: Schema, expected: decoding.Expected, validation: str) -> tuple[Object, tuple[str, ...]]:
+def _read(call: Request, schema: Schema, expected: decoding.Expected, validation: str) -> tuple[Object, tuple[str, ...]]:
     given = _content_type(call)
     body = call.body
     if given == PROTOBUF:
@@ -49,17 +49,17 @@ def _as_json(body: bytes, expected: decoding.Expected) -> bytes:
     return msgspec.json.encode(protobuf.decode(body, expected.api_version, expected.kind)[2])
 
 
-def of_kind(call: Call, group: str, version: str, kind: str, validation: str) -> tuple[Object, tuple[str, ...]]:
+def of_kind(call: Request, group: str, version: str, kind: str, validation: str) -> tuple[Object, tuple[str, ...]]:
     """A body of a kind other than the resource's own: a Binding, an Eviction, a TokenRequest, a Scale."""
     schema = builtin_kinds.load().schema(group, version, kind)
     return _read(call, schema, decoding.Expected(kind, f"{group}/{version}" if group else version), validation)
 
 
-def scale(call: Call) -> Object:
+def scale(call: Request) -> Object:
     return of_kind(call, "autoscaling", "v1", "Scale", "Ignore")[0]
 
 
-def delete_options(call: Call) -> Object | None:
+def delete_options(call: Request) -> Object | None:
     """None where there is no body. Every group has DeleteOptions of its own, and all are the same."""
     if not call.body:
         return None
@@ -74,7 +74,7 @@ def delete_options(call: Call) -> Object | None:
         return decoding.read(body, given, schema, expected)[0]
     except decoding.Misread as fault:
         other = fault.title if fault.title and fault.title.kind != expected.kind else None
-        raise api_errors.Refusal(500, "", decoding.unregistered(other) if other else str(fault)) from None
+        raise api_errors.StatusError(500, "", decoding.unregistered(other) if other else str(fault)) from None
 
 
 def _of_core(body: bytes) -> bytes:

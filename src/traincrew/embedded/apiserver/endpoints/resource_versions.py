@@ -29,7 +29,7 @@ def reached(store: Store, text: str) -> int:
     if asked > store.revision:
         message = f"Too large resource version: {asked}, current: {store.revision}"
         cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
-        raise api_errors.Refusal(504, "Timeout", f"Timeout: {message}", causes=[cause], retry_after=1)
+        raise api_errors.StatusError(504, "Timeout", f"Timeout: {message}", causes=[cause], retry_after=1)
     return asked
 
 

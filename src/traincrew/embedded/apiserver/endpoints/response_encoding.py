@@ -8,11 +8,11 @@ from typing import NamedTuple
 import msgspec
 
 from traincrew.apimachinery import api_errors
-from traincrew.apimachinery.resource_info import Served
+from traincrew.apimachinery.resource_info import ResourceInfo
 from traincrew.embedded.apiserver.endpoints import content_negotiation
 from traincrew.embedded.apiserver.printers import partial_metadata, tables
-from traincrew.embedded.apiserver.requests.request import JSON, Answer, Call
-from traincrew.embedded.apiserver.requests.scope import Cluster, encoded
+from traincrew.embedded.apiserver.requests.request import JSON, Request, Response
+from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
 
 FOR_PEOPLE = ("curl", "Wget", "Mozilla/5.0")
 """User agents whose answers somebody reads."""
@@ -60,7 +60,7 @@ def wire(form: content_negotiation.Form, pretty: str, agent: str) -> Wire:
     )
 
 
-def of(call: Call, form: content_negotiation.Form) -> Wire:
+def of(call: Request, form: content_negotiation.Form) -> Wire:
     return wire(form, call.query.text("pretty"), call.agent)
 
 
@@ -68,18 +68,18 @@ def of_refusal(header: str, pretty: str, agent: str) -> Wire:
     """A refusal is not hidden behind the fault of a client that would not read it."""
     try:
         return wire(content_negotiation.choose(header, NO_TRANSFORMS), pretty, agent)
-    except api_errors.Refusal:
+    except api_errors.StatusError:
         return Wire(pretty=True)
 
 
-def form(call: Call, listed: tuple[str, ...] = content_negotiation.OBJECT) -> content_negotiation.Form:
+def form(call: Request, listed: tuple[str, ...] = content_negotiation.OBJECT) -> content_negotiation.Form:
     """Raises a 406. Built-in resources are routed by what they can be given as; custom ones are not."""
     return content_negotiation.choose(
         call.accept, content_negotiation.RESOURCES, listed if call.served.definition is None else ()
     )
 
 
-def rendered(cluster: Cluster, call: Call, wanted: content_negotiation.Form, answer: Answer) -> Answer:
+def rendered(cluster: RequestScope, call: Request, wanted: content_negotiation.Form, answer: Response) -> Response:
     """An object that was answered, in that form. What it says of itself tells whether it can be turned into another."""
     if wanted.kind:
         answer.body = _turned(cluster, call, wanted, answer.body)
@@ -96,7 +96,7 @@ class _Titled(msgspec.Struct):
 _title = msgspec.json.Decoder(_Titled).decode
 
 
-def _turned(cluster: Cluster, call: Call, wanted: content_negotiation.Form, body: bytes) -> bytes:
+def _turned(cluster: RequestScope, call: Request, wanted: content_negotiation.Form, body: bytes) -> bytes:
     kind = _title(body).kind
     if kind == "Status" or kind.endswith("List"):
         return body
@@ -108,9 +108,9 @@ def _turned(cluster: Cluster, call: Call, wanted: content_negotiation.Form, body
     return encoded(tables.table(printed, [body], include=include(call), now=cluster.clock(), version=wanted.version))
 
 
-def _printed(served: Served, kind: str) -> Served:
+def _printed(served: ResourceInfo, kind: str) -> ResourceInfo:
     return tables.scaled(served) if kind == "Scale" else served
 
 
-def include(call: Call) -> str:
+def include(call: Request) -> str:
     return call.query.text("includeObject") or "Metadata"

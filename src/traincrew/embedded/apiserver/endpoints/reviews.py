@@ -9,20 +9,20 @@ from traincrew.embedded.apiserver.authz import access_reviews
 from traincrew.embedded.apiserver.authz.rbac import Policy
 from traincrew.embedded.apiserver.endpoints import request_bodies
 from traincrew.embedded.apiserver.requests import query_parameters
-from traincrew.embedded.apiserver.requests.request import Answer, Call
-from traincrew.embedded.apiserver.requests.scope import Cluster, encoded
+from traincrew.embedded.apiserver.requests.request import Request, Response
+from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
 
 GROUPS = ("authorization.k8s.io", "authentication.k8s.io")
 
 
 class Reviewing:
-    def __init__(self, cluster: Cluster, policy: Policy, tokens: Tokens, authenticator: Authenticator) -> None:
+    def __init__(self, cluster: RequestScope, policy: Policy, tokens: Tokens, authenticator: Authenticator) -> None:
         self._cluster, self._policy, self._tokens, self._authenticator = cluster, policy, tokens, authenticator
 
-    def takes(self, call: Call) -> bool:
+    def takes(self, call: Request) -> bool:
         return call.served.group in GROUPS
 
-    def review(self, call: Call) -> Answer:
+    def review(self, call: Request) -> Response:
         options = query_parameters.write_options(call.query, "CreateOptions", call.agent)
         review, warnings = request_bodies.decoded(call, options.validation)
         review = {"kind": call.served.kind, "apiVersion": call.served.api_version} | review
@@ -39,10 +39,10 @@ class Reviewing:
                 answer = access_reviews.self_subject(review, call.user, self._cluster.now())
             case _:
                 answer = access_reviews.token(review, self._authenticator.reviewed)
-        return Answer(201, encoded(answer), warnings)
+        return Response(201, encoded(answer), warnings)
 
-    def token(self, call: Call) -> Answer:
+    def token(self, call: Request) -> Response:
         options = query_parameters.write_options(call.query, "CreateOptions", call.agent)
         request, warnings = request_bodies.of_kind(call, "authentication.k8s.io", "v1", "TokenRequest", options.validation)
         asked = token_requests.Asked(call.namespace, call.name, self._cluster.clock())
-        return Answer(201, encoded(token_requests.answer(self._tokens, request, asked)), warnings)
+        return Response(201, encoded(token_requests.answer(self._tokens, request, asked)), warnings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traincrew.apimachinery import api_errors, go_wording, name_validation
-from traincrew.apimachinery.resource_info import Served
+from traincrew.apimachinery.resource_info import ResourceInfo
 from traincrew.embedded.apiserver.requests.query_parameters import Query
 from traincrew.embedded.apiserver.requests.request_info import Target
 
@@ -12,7 +12,7 @@ ON_MANY = {"get": "list", "delete": "deletecollection"}
 OF_NAMED = frozenset(("get", "update", "patch", "delete"))
 OF_MANY = frozenset(("list", "create", "deletecollection"))
 
-Fault = api_errors.Refusal | api_errors.Bare
+Fault = api_errors.StatusError | api_errors.Bare
 
 
 def verb(method: str, target: Target, query: Query) -> str:
@@ -27,7 +27,7 @@ def verb(method: str, target: Target, query: Query) -> str:
     return ON_MANY.get(meant, meant)
 
 
-def fault(method: str, verb: str, target: Target, served: Served) -> Fault | None:
+def fault(method: str, verb: str, target: Target, served: ResourceInfo) -> Fault | None:
     """Why nobody answers this; None if somebody does."""
     found = _built_in(method, verb, target, served) if served.definition is None else _custom(verb, target, served)
     return found or _misnamed(target.name)
@@ -38,14 +38,14 @@ def _misnamed(name: str) -> Fault | None:
     return api_errors.bad_request(f"Name parameter invalid: {go_wording.quote(name)}: {';'.join(faults)}") if faults else None
 
 
-def _built_in(method: str, verb: str, target: Target, served: Served) -> Fault | None:
+def _built_in(method: str, verb: str, target: Target, served: ResourceInfo) -> Fault | None:
     there = _verbs(target, served)
     if not there:
         return api_errors.no_such_path()
     return None if verb in there and method != "HEAD" else api_errors.method_not_allowed()
 
 
-def _verbs(target: Target, served: Served) -> frozenset[str] | set[str]:
+def _verbs(target: Target, served: ResourceInfo) -> frozenset[str] | set[str]:
     """What this path allows; nothing if it is no path."""
     held = set(served.verbs)
     if target.rest or (target.namespace and not served.namespaced):
@@ -60,8 +60,8 @@ def _verbs(target: Target, served: Served) -> frozenset[str] | set[str]:
     return held & OF_NAMED if target.name else held & (OF_MANY | {"watch"})
 
 
-def _custom(verb: str, target: Target, served: Served) -> Fault | None:
-    subject = api_errors.Subject(served.plural, served.group, target.name)
+def _custom(verb: str, target: Target, served: ResourceInfo) -> Fault | None:
+    subject = api_errors.StatusDetails(served.plural, served.group, target.name)
     if target.namespace and not served.namespaced:
         return api_errors.no_page()
     if served.namespaced and not target.namespace and verb not in ("list", "watch"):
@@ -78,7 +78,7 @@ def _custom(verb: str, target: Target, served: Served) -> Fault | None:
     return _ending(subject, served) if verb == "create" else None
 
 
-def _ending(subject: api_errors.Subject, served: Served) -> Fault | None:
+def _ending(subject: api_errors.StatusDetails, served: ResourceInfo) -> Fault | None:
     if not (served.definition or {}).get("metadata", {}).get("deletionTimestamp"):
         return None
     refusal = api_errors.not_supported(subject, "create")

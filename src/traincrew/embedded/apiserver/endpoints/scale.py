@@ -8,11 +8,11 @@ import msgspec
 
 from traincrew.apimachinery import api_errors, field_errors
 from traincrew.apimachinery.patches import json_patch, merge_patch
-from traincrew.apimachinery.resource_info import Object, Served
+from traincrew.apimachinery.resource_info import Object, ResourceInfo
 from traincrew.embedded.apiserver.endpoints import patch, patch_bodies, request_bodies, update, version_conversion
 from traincrew.embedded.apiserver.requests import query_parameters
-from traincrew.embedded.apiserver.requests.request import Answer, Call
-from traincrew.embedded.apiserver.requests.scope import Cluster, encoded
+from traincrew.embedded.apiserver.requests.request import Request, Response
+from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
 from traincrew.embedded.apiserver.schema import builtin_kinds, decoding
 
 BUILT_IN = {"spec": "spec.replicas", "status": "status.replicas"}
@@ -24,7 +24,7 @@ class Paths(NamedTuple):
     selector: tuple[str, ...]
 
 
-def paths(served: Served) -> Paths:
+def paths(served: ResourceInfo) -> Paths:
     found: dict[str, str] = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
     if served.definition is not None:
         named = (each for each in served.definition["spec"]["versions"] if each["name"] == served.version)
@@ -33,7 +33,7 @@ def paths(served: Served) -> Paths:
     return Paths(split["specReplicasPath"], split["statusReplicasPath"], split.get("labelSelectorPath", ()))
 
 
-def scale(obj: Object, served: Served) -> Object:
+def scale(obj: Object, served: ResourceInfo) -> Object:
     where, meta = paths(served), obj["metadata"]
     kept = {key: meta[key] for key in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp") if key in meta}
     replicas = _value(obj, where.spec)
@@ -46,7 +46,7 @@ def scale(obj: Object, served: Served) -> Object:
     return {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": kept, "spec": spec, "status": status}
 
 
-def _selector(obj: Object, served: Served, where: Paths) -> str:
+def _selector(obj: Object, served: ResourceInfo, where: Paths) -> str:
     if served.definition is not None:
         return str(_value(obj, where.selector) or "") if where.selector else ""
     labels = obj.get("spec", {}).get("selector") or {}
@@ -67,12 +67,12 @@ def _set(obj: Object, path: tuple[str, ...], value: int) -> None:
     obj[path[-1]] = value
 
 
-def get(cluster: Cluster, call: Call) -> Answer:
+def get(cluster: RequestScope, call: Request) -> Response:
     record = cluster.existing(call.served, call.namespace, call.name)
-    return Answer(200, encoded(scale(version_conversion.read(record, call.served), call.served)))
+    return Response(200, encoded(scale(version_conversion.read(record, call.served), call.served)))
 
 
-async def write(cluster: Cluster, call: Call) -> Answer:
+async def write(cluster: RequestScope, call: Request) -> Response:
     put = call.verb == "update"
     options = query_parameters.write_options(call.query, "UpdateOptions" if put else "PatchOptions", call.agent)
     whole = call._replace(subresource="")
@@ -87,10 +87,10 @@ async def write(cluster: Cluster, call: Call) -> Answer:
 
     answer = await update.change(cluster, whole, options, transform)
     shown = version_conversion.titled(msgspec.json.decode(answer.body), call.served)
-    return Answer(answer.code, encoded(scale(shown, call.served)), answer.warnings)
+    return Response(answer.code, encoded(scale(shown, call.served)), answer.warnings)
 
 
-def _patched(call: Call, current: Object, validation: str) -> Object:
+def _patched(call: Request, current: Object, validation: str) -> Object:
     kind = call.content_type.partition(";")[0].strip().lower()
     content, twice = patch_bodies.read(call)
     after: Object = json_patch.apply(current, content) if kind == patch.JSON else merge_patch.apply(current, content)
@@ -100,7 +100,7 @@ def _patched(call: Call, current: Object, validation: str) -> Object:
     return patch_bodies.checked(patch_bodies.Made(after, twice), form, validation)[0]
 
 
-def _checked(call: Call, wanted: Object) -> int:
+def _checked(call: Request, wanted: Object) -> int:
     """Custom resources have rules of their own about their numbers."""
     replicas = int((wanted.get("spec") or {}).get("replicas") or 0)
     if replicas < 0 and call.served.definition is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from traincrew.apimachinery import field_selectors, label_selectors, selectors
 from traincrew.apimachinery.api_errors import bad_request
-from traincrew.apimachinery.resource_info import Object, Served
+from traincrew.apimachinery.resource_info import Object, ResourceInfo
 from traincrew.embedded.apiserver.requests.query_parameters import Query
 from traincrew.embedded.apiserver.storage.records import Facts, Record
 
@@ -84,7 +84,7 @@ def _reader(path: str) -> Reader:
     return read
 
 
-def _field(served: Served, name: str) -> str:
+def _field(served: ResourceInfo, name: str) -> str:
     """The path that a name means in this version of the resource."""
     own = FIELDS.get(served.store_name)
     path = RENAMED[served.group].get(name, "") if served.group in RENAMED else name
@@ -97,7 +97,7 @@ def _field(served: Served, name: str) -> str:
     raise bad_request(f"field label not supported: {name}")
 
 
-def selector(query: Query, served: Served) -> selectors.Selector:
+def selector(query: Query, served: ResourceInfo) -> selectors.Selector:
     labels, fields = query.text("labelSelector"), query.text("fieldSelector")
     if not labels and not fields:
         return selectors.EVERYTHING

@@ -13,8 +13,8 @@ from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.admission import chain
 from traincrew.embedded.apiserver.endpoints import graceful_deletion, owner_references, version_conversion
 from traincrew.embedded.apiserver.requests import query_parameters
-from traincrew.embedded.apiserver.requests.request import Answer, Call
-from traincrew.embedded.apiserver.requests.scope import Cluster, encoded
+from traincrew.embedded.apiserver.requests.request import Request, Response
+from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
 from traincrew.embedded.apiserver.schema import coercion
 from traincrew.embedded.apiserver.storage.errors import Stale
 from traincrew.embedded.apiserver.storage.records import Key, Record
@@ -39,7 +39,7 @@ Transform = Callable[[Object], Awaitable[Wanted]]
 """From the object as it is (in the call's version, a copy) to what is wanted."""
 
 
-async def change(cluster: Cluster, call: Call, options: query_parameters.WriteOptions, transform: Transform) -> Answer:
+async def change(cluster: RequestScope, call: Request, options: query_parameters.WriteOptions, transform: Transform) -> Response:
     """Tries again when somebody else was faster; a writer that names the version it built on is refused then."""
     for _ in range(ATTEMPTS):
         record = cluster.existing(call.served, call.namespace, call.name)
@@ -53,9 +53,9 @@ async def change(cluster: Cluster, call: Call, options: query_parameters.WriteOp
     raise api_errors.modified(call.subject)
 
 
-def _check_version(cluster: Cluster, call: Call, named: str, held: int) -> None:
+def _check_version(cluster: RequestScope, call: Request, named: str, held: int) -> None:
     if named and not named.isdecimal():
-        raise api_errors.Refusal(500, "", f"strconv.ParseUint: parsing {go_wording.quote(named)}: invalid syntax")
+        raise api_errors.StatusError(500, "", f"strconv.ParseUint: parsing {go_wording.quote(named)}: invalid syntax")
     version = int(named or 0)
     if not version and not cluster.strategy(call.served).unconditional:
         fault = field_errors.FieldError(
@@ -73,7 +73,7 @@ class _Write(NamedTuple):
     options: query_parameters.WriteOptions
 
 
-async def _put(cluster: Cluster, call: Call, write: _Write) -> Answer:
+async def _put(cluster: RequestScope, call: Request, write: _Write) -> Response:
     served, before = call.served, write.before
     after = _settled(write.wanted.object, before, call)
     warned = [*owner_references.once(after, call.verb == "patch"), *write.wanted.warnings]
@@ -87,15 +87,15 @@ async def _put(cluster: Cluster, call: Call, write: _Write) -> Answer:
     if served.definition is not None:
         coercion.whole(after)
     if same(after, before):
-        return Answer(200, version_conversion.shown(write.record, served), tuple(warned))
+        return Response(200, version_conversion.shown(write.record, served), tuple(warned))
     stored = version_conversion.kept(after, served)
     if write.options.dry_run:
-        return Answer(200, encoded(version_conversion.back(stored, served)), tuple(warned))
+        return Response(200, encoded(version_conversion.back(stored, served)), tuple(warned))
     record = await cluster.store.put(write.record.key, stored, write.record.revision)
-    return Answer(200, version_conversion.shown(record, served), tuple(warned))
+    return Response(200, version_conversion.shown(record, served), tuple(warned))
 
 
-def writing(cluster: Cluster, call: Call, manager: str) -> Writing:
+def writing(cluster: RequestScope, call: Request, manager: str) -> Writing:
     """Who writes through which door, for the managed fields."""
     served = call.served
     schemas = {each.api_version: each.schema for each in cluster.registry.versions(served)} if served.definition else None
@@ -108,7 +108,7 @@ MORE_UNWRITABLE = {
 }
 
 
-def _unwritable(call: Call) -> frozenset[tuple[str, ...]]:
+def _unwritable(call: Request) -> frozenset[tuple[str, ...]]:
     """What this door cannot write, so that nobody comes to own it there."""
     if call.subresource == "status":
         more = MORE_UNWRITABLE.get(call.served.kind, set()) if call.served.definition is None else set()
@@ -116,14 +116,14 @@ def _unwritable(call: Call) -> frozenset[tuple[str, ...]]:
     return frozenset({("status",)}) if call.served.subresource("status") else frozenset()
 
 
-async def _gone(cluster: Cluster, call: Call, write: _Write, after: Object) -> Answer:
+async def _gone(cluster: RequestScope, call: Request, write: _Write, after: Object) -> Response:
     """The last finalizer of a deleted object was taken away: it goes as it was stored, and the writer sees it without."""
     if not write.options.dry_run:
         await cluster.store.delete(write.record.key, write.record.revision)
-    return Answer(200, encoded(after))
+    return Response(200, encoded(after))
 
 
-def _settled(after: Object, before: Object, call: Call) -> Object:
+def _settled(after: Object, before: Object, call: Request) -> Object:
     meta = {key: value for key, value in after.get("metadata", {}).items() if value is not None and key != "selfLink"}
     if call.served.namespaced:
         meta["namespace"] = call.namespace
@@ -131,7 +131,7 @@ def _settled(after: Object, before: Object, call: Call) -> Object:
     return version_conversion.titled(after, call.served) | {"metadata": meta}
 
 
-def _check(cluster: Cluster, call: Call, after: Object, before: Object) -> list[str]:
+def _check(cluster: RequestScope, call: Request, after: Object, before: Object) -> list[str]:
     served, strategy = call.served, cluster.strategy(call.served)
     strategy.default(after)
     strategy.prepare_update(after, before, call.subresource, chain.context(cluster, call, before))
@@ -141,7 +141,7 @@ def _check(cluster: Cluster, call: Call, after: Object, before: Object) -> list[
     return warned + strategy.warnings(after, before)
 
 
-def check_identity(call: Call, meta: Object) -> None:
+def check_identity(call: Request, meta: Object) -> None:
     """What is written must bear the name under which it was asked for."""
     if not meta.get("name"):
         raise api_errors.bad_request(
@@ -153,5 +153,5 @@ def check_identity(call: Call, meta: Object) -> None:
         raise api_errors.bad_request("the namespace of the provided object does not match the namespace sent on the request")
 
 
-def key_of(call: Call) -> Key:
+def key_of(call: Request) -> Key:
     return Key(call.served.store_name, call.namespace, call.name)

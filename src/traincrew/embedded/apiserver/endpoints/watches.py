@@ -12,8 +12,8 @@ import msgspec
 
 from traincrew.apimachinery import api_errors, selectors
 from traincrew.embedded.apiserver.endpoints import resource_versions, selection
-from traincrew.embedded.apiserver.requests.request import Call
-from traincrew.embedded.apiserver.requests.scope import Cluster
+from traincrew.embedded.apiserver.requests.request import Request
+from traincrew.embedded.apiserver.requests.scope import RequestScope
 from traincrew.embedded.apiserver.storage.errors import Expired, Overrun
 from traincrew.embedded.apiserver.storage.records import Change, Record
 from traincrew.embedded.apiserver.storage.store import Store
@@ -48,7 +48,7 @@ class Look(NamedTuple):
 class Watch:
     """Opened when it is made (an expired version is refused then), then iterated."""
 
-    def __init__(self, cluster: Cluster, call: Call, look: Look) -> None:
+    def __init__(self, cluster: RequestScope, call: Request, look: Look) -> None:
         resource_versions.check(call.query, watch=True)
         self._call, self._look = call, look
         self._wanted = selection.selector(call.query, call.served).named(call.name)
@@ -145,7 +145,7 @@ class Watch:
         return base64.b64encode(msgspec.json.encode(empty) + b"\n").decode()
 
 
-def _error(refusal: api_errors.Refusal) -> Event:
+def _error(refusal: api_errors.StatusError) -> Event:
     return Event("ERROR", msgspec.json.encode(refusal.status()))
 
 

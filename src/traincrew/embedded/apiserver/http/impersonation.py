@@ -33,7 +33,7 @@ class _Request(NamedTuple):
 def acting(user: User, headers: MultiMapping[str], policy: Policy, target: str) -> User:
     """Whom the request acts for: the user itself, or whom its headers name.
 
-    Raises a Refusal where that is not allowed, Bare where it is nonsense.
+    Raises a StatusError where that is not allowed, Bare where it is nonsense.
     """
     if not any(name[:12].lower() == "impersonate-" for name in headers):
         return user

@@ -29,11 +29,13 @@ def doors(names: Iterable[str], port: int) -> Doors:
 
 
 def check(of: Doors, host: str | None, origin: str | None) -> None:
-    """Raises a Refusal (403) for a foreign Host or Origin. A request without a Host (HTTP/1.0) comes from no browser."""
+    """Raises a StatusError (403) for a foreign Host or Origin. A request without a Host (HTTP/1.0) comes from no browser."""
     if host and host_name(host) not in of.hosts:
-        raise api_errors.Refusal(403, "Forbidden", f"forbidden: the Host header names {_shown(host)}, which this server is not")
+        raise api_errors.StatusError(
+            403, "Forbidden", f"forbidden: the Host header names {_shown(host)}, which this server is not"
+        )
     if origin is not None and origin.lower() not in of.origins:
-        raise api_errors.Refusal(403, "Forbidden", f"forbidden: requests from pages of {_shown(origin)} are not served")
+        raise api_errors.StatusError(403, "Forbidden", f"forbidden: requests from pages of {_shown(origin)} are not served")
 
 
 @functools.lru_cache(maxsize=64)

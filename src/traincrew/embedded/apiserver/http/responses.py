@@ -14,7 +14,7 @@ from multidict import CIMultiDict
 from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.endpoints import response_encoding
 from traincrew.embedded.apiserver.endpoints.watches import Watch, lines
-from traincrew.embedded.apiserver.requests.request import Answer
+from traincrew.embedded.apiserver.requests.request import Response
 
 LARGEST_BODY = 3 * 1024 * 1024
 STALLED = 60.0
@@ -44,15 +44,15 @@ async def read(request: web.BaseRequest) -> bytes:
                 parts.append(part)
     except TimeoutError:
         told = "Timeout: request did not complete within requested timeout - context deadline exceeded"
-        raise api_errors.Refusal(504, "Timeout", told) from None
+        raise api_errors.StatusError(504, "Timeout", told) from None
     return b"".join(parts)
 
 
-def _too_large() -> api_errors.Refusal:
+def _too_large() -> api_errors.StatusError:
     return api_errors.too_large(f"Request entity too large: limit is {LARGEST_BODY}")
 
 
-def whole(answer: Answer) -> web.Response:
+def whole(answer: Response) -> web.Response:
     headers = _headers(answer.warnings) if answer.warnings else UNCACHED
     return web.Response(status=answer.code, body=answer.body, content_type=answer.content_type, headers=headers)
 
@@ -115,7 +115,7 @@ async def _write(request: web.BaseRequest, response: web.StreamResponse, part: b
         raise ConnectionResetError("the client does not read") from None
 
 
-def refused(request: web.BaseRequest, refusal: api_errors.Refusal) -> web.Response:
+def refused(request: web.BaseRequest, refusal: api_errors.StatusError) -> web.Response:
     headers = request.headers
     wire = response_encoding.of_refusal(
         headers.get("Accept", ""), request.rel_url.query.get("pretty", ""), headers.get("User-Agent", "")

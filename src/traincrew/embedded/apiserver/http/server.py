@@ -21,7 +21,7 @@ from traincrew.embedded.apiserver.http import responses
 from traincrew.embedded.apiserver.http.authentication_filter import Gate
 from traincrew.embedded.apiserver.requests import request_info
 from traincrew.embedded.apiserver.requests.query_parameters import Query
-from traincrew.embedded.apiserver.requests.request import Call
+from traincrew.embedded.apiserver.requests.request import Request
 from traincrew.embedded.serving import http_connections
 
 log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ LONGEST_LINE = 2**20
 """Bytes of a request's first line, and of each header: as much as Go's server takes for all of them together."""
 STREAMED = ("log", "exec", "attach", "portforward")
 
-Streamed = Callable[[web.BaseRequest, Call], Awaitable[web.StreamResponse]]
+Streamed = Callable[[web.BaseRequest, Request], Awaitable[web.StreamResponse]]
 
 
 class ApiServer:
@@ -68,7 +68,7 @@ class ApiServer:
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
             return await self._answer(request)
-        except api_errors.Refusal as refusal:
+        except api_errors.StatusError as refusal:
             return responses.refused(request, refusal)
         except api_errors.Bare as refusal:
             return responses.bare(refusal)
@@ -92,7 +92,7 @@ class ApiServer:
             wanted = attributes.of_request(request.method, path, query.flag("watch"), query.text("fieldSelector"))
             self._handler.cluster.authorize(user, wanted)
             raise self._pages.missing(path)
-        call = Call(
+        call = Request(
             user, routing.verb(request.method, target, query), served, target.namespace, target.name, target.subresource, query,
             b"", request.headers.get("Content-Type", ""), request.headers.get("Accept", ""),
             request.headers.get("User-Agent", ""),
@@ -102,7 +102,7 @@ class ApiServer:
             raise fault
         return await self._audited(request, call)
 
-    async def _audited(self, request: web.BaseRequest, call: Call) -> web.StreamResponse:
+    async def _audited(self, request: web.BaseRequest, call: Request) -> web.StreamResponse:
         received = dt.datetime.now(dt.UTC)
         try:
             if call.subresource in STREAMED:
@@ -114,19 +114,19 @@ class ApiServer:
             if request.can_read_body:
                 call = call._replace(body=await responses.read(request))
             response = await self._handled(request, call)
-        except api_errors.Refusal as refusal:
+        except api_errors.StatusError as refusal:
             refusal.warnings = call.warnings
             self._audit.tell(request, call, refusal.code, received)
             raise
         self._audit.tell(request, call, response.status, received)
         return response
 
-    async def _handled(self, request: web.BaseRequest, call: Call) -> web.StreamResponse:
+    async def _handled(self, request: web.BaseRequest, call: Request) -> web.StreamResponse:
         if call.verb == "list":
             return await responses.sent(request, await self._handler.pieces(call), call.warnings)
         return responses.whole(await self._handler.handle(call))
 
-    async def _watched(self, request: web.BaseRequest, call: Call, received: dt.datetime) -> web.StreamResponse:
+    async def _watched(self, request: web.BaseRequest, call: Request, received: dt.datetime) -> web.StreamResponse:
         watch = self._handler.watch(call)
         self._audit.tell(request, call, 200, received)
         try:
@@ -146,7 +146,7 @@ class ApiServer:
             self._open.discard(task)
 
 
-def _as_stream(call: Call, request: web.BaseRequest) -> Call:
+def _as_stream(call: Request, request: web.BaseRequest) -> Request:
     """exec, attach and port-forward are creations to RBAC, whichever method a client opens them with."""
     if call.subresource == "log":
         return call

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traincrew.apimachinery.resource_info import Object, Schema, Served
+from traincrew.apimachinery.resource_info import Object, ResourceInfo, Schema
 from traincrew.embedded.apiserver.openapi.paths import reference
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
@@ -31,22 +31,22 @@ _TYPED = {
 }
 
 
-def name(served: Served, kind: str = "") -> str:
+def name(served: ResourceInfo, kind: str = "") -> str:
     """`org.kubeflow.v1.TFJob`."""
     return ".".join([*reversed(served.group.split(".")), served.version, kind or served.kind])
 
 
-def list_kind(served: Served) -> str:
+def list_kind(served: ResourceInfo) -> str:
     return served.list_kind or f"{served.kind}List"
 
 
-def definitions(served: Served) -> dict[str, Schema]:
+def definitions(served: ResourceInfo) -> dict[str, Schema]:
     """Of the resource and of its list."""
     kind = list_kind(served)
     return {name(served): _whole(served), name(served, kind): _list(served, kind)}
 
 
-def written(served: Served) -> Schema | None:
+def written(served: ResourceInfo) -> Schema | None:
     """The schema of this version as the CustomResourceDefinition has it."""
     versions: list[Object] = (served.definition or {}).get("spec", {}).get("versions", [])
     chosen = next((each for each in versions if each["name"] == served.version), {})
@@ -54,7 +54,7 @@ def written(served: Served) -> Schema | None:
     return found
 
 
-def _whole(served: Served) -> Schema:
+def _whole(served: ResourceInfo) -> Schema:
     schema = written(served)
     if schema is None:
         return {"type": "object", **_marks(served, served.kind)}
@@ -63,7 +63,7 @@ def _whole(served: Served) -> Schema:
     return known | {"properties": properties} | _marks(served, served.kind)
 
 
-def _list(served: Served, kind: str) -> Schema:
+def _list(served: ResourceInfo, kind: str) -> Schema:
     items = {"description": f"List of {served.plural}. {_CONVENTIONS}", "type": "array", "items": reference(name(served))}
     properties = {**_TYPED, "items": items, "metadata": _LIST_METADATA}
     return {
@@ -75,7 +75,7 @@ def _list(served: Served, kind: str) -> Schema:
     }
 
 
-def _marks(served: Served, kind: str) -> Object:
+def _marks(served: ResourceInfo, kind: str) -> Object:
     selectable = [{"fieldPath": path} for path in served.selectable]
     marks: Object = {
         "x-kubernetes-group-version-kind": [{"group": served.group, "kind": kind, "version": served.version}],

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from traincrew.apimachinery.resource_info import Object, Schema, Served
+from traincrew.apimachinery.resource_info import Object, ResourceInfo, Schema
 from traincrew.embedded.apiserver.discovery import aggregated, documents, version_priority
 from traincrew.embedded.apiserver.openapi import crds
 from traincrew.embedded.apiserver.openapi.paths import DELETE_OPTIONS, PATCH, STATUS, paths
@@ -18,7 +18,7 @@ Definitions = Mapping[str, Schema]
 _BASIC = (PATCH, STATUS, DELETE_OPTIONS)
 
 
-def index(served: Sequence[Served]) -> Object:
+def index(served: Sequence[ResourceInfo]) -> Object:
     """/openapi/v3. Makes none of the documents: their hashes are those of what they are made from."""
     found: dict[str, Object] = {}
     for group, versions in version_priority.groups(served).items():
@@ -28,19 +28,19 @@ def index(served: Sequence[Served]) -> Object:
     return {"paths": dict(sorted(found.items()))}
 
 
-def digest(served: Sequence[Served], group: str, version: str) -> str:
+def digest(served: Sequence[ResourceInfo], group: str, version: str) -> str:
     """Changes when the document of this group version does."""
     ingredients = [_ingredients(each) for each in documents.of_version(served, group, version)]
     return aggregated.digest(msgspec.json.encode([documents.VERSION, ingredients]))
 
 
-def _ingredients(served: Served) -> list[Any]:
+def _ingredients(served: ResourceInfo) -> list[Any]:
     parts = [(part.name, part.verbs) for part in served.subresources]
     spec = served.definition["spec"] if served.definition is not None else None
     return [served.plural, served.verbs, parts, spec]
 
 
-def document(served: Sequence[Served], group: str, version: str, definitions: Definitions) -> Object | None:
+def document(served: Sequence[ResourceInfo], group: str, version: str, definitions: Definitions) -> Object | None:
     """/openapi/v3/api/v1, /openapi/v3/apis/<group>/<version>; None if that is not served."""
     resources = documents.of_version(served, group, version)
     if not resources:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from traincrew.apimachinery.resource_info import Object, Served, Subresource
+from traincrew.apimachinery.resource_info import Object, ResourceInfo, Subresource
 from traincrew.embedded.apiserver.openapi import parameters
 
 Named = Callable[[str, str, str], str]
@@ -25,13 +25,13 @@ def reference(name: str) -> Object:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def paths(served: Served, named: Named) -> dict[str, Object]:
+def paths(served: ResourceInfo, named: Named) -> dict[str, Object]:
     """Path → path item of a resource and its subresources."""
     return _Paths(served, named).all()
 
 
 class _Paths:
-    def __init__(self, served: Served, named: Named) -> None:
+    def __init__(self, served: ResourceInfo, named: Named) -> None:
         self._served, self._named = served, named
         self._root = f"/apis/{served.group}/{served.version}" if served.group else f"/api/{served.version}"
         scope = "/namespaces/{namespace}" if served.namespaced else ""
@@ -154,6 +154,6 @@ def _content(definition: str, media: tuple[str, ...]) -> Object:
     return dict.fromkeys(media, schema)
 
 
-def _title(served: Served) -> str:
+def _title(served: ResourceInfo) -> str:
     group = served.group.removesuffix(".k8s.io").split(".") if served.group else ["core"]
     return "".join(part.capitalize() for part in group) + served.version.capitalize()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from traincrew.apimachinery.resource_info import Object, Schema, Served
+from traincrew.apimachinery.resource_info import Object, ResourceInfo, Schema
 from traincrew.embedded.apiserver.discovery import documents
 from traincrew.embedded.apiserver.openapi import crds
 from traincrew.embedded.apiserver.openapi.documents import Definitions, reachable
@@ -23,7 +23,7 @@ _SCALARS: dict[str, Schema] = {
 }
 
 
-def document(served: Sequence[Served], definitions: Definitions) -> Object:
+def document(served: Sequence[ResourceInfo], definitions: Definitions) -> Object:
     """/openapi/v2."""
     own = {name: schema for each in served if each.definition is not None for name, schema in crds.definitions(each).items()}
     wanted = [name for name, schema in definitions.items() if "x-kubernetes-group-version-kind" in schema]

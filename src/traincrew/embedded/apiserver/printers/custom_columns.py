@@ -10,7 +10,7 @@ import msgspec
 
 from traincrew.apimachinery import jsonpath
 from traincrew.apimachinery.human_durations import INVALID, UNKNOWN, Ages, moment
-from traincrew.apimachinery.resource_info import Column, Object, Served
+from traincrew.apimachinery.resource_info import Column, Object, ResourceInfo
 
 AGE = Column("Age", "date", ".metadata.creationTimestamp", "Since when the object exists")
 _ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
@@ -18,11 +18,11 @@ _LARGEST = 2**63 - 1
 _NAME: Object = {"name": "Name", "type": "string", "format": "name", "description": "", "priority": 0}
 
 
-def columns(served: Served) -> list[Object]:
+def columns(served: ResourceInfo) -> list[Object]:
     return [_NAME, *(_head(column) for column, _ in _readable(served))]
 
 
-def _readable(served: Served) -> Iterator[tuple[Column, jsonpath.Path]]:
+def _readable(served: ResourceInfo) -> Iterator[tuple[Column, jsonpath.Path]]:
     """The columns up to the first whose path cannot be read: an API server stops there."""
     for column in served.columns or (AGE,):
         try:
@@ -44,7 +44,7 @@ def _head(column: Column) -> Object:
 class Cells:
     """Works a resource's rows out; its paths are read once."""
 
-    def __init__(self, served: Served, ages: Ages) -> None:
+    def __init__(self, served: ResourceInfo, ages: Ages) -> None:
         self._columns = [(column.type, path) for column, path in _readable(served)]
         self._decode = _decoder([path.root for _, path in self._columns])
         self._ages = ages

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from traincrew.apimachinery.api_errors import Refusal
-from traincrew.apimachinery.resource_info import Object, Served
+from traincrew.apimachinery.api_errors import StatusError
+from traincrew.apimachinery.resource_info import Object, ResourceInfo
 
 
 class _Envelope(msgspec.Struct):
@@ -23,7 +23,7 @@ def one(kept: Object | bytes, version: str = "v1") -> Object:
     return {"kind": "PartialObjectMetadata", "apiVersion": f"meta.k8s.io/{version}", "metadata": metadata}
 
 
-def many(served: Served, objects: Sequence[Object | bytes], version: str, list_metadata: Object) -> Object:
+def many(served: ResourceInfo, objects: Sequence[Object | bytes], version: str, list_metadata: Object) -> Object:
     empty: list[Object] | None = [] if served.definition is None else None
     return {
         "kind": "PartialObjectMetadataList",
@@ -33,19 +33,19 @@ def many(served: Served, objects: Sequence[Object | bytes], version: str, list_m
     }
 
 
-def not_a_list(served: Served) -> Refusal:
+def not_a_list(served: ResourceInfo) -> StatusError:
     """PartialObjectMetadataList was asked of one object."""
     message = f"you requested PartialObjectMetadataList, but the requested object is not a list ({_go_type(served, '')})"
-    return Refusal(406, "NotAcceptable", message)
+    return StatusError(406, "NotAcceptable", message)
 
 
-def a_list(served: Served) -> Refusal:
+def a_list(served: ResourceInfo) -> StatusError:
     """PartialObjectMetadata was asked of a list."""
     message = f"you requested PartialObjectMetadata, but the requested object is a list ({_go_type(served, 'List')})"
-    return Refusal(406, "NotAcceptable", message)
+    return StatusError(406, "NotAcceptable", message)
 
 
-def _go_type(served: Served, suffix: str) -> str:
+def _go_type(served: ResourceInfo, suffix: str) -> str:
     if served.definition is not None:
         return f"*unstructured.Unstructured{suffix}"
     family = served.group.partition(".")[0] or "core"

@@ -12,7 +12,7 @@ import msgspec
 from traincrew.apimachinery.api_errors import bad_request
 from traincrew.apimachinery.field_errors import invalid
 from traincrew.apimachinery.human_durations import Ages
-from traincrew.apimachinery.resource_info import Object, Served
+from traincrew.apimachinery.resource_info import Object, ResourceInfo
 from traincrew.embedded.apiserver.printers import custom_columns, partial_metadata
 from traincrew.embedded.apiserver.printers.builtin import autoscalers, cluster_objects, events, network, pods, storage, workloads
 from traincrew.embedded.apiserver.printers.builtin.cells import Fields, Metadata
@@ -41,7 +41,7 @@ _PRINTERS: dict[tuple[str, str], Printer] = {
 
 
 def table(
-    served: Served,
+    served: ResourceInfo,
     objects: Sequence[Object | bytes],
     *,
     include: str,
@@ -65,7 +65,7 @@ def table(
     }
 
 
-def scaled(served: Served) -> Served:
+def scaled(served: ResourceInfo) -> ResourceInfo:
     """For the table of a resource's Scale: `table(scaled(served), [scale], ...)`."""
     return dataclasses.replace(served, group="autoscaling", version="v1", kind="Scale", definition=None, columns=())
 
@@ -73,7 +73,7 @@ def scaled(served: Served) -> Served:
 _Rows = Callable[[Object | bytes], Object]
 
 
-def _printed(served: Served, ages: Ages) -> tuple[list[Object], _Rows]:
+def _printed(served: ResourceInfo, ages: Ages) -> tuple[list[Object], _Rows]:
     if served.definition is not None:
         return custom_columns.columns(served), _custom_rows(served, ages)
     printer = _PRINTERS.get((served.group, served.kind), _PLAIN)
@@ -122,7 +122,7 @@ def _builtin_rows(printer: Printer, ages: Ages) -> _Rows:
     return row
 
 
-def _custom_rows(served: Served, ages: Ages) -> _Rows:
+def _custom_rows(served: ResourceInfo, ages: Ages) -> _Rows:
     cells = custom_columns.Cells(served, ages)
     return lambda kept: {"cells": cells.of(kept)}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.resource_info import Object, Served
+from traincrew.apimachinery.resource_info import Object, ResourceInfo
 from traincrew.embedded.apiserver.registry import builtin
 from traincrew.embedded.apiserver.registry.builtin.write_context import Context
 from traincrew.embedded.apiserver.schema import custom_resources
@@ -12,7 +12,7 @@ from traincrew.embedded.apiserver.schema import custom_resources
 class CustomStrategy:
     created_by_update = unconditional = orphans = False
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, served: ResourceInfo) -> None:
         self._served = served
         self._plain = builtin.custom(served.namespaced, served.subresource("status") is not None)
 

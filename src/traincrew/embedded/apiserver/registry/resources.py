@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from traincrew.apimachinery.resource_info import Object, Served
+from traincrew.apimachinery.resource_info import Object, ResourceInfo
 from traincrew.embedded.apiserver.registry import builtin, crd_strategy
 from traincrew.embedded.apiserver.registry.custom import CustomStrategy
 from traincrew.embedded.apiserver.registry.strategies import Strategy
@@ -15,7 +15,7 @@ Place = tuple[str, str, str]
 
 
 class Registry:
-    def __init__(self, built_in: Iterable[Served], now: Callable[[], str]) -> None:
+    def __init__(self, built_in: Iterable[ResourceInfo], now: Callable[[], str]) -> None:
         self._now = now
         self._known: dict[str, Object] = {}
         self._own: dict[str, Object] = {}
@@ -24,33 +24,33 @@ class Registry:
         self._built_in = tuple(built_in)
         self.groups = frozenset(each.group for each in self._built_in)
         """The built-in ones."""
-        self._by_place: dict[Place, Served] = {(each.group, each.version, each.plural): each for each in self._built_in}
+        self._by_place: dict[Place, ResourceInfo] = {(each.group, each.version, each.plural): each for each in self._built_in}
         self._originals = dict(self._by_place)
         """What stands there again when a definition of the same name has gone."""
         self._strategies: dict[Place, Strategy] = {}
-        self._custom: dict[str, tuple[Served, ...]] = {}
+        self._custom: dict[str, tuple[ResourceInfo, ...]] = {}
         self.generation = 0
         """Grows with every change: what was made of an older one is stale."""
         self.on_change: list[Callable[[], None]] = []
 
-    def find(self, group: str, version: str, plural: str) -> Served | None:
+    def find(self, group: str, version: str, plural: str) -> ResourceInfo | None:
         return self._by_place.get((group, version, plural))
 
-    def __iter__(self) -> Iterator[Served]:
+    def __iter__(self) -> Iterator[ResourceInfo]:
         return iter(self._by_place.values())
 
-    def preferred(self) -> Iterator[Served]:
+    def preferred(self) -> Iterator[ResourceInfo]:
         """Each resource once, in the version that it is stored in."""
         return (each for each in self if each.storage_version in ("", each.version) and each.kept_as is None)
 
-    def versions(self, served: Served) -> list[Served]:
+    def versions(self, served: ResourceInfo) -> list[ResourceInfo]:
         """The same resource in all its served versions."""
         return [each for each in self if each.store_name == served.store_name]
 
-    def by_store_name(self, name: str) -> Served | None:
+    def by_store_name(self, name: str) -> ResourceInfo | None:
         return next((each for each in self.preferred() if each.store_name == name), None)
 
-    def by_kind(self, api_version: str, kind: str) -> Served | None:
+    def by_kind(self, api_version: str, kind: str) -> ResourceInfo | None:
         return next((each for each in self if each.kind == kind and each.api_version == api_version), None)
 
     def selectable(self, store_name: str) -> tuple[str, ...]:
@@ -59,14 +59,14 @@ class Registry:
                 return made[0].selectable
         return ()
 
-    def strategy(self, served: Served) -> Strategy:
+    def strategy(self, served: ResourceInfo) -> Strategy:
         place = (served.group, served.version, served.plural)
         found = self._strategies.get(place)
         if found is None:
             found = self._strategies[place] = self._make_strategy(served)
         return found
 
-    def _make_strategy(self, served: Served) -> Strategy:
+    def _make_strategy(self, served: ResourceInfo) -> Strategy:
         if served.kind == crd_strategy.KIND and served.definition is None:
             return crd_strategy.DefinitionStrategy(self._definitions, self._now, self._own.get)
         return CustomStrategy(served) if served.definition is not None else builtin.strategy(served.group, served.kind)

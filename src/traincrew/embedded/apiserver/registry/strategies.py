@@ -22,7 +22,7 @@ class Strategy(Protocol):
     def default(self, obj: Object) -> None: ...
 
     def prepare_create(self, obj: Object, context: Context) -> None:
-        """Fills in what the cluster adds. Raises Refusal where an admission plugin would."""
+        """Fills in what the cluster adds. Raises StatusError where an admission plugin would."""
         ...
 
     def prepare_update(self, new: Object, old: Object, subresource: str, context: Context) -> None:

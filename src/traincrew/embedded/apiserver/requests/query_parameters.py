@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from traincrew.apimachinery import go_syntax
-from traincrew.apimachinery.api_errors import Refusal, bad_request
+from traincrew.apimachinery.api_errors import StatusError, bad_request
 from traincrew.apimachinery.api_errors import invalid as refuse_invalid
 from traincrew.apimachinery.field_errors import NOT_SUPPORTED, FieldError, invalid, not_supported, too_long
 
@@ -87,7 +87,7 @@ def dry_run_faults(given: Sequence[str]) -> list[FieldError]:
     return [FieldError(NOT_SUPPORTED, "dryRun", f'Unsupported value: {go_syntax.strings(given)}: supported values: "All"')]
 
 
-def options_refused(kind: str, faults: list[FieldError]) -> Refusal:
+def options_refused(kind: str, faults: list[FieldError]) -> StatusError:
     return refuse_invalid(kind, "meta.k8s.io", "", faults)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import NamedTuple
 
-from traincrew.apimachinery.api_errors import Subject
-from traincrew.apimachinery.resource_info import Served
+from traincrew.apimachinery.api_errors import StatusDetails
+from traincrew.apimachinery.resource_info import ResourceInfo
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz.attributes import Attributes, selected
 from traincrew.embedded.apiserver.requests.query_parameters import EMPTY, Query
@@ -14,11 +14,11 @@ from traincrew.embedded.apiserver.requests.query_parameters import EMPTY, Query
 JSON = "application/json"
 
 
-class Call(NamedTuple):
+class Request(NamedTuple):
     user: User
     verb: str
     """As RBAC names it: create, get, list, watch, update, patch, delete, deletecollection."""
-    served: Served
+    served: ResourceInfo
     namespace: str = ""
     name: str = ""
     subresource: str = ""
@@ -43,12 +43,12 @@ class Call(NamedTuple):
         return (self.served.deprecation,) if self.served.deprecation else ()
 
     @property
-    def subject(self) -> Subject:
-        return Subject(self.served.plural, self.served.group, self.name)
+    def subject(self) -> StatusDetails:
+        return StatusDetails(self.served.plural, self.served.group, self.name)
 
 
 @dataclasses.dataclass
-class Answer:
+class Response:
     code: int
     body: bytes
     warnings: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from traincrew.apimachinery import api_errors
-from traincrew.apimachinery.resource_info import Object, Served
+from traincrew.apimachinery.resource_info import Object, ResourceInfo
 from traincrew.embedded.apiserver.authn.service_account_tokens import Tokens
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz import attributes
@@ -47,7 +47,7 @@ class Identity(NamedTuple):
     tokens: Tokens
 
 
-class Cluster:
+class RequestScope:
     def __init__(self, store: Store, registry: Registry, policy: Policy, identity: Identity, clock: Clock = utc_now) -> None:
         self.store, self.registry, self.policy, self.identity, self.clock = store, registry, policy, identity, clock
         self.accounts = True
@@ -59,7 +59,7 @@ class Cluster:
         return written(self.clock())
 
     def authorize(self, user: User, asked: Attributes) -> None:
-        """Raises Refusal."""
+        """Raises StatusError."""
         if user.is_master:
             return
         allowed, reason = self.policy.allowed(user, asked)
@@ -71,7 +71,7 @@ class Cluster:
         # Not uuid4: that asks the system for random bytes, and lets go of the interpreter's lock to do so.
         return str(uuid.UUID(int=random.getrandbits(128), version=4))
 
-    def strategy(self, served: Served) -> strategies.Strategy:
+    def strategy(self, served: ResourceInfo) -> strategies.Strategy:
         return self.registry.strategy(served)
 
     def object(self, resource: str, namespace: str, name: str) -> Object | None:
@@ -79,10 +79,10 @@ class Cluster:
         record = self.store.head(Key(resource, namespace, name))
         return decoded(record) if record else None
 
-    def existing(self, served: Served, namespace: str, name: str) -> Record:
+    def existing(self, served: ResourceInfo, namespace: str, name: str) -> Record:
         record = self.store.head(Key(served.store_name, namespace, name))
         if record is None:
-            raise api_errors.not_found(api_errors.Subject(served.plural, served.group, name))
+            raise api_errors.not_found(api_errors.StatusDetails(served.plural, served.group, name))
         return record
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from traincrew.apimachinery.resource_info import Schema, Served, Subresource
+from traincrew.apimachinery.resource_info import ResourceInfo, Schema, Subresource
 
 GO_STRUCT = "x-go-struct"
 """On the schema of an object that the API server reads into a Go struct: the name of that struct."""
@@ -107,11 +107,11 @@ class Builtins:
                 linked[keyword] = self._link(schema[keyword])
         return linked
 
-    def resources(self) -> tuple[Served, ...]:
+    def resources(self) -> tuple[ResourceInfo, ...]:
         return self._served
 
     @functools.cached_property
-    def _served(self) -> tuple[Served, ...]:
+    def _served(self) -> tuple[ResourceInfo, ...]:
         entries: list[dict[str, Any]] = msgspec.json.decode(_read("resources.json"))
         made = [
             self._resource(entry, [each for each in entries if _belongs(each, entry)])
@@ -122,9 +122,9 @@ class Builtins:
         kept = {place: found[other] for place, other in KEPT_AS.items()}
         return tuple(dataclasses.replace(each, kept_as=kept.get((each.api_version, each.plural))) for each in made)
 
-    def _resource(self, entry: dict[str, Any], parts: list[dict[str, Any]]) -> Served:
+    def _resource(self, entry: dict[str, Any], parts: list[dict[str, Any]]) -> ResourceInfo:
         group, version, kind = entry["group"], entry["version"], entry["kind"]
-        return Served(
+        return ResourceInfo(
             group=group,
             version=version,
             plural=entry["name"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from traincrew.apimachinery.resource_info import Column, Object, Served, Subresource
+from traincrew.apimachinery.resource_info import Column, Object, ResourceInfo, Subresource
 from traincrew.embedded.apiserver.discovery.version_priority import version_key
 from traincrew.embedded.apiserver.schema import custom_resources
 from traincrew.embedded.apiserver.schema.structural_schemas import PRESERVE
@@ -55,7 +55,7 @@ def revision(crd: Object) -> int:
     return int(crd["metadata"].get("resourceVersion") or 0)
 
 
-def served(crd: Object, since: int = 0) -> tuple[Served, ...]:
+def served(crd: Object, since: int = 0) -> tuple[ResourceInfo, ...]:
     """The resource in each of its served versions, under the names that were accepted (or asked for, before that).
 
     since: the revision from which on its objects are known to be what it says.
@@ -65,11 +65,11 @@ def served(crd: Object, since: int = 0) -> tuple[Served, ...]:
     return tuple(_served(crd, names, version, since) for version in spec["versions"] if version.get("served"))
 
 
-def _served(crd: Object, names: Object, version: Object, since: int) -> Served:
+def _served(crd: Object, names: Object, version: Object, since: int) -> ResourceInfo:
     spec = crd["spec"]
     storage = storage_version(crd)
     schemas = {each["name"]: (each.get("schema") or {}).get("openAPIV3Schema") or ANYTHING for each in spec["versions"]}
-    return Served(
+    return ResourceInfo(
         group=spec["group"],
         version=version["name"],
         plural=names["plural"],

@@ -8,7 +8,7 @@ from typing import Any
 
 from traincrew.apimachinery import field_errors
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.resource_info import Object, Schema, Served
+from traincrew.apimachinery.resource_info import Object, ResourceInfo, Schema
 from traincrew.embedded.apiserver.schema import (
     cel,
     coercion,
@@ -68,7 +68,7 @@ def _default(value: Any, node: Structure) -> None:
             _default(value[index], node.items)
 
 
-def validate(obj: Object, served: Served, before: Sequence[FieldError] = ()) -> list[FieldError]:
+def validate(obj: Object, served: ResourceInfo, before: Sequence[FieldError] = ()) -> list[FieldError]:
     """Every fault of a new object. `before` are those that its metadata has: they come first, and may block the rules."""
     node = structural_schemas.of(served.schema)
     errors = [*before, *value_validation.check(obj, node), *scale_paths.check(obj, served)]
@@ -77,7 +77,7 @@ def validate(obj: Object, served: Served, before: Sequence[FieldError] = ()) -> 
     return _with_rules(errors, obj, node, NOTHING)
 
 
-def validate_update(new: Object, old: Object, served: Served, before: Sequence[FieldError] = ()) -> list[FieldError]:
+def validate_update(new: Object, old: Object, served: ResourceInfo, before: Sequence[FieldError] = ()) -> list[FieldError]:
     """The same for a changed object. Faults of what has not changed are forgiven."""
     node = structural_schemas.of(served.schema)
     errors = [*before, *value_validation.check(new, node, "", old), *scale_paths.check(new, served)]
@@ -87,7 +87,7 @@ def validate_update(new: Object, old: Object, served: Served, before: Sequence[F
     return _with_rules(errors, new, node, old)
 
 
-def validate_status(new: Object, old: Object, served: Served, before: Sequence[FieldError] = ()) -> list[FieldError]:
+def validate_status(new: Object, old: Object, served: ResourceInfo, before: Sequence[FieldError] = ()) -> list[FieldError]:
     """The same for a changed status: of the schema only that part is looked at, of the rules all."""
     node = structural_schemas.of(served.schema)
     errors = list(before)

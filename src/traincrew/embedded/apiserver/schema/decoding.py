@@ -66,7 +66,7 @@ class Expected:
 
 
 def decode(body: bytes, content_type: str, schema: Schema, expected: Expected, validation: Validation = "Strict") -> Decoded:
-    """The object in a body of JSON or YAML. Unknown fields are dropped and told as fieldValidation says; raises Refusal.
+    """The object in a body of JSON or YAML. Unknown fields are dropped and told as fieldValidation says; raises StatusError.
 
     Of a built-in kind, nulls are dropped, and quantities, times and bytes are in the form in which they are written back.
     Of a custom resource (a schema that no Go struct belongs to), metadata is in the form in which it is written back, unknown
@@ -86,7 +86,7 @@ def decode(body: bytes, content_type: str, schema: Schema, expected: Expected, v
 
 
 def read(body: bytes, content_type: str, schema: Schema, expected: Expected) -> tuple[Object, list[str], Title]:
-    """The object, what strict reading holds against it, and what the body says that it is. Raises Misread; and Refusal where
+    """The object, what strict reading holds against it, and what the body says that it is. Raises Misread; and StatusError where
     the words are the same whoever asks."""
     try:
         found = serialization.read(body, content_type)
@@ -207,7 +207,7 @@ def _package(group: str) -> str:
     return _INTERNAL.get(group) or group.partition(".")[0]
 
 
-def _another_version(given: str, expected: Expected) -> api_errors.Refusal:
+def _another_version(given: str, expected: Expected) -> api_errors.StatusError:
     told = f"the API version in the data ({given}) does not match the expected API version ({expected.api_version})"
     return api_errors.bad_request(told)
 
@@ -228,12 +228,12 @@ def _custom(read: serialization.Body, title: Title, schema: Schema, expected: Ex
     return value, strict
 
 
-def _unhandled(title: Title, expected: Expected, why: str) -> api_errors.Refusal:
+def _unhandled(title: Title, expected: Expected, why: str) -> api_errors.StatusError:
     told = f'{title.kind} in version "{title.version}" cannot be handled as a {expected.kind}: {why}'
     return api_errors.bad_request(told)
 
 
-def _unrecognized(body: bytes, expected: Expected, why: str) -> api_errors.Refusal:
+def _unrecognized(body: bytes, expected: Expected, why: str) -> api_errors.StatusError:
     told = f"the object provided is unrecognized (must be of type {expected.kind}): {why} ({_summary(body)})"
     return api_errors.bad_request(told)
 

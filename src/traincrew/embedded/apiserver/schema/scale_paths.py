@@ -6,12 +6,12 @@ from typing import Any
 
 from traincrew.apimachinery import field_errors, go_wording
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.resource_info import Object, Served
+from traincrew.apimachinery.resource_info import Object, ResourceInfo
 
 MOST = 2**31 - 1
 
 
-def paths(served: Served) -> Object:
+def paths(served: ResourceInfo) -> Object:
     """`subresources.scale` of the version; empty if there is none."""
     versions = served.definition["spec"]["versions"] if served.definition else ()
     mine: Object = next((each for each in versions if each["name"] == served.version), {})
@@ -19,12 +19,12 @@ def paths(served: Served) -> Object:
     return found
 
 
-def check(obj: Object, served: Served) -> list[FieldError]:
+def check(obj: Object, served: ResourceInfo) -> list[FieldError]:
     scale = paths(served)
     return [*_count(obj, scale["specReplicasPath"]), *check_status(obj, served)] if scale else []
 
 
-def check_status(obj: Object, served: Served) -> list[FieldError]:
+def check_status(obj: Object, served: ResourceInfo) -> list[FieldError]:
     scale = paths(served)
     if not scale:
         return []

@@ -9,7 +9,7 @@ import os
 import socket
 import ssl
 
-from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.api_errors import StatusError
 
 PATIENCE = 30.0
 """Seconds for a kubelet to take a connection, and to answer."""
@@ -30,7 +30,7 @@ async def dial(host: str, port: int, context: ssl.SSLContext | None) -> tuple[as
         async with asyncio.timeout(PATIENCE):
             return await asyncio.open_connection(host, port, ssl=context, limit=_BUFFER)
     except (OSError, TimeoutError) as error:
-        raise Refusal(500, "", f"error dialing backend: {told(error, host, port)}") from error
+        raise StatusError(500, "", f"error dialing backend: {told(error, host, port)}") from error
 
 
 def told(error: Exception, host: str, port: int) -> str:
@@ -56,9 +56,9 @@ async def answer(reader: asyncio.StreamReader) -> Answer:
         lines = head.decode("latin-1").split("\r\n")
         status = int(lines[0].split(" ", 2)[1])
     except (asyncio.IncompleteReadError, ConnectionError, TimeoutError) as error:
-        raise Refusal(500, "", "unexpected EOF") from error
+        raise StatusError(500, "", "unexpected EOF") from error
     except (asyncio.LimitOverrunError, ValueError, IndexError) as error:
-        raise Refusal(500, "", "malformed HTTP response") from error
+        raise StatusError(500, "", "malformed HTTP response") from error
     pairs = (line.partition(":") for line in lines[1:] if line)
     return Answer(status, {name.strip().lower(): value.strip() for name, _, value in pairs}, head)
 

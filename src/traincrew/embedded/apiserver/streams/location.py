@@ -10,7 +10,7 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from traincrew.apimachinery import api_errors, field_errors
-from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.api_errors import StatusError
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.serving import query_options
 
@@ -66,12 +66,12 @@ def endpoint(node: Object, preferred: Sequence[str] = PREFERRED) -> tuple[str, i
                 port = status.get("daemonEndpoints", {}).get("kubeletEndpoint", {}).get("Port", 0)
                 return each["address"], port if port > 0 else DEFAULT_PORT
     known = " ".join(f"{{{each['type']} {each['address']}}}" for each in addresses)
-    raise Refusal(500, "", f"no preferred addresses found; known addresses: [{known}]")
+    raise StatusError(500, "", f"no preferred addresses found; known addresses: [{known}]")
 
 
-def no_node(name: str) -> Refusal:
+def no_node(name: str) -> StatusError:
     """The pod's node is not there. (The API server really says `pods`, for that is what was asked for.)"""
-    return api_errors.not_found(api_errors.Subject("pods", name=name))
+    return api_errors.not_found(api_errors.StatusDetails("pods", name=name))
 
 
 def _session(verb: str, pod: Object, query: Query, params: list[tuple[str, str]]) -> Location:

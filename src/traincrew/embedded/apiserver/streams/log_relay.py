@@ -10,7 +10,7 @@ from aiohttp import web
 from yarl import URL
 
 from traincrew.apimachinery import api_errors
-from traincrew.apimachinery.api_errors import Refusal, Subject
+from traincrew.apimachinery.api_errors import StatusDetails, StatusError
 from traincrew.embedded.apiserver.streams import kubelet_connection
 from traincrew.embedded.apiserver.streams.tunnel import Target
 
@@ -29,7 +29,7 @@ _REASONS = {
 
 
 async def relay(request: web.BaseRequest, target: Target, pod: str) -> web.StreamResponse:
-    """Raises a Refusal as long as nothing has been answered."""
+    """Raises a StatusError as long as nothing has been answered."""
     scheme = "https" if target.ssl else "http"
     url = f"{scheme}://{target.authority}{target.resource}"
     connector = aiohttp.TCPConnector(ssl=target.ssl or False, force_close=True)
@@ -39,7 +39,7 @@ async def relay(request: web.BaseRequest, target: Target, pod: str) -> web.Strea
             source = await client.get(_url(url), headers=dict(target.headers), allow_redirects=False)
         except (aiohttp.ClientError, OSError) as error:
             cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-            raise Refusal(500, "", f'Get "{url}": {kubelet_connection.told(cause, target.host, target.port)}') from error
+            raise StatusError(500, "", f'Get "{url}": {kubelet_connection.told(cause, target.host, target.port)}') from error
         async with source:
             if not 200 <= source.status <= 206:
                 raise _refusal(source.status, await source.content.read(_MOST_BODY), pod)
@@ -73,13 +73,13 @@ async def _copy(source: aiohttp.ClientResponse, response: web.StreamResponse) ->
         await response.write_eof()
 
 
-def _refusal(code: int, body: bytes, pod: str) -> Refusal:
+def _refusal(code: int, body: bytes, pod: str) -> StatusError:
     text = body.decode("utf-8", "replace")
     if code == 400:
         return api_errors.bad_request(text)
     if code == 500:
-        return Refusal(500, "InternalError", f"Internal error occurred: {text}", causes=[{"message": text}])
-    subject = Subject("pods/log", name=pod)
+        return StatusError(500, "InternalError", f"Internal error occurred: {text}", causes=[{"message": text}])
+    subject = StatusDetails("pods/log", name=pod)
     reason, message = _REASONS.get(
         code, ("", f"the server responded with the status code {code} but did not return more information")
     )
@@ -87,4 +87,4 @@ def _refusal(code: int, body: bytes, pod: str) -> Refusal:
         reason, message = "Forbidden", text
     elif code > 500 and code not in _REASONS:
         reason, message = "InternalError", f'an error on the server ("{text}") has prevented the request from succeeding'
-    return Refusal(code, reason, f"{message} ( pods/log {pod})", subject)
+    return StatusError(code, reason, f"{message} ( pods/log {pod})", subject)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from aiohttp import web
 
 from traincrew.apimachinery import api_errors
-from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver.streams import kubelet_connection
 from traincrew.embedded.serving import upgrades
 from traincrew.embedded.serving.disconnects import hung_up
@@ -45,7 +45,7 @@ class Target:
 
 
 async def tunnel(request: web.BaseRequest, target: Target) -> web.StreamResponse:
-    """Exec, attach and port-forward. Raises a Refusal as long as nothing has been answered."""
+    """Exec, attach and port-forward. Raises a StatusError as long as nothing has been answered."""
     if not upgrades.upgrades(request):
         raise api_errors.bad_request("Upgrade request required")
     reader, writer = await kubelet_connection.dial(target.host, target.port, target.ssl)
@@ -58,7 +58,7 @@ async def tunnel(request: web.BaseRequest, target: Target) -> web.StreamResponse
                     await _both_ways(client, (reader, writer))
             return upgrades.Upgraded()
         if answer.status < 400:
-            raise Refusal(500, "", f"invalid upgrade response: status code {answer.status}")
+            raise StatusError(500, "", f"invalid upgrade response: status code {answer.status}")
         return web.Response(
             status=answer.status, body=await kubelet_connection.body(reader, answer), headers=_content_type(answer)
         )

@@ -11,11 +11,11 @@ import msgspec
 from traincrew import errors
 from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
-from traincrew.client.lister import Seen
+from traincrew.client.lister import Unstructured
 from traincrew.embedded.controllers import pods
 from traincrew.embedded.controllers.autoscaling import behaviour, decisions, metrics
 from traincrew.embedded.controllers.event_recorder import Recorder
-from traincrew.embedded.controllers.informers import Copies
+from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.scale_targets import Scales
 from traincrew.embedded.controllers.workqueue import Key, Work
 from traincrew.model.resources import AUTOSCALERS, PODS, Resource
@@ -26,7 +26,7 @@ PERIOD = 15.0
 
 
 class Autoscalers:
-    def __init__(self, client: port.Client, copies: Copies, period: float = PERIOD) -> None:
+    def __init__(self, client: port.Client, copies: SharedInformers, period: float = PERIOD) -> None:
         self._client, self._period = client, period
         self._autoscalers = copies.of(AUTOSCALERS)
         self._recorder = Recorder(client, "horizontal-pod-autoscaler")
@@ -41,7 +41,7 @@ class Autoscalers:
             group.create_task(self._recorder.run())
             group.create_task(self._work.run())
 
-    def _changed(self, old: Seen | None, new: Seen | None) -> None:
+    def _changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         if old is not None and (new is None or new.metadata.uid != old.metadata.uid):
             self._histories.pop(old.metadata.uid, None)
         if new is not None and (old is None or old.body["spec"] != new.body["spec"]):
@@ -63,7 +63,7 @@ class Autoscalers:
             self._autoscalers.learn(await self._client.replace(AUTOSCALERS, *key, body, "status"))
         return self._period
 
-    async def _scale(self, seen: Seen, told: decisions.Report) -> None:
+    async def _scale(self, seen: Unstructured, told: decisions.Report) -> None:
         reference, namespace = seen.body["spec"]["scaleTargetRef"], seen.metadata.namespace
         try:
             resource, scale = await self._scales.find(reference, namespace)

@@ -10,17 +10,17 @@ import msgspec
 from traincrew import errors
 from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
-from traincrew.client.lister import Copy, Seen
+from traincrew.client.lister import Lister, Unstructured
 from traincrew.embedded.controllers.claims import decisions, resources
 from traincrew.embedded.controllers.claims.resources import CLAIMS, CLASSES, NODES, VOLUMES
 from traincrew.embedded.controllers.event_recorder import Recorder
-from traincrew.embedded.controllers.informers import Copies
+from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.pods import Pod
 from traincrew.embedded.controllers.workqueue import Key, Work
 
 
 class Binder:
-    def __init__(self, client: port.Client, copies: Copies) -> None:
+    def __init__(self, client: port.Client, copies: SharedInformers) -> None:
         self._client = client
         self._claims, self._volumes = copies.of(CLAIMS), copies.of(VOLUMES)
         self._classes, self._nodes, self._pods = copies.of(CLASSES), copies.of(NODES), copies.pods
@@ -39,7 +39,7 @@ class Binder:
             group.create_task(self._volume_work.run(1))
             group.create_task(self._claim_work.run(1))  # one at a time: no two claims reach for the same volume
 
-    def _claim_changed(self, old: Seen | None, new: Seen | None) -> None:
+    def _claim_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         for seen in (old, new):
             if seen is not None and (name := seen.body["spec"].get("volumeName")):
                 self._volume_work.add(("", name))
@@ -48,7 +48,7 @@ class Binder:
         elif old is not None:
             self._told.pop(old.metadata.uid, None)
 
-    def _volume_changed(self, old: Seen | None, new: Seen | None) -> None:
+    def _volume_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         for seen in (old, new):
             if seen is not None and (named := seen.body["spec"].get("claimRef")):
                 self._claim_work.add((named["namespace"], named["name"]))
@@ -156,19 +156,19 @@ class Binder:
             return None
         return found if found["metadata"]["uid"] == named["uid"] else None
 
-    async def _annotate(self, copy: Copy[Seen], obj: Object, wanted: dict[str, str]) -> Object:
+    async def _annotate(self, copy: Lister[Unstructured], obj: Object, wanted: dict[str, str]) -> Object:
         held = resources.marks(obj)
         if all(held.get(key) == value for key, value in wanted.items()):
             return obj
         return await self._change(copy, obj, {"metadata": {"annotations": wanted}})
 
-    async def _set_status(self, copy: Copy[Seen], obj: Object, wanted: dict[str, Any]) -> Object:
+    async def _set_status(self, copy: Lister[Unstructured], obj: Object, wanted: dict[str, Any]) -> Object:
         held = obj.get("status") or {}
         if all(held.get(key) == value for key, value in wanted.items()):
             return obj
         return await self._change(copy, obj, {"status": wanted}, "status")
 
-    async def _change(self, copy: Copy[Seen], obj: Object, change: Object, subresource: str = "") -> Object:
+    async def _change(self, copy: Lister[Unstructured], obj: Object, change: Object, subresource: str = "") -> Object:
         """Only of the object as it was looked at."""
         meta = obj["metadata"]
         versioned = {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"], **change.get("metadata", {})}

@@ -9,10 +9,10 @@ import msgspec
 from traincrew import errors
 from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
-from traincrew.client.lister import Seen
+from traincrew.client.lister import Unstructured
 from traincrew.embedded.controllers.claims.resources import CLAIMS
 from traincrew.embedded.controllers.event_recorder import WARNING, Recorder
-from traincrew.embedded.controllers.informers import Copies
+from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.pods import Pod, Volume
 from traincrew.embedded.controllers.workqueue import Key, Work
 from traincrew.model.resources import PODS
@@ -21,7 +21,7 @@ FAILED = "FailedBinding"
 
 
 class Ephemeral:
-    def __init__(self, client: port.Client, copies: Copies) -> None:
+    def __init__(self, client: port.Client, copies: SharedInformers) -> None:
         self._client = client
         self._claims, self._pods = copies.of(CLAIMS), copies.pods
         self._recorder = Recorder(client, "ephemeral_volume")
@@ -39,7 +39,7 @@ class Ephemeral:
         if new is not None and not seen_before and any(each.ephemeral is not None for each in new.spec.volumes):
             self._work.add((new.metadata.namespace, new.metadata.name))
 
-    def _claim_changed(self, old: Seen | None, new: Seen | None) -> None:
+    def _claim_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         """One that is gone may have been in the way of another pod's, or is to be made anew."""
         if old is None or new is not None:
             return

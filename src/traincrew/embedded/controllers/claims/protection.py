@@ -8,10 +8,10 @@ import msgspec
 
 from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
-from traincrew.client.lister import Copy, Seen
+from traincrew.client.lister import Lister, Unstructured
 from traincrew.embedded.controllers.claims import resources
 from traincrew.embedded.controllers.claims.resources import CLAIMS, VOLUMES
-from traincrew.embedded.controllers.informers import Copies
+from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.pods import Pod
 from traincrew.embedded.controllers.workqueue import Key, Work
 
@@ -19,7 +19,7 @@ CLAIM, VOLUME = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
 
 
 class Protection:
-    def __init__(self, client: port.Client, copies: Copies) -> None:
+    def __init__(self, client: port.Client, copies: SharedInformers) -> None:
         self._client = client
         self._claims, self._volumes, self._pods = copies.of(CLAIMS), copies.of(VOLUMES), copies.pods
         self._claim_work, self._volume_work = Work("pvc-protection", self._claim), Work("pv-protection", self._volume)
@@ -32,7 +32,7 @@ class Protection:
             group.create_task(self._claim_work.run())
             group.create_task(self._volume_work.run())
 
-    def _changed(self, work: Work, new: Seen | None) -> None:
+    def _changed(self, work: Work, new: Unstructured | None) -> None:
         if new is not None:
             work.add((new.metadata.namespace, new.metadata.name))
 
@@ -52,7 +52,7 @@ class Protection:
         if seen is not None:
             await self._guard(self._volumes, seen, guarded(seen.body, VOLUME, resources.phase(seen.body) == "Bound"))
 
-    async def _guard(self, copy: Copy[Seen], seen: Seen, finalizers: list[str] | None) -> None:
+    async def _guard(self, copy: Lister[Unstructured], seen: Unstructured, finalizers: list[str] | None) -> None:
         if finalizers is None:
             return
         meta = seen.metadata

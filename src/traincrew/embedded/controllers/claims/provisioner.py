@@ -11,11 +11,11 @@ import msgspec
 from traincrew import errors
 from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
-from traincrew.client.lister import Seen
+from traincrew.client.lister import Unstructured
 from traincrew.embedded.controllers.claims import resources
 from traincrew.embedded.controllers.claims.resources import CLAIMS, CLASSES, VOLUMES
 from traincrew.embedded.controllers.event_recorder import NORMAL, WARNING, Recorder
-from traincrew.embedded.controllers.informers import Copies
+from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.workqueue import Key, Work
 
 NAME = "traincrew.kubeflow.org/local"
@@ -25,7 +25,7 @@ OPEN = 0o777
 
 
 class Provisioner:
-    def __init__(self, client: port.Client, copies: Copies, root: pathlib.Path) -> None:
+    def __init__(self, client: port.Client, copies: SharedInformers, root: pathlib.Path) -> None:
         self._client, self._root = client, root
         self._claims, self._volumes, self._classes = copies.of(CLAIMS), copies.of(VOLUMES), copies.of(CLASSES)
         self._recorder = Recorder(client, NAME)
@@ -48,11 +48,11 @@ class Provisioner:
         except errors.ApiError:
             return  # somebody has one of that name: it is theirs to say what it does
 
-    def _claim_changed(self, old: Seen | None, new: Seen | None) -> None:
+    def _claim_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         if new is not None:
             self._claim_work.add((new.metadata.namespace, new.metadata.name))
 
-    def _volume_changed(self, old: Seen | None, new: Seen | None) -> None:
+    def _volume_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         if new is not None:
             self._volume_work.add(("", new.metadata.name))
 

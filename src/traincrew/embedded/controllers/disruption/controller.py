@@ -11,10 +11,10 @@ import msgspec
 from traincrew.apimachinery import object_selectors
 from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
-from traincrew.client.lister import Seen
+from traincrew.client.lister import Unstructured
 from traincrew.embedded.controllers.disruption import decisions
 from traincrew.embedded.controllers.event_recorder import NORMAL, WARNING, Recorder
-from traincrew.embedded.controllers.informers import Copies
+from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.pods import Pod
 from traincrew.embedded.controllers.scale_targets import NoScale, Scales
 from traincrew.embedded.controllers.workqueue import Key, Work
@@ -29,7 +29,7 @@ UNMANAGED = (
 
 
 class Disruptions:
-    def __init__(self, client: port.Client, copies: Copies) -> None:
+    def __init__(self, client: port.Client, copies: SharedInformers) -> None:
         self._client = client
         self._budgets, self._pods = copies.of(BUDGETS), copies.pods
         self._scales = Scales(client)
@@ -43,7 +43,7 @@ class Disruptions:
             group.create_task(self._recorder.run())
             group.create_task(self._work.run())
 
-    def _budget_changed(self, _old: Seen | None, new: Seen | None) -> None:
+    def _budget_changed(self, _old: Unstructured | None, new: Unstructured | None) -> None:
         if new is not None:
             self._work.add((new.metadata.namespace, new.metadata.name))
 
@@ -93,7 +93,7 @@ class Disruptions:
             scale += int(held["spec"].get("replicas", 0))
         return decisions.count(budget["spec"], len(pods), scale)
 
-    def _complain(self, seen: Seen, overdue: Iterable[Pod]) -> None:
+    def _complain(self, seen: Unstructured, overdue: Iterable[Pod]) -> None:
         # Twice the namespace, and never the budget's name: so Kubernetes says it.
         told = f"Pod was expected by PDB {seen.metadata.namespace}/{seen.metadata.namespace} to be deleted but it wasn't"
         for pod in overdue:
@@ -101,7 +101,7 @@ class Disruptions:
             about = {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid, "resourceVersion": meta.resource_version}
             self._recorder.tell(PODS, {"metadata": about}, WARNING, "NotDeleted", told)
 
-    async def _write(self, seen: Seen, status: Object) -> None:
+    async def _write(self, seen: Unstructured, status: Object) -> None:
         if status == seen.body.get("status"):
             return
         titled = {"apiVersion": BUDGETS.api_version, "kind": BUDGETS.kind} | seen.body | {"status": status}

@@ -11,10 +11,10 @@ from traincrew import errors
 from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
 from traincrew.client.label_index import BySelector
-from traincrew.client.lister import Seen
+from traincrew.client.lister import Unstructured
 from traincrew.embedded.controllers.endpoints import members, slices, subsets
 from traincrew.embedded.controllers.event_recorder import WARNING, Recorder
-from traincrew.embedded.controllers.informers import Copies
+from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.pods import Pod
 from traincrew.embedded.controllers.workqueue import Key, Work
 from traincrew.model.resources import SERVICES, Resource
@@ -27,7 +27,7 @@ ELECTION = "control-plane.alpha.kubernetes.io/leader"
 
 
 class Endpoints:
-    def __init__(self, client: port.Client, copies: Copies) -> None:
+    def __init__(self, client: port.Client, copies: SharedInformers) -> None:
         self._client = client
         self._services, self._pods, self._nodes = copies.of(SERVICES), copies.pods, copies.of(NODES)
         self._endpoints, self._slices = copies.of(ENDPOINTS), copies.of(SLICES)
@@ -46,26 +46,26 @@ class Endpoints:
             group.create_task(self._recorder.run())
             group.create_task(self._work.run())
 
-    def _service_filed(self, old: Seen | None, new: Seen | None) -> None:
+    def _service_filed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         seen = new or old
         if seen is not None:
             self._selecting.file((seen.metadata.namespace, seen.metadata.name), new.body["spec"].get("selector") if new else None)
 
-    def _service_changed(self, old: Seen | None, new: Seen | None) -> None:
+    def _service_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         seen = new or old
         if seen is not None:
             self._work.add((seen.metadata.namespace, seen.metadata.name))
 
-    def _endpoints_changed(self, old: Seen | None, new: Seen | None) -> None:
+    def _endpoints_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         """Also those of a Service that went while nobody looked."""
         self._service_changed(old, new)
 
-    def _slice_changed(self, old: Seen | None, new: Seen | None) -> None:
+    def _slice_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         seen = new or old
         if seen is not None and seen.metadata.labels.get(slices.MANAGED) == slices.MANAGER:
             self._work.add((seen.metadata.namespace, seen.metadata.labels.get(slices.SERVICE, "")))
 
-    def _node_changed(self, old: Seen | None, new: Seen | None) -> None:
+    def _node_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         if old is None or new is None or old.metadata.labels.get(slices.ZONE) != new.metadata.labels.get(slices.ZONE):
             for service in self._services:
                 self._work.add((service.metadata.namespace, service.metadata.name))
@@ -97,7 +97,7 @@ class Endpoints:
             await self._set_endpoints(seen.body, pods, self._endpoints.get(*key))
             await self._set_slices(seen.body, pods, [each.body for each in self._slices_of(key)])
 
-    def _slices_of(self, key: Key) -> Iterable[Seen]:
+    def _slices_of(self, key: Key) -> Iterable[Unstructured]:
         for seen in self._slices.having(key[0], {slices.SERVICE: key[1]}):
             if seen.metadata.labels.get(slices.MANAGED) == slices.MANAGER:
                 yield seen
@@ -110,7 +110,7 @@ class Endpoints:
         answer = await self._client.delete(ENDPOINTS, *key, uid=held.metadata.uid)
         self._endpoints.learn_deleted(held, answer)
 
-    async def _set_endpoints(self, service: Object, pods: list[Pod], held: Seen | None) -> None:
+    async def _set_endpoints(self, service: Object, pods: list[Pod], held: Unstructured | None) -> None:
         wanted = subsets.wanted(service, pods, held.body if held else None)
         if wanted is None:
             return

@@ -10,9 +10,9 @@ import msgspec
 from traincrew import errors
 from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
-from traincrew.client.lister import Seen
+from traincrew.client.lister import Unstructured
 from traincrew.embedded.controllers.event_recorder import Recorder
-from traincrew.embedded.controllers.informers import Copies
+from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.jobs import backoff, completion
 from traincrew.embedded.controllers.jobs.plan import Step, plan
 from traincrew.embedded.controllers.jobs.pod_control import TERMINATING, Hands
@@ -26,7 +26,7 @@ ROUNDS = 20
 
 
 class Jobs:
-    def __init__(self, client: port.Client, copies: Copies) -> None:
+    def __init__(self, client: port.Client, copies: SharedInformers) -> None:
         self._client = client
         self._jobs, self._pods = copies.of(BATCH_JOBS), copies.pods
         self._jobs.listeners.append(self._job_changed)
@@ -42,7 +42,7 @@ class Jobs:
             for part in (self._recorder, self._work, self._orphans):
                 group.create_task(part.run())
 
-    def _job_changed(self, old: Seen | None, new: Seen | None) -> None:
+    def _job_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         for gone in (old,) if old is not None and (new is None or new.metadata.uid != old.metadata.uid) else ():
             self._records.pop(gone.metadata.uid, None)
             for pod in self._pods.owned_by(gone.metadata.uid):
@@ -60,7 +60,7 @@ class Jobs:
             elif pod is new and pod.tracked:
                 self._orphans.add((pod.metadata.namespace, pod.metadata.name))
 
-    def _job(self, pod: Pod, owner: OwnerReference) -> Seen | None:
+    def _job(self, pod: Pod, owner: OwnerReference) -> Unstructured | None:
         found = self._jobs.get(pod.metadata.namespace, owner.name)
         return found if found is not None and found.metadata.uid == owner.uid else None
 
@@ -82,13 +82,13 @@ class Jobs:
                 raise
         return 0.0
 
-    def _record(self, seen: Seen, pods: tuple[Pod, ...]) -> backoff.Record:
+    def _record(self, seen: Unstructured, pods: tuple[Pod, ...]) -> backoff.Record:
         uid = seen.metadata.uid
         if uid not in self._records:
             self._records[uid] = recalled(seen.body, pods)
         return self._records[uid]
 
-    async def _carry_out(self, seen: Seen, step: Step) -> None:
+    async def _carry_out(self, seen: Unstructured, step: Step) -> None:
         job = seen.body
         await self._hands.delete(job, step.delete, step.uncounted)
         await self._hands.make(job, step.make)
@@ -103,7 +103,7 @@ class Jobs:
             self._recorder.tell(BATCH_JOBS, job, *event)
         await self._hands.release(step.release)
 
-    async def _expire(self, seen: Seen, now: dt.datetime) -> float | None:
+    async def _expire(self, seen: Unstructured, now: dt.datetime) -> float | None:
         left = completion.until_expiry(seen.body, now)
         if left is None or left > 0:
             return left

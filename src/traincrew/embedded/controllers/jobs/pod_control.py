@@ -10,7 +10,7 @@ import msgspec
 from traincrew import errors
 from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
-from traincrew.client.lister import Copy
+from traincrew.client.lister import Lister
 from traincrew.embedded.controllers.event_recorder import NORMAL, WARNING, Recorder
 from traincrew.embedded.controllers.pods import TRACKING, Pod
 from traincrew.model.resources import BATCH_JOBS, PODS
@@ -19,7 +19,7 @@ TERMINATING = "NamespaceTerminating"
 
 
 class Hands:
-    def __init__(self, client: port.Client, pods: Copy[Pod], recorder: Recorder) -> None:
+    def __init__(self, client: port.Client, pods: Lister[Pod], recorder: Recorder) -> None:
         self._client, self._pods, self._recorder = client, pods, recorder
 
     async def make(self, job: Object, bodies: Iterable[Object]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from traincrew.client import informer, port, store
-from traincrew.client.lister import Seen, decode
+from traincrew.client.lister import Unstructured, decode
 from traincrew.embedded.kubelet.network import local_service_names
 from traincrew.embedded.kubelet.network.dns_zone import zone
 from traincrew.embedded.kubelet.network.service_records import AFTER_A_FAULT, GATHERED
@@ -26,7 +26,7 @@ class LocalNames:
         scopes = ((SERVICES, self._services), (PODS, self._pods))
         self._informers = [informer.Informer(client, informer.Scope(each), copy) for each, copy in scopes]
 
-    def _note(self, old: Seen | None, new: Seen | None) -> None:
+    def _note(self, old: Unstructured | None, new: Unstructured | None) -> None:
         self._changed.set()
 
     async def run(self) -> None:

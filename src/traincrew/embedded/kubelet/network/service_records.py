@@ -7,7 +7,7 @@ import logging
 from typing import Any
 
 from traincrew.client import informer, port, store
-from traincrew.client.lister import Seen, decode
+from traincrew.client.lister import Unstructured, decode
 from traincrew.embedded.kubelet.network.client import Holder
 from traincrew.embedded.kubelet.network.dns_zone import zone
 from traincrew.model.resources import SERVICES, Resource
@@ -27,7 +27,7 @@ class Names:
         self._copies = {each: store.Store(decode, self._note) for each in (SERVICES, SLICES)}
         self._informers = [informer.Informer(client, informer.Scope(each), copy) for each, copy in self._copies.items()]
 
-    def _note(self, old: Seen | None, new: Seen | None) -> None:
+    def _note(self, old: Unstructured | None, new: Unstructured | None) -> None:
         self._changed.set()
 
     def services(self) -> list[dict[str, Any]]:

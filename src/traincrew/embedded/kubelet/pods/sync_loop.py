@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from traincrew.client import informer, store
-from traincrew.client.lister import Seen, decode
+from traincrew.client.lister import Unstructured, decode
 from traincrew.embedded.kubelet import volumes
 from traincrew.embedded.kubelet.lifecycle.facts import Eviction
 from traincrew.embedded.kubelet.logs import retention
@@ -85,7 +85,7 @@ class Agent:
     def __init__(self, tools: Tools, pods: Pods) -> None:
         self._tools, self._pods = dataclasses.replace(tools, learn=self._learn), pods
         self._pods.tools = self._tools
-        self._store: store.Store[Seen] = store.Store(decode, self._changed)
+        self._store: store.Store[Unstructured] = store.Store(decode, self._changed)
         scope = informer.Scope(PODS, fields=f"spec.nodeName={tools.place.name}")
         self._informer = informer.Informer(tools.client, scope, self._store)
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -93,9 +93,9 @@ class Agent:
 
     def _learn(self, pod: dict[str, Any]) -> dict[str, Any]:
         """Our own writes: the watch need not tell us of them again. Returns the newest that is known: it may have been faster."""
-        return self._store.learn(Seen(msgspec.convert(pod["metadata"], meta.Meta), pod)).body
+        return self._store.learn(Unstructured(msgspec.convert(pod["metadata"], meta.Meta), pod)).body
 
-    def _changed(self, old: Seen | None, new: Seen | None) -> None:
+    def _changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         if new is None:
             if old is not None and (worker := self._pods.workers.get(old.metadata.uid)) is not None:
                 worker.removed()

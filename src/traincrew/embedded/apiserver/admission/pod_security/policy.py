@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 
 from traincrew.apimachinery import api_errors, go_syntax
-from traincrew.apimachinery.api_errors import Refusal, Subject
+from traincrew.apimachinery.api_errors import StatusDetails, StatusError
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.admission.pod_security import checks as pod_security_checks
 
@@ -63,13 +63,13 @@ def _found(obj: Object, level: str) -> Iterator[tuple[str, str]]:
             yield found
 
 
-def refusal(pod: Object, labels: Mapping[str, str]) -> Refusal | None:
+def refusal(pod: Object, labels: Mapping[str, str]) -> StatusError | None:
     """Of a new pod, or one whose images change, in a namespace with these labels."""
     enforced = policy(labels).enforce
     told = violations(pod, enforced)
     if not told:
         return None
-    subject = Subject("pods", name=pod["metadata"].get("name") or "")
+    subject = StatusDetails("pods", name=pod["metadata"].get("name") or "")
     return api_errors.forbidden(subject, f"violates PodSecurity {go_syntax.quoted(enforced)}: {told}")
 
 

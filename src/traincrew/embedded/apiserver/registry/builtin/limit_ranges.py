@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from traincrew.apimachinery import api_errors, field_errors, name_validation, pod_resources, quantities, resource_lists
-from traincrew.apimachinery.api_errors import Subject
+from traincrew.apimachinery.api_errors import StatusDetails
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Object
 
@@ -44,12 +44,12 @@ def _of_type(limit_range: Object, kind: str) -> list[Object]:
 
 
 def refuse(obj: Object, plural: str, limit_ranges: list[Object]) -> None:
-    """Raises a Refusal for a new pod or claim that some limit range does not allow."""
+    """Raises a StatusError for a new pod or claim that some limit range does not allow."""
     for limit_range in limit_ranges:
         told = [*_violations(obj, plural, limit_range)]
         if told:
             message = told[0] if len(told) == 1 else f"[{', '.join(dict.fromkeys(told))}]"
-            raise api_errors.forbidden(Subject(plural, name=obj["metadata"].get("name") or ""), message)
+            raise api_errors.forbidden(StatusDetails(plural, name=obj["metadata"].get("name") or ""), message)
 
 
 def _violations(obj: Object, plural: str, limit_range: Object) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 
 from traincrew.apimachinery import api_errors, field_errors, go_syntax, name_validation
-from traincrew.apimachinery.api_errors import Refusal
+from traincrew.apimachinery.api_errors import StatusError
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import ip_addresses, service_validation
 from traincrew.embedded.apiserver.registry.builtin.service_validation import (
@@ -115,7 +115,7 @@ def _family_faults(spec: Object, policy: str) -> Errors:
     return errors
 
 
-def _invalid(obj: Object, errors: Errors) -> Refusal:
+def _invalid(obj: Object, errors: Errors) -> StatusError:
     return api_errors.invalid("Service", "", obj["metadata"].get("name") or "", errors)
 
 

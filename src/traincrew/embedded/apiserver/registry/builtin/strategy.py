@@ -76,7 +76,7 @@ class Strategy:
         self.defaults(obj)
 
     def prepare_create(self, obj: Object, context: Context) -> None:
-        """In place, after `default`. Raises Refusal where an admission plugin would."""
+        """In place, after `default`. Raises StatusError where an admission plugin would."""
         meta = obj.setdefault("metadata", {})
         meta.pop("deletionTimestamp", None)
         meta.pop("deletionGracePeriodSeconds", None)
@@ -87,7 +87,7 @@ class Strategy:
         self.creating(obj, context)
 
     def prepare_update(self, new: Object, old: Object, subresource: str = "", context: Context = NOWHERE) -> None:
-        """In place, after `default`: what the writer may not touch is as it was. May raise Refusal, as an allocation does."""
+        """In place, after `default`: what the writer may not touch is as it was. May raise StatusError, as an allocation does."""
         keep_metadata(new, old)
         if subresource == "status":
             self._keep_all_but_status(new, old)

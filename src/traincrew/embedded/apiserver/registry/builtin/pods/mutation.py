@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traincrew.apimachinery import api_errors, pod_resources
-from traincrew.apimachinery.api_errors import Refusal, Subject
+from traincrew.apimachinery.api_errors import StatusDetails, StatusError
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import limit_ranges
 from traincrew.embedded.apiserver.registry.builtin.pods.scheduling import USUAL_TOLERATIONS
@@ -42,8 +42,8 @@ def update(new: Object, old: Object) -> None:
     tolerate(spec)
 
 
-def _refused(obj: Object, why: str) -> Refusal:
-    return api_errors.forbidden(Subject("pods", name=obj["metadata"].get("name") or ""), why)
+def _refused(obj: Object, why: str) -> StatusError:
+    return api_errors.forbidden(StatusDetails("pods", name=obj["metadata"].get("name") or ""), why)
 
 
 def drop_disabled(spec: Object) -> None:
