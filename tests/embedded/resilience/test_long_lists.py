@@ -57,9 +57,9 @@ async def test_the_parts_of_a_long_list_are_the_whole(cluster: daemon.Daemon, ac
     values = [record.value for record in records.records]
     assert len(values) == count
     if accept == TABLE:
-        whole = tables.table(call.served, values, include="Metadata", now=NOW, list_metadata=records.metadata())
+        whole = tables.table(call.info, values, include="Metadata", now=NOW, list_metadata=records.metadata())
     else:
-        whole = partial_metadata.many(call.served, values, "v1", records.metadata())
+        whole = partial_metadata.many(call.info, values, "v1", records.metadata())
     parts = b"".join((await cluster.handler.pieces(call)).parts)
     assert parts == msgspec.json.encode(whole)
 

@@ -21,76 +21,76 @@ RBAC = "rbac.authorization.k8s.io"
 IMMORTAL = ("default", "kube-system", "kube-public")
 
 
-def check_namespace(cluster: RequestScope, call: Request) -> None:
+def check_namespace(scope: RequestScope, request: Request) -> None:
     """NamespaceLifecycle: objects are made in namespaces that are there and stay."""
-    if not call.served.namespaced:
+    if not request.info.namespaced:
         return
-    record = cluster.store.head(Key("namespaces", "", call.namespace))
+    record = scope.store.head(Key("namespaces", "", request.namespace))
     if record is None:
-        raise api_errors.not_found(api_errors.StatusDetails("namespaces", "", call.namespace))
+        raise api_errors.not_found(api_errors.StatusDetails("namespaces", "", request.namespace))
     if b'"deletionTimestamp"' in record.value and decoded(record)["metadata"].get("deletionTimestamp"):
-        why = f"unable to create new content in namespace {call.namespace} because it is being terminated"
-        subject = api_errors.StatusDetails(call.served.plural, call.served.group, call.name)
+        why = f"unable to create new content in namespace {request.namespace} because it is being terminated"
+        subject = api_errors.StatusDetails(request.info.plural, request.info.group, request.name)
         refusal = api_errors.forbidden(subject, why)
-        told = f"namespace {call.namespace} is being terminated"
+        told = f"namespace {request.namespace} is being terminated"
         refusal.causes = ({"reason": "NamespaceTerminating", "message": told, "field": "metadata.namespace"},)
         raise refusal
 
 
-def check_mortal(call: Request) -> None:
-    if call.served.store_name == "namespaces" and call.name in IMMORTAL:
-        raise api_errors.forbidden(call.subject, "this namespace may not be deleted")
+def check_mortal(request: Request) -> None:
+    if request.info.store_name == "namespaces" and request.name in IMMORTAL:
+        raise api_errors.forbidden(request.subject, "this namespace may not be deleted")
 
 
-def context(cluster: RequestScope, call: Request, obj: Object) -> Context:
+def context(scope: RequestScope, request: Request, obj: Object) -> Context:
     """What the making of this object may ask of the cluster."""
-    addresses = Addresses(cluster.store)
+    addresses = Addresses(scope.store)
     return Context(
         uid=obj["metadata"]["uid"],
-        now=cluster.now(),
+        now=scope.now(),
         suffix="".join(random.choices("bcdfghjklmnpqrstvwxz2456789", k=5)),
         allocate_ip=addresses.free,
         in_use=addresses.taken,
         allocate_port=addresses.free_port,
         port_in_use=addresses.port_taken,
-        priority_class=lambda name: _priority_class(cluster, name),
-        service_account=(lambda name: cluster.object("serviceaccounts", call.namespace, name)) if cluster.accounts else None,
-        guards_storage=cluster.accounts,
-        limit_ranges=[decoded(each) for each in cluster.store.list("limitranges", call.namespace)] if call.namespace else (),
+        priority_class=lambda name: _priority_class(scope, name),
+        service_account=(lambda name: scope.object("serviceaccounts", request.namespace, name)) if scope.accounts else None,
+        guards_storage=scope.accounts,
+        limit_ranges=[decoded(each) for each in scope.store.list("limitranges", request.namespace)] if request.namespace else (),
     )
 
 
-def _priority_class(cluster: RequestScope, name: str) -> Object | None:
+def _priority_class(scope: RequestScope, name: str) -> Object | None:
     if name:
-        return cluster.object("priorityclasses.scheduling.k8s.io", "", name)
-    classes = cluster.store.list("priorityclasses.scheduling.k8s.io")
+        return scope.object("priorityclasses.scheduling.k8s.io", "", name)
+    classes = scope.store.list("priorityclasses.scheduling.k8s.io")
     found = [decoded(each) for each in classes if b'"globalDefault":true' in each.value]  # every pod asks
     return max((each for each in found if each.get("globalDefault")), key=lambda each: int(each["value"]), default=None)
 
 
-def admit_new(cluster: RequestScope, call: Request, obj: Object) -> list[str]:
+def admit_new(scope: RequestScope, request: Request, obj: Object) -> list[str]:
     """Raises StatusError; returns warnings."""
-    if call.served.group == RBAC:
-        escalation.check(cluster.policy, call.user, call.asked, obj)
-    if not call.served.namespaced:
-        return _secured_namespace(cluster, call, obj, NOTHING) if call.served.store_name == "namespaces" else []
-    if call.served.store_name == "secrets":
-        obj |= token_secrets.filled(obj, cluster.identity.tokens, cluster.identity.authority) or {}
-    if ranges := cluster.store.list("limitranges", call.namespace):
-        limit_ranges.refuse(obj, call.served.plural, [decoded(each) for each in ranges])
-    _check_quota(cluster, call, obj)
-    return _secured(cluster, call, obj)
+    if request.info.group == RBAC:
+        escalation.check(scope.policy, request.user, request.asked, obj)
+    if not request.info.namespaced:
+        return _secured_namespace(scope, request, obj, NOTHING) if request.info.store_name == "namespaces" else []
+    if request.info.store_name == "secrets":
+        obj |= token_secrets.filled(obj, scope.identity.tokens, scope.identity.authority) or {}
+    if ranges := scope.store.list("limitranges", request.namespace):
+        limit_ranges.refuse(obj, request.info.plural, [decoded(each) for each in ranges])
+    _check_quota(scope, request, obj)
+    return _secured(scope, request, obj)
 
 
 WITH_TEMPLATES = ("deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "cronjobs.batch")
 
 
-def _secured(cluster: RequestScope, call: Request, obj: Object) -> list[str]:
+def _secured(scope: RequestScope, request: Request, obj: Object) -> list[str]:
     """Pod security: pods are refused, templates of pods are only warned about."""
-    name = call.served.store_name
+    name = request.info.store_name
     if name != "pods" and name not in WITH_TEMPLATES:
         return []
-    record = cluster.store.head(Key("namespaces", "", call.namespace))
+    record = scope.store.head(Key("namespaces", "", request.namespace))
     labels = record.facts.labels if record else {}
     if name != "pods":
         return policy.warnings(_template(obj), labels)
@@ -105,25 +105,25 @@ def _template(obj: Object) -> Object:
     return found
 
 
-def _secured_namespace(cluster: RequestScope, call: Request, after: Object, before: Object) -> list[str]:
+def _secured_namespace(scope: RequestScope, request: Request, after: Object, before: Object) -> list[str]:
     """What its labels ask for must make sense; that pods which are there already fall short of it is only told."""
     wanted, held = (each["metadata"].get("labels") or {} for each in (after, before))
     faults = namespaces.label_faults(wanted)
     if faults and faults != namespaces.label_faults(held):
-        raise api_errors.invalid("Namespace", "", call.name, faults)
+        raise api_errors.invalid("Namespace", "", request.name, faults)
     if not namespaces.is_stricter(wanted, held):
         return []
-    return namespaces.told_of_existing(call.name, map(decoded, cluster.store.list("pods", call.name)), wanted)
+    return namespaces.told_of_existing(request.name, map(decoded, scope.store.list("pods", request.name)), wanted)
 
 
-def _check_quota(cluster: RequestScope, call: Request, obj: Object) -> None:
-    quotas = [decoded(each) for each in cluster.store.list("resourcequotas", call.namespace)]
+def _check_quota(scope: RequestScope, request: Request, obj: Object) -> None:
+    quotas = [decoded(each) for each in scope.store.list("resourcequotas", request.namespace)]
     if not quotas:
         return
     # What is used is counted, not read from the status: that is written a moment later, and must not let two slip in.
-    held = [quota_usage.Request(decoded(each), call.served.plural, call.served.group) for each in heads(cluster, call)]
+    held = [quota_usage.Request(decoded(each), request.info.plural, request.info.group) for each in heads(scope, request)]
     counted = [each | {"status": {"hard": _hard(each), "used": quota_usage.total(held, each)}} for each in quotas]
-    quota_usage.charge(quota_usage.Request(obj, call.served.plural, call.served.group), counted)
+    quota_usage.charge(quota_usage.Request(obj, request.info.plural, request.info.group), counted)
 
 
 def _hard(held: Object) -> Object:
@@ -131,25 +131,25 @@ def _hard(held: Object) -> Object:
     return (held.get("status") or {}).get("hard") or held.get("spec", {}).get("hard") or {}
 
 
-def heads(cluster: RequestScope, call: Request) -> list[Record]:
+def heads(scope: RequestScope, request: Request) -> list[Record]:
     """The objects of the call's resource and namespace, with those that are accepted but not durable yet."""
-    return cluster.store.heads(call.served.store_name, call.namespace)
+    return scope.store.heads(request.info.store_name, request.namespace)
 
 
-def admit_change(cluster: RequestScope, call: Request, after: Object, before: Object) -> list[str]:
-    if call.served.group == RBAC:
-        escalation.check(cluster.policy, call.user, call.asked, after, before)
-    if call.subresource:
+def admit_change(scope: RequestScope, request: Request, after: Object, before: Object) -> list[str]:
+    if request.info.group == RBAC:
+        escalation.check(scope.policy, request.user, request.asked, after, before)
+    if request.subresource:
         return []
-    if call.served.store_name == "namespaces":
-        return _secured_namespace(cluster, call, after, before)
-    return _secured(cluster, call, after) if call.served.store_name in WITH_TEMPLATES else []
+    if request.info.store_name == "namespaces":
+        return _secured_namespace(scope, request, after, before)
+    return _secured(scope, request, after) if request.info.store_name in WITH_TEMPLATES else []
 
 
-async def after_create(cluster: RequestScope, call: Request, record: Record) -> None:
+async def after_create(scope: RequestScope, request: Request, record: Record) -> None:
     """A namespace has its default service account from the first moment: a pod may be the next request."""
-    if call.served.store_name == "namespaces" and cluster.accounts:
-        await furnish(cluster, record.key.name)
+    if request.info.store_name == "namespaces" and scope.accounts:
+        await furnish(scope, record.key.name)
 
 
 ROOT_CA = (
@@ -158,13 +158,13 @@ ROOT_CA = (
 )
 
 
-async def furnish(cluster: RequestScope, namespace: str) -> None:
+async def furnish(scope: RequestScope, namespace: str) -> None:
     described = {"annotations": {"kubernetes.io/description": ROOT_CA}}
     for resource, kind, name, more, rest in (
         ("serviceaccounts", "ServiceAccount", "default", {}, {}),
-        ("configmaps", "ConfigMap", "kube-root-ca.crt", described, {"data": {"ca.crt": cluster.identity.authority.decode()}}),
+        ("configmaps", "ConfigMap", "kube-root-ca.crt", described, {"data": {"ca.crt": scope.identity.authority.decode()}}),
     ):
         key = Key(resource, namespace, name)
-        if cluster.store.head(key) is None:
-            meta = {"name": name, "namespace": namespace, "uid": cluster.new_uid(), "creationTimestamp": cluster.now(), **more}
-            await cluster.store.put(key, {"kind": kind, "apiVersion": "v1", "metadata": meta, **rest}, 0)
+        if scope.store.head(key) is None:
+            meta = {"name": name, "namespace": namespace, "uid": scope.new_uid(), "creationTimestamp": scope.now(), **more}
+            await scope.store.put(key, {"kind": kind, "apiVersion": "v1", "metadata": meta, **rest}, 0)

@@ -32,38 +32,41 @@ class Audit:
         # Unbuffered in lines: what was answered has been written, as far as this process can see to it.
         self._file = open(path, "ab", buffering=0, opener=_private) if path else None  # noqa: SIM115 - until the end
 
-    def tell(self, request: web.BaseRequest, call: Request, code: int, received: dt.datetime) -> None:
+    def tell(self, http_request: web.BaseRequest, request: Request, code: int, received: dt.datetime) -> None:
         if self._file is not None:
             self._write(
-                call, Origin(str(request.rel_url), request.remote or "", request.headers.get("User-Agent", "")), code, received
+                request,
+                Origin(str(http_request.rel_url), http_request.remote or "", http_request.headers.get("User-Agent", "")),
+                code,
+                received,
             )
 
     @contextlib.contextmanager
-    def within(self, call: Request) -> Iterator[None]:
+    def within(self, request: Request) -> Iterator[None]:
         """A request that a client within the process makes while this is entered."""
         if self._file is None:
             yield
             return
-        received, code = dt.datetime.now(dt.UTC), 201 if call.verb == "create" else 200
+        received, code = dt.datetime.now(dt.UTC), 201 if request.verb == "create" else 200
         try:
             yield
         except api_errors.StatusError as refusal:
             code = refusal.code
             raise
         finally:
-            self._write(call, Origin(_address(call), "", call.agent), code, received)
+            self._write(request, Origin(_address(request), "", request.agent), code, received)
 
-    def _write(self, call: Request, origin: Origin, code: int, received: dt.datetime) -> None:
+    def _write(self, request: Request, origin: Origin, code: int, received: dt.datetime) -> None:
         assert self._file is not None
         entry = {
             "kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "Metadata", "auditID": str(uuid.uuid4()),
-            "stage": "ResponseStarted" if call.verb == "watch" else "ResponseComplete",
+            "stage": "ResponseStarted" if request.verb == "watch" else "ResponseComplete",
             "requestURI": redaction.text(_plain(origin.address)),
-            "verb": call.verb,
-            "user": {"username": call.user.name, "groups": list(call.user.groups)},
+            "verb": request.verb,
+            "user": {"username": request.user.name, "groups": list(request.user.groups)},
             "sourceIPs": [origin.remote],
             "userAgent": _plain(origin.agent),
-            "objectRef": _reference(call),
+            "objectRef": _reference(request),
             "responseStatus": {"metadata": {}, "code": code},
             "requestReceivedTimestamp": _written(received),
             "stageTimestamp": _written(dt.datetime.now(dt.UTC)),
@@ -72,14 +75,14 @@ class Audit:
             self._file.write(msgspec.json.encode(entry) + b"\n")
 
 
-def _address(call: Request) -> str:
+def _address(request: Request) -> str:
     """The path and query that the request would have over HTTP."""
-    served = call.served
-    parts = ["/apis" if served.group else "/api", served.api_version]
-    parts += ["namespaces", call.namespace] if call.namespace else []
-    parts += [part for part in (served.plural, call.name, call.subresource) if part]
-    query = {key: value for key, value in call.query.texts().items() if value}
-    if call.verb == "watch":
+    info = request.info
+    parts = ["/apis" if info.group else "/api", info.api_version]
+    parts += ["namespaces", request.namespace] if request.namespace else []
+    parts += [part for part in (info.plural, request.name, request.subresource) if part]
+    query = {key: value for key, value in request.query.texts().items() if value}
+    if request.verb == "watch":
         query["watch"] = "true"
     return "/".join(parts) + (f"?{urllib.parse.urlencode(query)}" if query else "")
 
@@ -101,20 +104,20 @@ class _Named(msgspec.Struct):
     metadata: _Meta = msgspec.field(default_factory=_Meta)
 
 
-def _name(call: Request) -> str:
+def _name(request: Request) -> str:
     """A create names its object in the body only."""
-    if call.name or call.verb != "create":
-        return call.name
+    if request.name or request.verb != "create":
+        return request.name
     try:
-        return msgspec.json.decode(call.body, type=_Named).metadata.name
+        return msgspec.json.decode(request.body, type=_Named).metadata.name
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return ""
 
 
-def _reference(call: Request) -> dict[str, str]:
+def _reference(request: Request) -> dict[str, str]:
     found = {
-        "resource": call.served.plural, "namespace": call.namespace, "name": _name(call), "apiGroup": call.served.group,
-        "apiVersion": call.served.version, "subresource": call.subresource,
+        "resource": request.info.plural, "namespace": request.namespace, "name": _name(request), "apiGroup": request.info.group,
+        "apiVersion": request.info.version, "subresource": request.subresource,
     }  # fmt: skip
     return {key: value for key, value in found.items() if value}
 

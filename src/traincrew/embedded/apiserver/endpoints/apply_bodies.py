@@ -29,12 +29,12 @@ class Configuration(NamedTuple):
         return () if validation == "Ignore" else self.twice
 
 
-def read(call: Request) -> Configuration:
-    served = call.served
-    content, twice = _content(call.body)
-    apply.check(content, served.schema, (served.api_version, served.kind))
-    expected = decoding.Expected(served.kind, served.api_version)
-    return Configuration(decoding.decode(msgspec.json.encode(content), JSON, served.schema, expected, "Ignore").object, twice)
+def read(request: Request) -> Configuration:
+    info = request.info
+    content, twice = _content(request.body)
+    apply.check(content, info.schema, (info.api_version, info.kind))
+    expected = decoding.Expected(info.kind, info.api_version)
+    return Configuration(decoding.decode(msgspec.json.encode(content), JSON, info.schema, expected, "Ignore").object, twice)
 
 
 def _content(body: bytes) -> tuple[Any, tuple[str, ...]]:

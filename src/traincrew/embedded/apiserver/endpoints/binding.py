@@ -10,13 +10,13 @@ from traincrew.embedded.apiserver.requests.request import Request, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
 
 
-async def bind(cluster: RequestScope, call: Request) -> Response:
-    options = query_parameters.write_options(call.query, "CreateOptions", call.agent)
-    binding, warnings = request_bodies.of_kind(call, "", "v1", "Binding", options.validation)
+async def bind(scope: RequestScope, request: Request) -> Response:
+    options = query_parameters.write_options(request.query, "CreateOptions", request.agent)
+    binding, warnings = request_bodies.of_kind(request, "", "v1", "Binding", options.validation)
     meta = binding.get("metadata") or {}
-    if call.name and meta.get("name", call.name) != call.name:
+    if request.name and meta.get("name", request.name) != request.name:
         raise api_errors.bad_request("name in URL does not match name in Binding object")
-    name = call.name or str(meta.get("name", ""))
+    name = request.name or str(meta.get("name", ""))
     node = _node(binding.get("target") or {})
 
     async def bound(pod: Object) -> update.Wanted:
@@ -24,14 +24,14 @@ async def bind(cluster: RequestScope, call: Request) -> Response:
             raise api_errors.conflict(api_errors.StatusDetails("pods/binding", "", name), why)
         pod["spec"] = pod["spec"] | {"nodeName": node}
         eviction.put_condition(
-            pod, {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": cluster.now()}
+            pod, {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": scope.now()}
         )
         for kind in ("annotations", "labels"):
             if meta.get(kind):
                 pod["metadata"] = pod["metadata"] | {kind: pod["metadata"].get(kind, {}) | meta[kind]}
         return update.Wanted(pod, warnings, trusted=True)
 
-    await update.change(cluster, call._replace(name=name, subresource="binding"), options, bound)
+    await update.change(scope, request._replace(name=name, subresource="binding"), options, bound)
     return Response(201, encoded(eviction.SUCCESS), warnings)
 
 

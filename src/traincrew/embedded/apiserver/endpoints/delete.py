@@ -32,11 +32,11 @@ WARNED = ("jobs.batch",)
 ATTEMPTS = 5
 
 
-def options(call: Request) -> Options:
+def options(request: Request) -> Options:
     """From the body; without one from the query. Of the two, the API server reads one alone."""
-    given = request_bodies.delete_options(call)
+    given = request_bodies.delete_options(request)
     if given is None:
-        given = _queried(call.query)
+        given = _queried(request.query)
     policy, orphan, dry_run = given.get("propagationPolicy"), given.get("orphanDependents"), given.get("dryRun") or ()
     if faults := [*query_parameters.dry_run_faults(dry_run), *_policy_faults(policy, orphan)]:
         raise query_parameters.options_refused("DeleteOptions", faults)
@@ -64,87 +64,87 @@ def _policy_faults(policy: Any, orphan: Any) -> list[field_errors.FieldError]:
     return []
 
 
-async def delete(cluster: RequestScope, call: Request) -> Response:
-    wanted = options(call)
-    chain.check_mortal(call)
-    answer = await _deleted(cluster, call, wanted)
-    if call.served.store_name in WARNED and not wanted.policy and wanted.orphan is None:
-        answer.warnings += (ORPHANED.format(call.served.plural),)
-    return answer
+async def delete(scope: RequestScope, request: Request) -> Response:
+    wanted = options(request)
+    chain.check_mortal(request)
+    response = await _deleted(scope, request, wanted)
+    if request.info.store_name in WARNED and not wanted.policy and wanted.orphan is None:
+        response.warnings += (ORPHANED.format(request.info.plural),)
+    return response
 
 
-async def _deleted(cluster: RequestScope, call: Request, wanted: Options) -> Response:
+async def _deleted(scope: RequestScope, request: Request, wanted: Options) -> Response:
     for attempt in range(ATTEMPTS):
-        record = cluster.existing(call.served, call.namespace, call.name)
+        record = scope.existing(request.info, request.namespace, request.name)
         try:
-            return await _delete(cluster, call, record, wanted)
+            return await _delete(scope, request, record, wanted)
         except Stale:
             if wanted.version or attempt == ATTEMPTS - 1:
-                raise api_errors.modified(call.subject) from None
+                raise api_errors.modified(request.subject) from None
     raise AssertionError("unreachable")
 
 
-async def _delete(cluster: RequestScope, call: Request, record: Record, wanted: Options) -> Response:
+async def _delete(scope: RequestScope, request: Request, record: Record, wanted: Options) -> Response:
     obj = decoded(record)
-    check_preconditions(call, obj, wanted)
-    marked = graceful_deletion.marked(obj, wanted, cluster.clock(), cluster.strategy(call.served).orphans)
+    check_preconditions(request, obj, wanted)
+    marked = graceful_deletion.marked(obj, wanted, scope.clock(), scope.strategy(request.info).orphans)
     if marked is None:  # nothing to change: it waits already
-        return Response(200, version_conversion.shown(record, call.served))
+        return Response(200, version_conversion.shown(record, request.info))
     if graceful_deletion.is_last_word(marked) or not marked["metadata"].get("deletionTimestamp"):
-        if call.served.store_name == PODS and not wanted.dry_run and marked != obj:
-            return await _announced(cluster, call, await cluster.store.put(record.key, marked, record.revision), wanted)
-        return await _remove(cluster, call, record, wanted)
+        if request.info.store_name == PODS and not wanted.dry_run and marked != obj:
+            return await _announced(scope, request, await scope.store.put(record.key, marked, record.revision), wanted)
+        return await _remove(scope, request, record, wanted)
     if wanted.dry_run:
-        return Response(200, encoded(version_conversion.back(marked, call.served)))
-    changed = await cluster.store.put(record.key, marked, record.revision)
-    return Response(200, version_conversion.shown(changed, call.served))
+        return Response(200, encoded(version_conversion.back(marked, request.info)))
+    changed = await scope.store.put(record.key, marked, record.revision)
+    return Response(200, version_conversion.shown(changed, request.info))
 
 
-async def _announced(cluster: RequestScope, call: Request, record: Record, wanted: Options) -> Response:
+async def _announced(scope: RequestScope, request: Request, record: Record, wanted: Options) -> Response:
     """Those who watch pods hear that one ends before it has ended; meanwhile somebody else may have removed it."""
     try:
-        return await _remove(cluster, call, record, wanted)
+        return await _remove(scope, request, record, wanted)
     except Stale as fault:
         if fault.current is not None:
             raise
-        return Response(200, version_conversion.shown(record, call.served))
+        return Response(200, version_conversion.shown(record, request.info))
 
 
-async def _remove(cluster: RequestScope, call: Request, record: Record, wanted: Options) -> Response:
-    gone = record if wanted.dry_run else await cluster.store.delete(record.key, record.revision)
-    if call.served.store_name in SHOWN_WHEN_DELETED:
-        return Response(200, version_conversion.shown(gone, call.served))
+async def _remove(scope: RequestScope, request: Request, record: Record, wanted: Options) -> Response:
+    gone = record if wanted.dry_run else await scope.store.delete(record.key, record.revision)
+    if request.info.store_name in SHOWN_WHEN_DELETED:
+        return Response(200, version_conversion.shown(gone, request.info))
     uid = msgspec.json.decode(gone.value)["metadata"]["uid"]
-    details = {"name": call.name, "group": call.served.group, "kind": call.served.plural, "uid": uid}
+    details = {"name": request.name, "group": request.info.group, "kind": request.info.plural, "uid": uid}
     details = {key: value for key, value in details.items() if value}
     return Response(200, encoded({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}))
 
 
-def check_preconditions(call: Request, obj: Object, wanted: Options) -> None:
+def check_preconditions(request: Request, obj: Object, wanted: Options) -> None:
     meta = obj["metadata"]
     if wanted.uid and wanted.uid != meta["uid"]:
-        raise _unmet(call, obj, ("UID", wanted.uid, meta["uid"]), "deleted and then recreated")
+        raise _unmet(request, obj, ("UID", wanted.uid, meta["uid"]), "deleted and then recreated")
     if wanted.version and wanted.version != meta["resourceVersion"]:
-        raise _unmet(call, obj, ("ResourceVersion", wanted.version, meta["resourceVersion"]), "modified")
+        raise _unmet(request, obj, ("ResourceVersion", wanted.version, meta["resourceVersion"]), "modified")
 
 
-def _unmet(call: Request, obj: Object, condition: tuple[str, str, str], happened: str) -> api_errors.StatusError:
+def _unmet(request: Request, obj: Object, condition: tuple[str, str, str], happened: str) -> api_errors.StatusError:
     name, asked, held = condition
     if graceful_deletion.ends_apart(obj):
         told = f"Precondition failed: {name} in precondition: {asked}, {name} in object meta: {held}"
-        return api_errors.conflict(call.subject, told)
+        return api_errors.conflict(request.subject, told)
     told = f"the {name} in the precondition ({asked}) does not match the {name} in record ({held})."
-    subject = api_errors.StatusDetails(call.served.kind, call.served.group, call.name)
+    subject = api_errors.StatusDetails(request.info.kind, request.info.group, request.name)
     return api_errors.conflict(subject, f"{told} The object might have been {happened}")
 
 
-async def delete_collection(cluster: RequestScope, call: Request) -> Response:
-    request_bodies.delete_options(call)  # a body that cannot be read must not delete half of them
-    found = lists.listed(cluster, call)
+async def delete_collection(scope: RequestScope, request: Request) -> Response:
+    request_bodies.delete_options(request)  # a body that cannot be read must not delete half of them
+    found = lists.listed(scope, request)
     for record in found.records:
         try:
-            await delete(cluster, call._replace(name=record.key.name, namespace=record.key.namespace))
+            await delete(scope, request._replace(name=record.key.name, namespace=record.key.namespace))
         except api_errors.StatusError as refusal:
             if refusal.code != 404:
                 raise
-    return Response(200, b"".join(lists.pieces(call, found)))
+    return Response(200, b"".join(lists.pieces(request, found)))

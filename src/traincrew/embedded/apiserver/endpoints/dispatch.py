@@ -29,95 +29,95 @@ from traincrew.embedded.apiserver.storage.records import Record
 
 
 class Handler:
-    def __init__(self, cluster: RequestScope, reviewing: Reviewing, audit: Audit | None = None) -> None:
-        self.cluster = cluster
+    def __init__(self, scope: RequestScope, reviewing: Reviewing, audit: Audit | None = None) -> None:
+        self.scope = scope
         self.audit = audit or Audit("")
         """Told by whoever brings requests here."""
         self._reviewing = reviewing
 
-    def authorize(self, call: Request) -> None:
-        self.cluster.authorize(call.user, call.asked)
+    def authorize(self, request: Request) -> None:
+        self.scope.authorize(request.user, request.asked)
 
-    async def handle(self, call: Request) -> Response:
+    async def handle(self, request: Request) -> Response:
         """Every verb but list and watch. Raises StatusError."""
-        self.authorize(call)
-        _check_served(call)
-        form = response_encoding.form(call)
+        self.authorize(request)
+        _check_served(request)
+        form = response_encoding.form(request)
         with _told():
-            answer = response_encoding.rendered(self.cluster, call, form, await self._dispatch(call))
-        answer.warnings = (*call.warnings, *answer.warnings)
-        return answer
+            response = response_encoding.rendered(self.scope, request, form, await self._dispatch(request))
+        response.warnings = (*request.warnings, *response.warnings)
+        return response
 
-    async def pieces(self, call: Request) -> response_encoding.Pieces:
-        self.authorize(call)
-        _check_served(call)
+    async def pieces(self, request: Request) -> response_encoding.Pieces:
+        self.authorize(request)
+        _check_served(request)
         with _told():
-            return await reads.list_pieces(self.cluster, call, await self._measured(call))
+            return await reads.list_pieces(self.scope, request, await self._measured(request))
 
-    async def listed(self, call: Request) -> lists.Listed:
-        self.authorize(call)
-        _check_served(call)
+    async def listed(self, request: Request) -> lists.Listed:
+        self.authorize(request)
+        _check_served(request)
         with _told():
-            return lists.listed(self.cluster, call, await self._measured(call))
+            return lists.listed(self.scope, request, await self._measured(request))
 
-    async def _measured(self, call: Request) -> list[Record] | None:
-        return await metrics_api.records(self.cluster, call) if metrics_api.measured(call.served) else None
+    async def _measured(self, request: Request) -> list[Record] | None:
+        return await metrics_api.records(self.scope, request) if metrics_api.measured(request.info) else None
 
-    def watch(self, call: Request) -> Watch:
-        self.authorize(call)
-        _check_served(call)
+    def watch(self, request: Request) -> Watch:
+        self.authorize(request)
+        _check_served(request)
         with _told():
-            return reads.watch(self.cluster, call)
+            return reads.watch(self.scope, request)
 
-    async def _dispatch(self, call: Request) -> Response:
-        if call.subresource and call.subresource not in ("status", "finalize"):
-            return await self._subresource(call)
-        match call.verb:
-            case "get" if metrics_api.measured(call.served):
-                return await metrics_api.get(self.cluster, call)
+    async def _dispatch(self, request: Request) -> Response:
+        if request.subresource and request.subresource not in ("status", "finalize"):
+            return await self._subresource(request)
+        match request.verb:
+            case "get" if metrics_api.measured(request.info):
+                return await metrics_api.get(self.scope, request)
             case "get":
-                return reads.get(self.cluster, call)
+                return reads.get(self.scope, request)
             case "create":
-                if self._reviewing.takes(call):
-                    return self._reviewing.review(call)
-                if call.served.store_name == "bindings":
-                    return await binding.bind(self.cluster, self._as_pod(call))
-                return await create.create(self.cluster, call)
+                if self._reviewing.takes(request):
+                    return self._reviewing.review(request)
+                if request.info.store_name == "bindings":
+                    return await binding.bind(self.scope, self._as_pod(request))
+                return await create.create(self.scope, request)
             case "update":
-                return await put.update(self.cluster, call)
+                return await put.update(self.scope, request)
             case "patch":
-                return await patch.patch(self.cluster, call)
+                return await patch.patch(self.scope, request)
             case "delete":
-                return await delete.delete(self.cluster, call)
+                return await delete.delete(self.scope, request)
             case "deletecollection":
-                return await delete.delete_collection(self.cluster, call)
+                return await delete.delete_collection(self.scope, request)
         raise api_errors.method_not_allowed()
 
-    def _as_pod(self, call: Request) -> Request:
-        pods = self.cluster.registry.find("", "v1", "pods")
+    def _as_pod(self, request: Request) -> Request:
+        pods = self.scope.registry.find("", "v1", "pods")
         assert pods is not None
-        return call._replace(served=pods, subresource="binding")
+        return request._replace(info=pods, subresource="binding")
 
-    async def _subresource(self, call: Request) -> Response:
-        match call.subresource, call.verb:
+    async def _subresource(self, request: Request) -> Response:
+        match request.subresource, request.verb:
             case "scale", "get":
-                return scale.get(self.cluster, call)
+                return scale.get(self.scope, request)
             case "scale", ("update" | "patch"):
-                return await scale.write(self.cluster, call)
+                return await scale.write(self.scope, request)
             case "binding", "create":
-                return await binding.bind(self.cluster, call)
+                return await binding.bind(self.scope, request)
             case "eviction", "create":
-                return await eviction.evict(self.cluster, call)
+                return await eviction.evict(self.scope, request)
             case "token", "create":
-                return self._reviewing.token(call)
+                return self._reviewing.token(request)
             case (("ephemeralcontainers" | "resize" | "approval"), ("get" | "update" | "patch")):
-                return await self._plain(call)
+                return await self._plain(request)
         raise api_errors.method_not_allowed()
 
-    async def _plain(self, call: Request) -> Response:
-        if call.verb == "get":
-            return reads.get(self.cluster, call)
-        return await (put.update(self.cluster, call) if call.verb == "update" else patch.patch(self.cluster, call))
+    async def _plain(self, request: Request) -> Response:
+        if request.verb == "get":
+            return reads.get(self.scope, request)
+        return await (put.update(self.scope, request) if request.verb == "update" else patch.patch(self.scope, request))
 
 
 @contextlib.contextmanager
@@ -129,13 +129,13 @@ def _told() -> Iterator[None]:
         raise api_errors.unavailable(str(fault)) from fault
 
 
-def _check_served(call: Request) -> None:
-    if call.subresource:
-        found = call.served.subresource(call.subresource)
+def _check_served(request: Request) -> None:
+    if request.subresource:
+        found = request.info.subresource(request.subresource)
         if found is None:
             raise api_errors.no_such_path()
         verbs = found.verbs
     else:
-        verbs = call.served.verbs
-    if call.verb not in verbs:
+        verbs = request.info.verbs
+    if request.verb not in verbs:
         raise api_errors.method_not_allowed()

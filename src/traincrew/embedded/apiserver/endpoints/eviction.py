@@ -26,22 +26,22 @@ MOST_DISRUPTED = 2000
 """Pods whose evictions a budget's controller has not taken note of yet."""
 
 
-async def evict(cluster: RequestScope, call: Request) -> Response:
-    options = query_parameters.write_options(call.query, "CreateOptions", call.agent)
-    eviction, warnings = request_bodies.of_kind(call, "policy", "v1", "Eviction", options.validation)
-    if (eviction.get("metadata") or {}).get("name", call.name) != call.name:
+async def evict(scope: RequestScope, request: Request) -> Response:
+    options = query_parameters.write_options(request.query, "CreateOptions", request.agent)
+    eviction, warnings = request_bodies.of_kind(request, "policy", "v1", "Eviction", options.validation)
+    if (eviction.get("metadata") or {}).get("name", request.name) != request.name:
         raise api_errors.bad_request("name in URL does not match name in Eviction object")
     wanted: Object = {**(eviction.get("deleteOptions") or {}), "kind": "DeleteOptions", "apiVersion": "v1"}
     if options.dry_run:
         wanted["dryRun"] = ["All"]
-    pod = decoded(cluster.existing(call.served, call.namespace, call.name))
+    pod = decoded(scope.existing(request.info, request.namespace, request.name))
     if _is_guarded(pod):
-        found = _budgets(cluster, pod)
+        found = _budgets(scope, pod)
         if len(found) > 1:
             raise api_errors.StatusError(500, "", SEVERAL)
         if found and not _may_go_unready(pod, found[0]):
-            await _spend(cluster, call, found[0], bool(wanted.get("dryRun")))
-    await _remove(cluster, call, options, wanted)
+            await _spend(scope, request, found[0], bool(wanted.get("dryRun")))
+    await _remove(scope, request, options, wanted)
     return Response(201, encoded(SUCCESS), warnings)
 
 
@@ -51,9 +51,9 @@ def _is_guarded(pod: Object) -> bool:
     return phase not in ("Succeeded", "Failed", "Pending") and not pod["metadata"].get("deletionTimestamp")
 
 
-def _budgets(cluster: RequestScope, pod: Object) -> list[Object]:
+def _budgets(scope: RequestScope, pod: Object) -> list[Object]:
     labels = pod["metadata"].get("labels") or {}
-    found = [decoded(record) for record in cluster.store.heads(BUDGETS, pod["metadata"]["namespace"])]
+    found = [decoded(record) for record in scope.store.heads(BUDGETS, pod["metadata"]["namespace"])]
     return [each for each in found if object_selectors.matches(each["spec"].get("selector"), labels)]
 
 
@@ -68,26 +68,26 @@ def _may_go_unready(pod: Object, budget: Object) -> bool:
     return bool(status.get("currentHealthy", 0) >= status.get("desiredHealthy", 0) > 0)
 
 
-async def _spend(cluster: RequestScope, call: Request, budget: Object, dry_run: bool) -> None:
+async def _spend(scope: RequestScope, request: Request, budget: Object, dry_run: bool) -> None:
     """Takes one of the disruptions that the budget allows. Raises StatusError."""
     if dry_run:
         _check(budget)
         return
-    served = cluster.registry.find("policy", "v1", "poddisruptionbudgets")
-    assert served is not None
+    info = scope.registry.find("policy", "v1", "poddisruptionbudgets")
+    assert info is not None
 
     async def spent(found: Object) -> update.Wanted:
         _check(found)
-        now = cluster.now()
+        now = scope.now()
         status: Object = {**found["status"], "disruptionsAllowed": found["status"]["disruptionsAllowed"] - 1}
-        status["disruptedPods"] = {**(status.get("disruptedPods") or {}), call.name: now}
+        status["disruptedPods"] = {**(status.get("disruptedPods") or {}), request.name: now}
         if status["disruptionsAllowed"] == 0:
             status["conditions"] = disruption_budgets.conditions(status, now)
         return update.Wanted({**found, "status": status}, trusted=True)
 
-    writing = call._replace(served=served, name=budget["metadata"]["name"], subresource="status", verb="update")
+    writing = request._replace(info=info, name=budget["metadata"]["name"], subresource="status", verb="update")
     await update.change(
-        cluster, writing, query_parameters.write_options(query_parameters.EMPTY, "UpdateOptions", call.agent), spent
+        scope, writing, query_parameters.write_options(query_parameters.EMPTY, "UpdateOptions", request.agent), spent
     )
 
 
@@ -108,20 +108,20 @@ def _too_many(cause: str, retry_after: int = 0) -> api_errors.StatusError:
     return api_errors.StatusError(429, "TooManyRequests", VIOLATED, causes=causes, retry_after=retry_after)
 
 
-async def _remove(cluster: RequestScope, call: Request, options: query_parameters.WriteOptions, wanted: Object) -> None:
-    removal = call._replace(subresource="", verb="delete", body=encoded(wanted), content_type=JSON)
+async def _remove(scope: RequestScope, request: Request, options: query_parameters.WriteOptions, wanted: Object) -> None:
+    removal = request._replace(subresource="", verb="delete", body=encoded(wanted), content_type=JSON)
     limits = delete.options(removal)
 
     async def disrupted(pod: Object) -> update.Wanted:
-        delete.check_preconditions(call, pod, limits)
+        delete.check_preconditions(request, pod, limits)
         if pod.get("status", {}).get("phase") not in ("Succeeded", "Failed"):
-            put_condition(pod, DISRUPTED | {"lastTransitionTime": cluster.now()})
+            put_condition(pod, DISRUPTED | {"lastTransitionTime": scope.now()})
         return update.Wanted(pod, trusted=True)
 
     if not limits.dry_run:
-        await update.change(cluster, call._replace(subresource="status"), options, disrupted)
+        await update.change(scope, request._replace(subresource="status"), options, disrupted)
         removal = removal._replace(body=encoded(wanted | {"preconditions": {"uid": limits.uid}}))
-    await delete.delete(cluster, removal)
+    await delete.delete(scope, removal)
 
 
 def put_condition(pod: Object, condition: Object) -> None:

@@ -34,37 +34,37 @@ class LocalClient:
         self._handler, self._user, self._agent = handler, user, agent
         self._turns = asyncio.Semaphore(AT_ONCE)
 
-    def _call(self, verb: str, resource: Resource, namespace: str | None, name: str = "", subresource: str = "") -> Request:
-        served = self._handler.cluster.registry.find(resource.group, resource.version, resource.plural)
-        if served is None:
+    def _request(self, verb: str, resource: Resource, namespace: str | None, name: str = "", subresource: str = "") -> Request:
+        info = self._handler.scope.registry.find(resource.group, resource.version, resource.plural)
+        if info is None:
             raise _told(api_errors.no_such_path())
-        place = (namespace or "") if served.namespaced else ""
-        return Request(self._user, verb, served, place, name, subresource, agent=self._agent)
+        place = (namespace or "") if info.namespaced else ""
+        return Request(self._user, verb, info, place, name, subresource, agent=self._agent)
 
-    async def _ask(self, call: Request) -> bytes:
+    async def _ask(self, request: Request) -> bytes:
         try:
             async with self._turns:
-                with self._handler.audit.within(call):
-                    return (await self._handler.handle(call)).body
+                with self._handler.audit.within(request):
+                    return (await self._handler.handle(request)).body
         except api_errors.StatusError as refusal:
             raise _told(refusal) from None
 
     async def get(self, resource: Resource, namespace: str | None, name: str, subresource: str = "") -> bytes:
-        return await self._ask(self._call("get", resource, namespace, name, subresource))
+        return await self._ask(self._request("get", resource, namespace, name, subresource))
 
     async def pages(
         self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = ""
     ) -> AsyncGenerator[port.Page, None]:
-        call = self._call("list", resource, namespace)
+        request = self._request("list", resource, namespace)
         query = {"limit": [str(PAGE)], "labelSelector": [labels], "fieldSelector": [fields]}
         while True:
             try:
-                asked = call._replace(query=Query(query))
+                asked = request._replace(query=Query(query))
                 with self._handler.audit.within(asked):
                     found = await self._handler.listed(asked)
             except api_errors.StatusError as refusal:
                 raise _told(refusal) from None
-            yield port.Page([version_conversion.untitled(each, call.served) for each in found.records], str(found.revision))
+            yield port.Page([version_conversion.untitled(each, request.info) for each in found.records], str(found.revision))
             if not found.continued:
                 return
             query["continue"] = [found.continued]
@@ -75,10 +75,10 @@ class LocalClient:
     ) -> AsyncGenerator[port.Change, None]:
         chosen = {"labelSelector": [labels], "fieldSelector": [fields]}
         query = Query({**chosen, "resourceVersion": [resource_version], "allowWatchBookmarks": ["true"]})
-        call = self._call("watch", resource, namespace)._replace(query=query)
+        request = self._request("watch", resource, namespace)._replace(query=query)
         try:
-            with self._handler.audit.within(call):
-                watch = self._handler.watch(call)
+            with self._handler.audit.within(request):
+                watch = self._handler.watch(request)
         except api_errors.StatusError as refusal:
             raise _told(refusal) from None
         yield watch_stream.bookmark(resource_version)
@@ -91,16 +91,16 @@ class LocalClient:
                 yield port.Change(event.type, event.object)  # type: ignore[arg-type]
 
     async def create(self, resource: Resource, namespace: str | None, body: bytes, *, strict: bool = False) -> bytes:
-        call = self._call("create", resource, namespace)._replace(body=body, content_type=JSON)
-        return await self._ask(call._replace(query=Query({"fieldValidation": ["Strict"]})) if strict else call)
+        request = self._request("create", resource, namespace)._replace(body=body, content_type=JSON)
+        return await self._ask(request._replace(query=Query({"fieldValidation": ["Strict"]})) if strict else request)
 
     async def post(self, resource: Resource, namespace: str | None, name: str, subresource: str, body: bytes) -> bytes:
-        call = self._call("create", resource, namespace, name, subresource)
-        return await self._ask(call._replace(body=body, content_type=JSON))
+        request = self._request("create", resource, namespace, name, subresource)
+        return await self._ask(request._replace(body=body, content_type=JSON))
 
     async def replace(self, resource: Resource, namespace: str | None, name: str, body: bytes, subresource: str = "") -> bytes:
-        call = self._call("update", resource, namespace, name, subresource)
-        return await self._ask(call._replace(body=body, content_type=JSON))
+        request = self._request("update", resource, namespace, name, subresource)
+        return await self._ask(request._replace(body=body, content_type=JSON))
 
     async def patch(
         self,
@@ -112,8 +112,8 @@ class LocalClient:
         subresource: str = "",
         type: port.PatchType = "merge",
     ) -> bytes:
-        call = self._call("patch", resource, namespace, name, subresource)
-        return await self._ask(call._replace(body=body, content_type=CONTENT[type]))
+        request = self._request("patch", resource, namespace, name, subresource)
+        return await self._ask(request._replace(body=body, content_type=CONTENT[type]))
 
     async def delete(
         self,
@@ -126,8 +126,8 @@ class LocalClient:
         propagation: str = "",
         grace: int | None = None,
     ) -> bytes:
-        call = self._call("delete", resource, namespace, name)
-        return await self._ask(call._replace(body=deletion.options(uid, version, propagation, grace), content_type=JSON))
+        request = self._request("delete", resource, namespace, name)
+        return await self._ask(request._replace(body=deletion.options(uid, version, propagation, grace), content_type=JSON))
 
 
 def _told(refusal: api_errors.StatusError) -> errors.ApiError:

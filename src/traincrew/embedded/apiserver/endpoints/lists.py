@@ -38,14 +38,14 @@ class Listed(NamedTuple):
         return found
 
 
-def listed(cluster: RequestScope, call: Request, given: list[Record] | None = None) -> Listed:
+def listed(scope: RequestScope, request: Request, given: list[Record] | None = None) -> Listed:
     """given: the records to choose from, where they are not those of the store."""
-    wanted = selection.selector(call.query, call.served)
-    resource_versions.check(call.query, watch=False)
+    wanted = selection.selector(request.query, request.info)
+    resource_versions.check(request.query, watch=False)
     # The newest of whatever age there is comes from a cache in Kubernetes, which knows no pages.
-    cached = call.query.text("resourceVersion") == "0" and not call.query.text("continue")
-    limit = 0 if cached else call.query.number("limit") or 0
-    start, revision, records = _source(cluster, call) if given is None else ("", cluster.store.revision, given)
+    cached = request.query.text("resourceVersion") == "0" and not request.query.text("continue")
+    limit = 0 if cached else request.query.number("limit") or 0
+    start, revision, records = _source(scope, request) if given is None else ("", scope.store.revision, given)
     if start:
         records = records[bisect_left(records, start, key=_path) :]
     if not (wanted or limit):
@@ -68,38 +68,38 @@ def _path(record: Record) -> str:
     return f"{record.key.namespace}/{record.key.name}" if record.key.namespace else record.key.name
 
 
-def _source(cluster: RequestScope, call: Request) -> tuple[str, int, list[Record]]:
+def _source(scope: RequestScope, request: Request) -> tuple[str, int, list[Record]]:
     """Where to start, the revision that the list is of, and the records as of then."""
-    store, resource = cluster.store, call.served.store_name
-    text = call.query.text("resourceVersion")
-    if token_text := call.query.text("continue"):
+    store, resource = scope.store, request.info.store_name
+    text = request.query.text("resourceVersion")
+    if token_text := request.query.text("continue"):
         token = continue_tokens.read(token_text)
         if text not in resource_versions.NEWEST:
             raise api_errors.bad_request("specifying resource version is not allowed when using continue")
         if token.rv < 0:
-            return token.start, store.revision, store.list(resource, call.namespace)
-        return token.start, token.rv, _as_of(cluster, call, token.rv, token.start)
+            return token.start, store.revision, store.list(resource, request.namespace)
+        return token.start, token.rv, _as_of(scope, request, token.rv, token.start)
     if text in resource_versions.NEWEST:
-        return "", store.revision, store.list(resource, call.namespace)
-    asked = _asked(cluster, call, text)
-    match = call.query.text("resourceVersionMatch")
-    if match == "Exact" or (call.query.number("limit") and not match):
-        return "", asked, _as_of(cluster, call, asked)
-    return "", store.revision, store.list(resource, call.namespace)
+        return "", store.revision, store.list(resource, request.namespace)
+    asked = _asked(scope, request, text)
+    match = request.query.text("resourceVersionMatch")
+    if match == "Exact" or (request.query.number("limit") and not match):
+        return "", asked, _as_of(scope, request, asked)
+    return "", store.revision, store.list(resource, request.namespace)
 
 
-def _asked(cluster: RequestScope, call: Request, text: str) -> int:
+def _asked(scope: RequestScope, request: Request, text: str) -> int:
     try:
-        return resource_versions.reached(cluster.store, text)
+        return resource_versions.reached(scope.store, text)
     except api_errors.StatusError as refusal:
-        if refusal.code == 400 and call.query.text("resourceVersionMatch") == "Exact":
+        if refusal.code == 400 and request.query.text("resourceVersionMatch") == "Exact":
             raise api_errors.bad_request(f"invalid resource version: {refusal.message}") from None
         raise
 
 
-def _as_of(cluster: RequestScope, call: Request, revision: int, start: str = "") -> list[Record]:
+def _as_of(scope: RequestScope, request: Request, revision: int, start: str = "") -> list[Record]:
     try:
-        return cluster.store.list_at(call.served.store_name, call.namespace, revision)
+        return scope.store.list_at(request.info.store_name, request.namespace, revision)
     except Expired:
         if not start:
             raise api_errors.expired(f"The resourceVersion for the provided list is too old: {revision}") from None
@@ -112,18 +112,18 @@ PIECE = 2**18
 """Bytes that are joined at once: the event loop gets its turn in between, and who does not read holds up no more than this."""
 
 
-def pieces(call: Request, found: Listed) -> Iterator[bytes]:
+def pieces(request: Request, found: Listed) -> Iterator[bytes]:
     """The JSON of the list, in parts."""
-    served = call.served
-    kind = served.list_kind or f"{served.kind}List"
+    info = request.info
+    kind = info.list_kind or f"{info.kind}List"
     metadata = found.metadata()
-    if served.definition is not None:
+    if info.definition is not None:
         metadata.setdefault("continue", "")  # as lists without a type are written
-    head = {"kind": kind, "apiVersion": served.api_version, "metadata": metadata}
+    head = {"kind": kind, "apiVersion": info.api_version, "metadata": metadata}
     yield msgspec.json.encode(head)[:-1] + b',"items":['
     comma = b""
     for some in _portions(found.records):
-        yield comma + b",".join([version_conversion.untitled(each, served) for each in some])
+        yield comma + b",".join([version_conversion.untitled(each, info) for each in some])
         comma = b","
     yield b"]}"
 

@@ -21,49 +21,49 @@ RESOURCES = (
 )
 
 
-def measured(served: ResourceInfo) -> bool:
-    return served.group == GROUP and served.definition is None
+def measured(info: ResourceInfo) -> bool:
+    return info.group == GROUP and info.definition is None
 
 
-async def get(cluster: RequestScope, call: Request) -> Response:
-    for record in await records(cluster, call):
-        if record.key.name == call.name:
+async def get(scope: RequestScope, request: Request) -> Response:
+    for record in await records(scope, request):
+        if record.key.name == request.name:
             return Response(200, record.value)
-    name = f"{call.namespace}/{call.name}" if call.namespace else call.name
-    raise api_errors.not_found(api_errors.StatusDetails(call.served.kind.lower(), GROUP, name))
+    name = f"{request.namespace}/{request.name}" if request.namespace else request.name
+    raise api_errors.not_found(api_errors.StatusDetails(request.info.kind.lower(), GROUP, name))
 
 
-async def records(cluster: RequestScope, call: Request) -> list[Record]:
+async def records(scope: RequestScope, request: Request) -> list[Record]:
     """In order, each with the labels of the pod or node that it is about; what is no longer there is left out."""
-    if cluster.metrics is None:
+    if scope.metrics is None:
         return []
-    found = await cluster.metrics()
-    made = _pods(cluster, found, call.namespace) if call.served.namespaced else _nodes(cluster, found)
+    found = await scope.metrics()
+    made = _pods(scope, found, request.namespace) if request.info.namespaced else _nodes(scope, found)
     return sorted(made, key=lambda record: (record.key.namespace, record.key.name))
 
 
-def _pods(cluster: RequestScope, found: Measurement, namespace: str) -> Iterator[Record]:
+def _pods(scope: RequestScope, found: Measurement, namespace: str) -> Iterator[Record]:
     for pod in found.pods:
-        if namespace in ("", pod.namespace) and (about := cluster.store.get(Key("pods", pod.namespace, pod.name))) is not None:
+        if namespace in ("", pod.namespace) and (about := scope.store.get(Key("pods", pod.namespace, pod.name))) is not None:
             containers = [{"name": name, "usage": _shown(usage)} for name, usage in pod.containers.items()]
-            yield _record(RESOURCES[1], cluster, about, {**_times(found), "containers": containers})
+            yield _record(RESOURCES[1], scope, about, {**_times(found), "containers": containers})
 
 
-def _nodes(cluster: RequestScope, found: Measurement) -> Iterator[Record]:
+def _nodes(scope: RequestScope, found: Measurement) -> Iterator[Record]:
     for name, usage in found.nodes.items():
-        if (about := cluster.store.get(Key("nodes", "", name))) is not None:
-            yield _record(RESOURCES[0], cluster, about, {**_times(found), "usage": _shown(usage)})
+        if (about := scope.store.get(Key("nodes", "", name))) is not None:
+            yield _record(RESOURCES[0], scope, about, {**_times(found), "usage": _shown(usage)})
 
 
-def _record(served: ResourceInfo, cluster: RequestScope, about: Record, told: Object) -> Record:
+def _record(info: ResourceInfo, scope: RequestScope, about: Record, told: Object) -> Record:
     key, labels = about.key, about.facts.labels
-    metadata: Object = {"name": key.name, "creationTimestamp": cluster.now()}
+    metadata: Object = {"name": key.name, "creationTimestamp": scope.now()}
     if key.namespace:
         metadata["namespace"] = key.namespace
     if labels:
         metadata["labels"] = dict(labels)
-    body = encoded({"kind": served.kind, "apiVersion": served.api_version, "metadata": metadata, **told})
-    return Record(Key(served.store_name, key.namespace, key.name), cluster.store.revision, body, Facts(labels, {}))
+    body = encoded({"kind": info.kind, "apiVersion": info.api_version, "metadata": metadata, **told})
+    return Record(Key(info.store_name, key.namespace, key.name), scope.store.revision, body, Facts(labels, {}))
 
 
 def _times(found: Measurement) -> Object:

@@ -28,12 +28,12 @@ class Pages:
         self._made: dict[tuple[str, str], tuple[bytes, str]] = {}
         self._generation = -1
 
-    def page(self, request: web.BaseRequest, path: str) -> web.Response:
+    def page(self, http_request: web.BaseRequest, path: str) -> web.Response:
         if path in HEALTH or path.startswith(tuple(f"{each}/" for each in HEALTH)):
             return web.Response(text="ok") if self._healthy() else web.Response(status=500, text="not ready")
         path = path.removesuffix("/") or "/"
-        form = self._form(path, request)
-        if refreshed := self._elsewhere(path, request):
+        form = self._form(path, http_request)
+        if refreshed := self._elsewhere(path, http_request):
             return refreshed
         if self._generation != self._registry.generation:
             self._made.clear()
@@ -45,9 +45,9 @@ class Pages:
                 raise self.missing(path)
             body = gnostic.encode(content) if form.media_type == gnostic.TOLD else msgspec.json.encode(content)
             self._made[key] = body, aggregated.etag(body)
-        if request.method != "GET" and self._routed(path):
+        if http_request.method != "GET" and self._routed(path):
             raise api_errors.method_not_allowed()
-        return self._answer(request, key)
+        return self._answer(http_request, key)
 
     def missing(self, path: str) -> api_errors.StatusError | api_errors.Bare:
         """What is said where there is nothing: a Status by the router of the built-in groups, else a bare page."""
@@ -59,41 +59,41 @@ class Pages:
         parts = path.split("/")
         return parts[1] in ("api", "version") or (parts[1] == "apis" and len(parts) > 2 and parts[2] in self._registry.groups)
 
-    def _form(self, path: str, request: web.BaseRequest) -> content_negotiation.Form:
+    def _form(self, path: str, http_request: web.BaseRequest) -> content_negotiation.Form:
         if path in ("/api", "/apis"):
-            return content_negotiation.choose(request.headers.get("Accept", ""), content_negotiation.DISCOVERY)
-        if path == "/openapi/v2" and gnostic.ASKED in request.headers.get("Accept", ""):
+            return content_negotiation.choose(http_request.headers.get("Accept", ""), content_negotiation.DISCOVERY)
+        if path == "/openapi/v2" and gnostic.ASKED in http_request.headers.get("Accept", ""):
             return content_negotiation.Form(gnostic.TOLD)
         return content_negotiation.Form()
 
-    def _elsewhere(self, path: str, request: web.BaseRequest) -> web.Response | None:
+    def _elsewhere(self, path: str, http_request: web.BaseRequest) -> web.Response | None:
         """A client that asks for a document by a hash that is no longer its own is sent to the current one."""
-        asked, parts = request.rel_url.query.get("hash"), path.strip("/").split("/")
+        asked, parts = http_request.rel_url.query.get("hash"), path.strip("/").split("/")
         if not asked or parts[:2] != ["openapi", "v3"] or len(parts) < 4:
             return None
         group, version = ("", parts[3]) if parts[2] == "api" else (parts[3], parts[-1])
         current = documents.digest(tuple(self._registry), group, version)
         return None if asked == current else web.Response(status=301, headers={"Location": f"{path}?hash={current}"})
 
-    def _answer(self, request: web.BaseRequest, key: tuple[str, str]) -> web.Response:
+    def _answer(self, http_request: web.BaseRequest, key: tuple[str, str]) -> web.Response:
         body, etag = self._made[key]
-        lasting = "public, immutable" if request.rel_url.query.get("hash") else "no-cache, private"
+        lasting = "public, immutable" if http_request.rel_url.query.get("hash") else "no-cache, private"
         content_type = "text/plain; charset=utf-8" if key[0] == "/openapi/v3" else key[1]  # as Kubernetes has it
         headers = {"Content-Type": content_type, "ETag": etag, "Vary": "Accept", "Cache-Control": lasting}
-        if request.headers.get("If-None-Match") == etag:
+        if http_request.headers.get("If-None-Match") == etag:
             return web.Response(status=304, headers=headers)
         return web.Response(body=body, headers=headers)
 
     def _document(self, path: str, form: content_negotiation.Form) -> Object | None:
-        served = tuple(self._registry)
+        info = tuple(self._registry)
         if path == "/version":
             machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
             return discovery_documents.version(f"linux/{machine}", f"python{platform.python_version()}")
         if path == "/api":
-            return aggregated.core(served, form.version) if form.kind else discovery_documents.core_versions(self.address)
+            return aggregated.core(info, form.version) if form.kind else discovery_documents.core_versions(self.address)
         if path == "/apis":
-            return aggregated.groups(served, form.version) if form.kind else discovery_documents.group_list(served)
-        described = tuple(each for each in served if each.schema)
+            return aggregated.groups(info, form.version) if form.kind else discovery_documents.group_list(info)
+        described = tuple(each for each in info if each.schema)
         if path == "/openapi/v3":
             return documents.index(described)
         if path == "/openapi/v2":
@@ -103,17 +103,17 @@ class Pages:
         return self._group_document(path[1:].split("/"))
 
     def _group_document(self, parts: list[str]) -> Object | None:
-        served = tuple(self._registry)
+        info = tuple(self._registry)
         match parts:
             case ["api", version]:
-                return discovery_documents.resource_list(served, "", version)
+                return discovery_documents.resource_list(info, "", version)
             case ["apis", group]:
-                return discovery_documents.group(served, group)
+                return discovery_documents.group(info, group)
             case ["apis", group, version]:
-                return discovery_documents.resource_list(served, group, version)
+                return discovery_documents.resource_list(info, group, version)
             case ["openapi", "v3", "api", version]:
-                return documents.document(served, "", version, builtin_kinds.load().definitions)
+                return documents.document(info, "", version, builtin_kinds.load().definitions)
             case ["openapi", "v3", "apis", group, version]:
-                described = tuple(each for each in served if each.schema)
+                described = tuple(each for each in info if each.schema)
                 return documents.document(described, group, version, builtin_kinds.load().definitions)
         return None

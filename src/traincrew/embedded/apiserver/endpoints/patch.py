@@ -18,39 +18,39 @@ APPLY = "application/apply-patch+yaml"
 OF_CUSTOM = (JSON, MERGE, APPLY)
 
 
-async def patch(cluster: RequestScope, call: Request) -> Response:
-    kind = _kind(call)
-    options = query_parameters.write_options(call.query, "PatchOptions", call.agent, _faults(call, kind))
+async def patch(scope: RequestScope, request: Request) -> Response:
+    kind = _kind(request)
+    options = query_parameters.write_options(request.query, "PatchOptions", request.agent, _faults(request, kind))
     if kind == APPLY:
-        return await _apply(cluster, call, options)
-    return await update.change(cluster, call, options, lambda before: _patched(call, kind, before, options.validation))
+        return await _apply(scope, request, options)
+    return await update.change(scope, request, options, lambda before: _patched(request, kind, before, options.validation))
 
 
-def _kind(call: Request) -> str:
-    kind = call.content_type.partition(";")[0].strip().lower()
-    if kind in OF_CUSTOM or (kind == STRATEGIC and call.served.definition is None):
+def _kind(request: Request) -> str:
+    kind = request.content_type.partition(";")[0].strip().lower()
+    if kind in OF_CUSTOM or (kind == STRATEGIC and request.info.definition is None):
         return kind
-    if call.served.definition is None:
+    if request.info.definition is None:
         raise api_errors.routed(415, "UnsupportedMediaType", "415: Unsupported Media Type")
     told = "the body of the request was in an unknown format - accepted media types include:"
     raise api_errors.unsupported_media_type(f"{told} {', '.join(OF_CUSTOM)}")
 
 
-def _faults(call: Request, kind: str) -> list[field_errors.FieldError]:
+def _faults(request: Request, kind: str) -> list[field_errors.FieldError]:
     if kind == APPLY:
-        missing = not call.query.text("fieldManager")
+        missing = not request.query.text("fieldManager")
         return [field_errors.required("fieldManager", "is required for apply patch")] if missing else []
-    return [field_errors.forbidden("force", "may not be specified for non-apply patch")] if call.query.given("force") else []
+    return [field_errors.forbidden("force", "may not be specified for non-apply patch")] if request.query.given("force") else []
 
 
-async def _patched(call: Request, kind: str, before: Object, validation: str) -> update.Wanted:
-    after, warnings = patch_bodies.checked(_made(call, kind, before, validation), patch_bodies.form(call.served), validation)
-    update.check_identity(call, after.get("metadata") or {})
+async def _patched(request: Request, kind: str, before: Object, validation: str) -> update.Wanted:
+    after, warnings = patch_bodies.checked(_made(request, kind, before, validation), patch_bodies.form(request.info), validation)
+    update.check_identity(request, after.get("metadata") or {})
     return update.Wanted(after, warnings)
 
 
-def _made(call: Request, kind: str, before: Object, validation: str) -> Made:
-    content, twice = patch_bodies.read(call)
+def _made(request: Request, kind: str, before: Object, validation: str) -> Made:
+    content, twice = patch_bodies.read(request)
     if kind == JSON:
         lenient = validation == "Ignore"
         after = json_patch.apply(before, content, lenient=lenient)
@@ -59,26 +59,26 @@ def _made(call: Request, kind: str, before: Object, validation: str) -> Made:
         )
     if kind == MERGE:
         return Made(merge_patch.apply(before, content), twice)
-    return Made(strategic_merge.apply(before, content, call.served.schema), twice, content or {})
+    return Made(strategic_merge.apply(before, content, request.info.schema), twice, content or {})
 
 
-async def _apply(cluster: RequestScope, call: Request, options: query_parameters.WriteOptions) -> Response:
-    applied = apply_bodies.read(call)
+async def _apply(scope: RequestScope, request: Request, options: query_parameters.WriteOptions) -> Response:
+    applied = apply_bodies.read(request)
 
     def merged(live: Object | None) -> update.Wanted:
-        written = update.writing(cluster, call, options.manager)
-        after = apply.apply(live, applied.object, call.served.schema, force=bool(options.force), **written)
+        written = update.writing(scope, request, options.manager)
+        after = apply.apply(live, applied.object, request.info.schema, force=bool(options.force), **written)
         warnings = applied.warnings(options.validation)
-        update.check_identity(call, after["metadata"])
+        update.check_identity(request, after["metadata"])
         return update.Wanted(after, warnings, applied=True)
 
-    if cluster.store.head(update.key_of(call)) is None:
-        if call.subresource:
-            raise api_errors.not_found(call.subject)
+    if scope.store.head(update.key_of(request)) is None:
+        if request.subresource:
+            raise api_errors.not_found(request.subject)
         wanted = merged(None)
-        return await create.store_instead(cluster, call, wanted.object, options, wanted.warnings)
+        return await create.store_instead(scope, request, wanted.object, options, wanted.warnings)
 
     async def transform(before: Object) -> update.Wanted:
         return merged(before)
 
-    return await update.change(cluster, call, options, transform)
+    return await update.change(scope, request, options, transform)

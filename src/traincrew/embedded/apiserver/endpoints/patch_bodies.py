@@ -21,16 +21,16 @@ class Patch(NamedTuple):
     """The fields that it has more than once, in the words of strict reading."""
 
 
-def read(call: Request) -> Patch:
+def read(request: Request) -> Patch:
     try:
-        found = serialization.read(call.body, JSON)
+        found = serialization.read(request.body, JSON)
         if not found.unsure:
             return Patch(found.value)
         twice = dict.fromkeys(json_tree.duplicates(found.nodes))
         return Patch(json_tree.plain(found.nodes), tuple(f'duplicate field "{path}"' for path in twice))
     except (serialization.Unrecognized, json_tree.TooLarge) as fault:
         told = str(fault).removeprefix(serialization.PARSE_ERROR)
-        strategic = "strategic" in call.content_type.lower()
+        strategic = "strategic" in request.content_type.lower()
         raise api_errors.bad_request(told if strategic else f"error decoding patch: {told}") from None
 
 
@@ -55,8 +55,8 @@ class Form(NamedTuple):
         return decoding.read(text, JSON, self.schema, self.expected)[:2]
 
 
-def form(served: ResourceInfo) -> Form:
-    return Form(served.schema, decoding.Expected(served.kind, served.api_version))
+def form(info: ResourceInfo) -> Form:
+    return Form(info.schema, decoding.Expected(info.kind, info.api_version))
 
 
 def checked(made: Made, form: Form, validation: str) -> tuple[Object, tuple[str, ...]]:

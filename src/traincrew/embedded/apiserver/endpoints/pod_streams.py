@@ -13,25 +13,25 @@ from traincrew.embedded.apiserver.streams import location, log_relay, tunnel
 
 
 class Streaming:
-    def __init__(self, cluster: RequestScope, context: ssl.SSLContext) -> None:
-        self._cluster, self._context = cluster, context
+    def __init__(self, scope: RequestScope, context: ssl.SSLContext) -> None:
+        self._scope, self._context = scope, context
 
-    async def __call__(self, request: web.BaseRequest, call: Request) -> web.StreamResponse:
-        pod = self._cluster.object("pods", call.namespace, call.name)
+    async def __call__(self, http_request: web.BaseRequest, request: Request) -> web.StreamResponse:
+        pod = self._scope.object("pods", request.namespace, request.name)
         if pod is None:
-            raise api_errors.not_found(call.subject)
-        query = list(request.rel_url.query.items())
-        if call.subresource == "log":
+            raise api_errors.not_found(request.subject)
+        query = list(http_request.rel_url.query.items())
+        if request.subresource == "log":
             where = location.log(pod, query)
             if where is None:
                 return web.Response(status=204)
-            return await log_relay.relay(request, self._target(pod, where), call.name)
+            return await log_relay.relay(http_request, self._target(pod, where), request.name)
         places = {"exec": location.exec, "attach": location.attach, "portforward": location.port_forward}
-        return await tunnel.tunnel(request, self._target(pod, places[call.subresource](pod, query)))
+        return await tunnel.tunnel(http_request, self._target(pod, places[request.subresource](pod, query)))
 
     def _target(self, pod: dict[str, object], where: location.Location) -> tunnel.Target:
         name = str(pod["spec"]["nodeName"])  # type: ignore[index]
-        node = self._cluster.object("nodes", "", name)
+        node = self._scope.object("nodes", "", name)
         if node is None:
             raise location.no_node(name)
         host, port = location.endpoint(node)

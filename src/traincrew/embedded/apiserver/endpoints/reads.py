@@ -27,25 +27,25 @@ only every five milliseconds, and gives it away again with every byte that it se
 STREAMED = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
 
 
-def get(cluster: RequestScope, call: Request) -> Response:
-    if text := call.query.text("resourceVersion"):
-        resource_versions.reached(cluster.store, text)
-    record = cluster.store.get(Key(call.served.store_name, call.namespace, call.name))
+def get(scope: RequestScope, request: Request) -> Response:
+    if text := request.query.text("resourceVersion"):
+        resource_versions.reached(scope.store, text)
+    record = scope.store.get(Key(request.info.store_name, request.namespace, request.name))
     if record is None:
-        raise api_errors.not_found(call.subject)
-    return Response(200, version_conversion.shown(record, call.served))
+        raise api_errors.not_found(request.subject)
+    return Response(200, version_conversion.shown(record, request.info))
 
 
-async def list_pieces(cluster: RequestScope, call: Request, given: list[Record] | None = None) -> Pieces:
+async def list_pieces(scope: RequestScope, request: Request, given: list[Record] | None = None) -> Pieces:
     """The body of a list in parts, so that a large one does not hold up everybody else."""
-    form = response_encoding.form(call, content_negotiation.LIST)
-    found = lists.listed(cluster, call, given)
+    form = response_encoding.form(request, content_negotiation.LIST)
+    found = lists.listed(scope, request, given)
     if form.kind == "PartialObjectMetadata":
-        raise partial_metadata.a_list(call.served)
-    wire = response_encoding.of(call, form)
+        raise partial_metadata.a_list(request.info)
+    wire = response_encoding.of(request, form)
     if wire.plain and not form.kind:
-        return Pieces(wire.content_type, lists.pieces(call, found))
-    parts = _turned(cluster, call, found, form) if form.kind else lists.pieces(call, found)
+        return Pieces(wire.content_type, lists.pieces(request, found))
+    parts = _turned(scope, request, found, form) if form.kind else lists.pieces(request, found)
     if wire.plain:
         return Pieces(wire.content_type, parts)
     if len(found.records) <= MANY:
@@ -53,15 +53,15 @@ async def list_pieces(cluster: RequestScope, call: Request, given: list[Record] 
     return Pieces(wire.content_type, iter([await asyncio.to_thread(lambda: wire.encode(b"".join(parts)))]))
 
 
-def _turned(cluster: RequestScope, call: Request, found: lists.Listed, form: content_negotiation.Form) -> Iterator[bytes]:
+def _turned(scope: RequestScope, request: Request, found: lists.Listed, form: content_negotiation.Form) -> Iterator[bytes]:
     """A table, or a list of metadata: a document whose last field is a list, in parts."""
-    served, metadata, now = call.served, found.metadata(), cluster.clock()
+    info, metadata, now = request.info, found.metadata(), scope.clock()
 
     def document(records: list[Record]) -> Object:
-        values = [version_conversion.shown(record, served) for record in records]
+        values = [version_conversion.shown(record, info) for record in records]
         if form.as_metadata:
-            return partial_metadata.many(served, values, form.version, metadata)
-        return tables.table(served, values, include=include(call), now=now, version=form.version, list_metadata=metadata)
+            return partial_metadata.many(info, values, form.version, metadata)
+        return tables.table(info, values, include=include(request), now=now, version=form.version, list_metadata=metadata)
 
     begun = document(found.records[:MANY])  # at once: this may be refused
     return _parts(begun, (document(found.records[at : at + MANY]) for at in range(MANY, len(found.records), MANY)))
@@ -78,36 +78,36 @@ def _parts(begun: Object, more: Iterator[Object]) -> Iterator[bytes]:
     yield b"]}"
 
 
-def watch(cluster: RequestScope, call: Request) -> Watch:
-    query = call.query
+def watch(scope: RequestScope, request: Request) -> Watch:
+    query = request.query
     initial = query.flag("allowWatchBookmarks") and query.text("resourceVersion") in ("", "0")
     forms = content_negotiation.WATCHED_LISTS if initial else content_negotiation.RESOURCES
-    form = content_negotiation.choose(call.accept, forms, content_negotiation.LIST if call.served.definition is None else ())
+    form = content_negotiation.choose(request.accept, forms, content_negotiation.LIST if request.info.definition is None else ())
     if form.yaml:
         raise api_errors.StatusError(406, "NotAcceptable", f"only the following media types are accepted: {STREAMED}")
-    return Watch(cluster, call, _look(cluster, call, form))
+    return Watch(scope, request, _look(scope, request, form))
 
 
-def _look(cluster: RequestScope, call: Request, form: content_negotiation.Form) -> Look:
-    served = call.served
+def _look(scope: RequestScope, request: Request, form: content_negotiation.Form) -> Look:
+    info = request.info
     if form.as_metadata:
         kind, api_version = "PartialObjectMetadata", f"meta.k8s.io/{form.version}"
         return Look(
             kind,
             api_version,
-            lambda record: encoded(partial_metadata.one(version_conversion.shown(record, served), form.version)),
+            lambda record: encoded(partial_metadata.one(version_conversion.shown(record, info), form.version)),
         )
     if not form.as_table:
-        return Look(served.kind, served.api_version, lambda record: version_conversion.shown(record, served))
+        return Look(info.kind, info.api_version, lambda record: version_conversion.shown(record, info))
     first = True
 
     def row(record: Record) -> bytes:
         nonlocal first
-        body = version_conversion.shown(record, served)
-        table = tables.table(served, [body], include=include(call), now=cluster.clock(), version=form.version)
+        body = version_conversion.shown(record, info)
+        table = tables.table(info, [body], include=include(request), now=scope.clock(), version=form.version)
         if not first:  # the columns are told once
             table["columnDefinitions"] = None
         first = False
         return encoded(table)
 
-    return Look(served.kind, served.api_version, row)
+    return Look(info.kind, info.api_version, row)

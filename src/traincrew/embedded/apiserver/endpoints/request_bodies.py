@@ -13,32 +13,32 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
 JSON_TYPES = ("", "application/json", "application/yaml", "text/json", "*/*")
 
 
-def _content_type(call: Request) -> str:
+def _content_type(request: Request) -> str:
     """Raises 415 for a form that is not read here."""
-    given = call.content_type.partition(";")[0].strip().lower()
-    if given == PROTOBUF and (call.served.definition is None or call.verb.startswith("delete")):
+    given = request.content_type.partition(";")[0].strip().lower()
+    if given == PROTOBUF and (request.info.definition is None or request.verb.startswith("delete")):
         return given
     if given not in JSON_TYPES:
         told = "the body of the request was in an unknown format - accepted media types include: "
         accepted = "application/json, application/yaml"
-        if call.served.definition is None:
+        if request.info.definition is None:
             accepted += ", application/vnd.kubernetes.protobuf"
         raise api_errors.unsupported_media_type(told + accepted)
     return given or "application/json"
 
 
-def decoded(call: Request, validation: str) -> tuple[Object, tuple[str, ...]]:
+def decoded(request: Request, validation: str) -> tuple[Object, tuple[str, ...]]:
     """The object that a create or update carries, and the warnings that go with it."""
-    expected = decoding.Expected(call.served.kind, call.served.api_version)
-    return _read(call, call.served.schema, expected, validation)
+    expected = decoding.Expected(request.info.kind, request.info.api_version)
+    return _read(request, request.info.schema, expected, validation)
 
 
-def _read(call: Request, schema: Schema, expected: decoding.Expected, validation: str) -> tuple[Object, tuple[str, ...]]:
-    given = _content_type(call)
-    body = call.body
+def _read(request: Request, schema: Schema, expected: decoding.Expected, validation: str) -> tuple[Object, tuple[str, ...]]:
+    given = _content_type(request)
+    body = request.body
     if given == PROTOBUF:
         # It carries no names that could be unknown. Once in JSON, everything else about it is judged as usual.
-        body, given, validation = _as_json(call.body, expected), "application/json", "Ignore"
+        body, given, validation = _as_json(request.body, expected), "application/json", "Ignore"
     found = decoding.decode(body, given, schema, expected, validation)  # type: ignore[arg-type]
     return found.object, found.warnings
 
@@ -49,23 +49,23 @@ def _as_json(body: bytes, expected: decoding.Expected) -> bytes:
     return msgspec.json.encode(protobuf.decode(body, expected.api_version, expected.kind)[2])
 
 
-def of_kind(call: Request, group: str, version: str, kind: str, validation: str) -> tuple[Object, tuple[str, ...]]:
+def of_kind(request: Request, group: str, version: str, kind: str, validation: str) -> tuple[Object, tuple[str, ...]]:
     """A body of a kind other than the resource's own: a Binding, an Eviction, a TokenRequest, a Scale."""
     schema = builtin_kinds.load().schema(group, version, kind)
-    return _read(call, schema, decoding.Expected(kind, f"{group}/{version}" if group else version), validation)
+    return _read(request, schema, decoding.Expected(kind, f"{group}/{version}" if group else version), validation)
 
 
-def scale(call: Request) -> Object:
-    return of_kind(call, "autoscaling", "v1", "Scale", "Ignore")[0]
+def scale(request: Request) -> Object:
+    return of_kind(request, "autoscaling", "v1", "Scale", "Ignore")[0]
 
 
-def delete_options(call: Request) -> Object | None:
+def delete_options(request: Request) -> Object | None:
     """None where there is no body. Every group has DeleteOptions of its own, and all are the same."""
-    if not call.body:
+    if not request.body:
         return None
     schema, expected = builtin_kinds.load().schema("", "v1", "DeleteOptions"), decoding.Expected("DeleteOptions", "v1")
-    given = _content_type(call)
-    body = call.body
+    given = _content_type(request)
+    body = request.body
     if given == PROTOBUF:
         body, given = _as_json(body, expected), "application/json"
     if given == "application/json" and b'"apiVersion"' in body:

@@ -60,8 +60,8 @@ def wire(form: content_negotiation.Form, pretty: str, agent: str) -> Wire:
     )
 
 
-def of(call: Request, form: content_negotiation.Form) -> Wire:
-    return wire(form, call.query.text("pretty"), call.agent)
+def of(request: Request, form: content_negotiation.Form) -> Wire:
+    return wire(form, request.query.text("pretty"), request.agent)
 
 
 def of_refusal(header: str, pretty: str, agent: str) -> Wire:
@@ -72,21 +72,21 @@ def of_refusal(header: str, pretty: str, agent: str) -> Wire:
         return Wire(pretty=True)
 
 
-def form(call: Request, listed: tuple[str, ...] = content_negotiation.OBJECT) -> content_negotiation.Form:
+def form(request: Request, listed: tuple[str, ...] = content_negotiation.OBJECT) -> content_negotiation.Form:
     """Raises a 406. Built-in resources are routed by what they can be given as; custom ones are not."""
     return content_negotiation.choose(
-        call.accept, content_negotiation.RESOURCES, listed if call.served.definition is None else ()
+        request.accept, content_negotiation.RESOURCES, listed if request.info.definition is None else ()
     )
 
 
-def rendered(cluster: RequestScope, call: Request, wanted: content_negotiation.Form, answer: Response) -> Response:
+def rendered(scope: RequestScope, request: Request, wanted: content_negotiation.Form, response: Response) -> Response:
     """An object that was answered, in that form. What it says of itself tells whether it can be turned into another."""
     if wanted.kind:
-        answer.body = _turned(cluster, call, wanted, answer.body)
-    how = of(call, wanted)
+        response.body = _turned(scope, request, wanted, response.body)
+    how = of(request, wanted)
     if not how.plain:
-        answer.body, answer.content_type = how.encode(answer.body), how.content_type
-    return answer
+        response.body, response.content_type = how.encode(response.body), how.content_type
+    return response
 
 
 class _Titled(msgspec.Struct):
@@ -96,21 +96,21 @@ class _Titled(msgspec.Struct):
 _title = msgspec.json.Decoder(_Titled).decode
 
 
-def _turned(cluster: RequestScope, call: Request, wanted: content_negotiation.Form, body: bytes) -> bytes:
+def _turned(scope: RequestScope, request: Request, wanted: content_negotiation.Form, body: bytes) -> bytes:
     kind = _title(body).kind
     if kind == "Status" or kind.endswith("List"):
         return body
     if wanted.kind == "PartialObjectMetadataList":
-        raise partial_metadata.not_a_list(call.served)
+        raise partial_metadata.not_a_list(request.info)
     if wanted.as_metadata:
         return encoded(partial_metadata.one(body, wanted.version))
-    printed = _printed(call.served, kind)
-    return encoded(tables.table(printed, [body], include=include(call), now=cluster.clock(), version=wanted.version))
+    printed = _printed(request.info, kind)
+    return encoded(tables.table(printed, [body], include=include(request), now=scope.clock(), version=wanted.version))
 
 
-def _printed(served: ResourceInfo, kind: str) -> ResourceInfo:
-    return tables.scaled(served) if kind == "Scale" else served
+def _printed(info: ResourceInfo, kind: str) -> ResourceInfo:
+    return tables.scaled(info) if kind == "Scale" else info
 
 
-def include(call: Request) -> str:
-    return call.query.text("includeObject") or "Metadata"
+def include(request: Request) -> str:
+    return request.query.text("includeObject") or "Metadata"

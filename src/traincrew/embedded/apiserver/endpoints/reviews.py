@@ -16,33 +16,35 @@ GROUPS = ("authorization.k8s.io", "authentication.k8s.io")
 
 
 class Reviewing:
-    def __init__(self, cluster: RequestScope, policy: Policy, tokens: Tokens, authenticator: Authenticator) -> None:
-        self._cluster, self._policy, self._tokens, self._authenticator = cluster, policy, tokens, authenticator
+    def __init__(self, scope: RequestScope, policy: Policy, tokens: Tokens, authenticator: Authenticator) -> None:
+        self._scope, self._policy, self._tokens, self._authenticator = scope, policy, tokens, authenticator
 
-    def takes(self, call: Request) -> bool:
-        return call.served.group in GROUPS
+    def takes(self, request: Request) -> bool:
+        return request.info.group in GROUPS
 
-    def review(self, call: Request) -> Response:
-        options = query_parameters.write_options(call.query, "CreateOptions", call.agent)
-        review, warnings = request_bodies.decoded(call, options.validation)
-        review = {"kind": call.served.kind, "apiVersion": call.served.api_version} | review
-        match call.served.kind:
+    def review(self, request: Request) -> Response:
+        options = query_parameters.write_options(request.query, "CreateOptions", request.agent)
+        review, warnings = request_bodies.decoded(request, options.validation)
+        review = {"kind": request.info.kind, "apiVersion": request.info.api_version} | review
+        match request.info.kind:
             case "SelfSubjectAccessReview":
-                answer = access_reviews.self_subject_access(review, call.user, self._policy)
+                response = access_reviews.self_subject_access(review, request.user, self._policy)
             case "SubjectAccessReview":
-                answer = access_reviews.subject_access(review, self._policy)
+                response = access_reviews.subject_access(review, self._policy)
             case "LocalSubjectAccessReview":
-                answer = access_reviews.local_subject_access(review, call.namespace, self._policy)
+                response = access_reviews.local_subject_access(review, request.namespace, self._policy)
             case "SelfSubjectRulesReview":
-                answer = access_reviews.self_subject_rules(review, call.user, self._policy)
+                response = access_reviews.self_subject_rules(review, request.user, self._policy)
             case "SelfSubjectReview":
-                answer = access_reviews.self_subject(review, call.user, self._cluster.now())
+                response = access_reviews.self_subject(review, request.user, self._scope.now())
             case _:
-                answer = access_reviews.token(review, self._authenticator.reviewed)
-        return Response(201, encoded(answer), warnings)
+                response = access_reviews.token(review, self._authenticator.reviewed)
+        return Response(201, encoded(response), warnings)
 
-    def token(self, call: Request) -> Response:
-        options = query_parameters.write_options(call.query, "CreateOptions", call.agent)
-        request, warnings = request_bodies.of_kind(call, "authentication.k8s.io", "v1", "TokenRequest", options.validation)
-        asked = token_requests.Asked(call.namespace, call.name, self._cluster.clock())
-        return Response(201, encoded(token_requests.answer(self._tokens, request, asked)), warnings)
+    def token(self, request: Request) -> Response:
+        options = query_parameters.write_options(request.query, "CreateOptions", request.agent)
+        token_request, warnings = request_bodies.of_kind(
+            request, "authentication.k8s.io", "v1", "TokenRequest", options.validation
+        )
+        asked = token_requests.Asked(request.namespace, request.name, self._scope.clock())
+        return Response(201, encoded(token_requests.answer(self._tokens, token_request, asked)), warnings)

@@ -27,9 +27,9 @@ def verb(method: str, target: Target, query: Query) -> str:
     return ON_MANY.get(meant, meant)
 
 
-def fault(method: str, verb: str, target: Target, served: ResourceInfo) -> Fault | None:
+def fault(method: str, verb: str, target: Target, info: ResourceInfo) -> Fault | None:
     """Why nobody answers this; None if somebody does."""
-    found = _built_in(method, verb, target, served) if served.definition is None else _custom(verb, target, served)
+    found = _built_in(method, verb, target, info) if info.definition is None else _custom(verb, target, info)
     return found or _misnamed(target.name)
 
 
@@ -38,48 +38,48 @@ def _misnamed(name: str) -> Fault | None:
     return api_errors.bad_request(f"Name parameter invalid: {go_wording.quote(name)}: {';'.join(faults)}") if faults else None
 
 
-def _built_in(method: str, verb: str, target: Target, served: ResourceInfo) -> Fault | None:
-    there = _verbs(target, served)
+def _built_in(method: str, verb: str, target: Target, info: ResourceInfo) -> Fault | None:
+    there = _verbs(target, info)
     if not there:
         return api_errors.no_such_path()
     return None if verb in there and method != "HEAD" else api_errors.method_not_allowed()
 
 
-def _verbs(target: Target, served: ResourceInfo) -> frozenset[str] | set[str]:
+def _verbs(target: Target, info: ResourceInfo) -> frozenset[str] | set[str]:
     """What this path allows; nothing if it is no path."""
-    held = set(served.verbs)
-    if target.rest or (target.namespace and not served.namespaced):
+    held = set(info.verbs)
+    if target.rest or (target.namespace and not info.namespaced):
         return set()
     if target.watch:
         return set() if target.subresource else held & {"watch"}
-    if served.namespaced and not target.namespace:
+    if info.namespaced and not target.namespace:
         return set() if target.name else held & {"list", "watch"}
     if target.subresource:
-        found = served.subresource(target.subresource)
+        found = info.subresource(target.subresource)
         return set(found.verbs) if found else set()
     return held & OF_NAMED if target.name else held & (OF_MANY | {"watch"})
 
 
-def _custom(verb: str, target: Target, served: ResourceInfo) -> Fault | None:
-    subject = api_errors.StatusDetails(served.plural, served.group, target.name)
-    if target.namespace and not served.namespaced:
+def _custom(verb: str, target: Target, info: ResourceInfo) -> Fault | None:
+    subject = api_errors.StatusDetails(info.plural, info.group, target.name)
+    if target.namespace and not info.namespaced:
         return api_errors.no_page()
-    if served.namespaced and not target.namespace and verb not in ("list", "watch"):
+    if info.namespaced and not target.namespace and verb not in ("list", "watch"):
         return api_errors.no_page()
     if target.subresource:
-        found = served.subresource(target.subresource)
+        found = info.subresource(target.subresource)
         if found is None:
             return api_errors.not_found(subject)
         return None if verb in found.verbs else api_errors.not_supported(subject, verb)
-    if verb not in served.verbs:
+    if verb not in info.verbs:
         return api_errors.not_supported(subject, verb)
     if verb in ("update", "patch") and not target.name:
         return api_errors.bad_request("name must be provided")
-    return _ending(subject, served) if verb == "create" else None
+    return _ending(subject, info) if verb == "create" else None
 
 
-def _ending(subject: api_errors.StatusDetails, served: ResourceInfo) -> Fault | None:
-    if not (served.definition or {}).get("metadata", {}).get("deletionTimestamp"):
+def _ending(subject: api_errors.StatusDetails, info: ResourceInfo) -> Fault | None:
+    if not (info.definition or {}).get("metadata", {}).get("deletionTimestamp"):
         return None
     refusal = api_errors.not_supported(subject, "create")
     refusal.message = "create not allowed while custom resource definition is terminating"

@@ -24,33 +24,33 @@ class Paths(NamedTuple):
     selector: tuple[str, ...]
 
 
-def paths(served: ResourceInfo) -> Paths:
+def paths(info: ResourceInfo) -> Paths:
     found: dict[str, str] = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
-    if served.definition is not None:
-        named = (each for each in served.definition["spec"]["versions"] if each["name"] == served.version)
+    if info.definition is not None:
+        named = (each for each in info.definition["spec"]["versions"] if each["name"] == info.version)
         found = next(named).get("subresources", {}).get("scale", found)
     split = {key: tuple(value.strip(".").split(".")) for key, value in found.items()}
     return Paths(split["specReplicasPath"], split["statusReplicasPath"], split.get("labelSelectorPath", ()))
 
 
-def scale(obj: Object, served: ResourceInfo) -> Object:
-    where, meta = paths(served), obj["metadata"]
+def scale(obj: Object, info: ResourceInfo) -> Object:
+    where, meta = paths(info), obj["metadata"]
     kept = {key: meta[key] for key in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp") if key in meta}
     replicas = _value(obj, where.spec)
-    if replicas is None and served.definition is not None:
+    if replicas is None and info.definition is not None:
         raise api_errors.internal(f'the spec replicas field ".{".".join(where.spec)}" does not exist')
     status: Object = {"replicas": _value(obj, where.status) or 0}
-    if selector := _selector(obj, served, where):
+    if selector := _selector(obj, info, where):
         status["selector"] = selector
     spec = {"replicas": replicas} if replicas else {}
     return {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": kept, "spec": spec, "status": status}
 
 
-def _selector(obj: Object, served: ResourceInfo, where: Paths) -> str:
-    if served.definition is not None:
+def _selector(obj: Object, info: ResourceInfo, where: Paths) -> str:
+    if info.definition is not None:
         return str(_value(obj, where.selector) or "") if where.selector else ""
     labels = obj.get("spec", {}).get("selector") or {}
-    if served.kind != "ReplicationController":
+    if info.kind != "ReplicationController":
         labels = labels.get("matchLabels") or {}
     return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
 
@@ -67,32 +67,32 @@ def _set(obj: Object, path: tuple[str, ...], value: int) -> None:
     obj[path[-1]] = value
 
 
-def get(cluster: RequestScope, call: Request) -> Response:
-    record = cluster.existing(call.served, call.namespace, call.name)
-    return Response(200, encoded(scale(version_conversion.read(record, call.served), call.served)))
+def get(scope: RequestScope, request: Request) -> Response:
+    record = scope.existing(request.info, request.namespace, request.name)
+    return Response(200, encoded(scale(version_conversion.read(record, request.info), request.info)))
 
 
-async def write(cluster: RequestScope, call: Request) -> Response:
-    put = call.verb == "update"
-    options = query_parameters.write_options(call.query, "UpdateOptions" if put else "PatchOptions", call.agent)
-    whole = call._replace(subresource="")
+async def write(scope: RequestScope, request: Request) -> Response:
+    put = request.verb == "update"
+    options = query_parameters.write_options(request.query, "UpdateOptions" if put else "PatchOptions", request.agent)
+    whole = request._replace(subresource="")
 
     async def transform(before: Object) -> update.Wanted:
-        wanted = request_bodies.scale(call) if put else _patched(call, scale(before, call.served), options.validation)
-        replicas = _checked(call, wanted)
-        _set(before, paths(call.served).spec, replicas)
+        wanted = request_bodies.scale(request) if put else _patched(request, scale(before, request.info), options.validation)
+        replicas = _checked(request, wanted)
+        _set(before, paths(request.info).spec, replicas)
         if version := (wanted.get("metadata") or {}).get("resourceVersion"):
             before["metadata"]["resourceVersion"] = version
         return update.Wanted(before, door="scale")
 
-    answer = await update.change(cluster, whole, options, transform)
-    shown = version_conversion.titled(msgspec.json.decode(answer.body), call.served)
-    return Response(answer.code, encoded(scale(shown, call.served)), answer.warnings)
+    response = await update.change(scope, whole, options, transform)
+    shown = version_conversion.titled(msgspec.json.decode(response.body), request.info)
+    return Response(response.code, encoded(scale(shown, request.info)), response.warnings)
 
 
-def _patched(call: Request, current: Object, validation: str) -> Object:
-    kind = call.content_type.partition(";")[0].strip().lower()
-    content, twice = patch_bodies.read(call)
+def _patched(request: Request, current: Object, validation: str) -> Object:
+    kind = request.content_type.partition(";")[0].strip().lower()
+    content, twice = patch_bodies.read(request)
     after: Object = json_patch.apply(current, content) if kind == patch.JSON else merge_patch.apply(current, content)
     form = patch_bodies.Form(
         builtin_kinds.load().schema("autoscaling", "v1", "Scale"), decoding.Expected("Scale", "autoscaling/v1")
@@ -100,10 +100,10 @@ def _patched(call: Request, current: Object, validation: str) -> Object:
     return patch_bodies.checked(patch_bodies.Made(after, twice), form, validation)[0]
 
 
-def _checked(call: Request, wanted: Object) -> int:
+def _checked(request: Request, wanted: Object) -> int:
     """Custom resources have rules of their own about their numbers."""
     replicas = int((wanted.get("spec") or {}).get("replicas") or 0)
-    if replicas < 0 and call.served.definition is None:
+    if replicas < 0 and request.info.definition is None:
         fault = field_errors.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
-        raise api_errors.invalid("Scale", "autoscaling", call.name, [fault])
+        raise api_errors.invalid("Scale", "autoscaling", request.name, [fault])
     return replicas

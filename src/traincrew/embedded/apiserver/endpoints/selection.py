@@ -84,24 +84,24 @@ def _reader(path: str) -> Reader:
     return read
 
 
-def _field(served: ResourceInfo, name: str) -> str:
+def _field(info: ResourceInfo, name: str) -> str:
     """The path that a name means in this version of the resource."""
-    own = FIELDS.get(served.store_name)
-    path = RENAMED[served.group].get(name, "") if served.group in RENAMED else name
-    if path in NAMES or path in (own or ()) or path in served.selectable:
+    own = FIELDS.get(info.store_name)
+    path = RENAMED[info.group].get(name, "") if info.group in RENAMED else name
+    if path in NAMES or path in (own or ()) or path in info.selectable:
         return path
-    if own is None and served.definition is None:
+    if own is None and info.definition is None:
         raise bad_request(f'"{name}" is not a known field selector: only "metadata.name", "metadata.namespace"')
-    if served.kind == "Job":
+    if info.kind == "Job":
         raise bad_request(f'field label "{name}" not supported for Job')
     raise bad_request(f"field label not supported: {name}")
 
 
-def selector(query: Query, served: ResourceInfo) -> selectors.Selector:
+def selector(query: Query, info: ResourceInfo) -> selectors.Selector:
     labels, fields = query.text("labelSelector"), query.text("fieldSelector")
     if not labels and not fields:
         return selectors.EVERYTHING
-    parsed = field_selectors.parse(fields, lambda name: _field(served, name))
+    parsed = field_selectors.parse(fields, lambda name: _field(info, name))
     return selectors.Selector(label_selectors.parse(labels), parsed)
 
 

@@ -23,66 +23,66 @@ def prefix(kind: str, api_version: str) -> bytes:
     return b'{"kind":%s,"apiVersion":%s,' % (msgspec.json.encode(kind), msgspec.json.encode(api_version))
 
 
-def titled(obj: Object, served: ResourceInfo) -> Object:
+def titled(obj: Object, info: ResourceInfo) -> Object:
     """The object with kind and apiVersion of that version, in front."""
-    return {"kind": served.kind, "apiVersion": served.api_version} | {
+    return {"kind": info.kind, "apiVersion": info.api_version} | {
         key: value for key, value in obj.items() if key not in ("kind", "apiVersion")
     }
 
 
-def stored_api_version(served: ResourceInfo) -> str:
-    if served.kept_as is not None:
-        return served.kept_as.api_version
-    version = served.storage_version or served.version
-    return f"{served.group}/{version}" if served.group else version
+def stored_api_version(info: ResourceInfo) -> str:
+    if info.kept_as is not None:
+        return info.kept_as.api_version
+    version = info.storage_version or info.version
+    return f"{info.group}/{version}" if info.group else version
 
 
-def _conversion(served: ResourceInfo) -> Conversion | None:
-    return CONVERSIONS[served.api_version, served.kind] if served.kept_as is not None else None
+def _conversion(info: ResourceInfo) -> Conversion | None:
+    return CONVERSIONS[info.api_version, info.kind] if info.kept_as is not None else None
 
 
-def kept(obj: Object, served: ResourceInfo) -> Object:
+def kept(obj: Object, info: ResourceInfo) -> Object:
     """An object of this version as it is to be stored. The object itself may change."""
-    if (conversion := _conversion(served)) is not None:
+    if (conversion := _conversion(info)) is not None:
         obj = conversion.kept(obj)
-    elif served.storage_version:
-        custom_resources.settle(obj, served.stored_schema)
-    if served.definition is not None:
+    elif info.storage_version:
+        custom_resources.settle(obj, info.stored_schema)
+    if info.definition is not None:
         coercion.whole(obj)
-    return titled(obj, served) | {"apiVersion": stored_api_version(served)}
+    return titled(obj, info) | {"apiVersion": stored_api_version(info)}
 
 
-def back(stored: Object, served: ResourceInfo) -> Object:
+def back(stored: Object, info: ResourceInfo) -> Object:
     """What is stored, in this version."""
-    conversion = _conversion(served)
-    return titled(conversion.shown(stored) if conversion else stored, served)
+    conversion = _conversion(info)
+    return titled(conversion.shown(stored) if conversion else stored, info)
 
 
-def read(record: Record, served: ResourceInfo) -> Object:
+def read(record: Record, info: ResourceInfo) -> Object:
     """A copy of one's own, in this version."""
     obj: Object = msgspec.json.decode(record.value)
-    if record.revision <= served.since:
-        custom_resources.settle(obj, served.stored_schema)
-    return back(obj, served)
+    if record.revision <= info.since:
+        custom_resources.settle(obj, info.stored_schema)
+    return back(obj, info)
 
 
-def shown(record: Record, served: ResourceInfo) -> bytes:
+def shown(record: Record, info: ResourceInfo) -> bytes:
     """The object's bytes in the version of `served`."""
-    return _after(record, served, prefix(served.kind, served.api_version))
+    return _after(record, info, prefix(info.kind, info.api_version))
 
 
-def untitled(record: Record, served: ResourceInfo) -> bytes:
+def untitled(record: Record, info: ResourceInfo) -> bytes:
     """As an item of a list: items of built-in kinds carry no kind of their own."""
-    return shown(record, served) if served.definition is not None else _after(record, served, b"{")
+    return shown(record, info) if info.definition is not None else _after(record, info, b"{")
 
 
-def _after(record: Record, served: ResourceInfo, begins: bytes) -> bytes:
+def _after(record: Record, info: ResourceInfo, begins: bytes) -> bytes:
     """The object's bytes with another beginning."""
-    if served.kept_as is None and record.revision > served.since:
-        held = prefix(served.kind, stored_api_version(served))
+    if info.kept_as is None and record.revision > info.since:
+        held = prefix(info.kind, stored_api_version(info))
         if held == begins:
             return record.value
         if record.value.startswith(held):
             return begins + record.value[len(held) :]
-    encoded = msgspec.json.encode(read(record, served))
-    return begins + encoded[len(prefix(served.kind, served.api_version)) :]
+    encoded = msgspec.json.encode(read(record, info))
+    return begins + encoded[len(prefix(info.kind, info.api_version)) :]

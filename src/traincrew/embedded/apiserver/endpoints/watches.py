@@ -48,22 +48,22 @@ class Look(NamedTuple):
 class Watch:
     """Opened when it is made (an expired version is refused then), then iterated."""
 
-    def __init__(self, cluster: RequestScope, call: Request, look: Look) -> None:
-        resource_versions.check(call.query, watch=True)
-        self._call, self._look = call, look
-        self._wanted = selection.selector(call.query, call.served).named(call.name)
-        self._bookmarks = call.query.flag("allowWatchBookmarks")
-        asked = call.query.number("timeoutSeconds")
+    def __init__(self, scope: RequestScope, request: Request, look: Look) -> None:
+        resource_versions.check(request.query, watch=True)
+        self._request, self._look = request, look
+        self._wanted = selection.selector(request.query, request.info).named(request.name)
+        self._bookmarks = request.query.flag("allowWatchBookmarks")
+        asked = request.query.number("timeoutSeconds")
         self._life = float(asked) if asked else SHORTEST_LIFE * (1 + random.random())
         self._after = 0
         """Of a watch from a revision that is still to come: what comes before it is passed over."""
-        self._initial, self._feed = self._open(cluster.store)
+        self._initial, self._feed = self._open(scope.store)
 
     def _open(self, store: Store) -> tuple[list[Record] | None, Feed]:
-        text = self._call.query.text("resourceVersion")
-        resource, namespace = self._call.served.store_name, self._call.namespace
+        text = self._request.query.text("resourceVersion")
+        resource, namespace = self._request.info.store_name, self._request.namespace
         asked = store.revision if text in resource_versions.NEWEST else resource_versions.number(text)
-        if resource_versions.begins_whole(self._call.query):
+        if resource_versions.begins_whole(self._request.query):
             if text not in resource_versions.NEWEST:
                 resource_versions.reached(store, text)
             records = [each for each in store.list(resource, namespace) if selection.matches(self._wanted, each)]
@@ -140,7 +140,7 @@ class Watch:
 
     def _blueprint(self) -> str:
         """The list that the initial events stand for, without its items."""
-        kind = self._call.served.list_kind if self._look.kind == self._call.served.kind else f"{self._look.kind}List"
+        kind = self._request.info.list_kind if self._look.kind == self._request.info.kind else f"{self._look.kind}List"
         empty: dict[str, object] = {"kind": kind, "apiVersion": self._look.api_version, "metadata": {}, "items": None}
         return base64.b64encode(msgspec.json.encode(empty) + b"\n").decode()
 

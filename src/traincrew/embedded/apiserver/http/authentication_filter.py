@@ -19,27 +19,27 @@ class Gate:
         self.doors, self._authenticator, self._policy = doors, authenticator, policy
         self._peers: weakref.WeakKeyDictionary[object, Peer | None] = weakref.WeakKeyDictionary()
 
-    def admit(self, request: web.BaseRequest) -> User:
+    def admit(self, http_request: web.BaseRequest) -> User:
         """Raises 403 for a foreign Host or Origin, 401 for nobody we know."""
-        headers = request.headers
+        headers = http_request.headers
         origins.check(self.doors, headers.get("Host"), headers.get("Origin"))
-        user = self._authenticator.user(headers, self._peer(request), request.path)
+        user = self._authenticator.user(headers, self._peer(http_request), http_request.path)
         if user is None:
             raise api_errors.unauthorized()
-        return impersonation.acting(user, headers, self._policy, request.path)
+        return impersonation.acting(user, headers, self._policy, http_request.path)
 
-    def _peer(self, request: web.BaseRequest) -> Peer | None:
-        connection = request.transport.get_extra_info("ssl_object") if request.transport else None
+    def _peer(self, http_request: web.BaseRequest) -> Peer | None:
+        connection = http_request.transport.get_extra_info("ssl_object") if http_request.transport else None
         if connection is None:
             return None
         if connection not in self._peers:
             self._peers[connection] = peer(connection)
         return self._peers[connection]
 
-    def authorize_path(self, user: User, request: web.BaseRequest) -> None:
-        if request.path in OPEN_PATHS:
+    def authorize_path(self, user: User, http_request: web.BaseRequest) -> None:
+        if http_request.path in OPEN_PATHS:
             return
-        asked = attributes.non_resource(request.method.lower(), request.path)
+        asked = attributes.non_resource(http_request.method.lower(), http_request.path)
         allowed, reason = self._policy.allowed(user, asked)
         if not allowed:
             raise attributes.refusal(user, asked, reason)

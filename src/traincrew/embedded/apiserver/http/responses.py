@@ -25,19 +25,19 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 UNCACHED = {"Cache-Control": "no-cache, private"}
 
 
-async def read(request: web.BaseRequest) -> bytes:
+async def read(http_request: web.BaseRequest) -> bytes:
     """The body of a request."""
-    if (request.content_length or 0) > LARGEST_BODY:
+    if (http_request.content_length or 0) > LARGEST_BODY:
         raise _too_large()
-    if request.content.is_eof():  # as a rule it has come with the head
-        whole = request.content.read_nowait()
+    if http_request.content.is_eof():  # as a rule it has come with the head
+        whole = http_request.content.read_nowait()
         if len(whole) > LARGEST_BODY:
             raise _too_large()
         return whole
     parts, size = [], 0
     try:
         async with asyncio.timeout(STALLED):
-            async for part in request.content.iter_any():
+            async for part in http_request.content.iter_any():
                 size += len(part)
                 if size > LARGEST_BODY:
                     raise _too_large()
@@ -52,9 +52,9 @@ def _too_large() -> api_errors.StatusError:
     return api_errors.too_large(f"Request entity too large: limit is {LARGEST_BODY}")
 
 
-def whole(answer: Response) -> web.Response:
-    headers = _headers(answer.warnings) if answer.warnings else UNCACHED
-    return web.Response(status=answer.code, body=answer.body, content_type=answer.content_type, headers=headers)
+def whole(response: Response) -> web.Response:
+    headers = _headers(response.warnings) if response.warnings else UNCACHED
+    return web.Response(status=response.code, body=response.body, content_type=response.content_type, headers=headers)
 
 
 def _headers(warnings: Sequence[str]) -> CIMultiDict[str]:
@@ -65,7 +65,7 @@ def _headers(warnings: Sequence[str]) -> CIMultiDict[str]:
     return headers
 
 
-async def sent(request: web.BaseRequest, pieces: response_encoding.Pieces, warnings: Sequence[str]) -> web.StreamResponse:
+async def sent(http_request: web.BaseRequest, pieces: response_encoding.Pieces, warnings: Sequence[str]) -> web.StreamResponse:
     """Small bodies whole, large ones in parts."""
     gathered, size = [], 0
     for piece in pieces:
@@ -76,55 +76,57 @@ async def sent(request: web.BaseRequest, pieces: response_encoding.Pieces, warni
         await asyncio.sleep(0)
     else:
         return web.Response(body=b"".join(gathered), content_type=pieces.content_type, headers=_headers(warnings))
-    response = await _opened(request, pieces.content_type, warnings)
-    await _write(request, response, b"".join(gathered))
+    http_response = await _opened(http_request, pieces.content_type, warnings)
+    await _write(http_request, http_response, b"".join(gathered))
     for piece in pieces:
-        await _write(request, response, piece)
+        await _write(http_request, http_response, piece)
         await asyncio.sleep(0)
-    await response.write_eof()
-    return response
+    await http_response.write_eof()
+    return http_response
 
 
-async def poured(request: web.BaseRequest, watch: Watch, warnings: Sequence[str]) -> web.StreamResponse:
+async def poured(http_request: web.BaseRequest, watch: Watch, warnings: Sequence[str]) -> web.StreamResponse:
     """The events of a watch, until it ends."""
-    response = await _opened(request, "application/json", warnings)
+    http_response = await _opened(http_request, "application/json", warnings)
     # When the server goes down, a watch ends like any other, and the client takes it up again.
     with contextlib.suppress(asyncio.CancelledError):
         async for batch in watch.events():
-            await _write(request, response, lines(batch))
-    await response.write_eof()
-    return response
+            await _write(http_request, http_response, lines(batch))
+    await http_response.write_eof()
+    return http_response
 
 
-async def _opened(request: web.BaseRequest, content_type: str, warnings: Sequence[str]) -> web.StreamResponse:
-    response = web.StreamResponse(headers=_headers(warnings))
-    response.content_type = content_type
-    response.enable_chunked_encoding()
-    await response.prepare(request)
-    return response
+async def _opened(http_request: web.BaseRequest, content_type: str, warnings: Sequence[str]) -> web.StreamResponse:
+    http_response = web.StreamResponse(headers=_headers(warnings))
+    http_response.content_type = content_type
+    http_response.enable_chunked_encoding()
+    await http_response.prepare(http_request)
+    return http_response
 
 
-async def _write(request: web.BaseRequest, response: web.StreamResponse, part: bytes) -> None:
+async def _write(http_request: web.BaseRequest, http_response: web.StreamResponse, part: bytes) -> None:
     """Ends the connection of a client that does not read: it holds what it was to be sent."""
     try:
         async with asyncio.timeout(STALLED):
-            await response.write(part)
+            await http_response.write(part)
     except TimeoutError:
-        if request.transport is not None:
-            request.transport.abort()
+        if http_request.transport is not None:
+            http_request.transport.abort()
         raise ConnectionResetError("the client does not read") from None
 
 
-def refused(request: web.BaseRequest, refusal: api_errors.StatusError) -> web.Response:
-    headers = request.headers
+def refused(http_request: web.BaseRequest, refusal: api_errors.StatusError) -> web.Response:
+    headers = http_request.headers
     wire = response_encoding.of_refusal(
-        headers.get("Accept", ""), request.rel_url.query.get("pretty", ""), headers.get("User-Agent", "")
+        headers.get("Accept", ""), http_request.rel_url.query.get("pretty", ""), headers.get("User-Agent", "")
     )
     body = wire.encode(msgspec.json.encode(refusal.status()))
-    response = web.Response(status=refusal.code, body=body, content_type=wire.content_type, headers=_headers(refusal.warnings))
+    http_response = web.Response(
+        status=refusal.code, body=body, content_type=wire.content_type, headers=_headers(refusal.warnings)
+    )
     if refusal.retry_after:
-        response.headers["Retry-After"] = str(refusal.retry_after)
-    return response
+        http_response.headers["Retry-After"] = str(refusal.retry_after)
+    return http_response
 
 
 def bare(refusal: api_errors.Bare) -> web.Response:

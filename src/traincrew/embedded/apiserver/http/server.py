@@ -65,73 +65,73 @@ class ApiServer:
         if self._runner is not None:
             await self._runner.cleanup()
 
-    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _serve(self, http_request: web.BaseRequest) -> web.StreamResponse:
         try:
-            return await self._answer(request)
+            return await self._answer(http_request)
         except api_errors.StatusError as refusal:
-            return responses.refused(request, refusal)
+            return responses.refused(http_request, refusal)
         except api_errors.Bare as refusal:
             return responses.bare(refusal)
         except (ConnectionError, asyncio.CancelledError):
             raise
         except Exception:
-            log.exception("request failed", extra={"method": request.method, "path": request.path})
-            return responses.refused(request, api_errors.internal("the server met a fault of its own; its log says more"))
+            log.exception("request failed", extra={"method": http_request.method, "path": http_request.path})
+            return responses.refused(http_request, api_errors.internal("the server met a fault of its own; its log says more"))
 
-    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        user = self._gate.admit(request)
-        raw, _, asked = request.raw_path.partition("?")
+    async def _answer(self, http_request: web.BaseRequest) -> web.StreamResponse:
+        user = self._gate.admit(http_request)
+        raw, _, asked = http_request.raw_path.partition("?")
         path = request_info.decoded(raw)
         target = request_info.parse(path)
         if target is None:
-            self._gate.authorize_path(user, request)
-            return self._pages.page(request, path)
-        served = self._handler.cluster.registry.find(target.group, target.version, target.resource)
+            self._gate.authorize_path(user, http_request)
+            return self._pages.page(http_request, path)
+        info = self._handler.scope.registry.find(target.group, target.version, target.resource)
         query = Query(request_info.query(asked) if asked else {})
-        if served is None:
-            wanted = attributes.of_request(request.method, path, query.flag("watch"), query.text("fieldSelector"))
-            self._handler.cluster.authorize(user, wanted)
+        if info is None:
+            wanted = attributes.of_request(http_request.method, path, query.flag("watch"), query.text("fieldSelector"))
+            self._handler.scope.authorize(user, wanted)
             raise self._pages.missing(path)
-        call = Request(
-            user, routing.verb(request.method, target, query), served, target.namespace, target.name, target.subresource, query,
-            b"", request.headers.get("Content-Type", ""), request.headers.get("Accept", ""),
-            request.headers.get("User-Agent", ""),
+        request = Request(
+            user, routing.verb(http_request.method, target, query), info, target.namespace, target.name, target.subresource,
+            query, b"", http_request.headers.get("Content-Type", ""), http_request.headers.get("Accept", ""),
+            http_request.headers.get("User-Agent", ""),
         )  # fmt: skip
-        if (fault := routing.fault(request.method, call.verb, target, served)) is not None:
-            self._handler.authorize(call)
+        if (fault := routing.fault(http_request.method, request.verb, target, info)) is not None:
+            self._handler.authorize(request)
             raise fault
-        return await self._audited(request, call)
+        return await self._audited(http_request, request)
 
-    async def _audited(self, request: web.BaseRequest, call: Request) -> web.StreamResponse:
+    async def _audited(self, http_request: web.BaseRequest, request: Request) -> web.StreamResponse:
         received = dt.datetime.now(dt.UTC)
         try:
-            if call.subresource in STREAMED:
-                self._handler.authorize(_as_stream(call, request))
+            if request.subresource in STREAMED:
+                self._handler.authorize(_as_stream(request, http_request))
                 with self._held():
-                    return await self._streamed(request, call)
-            if call.verb == "watch":
-                return await self._watched(request, call, received)
-            if request.can_read_body:
-                call = call._replace(body=await responses.read(request))
-            response = await self._handled(request, call)
+                    return await self._streamed(http_request, request)
+            if request.verb == "watch":
+                return await self._watched(http_request, request, received)
+            if http_request.can_read_body:
+                request = request._replace(body=await responses.read(http_request))
+            http_response = await self._handled(http_request, request)
         except api_errors.StatusError as refusal:
-            refusal.warnings = call.warnings
-            self._audit.tell(request, call, refusal.code, received)
+            refusal.warnings = request.warnings
+            self._audit.tell(http_request, request, refusal.code, received)
             raise
-        self._audit.tell(request, call, response.status, received)
-        return response
+        self._audit.tell(http_request, request, http_response.status, received)
+        return http_response
 
-    async def _handled(self, request: web.BaseRequest, call: Request) -> web.StreamResponse:
-        if call.verb == "list":
-            return await responses.sent(request, await self._handler.pieces(call), call.warnings)
-        return responses.whole(await self._handler.handle(call))
+    async def _handled(self, http_request: web.BaseRequest, request: Request) -> web.StreamResponse:
+        if request.verb == "list":
+            return await responses.sent(http_request, await self._handler.pieces(request), request.warnings)
+        return responses.whole(await self._handler.handle(request))
 
-    async def _watched(self, request: web.BaseRequest, call: Request, received: dt.datetime) -> web.StreamResponse:
-        watch = self._handler.watch(call)
-        self._audit.tell(request, call, 200, received)
+    async def _watched(self, http_request: web.BaseRequest, request: Request, received: dt.datetime) -> web.StreamResponse:
+        watch = self._handler.watch(request)
+        self._audit.tell(http_request, request, 200, received)
         try:
             with self._held():
-                return await responses.poured(request, watch, call.warnings)
+                return await responses.poured(http_request, watch, request.warnings)
         finally:
             watch.close()
 
@@ -146,8 +146,8 @@ class ApiServer:
             self._open.discard(task)
 
 
-def _as_stream(call: Request, request: web.BaseRequest) -> Request:
+def _as_stream(request: Request, http_request: web.BaseRequest) -> Request:
     """exec, attach and port-forward are creations to RBAC, whichever method a client opens them with."""
-    if call.subresource == "log":
-        return call
-    return call._replace(verb="create" if request.method in ("GET", "POST") else call.verb)
+    if request.subresource == "log":
+        return request
+    return request._replace(verb="create" if http_request.method in ("GET", "POST") else request.verb)

@@ -12,12 +12,12 @@ from traincrew.embedded.apiserver.schema import custom_resources
 class CustomStrategy:
     created_by_update = unconditional = orphans = False
 
-    def __init__(self, served: ResourceInfo) -> None:
-        self._served = served
-        self._plain = builtin.custom(served.namespaced, served.subresource("status") is not None)
+    def __init__(self, info: ResourceInfo) -> None:
+        self._info = info
+        self._plain = builtin.custom(info.namespaced, info.subresource("status") is not None)
 
     def default(self, obj: Object) -> None:
-        custom_resources.default(obj, self._served.schema)
+        custom_resources.default(obj, self._info.schema)
 
     def prepare_create(self, obj: Object, context: Context) -> None:
         self._plain.prepare_create(obj, context)
@@ -26,13 +26,13 @@ class CustomStrategy:
         self._plain.prepare_update(new, old, subresource, context)
 
     def validate(self, obj: Object) -> list[FieldError]:
-        return custom_resources.validate(obj, self._served, self._plain.validate(obj))
+        return custom_resources.validate(obj, self._info, self._plain.validate(obj))
 
     def validate_update(self, new: Object, old: Object, subresource: str = "") -> list[FieldError]:
         before = self._plain.validate_update(new, old, subresource)
         if subresource == "status":
-            return custom_resources.validate_status(new, old, self._served, before)
-        return custom_resources.validate_update(new, old, self._served, before)
+            return custom_resources.validate_status(new, old, self._info, before)
+        return custom_resources.validate_update(new, old, self._info, before)
 
     def warnings(self, obj: Object, old: Object | None = None) -> list[str]:
         return []

@@ -43,9 +43,9 @@ class Registry:
         """Each resource once, in the version that it is stored in."""
         return (each for each in self if each.storage_version in ("", each.version) and each.kept_as is None)
 
-    def versions(self, served: ResourceInfo) -> list[ResourceInfo]:
+    def versions(self, info: ResourceInfo) -> list[ResourceInfo]:
         """The same resource in all its served versions."""
-        return [each for each in self if each.store_name == served.store_name]
+        return [each for each in self if each.store_name == info.store_name]
 
     def by_store_name(self, name: str) -> ResourceInfo | None:
         return next((each for each in self.preferred() if each.store_name == name), None)
@@ -59,17 +59,17 @@ class Registry:
                 return made[0].selectable
         return ()
 
-    def strategy(self, served: ResourceInfo) -> Strategy:
-        place = (served.group, served.version, served.plural)
+    def strategy(self, info: ResourceInfo) -> Strategy:
+        place = (info.group, info.version, info.plural)
         found = self._strategies.get(place)
         if found is None:
-            found = self._strategies[place] = self._make_strategy(served)
+            found = self._strategies[place] = self._make_strategy(info)
         return found
 
-    def _make_strategy(self, served: ResourceInfo) -> Strategy:
-        if served.kind == crd_strategy.KIND and served.definition is None:
+    def _make_strategy(self, info: ResourceInfo) -> Strategy:
+        if info.kind == crd_strategy.KIND and info.definition is None:
             return crd_strategy.DefinitionStrategy(self._definitions, self._now, self._own.get)
-        return CustomStrategy(served) if served.definition is not None else builtin.strategy(served.group, served.kind)
+        return CustomStrategy(info) if info.definition is not None else builtin.strategy(info.group, info.kind)
 
     def trust(self, own: Iterable[Object]) -> None:
         """Definitions of this release: tests have looked through them already, and it takes time and memory at a first start."""

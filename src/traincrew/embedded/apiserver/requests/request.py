@@ -18,7 +18,7 @@ class Request(NamedTuple):
     user: User
     verb: str
     """As RBAC names it: create, get, list, watch, update, patch, delete, deletecollection."""
-    served: ResourceInfo
+    info: ResourceInfo
     namespace: str = ""
     name: str = ""
     subresource: str = ""
@@ -31,20 +31,20 @@ class Request(NamedTuple):
     @property
     def asked(self) -> Attributes:
         """As rules see it: a namespace lies in itself, and a selector may name the one object that is meant."""
-        served, name = self.served, self.name
-        namespace = name if served.plural == "namespaces" and not served.group else self.namespace
+        info, name = self.info, self.name
+        namespace = name if info.plural == "namespaces" and not info.group else self.namespace
         if self.verb in ("list", "watch") and not name:
             name = selected(self.query.text("fieldSelector"))
-        return Attributes(self.verb, served.group, served.plural, self.subresource, namespace, name)
+        return Attributes(self.verb, info.group, info.plural, self.subresource, namespace, name)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """That go with every answer."""
-        return (self.served.deprecation,) if self.served.deprecation else ()
+        return (self.info.deprecation,) if self.info.deprecation else ()
 
     @property
     def subject(self) -> StatusDetails:
-        return StatusDetails(self.served.plural, self.served.group, self.name)
+        return StatusDetails(self.info.plural, self.info.group, self.name)
 
 
 @dataclasses.dataclass

@@ -71,18 +71,18 @@ class RequestScope:
         # Not uuid4: that asks the system for random bytes, and lets go of the interpreter's lock to do so.
         return str(uuid.UUID(int=random.getrandbits(128), version=4))
 
-    def strategy(self, served: ResourceInfo) -> strategies.Strategy:
-        return self.registry.strategy(served)
+    def strategy(self, info: ResourceInfo) -> strategies.Strategy:
+        return self.registry.strategy(info)
 
     def object(self, resource: str, namespace: str, name: str) -> Object | None:
         """The newest accepted state: what a decision about a write must go by."""
         record = self.store.head(Key(resource, namespace, name))
         return decoded(record) if record else None
 
-    def existing(self, served: ResourceInfo, namespace: str, name: str) -> Record:
-        record = self.store.head(Key(served.store_name, namespace, name))
+    def existing(self, info: ResourceInfo, namespace: str, name: str) -> Record:
+        record = self.store.head(Key(info.store_name, namespace, name))
         if record is None:
-            raise api_errors.not_found(api_errors.StatusDetails(served.plural, served.group, name))
+            raise api_errors.not_found(api_errors.StatusDetails(info.plural, info.group, name))
         return record
 
 
