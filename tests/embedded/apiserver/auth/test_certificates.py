@@ -52,7 +52,8 @@ def test_a_second_start_changes_nothing(pki: Pki) -> None:
 def test_a_second_start_does_without_the_slow_library(pki: Pki) -> None:
     program = (
         "import pathlib, sys\n"
-        "from traincrew.embedded.apiserver.authn import authentication, certificates, tokens\n"
+        "from traincrew.embedded.apiserver.authn import authentication, service_account_tokens\n"
+        "from traincrew.embedded.pki import certificates\n"
         "found = certificates.ensure(pathlib.Path(sys.argv[1]), certificates.names('127.0.0.1'))\n"
         "found.server_context(), found.kubelet_context()\n"
         "assert not found.renewed\n"

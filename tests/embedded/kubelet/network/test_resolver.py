@@ -35,10 +35,10 @@ print(json.dumps([(named if each[0].isdigit() else found)(each) for each in %r])
 ASK = """
 import json, socket, sys
 sys.path.insert(0, %r)
-from traincrew.embedded.kubelet.network import wire
+from traincrew.embedded.kubelet.network import dns_messages
 found = []
 for name, kind, way in %r:
-    asked = wire.question(4711, name, kind)
+    asked = dns_messages.question(4711, name, kind)
     if way == "tcp":
         sock = socket.create_connection((%r, 53), 10)
         sock.sendall(len(asked).to_bytes(2, "big") + asked)
@@ -50,24 +50,25 @@ for name, kind, way in %r:
         sock.sendto(asked, (%r, 53))
         data = sock.recv(65535)
     assert data[:2] == asked[:2]
-    answer = wire.response(data)
+    answer = dns_messages.response(data)
     found.append([answer.code, answer.truncated, [list(each.data) for each in answer.answers], data[7], data[9]])
 print(json.dumps(found))
 """
 UPSTREAM = """
 import socket, struct, sys, threading
 sys.path.insert(0, %r)
-from traincrew.embedded.kubelet.network import wire
+from traincrew.embedded.kubelet.network import dns_messages
 def answer(asked, limit):
-    query = wire.parse(asked)
+    query = dns_messages.parse(asked)
     if query.name == "silent.example":
         return b""
     counts = {"known.example": 1, "large.example": 400}
-    if query.kind != wire.A or query.name not in counts:
-        code = wire.NOERROR if query.name in counts else wire.NXDOMAIN
-        return wire.pack(query, wire.Reply(code), limit)
-    records = [wire.Record(query.name, wire.A, 60, bytes((203, 0, n // 256, n %% 256))) for n in range(counts[query.name])]
-    return wire.pack(query, wire.Reply(answers=records, authoritative=False), limit)
+    if query.kind != dns_messages.A or query.name not in counts:
+        code = dns_messages.NOERROR if query.name in counts else dns_messages.NXDOMAIN
+        return dns_messages.pack(query, dns_messages.Reply(code), limit)
+    addresses = [bytes((203, 0, n // 256, n %% 256)) for n in range(counts[query.name])]
+    records = [dns_messages.Record(query.name, dns_messages.A, 60, address) for address in addresses]
+    return dns_messages.pack(query, dns_messages.Reply(answers=records, authoritative=False), limit)
 plain = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 plain.bind(("127.0.0.53", 53))
 server = socket.create_server(("127.0.0.53", 53))
@@ -208,12 +209,12 @@ async def nobody_to_ask(stage: Stage) -> None:
 FUZZ = """
 import random, socket, sys
 sys.path.insert(0, %r)
-from traincrew.embedded.kubelet.network import wire
+from traincrew.embedded.kubelet.network import dns_messages
 chance = random.Random(%d)
 plain = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for turn in range(3000):
     name = chance.choice(["job.team.svc.cluster.local", "a.b", "5.0.244.10.in-addr.arpa"])
-    data = bytearray(wire.question(turn, name, chance.choice([1, 12, 28, 33, 255])))
+    data = bytearray(dns_messages.question(turn, name, chance.choice([1, 12, 28, 33, 255])))
     for _ in range(chance.randrange(6)):
         data[chance.randrange(len(data))] = chance.randrange(256)
     if chance.random() < 0.3:

@@ -19,8 +19,8 @@ from traincrew.embedded.kubelet.runtime.container_streams import ExecOptions
 _HOLDER = """
 import sys
 sys.path.append(sys.argv[1])
-from traincrew.embedded.kubelet.runtime import userns
-userns.enter()
+from traincrew.embedded.kubelet.runtime import user_namespace
+user_namespace.enter()
 print("ready", flush=True)
 sys.stdin.read()
 """

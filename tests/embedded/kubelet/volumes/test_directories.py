@@ -216,8 +216,8 @@ async def test_the_pods_group_owns_scratch_space_projections_and_local_claims(no
 
 NAMESPACE = """
 import sys
-from traincrew.embedded.kubelet.runtime import kernel
-kernel.unshare(kernel.CLONE_NEWUSER)
+from traincrew.embedded.kubelet.runtime import syscalls
+syscalls.unshare(syscalls.CLONE_NEWUSER)
 print("ready", flush=True)
 sys.stdin.read()
 """

@@ -21,12 +21,12 @@ NAMES = [f"f{index}" for index in range(8)] + ["deep/er/f"]
 ENDLESS = """
 import pathlib, sys
 from tests.embedded.kubelet.volumes.test_writer import payload
-from traincrew.embedded.kubelet.volumes import writer
+from traincrew.embedded.kubelet.volumes import atomic_writer
 number = 0
 print("ready", flush=True)
 while True:
     number += 1
-    writer.write(pathlib.Path(sys.argv[1]), payload(number))
+    atomic_writer.write(pathlib.Path(sys.argv[1]), payload(number))
 """
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import socket
 
 from traincrew.embedded.kubelet.network import firewall, netlink, userspace_routers
@@ -17,6 +18,7 @@ from traincrew.embedded.kubelet.network.netns_state import Record
 
 OUT = "out0"
 _FORWARD = "/proc/sys/net/ipv4/ip_forward"
+_HOST_LINK = re.compile("crew[0-9a-f]+")
 _NONE = "pods reach nothing outside of the cluster: "
 
 
@@ -41,8 +43,14 @@ def _told(found: Record, before: str = "") -> Record:
 
 
 def inside(done: Record, subnet: Subnet) -> Record:
-    """Called in the cluster's network."""
+    """Called in the cluster's network.
+
+    A new network namespace takes over the host's net.ipv4.ip_forward. The cluster's own is set to 1 in any case: a router that
+    forwards answers "unreachable" where it has no route, one that does not forward drops the packet and the pod waits.
+    """
     if done["why"]:
+        with contextlib.suppress(OSError):
+            _forward()
         return done
     try:
         if done["how"] == "veth":
@@ -68,9 +76,14 @@ def clear(done: Record) -> None:
         firewall.close_for(str(done["mark"]), str(done.get("firewall", "")), str(done["link"]), str(done["subnet"]))
     with contextlib.suppress(OSError), netlink.Netlink() as link:
         link.ask(netlink.delete(str(done["link"]), errno.ENODEV))
-    if done.get("forwarding"):
+    if done.get("forwarding") and not _other_clusters():
         with contextlib.suppress(OSError), open(_FORWARD, "w") as file:
             file.write("0")
+
+
+def _other_clusters() -> bool:
+    """Another cluster of this machine still has its link and needs net.ipv4.ip_forward."""
+    return any(_HOST_LINK.fullmatch(name) for _, name in socket.if_nameindex())
 
 
 def _link(name: str, subnet: Subnet, pid: int, mtu: int) -> None:
