@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from traincrew.client.object_keys import Key
 from traincrew.operator.host_ports import Ledger
+from traincrew.operator.job_key import JobKey
 
-KEY = Key("jaxjobs", "n", "j")
+KEY = JobKey("jaxjobs", "n", "j")
 
 
 def test_what_a_job_has_is_taken_for_the_others_and_not_for_itself() -> None:
@@ -48,7 +48,7 @@ def test_two_that_have_the_same_by_mistake_must_both_give_it_back() -> None:
 
 
 def test_jobs_that_wait_are_woken_when_something_is_given_back() -> None:
-    woken: list[Key] = []
+    woken: list[JobKey] = []
     ledger = Ledger(woken.append)
     ledger.seen("a", {"Worker": [5]})
     ledger.waits("b", KEY, True)

@@ -1,4 +1,4 @@
-"""Which jobs to look at, and when: each at most once at a time, failures with growing delays."""
+"""A rate limited, delaying work queue, as client-go's: a key is processed by one worker at a time."""
 
 from __future__ import annotations
 
@@ -6,93 +6,102 @@ import asyncio
 import heapq
 import random
 from collections import deque
+from collections.abc import Hashable
+from typing import Generic, TypeVar
 
-from traincrew.client.object_keys import Key
+K = TypeVar("K", bound=Hashable)
 
-LONGEST_SLEEP = 60.0
-"""A laptop that slept has timers that did not run: nothing waits longer than this without looking at the clock again."""
-FIRST_DELAY, LONGEST_DELAY = 0.05, 60.0
+MAX_TIMER = 60.0
+"""Seconds. Timers of a machine that was suspended are late: a longer delay is checked against the clock once a minute."""
+BASE_DELAY, MAX_DELAY = 0.05, 60.0
 
 
-class WorkQueue:
-    """A key that is added while it is being worked on comes back when that is done."""
+class WorkQueue(Generic[K]):
+    """Keys in the order in which they were added; duplicates are merged.
+
+    A key that is added while a worker processes it is queued again when that worker calls `done`.
+    """
 
     def __init__(self) -> None:
-        self._ready: deque[Key] = deque()
-        self._queued: set[Key] = set()
-        self._busy: set[Key] = set()
-        self._again: set[Key] = set()
-        self._timers: list[tuple[float, int, Key]] = []
-        self._due: dict[Key, float] = {}
-        self._count = 0
-        self._failures: dict[Key, int] = {}
+        self._queue: deque[K] = deque()
+        self._queued: set[K] = set()
+        self._processing: set[K] = set()
+        self._dirty: set[K] = set()
+        """Added while being processed."""
+        self._timers: list[tuple[float, int, K]] = []
+        self._due: dict[K, float] = {}
+        self._sequence = 0
+        self._failures: dict[K, int] = {}
         self._waiters: deque[asyncio.Future[None]] = deque()
         self._alarm: tuple[float, asyncio.Handle] | None = None
-        self._closed = False
+        self._shut_down = False
 
     def __len__(self) -> int:
-        return len(self._ready)
+        return len(self._queue)
 
-    def add(self, key: Key) -> None:
-        if key in self._busy:
-            self._again.add(key)
+    def add(self, key: K) -> None:
+        if key in self._processing:
+            self._dirty.add(key)
         elif key not in self._queued:
             self._queued.add(key)
-            self._ready.append(key)
+            self._queue.append(key)
             self._wake_one()
 
-    def add_after(self, key: Key, seconds: float) -> None:
-        """The earlier of two moments for the same key holds."""
-        moment = asyncio.get_running_loop().time() + min(max(seconds, 0.0), LONGEST_SLEEP)
+    def add_after(self, key: K, seconds: float) -> None:
+        """Adds a key when that time has passed. Of two delays for the same key the earlier end counts."""
+        if seconds <= 0:
+            self.add(key)
+            return
+        due = asyncio.get_running_loop().time() + min(seconds, MAX_TIMER)
         known = self._due.get(key)
-        if known is None or moment < known:
-            self._due[key] = moment
-            self._count += 1
-            heapq.heappush(self._timers, (moment, self._count, key))
+        if known is None or due < known:
+            self._due[key] = due
+            self._sequence += 1
+            heapq.heappush(self._timers, (due, self._sequence, key))
             self._set_alarm()
 
-    def failed(self, key: Key, at_least: float = 0.0) -> float:
-        """Puts a key back after a failure; the delay doubles with each in a row, and is never less than was asked for."""
+    def add_rate_limited(self, key: K, at_least: float = 0.0) -> float:
+        """Adds a key again after a failure and returns the delay: it doubles with each failure until `forget`."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
-        delay = min(FIRST_DELAY * 2.0 ** min(failures, 20), LONGEST_DELAY) * random.uniform(0.8, 1.2)
+        delay = min(BASE_DELAY * 2.0 ** min(failures, 20), MAX_DELAY) * random.uniform(0.8, 1.2)
         delay = max(delay, at_least)
         self.add_after(key, delay)
         return delay
 
-    def succeeded(self, key: Key) -> None:
+    def forget(self, key: K) -> None:
+        """Resets the rate limit of a key."""
         self._failures.pop(key, None)
 
-    def forget(self, key: Key) -> None:
-        self._failures.pop(key, None)
-        self._due.pop(key, None)
-
-    async def take(self) -> Key | None:
-        """The next key, marked busy until `done`; None once the queue is closed."""
-        while not self._closed:
-            if self._ready:
-                key = self._ready.popleft()
+    async def get(self) -> K | None:
+        """The next key; the caller must call `done` with it. None once the queue is shut down."""
+        while not self._shut_down:
+            if self._queue:
+                key = self._queue.popleft()
                 self._queued.discard(key)
-                self._busy.add(key)
+                self._processing.add(key)
                 return key
             waiter = asyncio.get_running_loop().create_future()
             self._waiters.append(waiter)
             await waiter
         return None
 
-    def done(self, key: Key) -> None:
-        self._busy.discard(key)
-        if key in self._again:
-            self._again.discard(key)
+    def done(self, key: K) -> None:
+        self._processing.discard(key)
+        if key in self._dirty:
+            self._dirty.discard(key)
             self.add(key)
 
-    def close(self) -> None:
-        self._closed = True
+    def shut_down(self) -> None:
+        """Ends every `get`, also those of later callers."""
+        self._shut_down = True
+        if self._alarm is not None:
+            self._alarm[1].cancel()
         while self._waiters:
             self._wake_one()
 
     def _wake_one(self) -> None:
-        """One worker a key: waking all of them would cost more than most of the work."""
+        """Wakes one worker for one key: waking all of them costs more than most of the work."""
         while self._waiters:
             waiter = self._waiters.popleft()
             if not waiter.done():
@@ -100,20 +109,20 @@ class WorkQueue:
                 return
 
     def _set_alarm(self) -> None:
-        moment = self._timers[0][0]
+        due = self._timers[0][0]
         if self._alarm is not None:
-            if self._alarm[0] <= moment:
+            if self._alarm[0] <= due:
                 return
             self._alarm[1].cancel()
-        # The moment is kept beside the handle: not every event loop's handles tell theirs.
-        self._alarm = (moment, asyncio.get_running_loop().call_at(moment, self._ring))
+        # The time is kept beside the handle: uvloop's handles have no `when`.
+        self._alarm = (due, asyncio.get_running_loop().call_at(due, self._add_due))
 
-    def _ring(self) -> None:
+    def _add_due(self) -> None:
         self._alarm = None
         now = asyncio.get_running_loop().time()
         while self._timers and self._timers[0][0] <= now:
-            moment, _, key = heapq.heappop(self._timers)
-            if self._due.get(key) == moment:
+            due, _, key = heapq.heappop(self._timers)
+            if self._due.get(key) == due:
                 del self._due[key]
                 self.add(key)
         if self._timers:

@@ -9,13 +9,13 @@ from collections import Counter
 from typing import Any
 
 from traincrew import errors
-from traincrew.client.object_keys import Key
 from traincrew.client.workqueue import WorkQueue
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
 from traincrew.operator.action_execution import Outcome
 from traincrew.operator.event_recorder import Teller
 from traincrew.operator.executor import Executor
+from traincrew.operator.job_key import JobKey
 from traincrew.operator.job_memory import Notebook
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.observer import World
@@ -33,7 +33,7 @@ PATIENCE = 0.3
 
 
 class Controller:
-    def __init__(self, world: World, executor: Executor, queue: WorkQueue, teller: Teller, metrics: Metrics) -> None:
+    def __init__(self, world: World, executor: Executor, queue: WorkQueue[JobKey], teller: Teller, metrics: Metrics) -> None:
         self._world = world
         self._executor = executor
         self._queue = queue
@@ -42,12 +42,12 @@ class Controller:
 
     async def work(self) -> None:
         """Runs until the queue is closed; what is in hand is finished first."""
-        while (key := await self._queue.take()) is not None:
+        while (key := await self._queue.get()) is not None:
             started = asyncio.get_running_loop().time()
             try:
                 await self._attend(key)
             except Exception:
-                delay = self._queue.failed(key)
+                delay = self._queue.add_rate_limited(key)
                 logger.exception("work failed", extra={"job": str(key), "retry_in": round(delay, 3)})
             finally:
                 self._queue.done(key)
@@ -56,7 +56,7 @@ class Controller:
                 self._metrics.reconciled(framework, asyncio.get_running_loop().time() - started)
             await asyncio.sleep(0)  # where nothing was to be done, nothing was waited for: others want their turn
 
-    async def _attend(self, key: Key) -> None:
+    async def _attend(self, key: JobKey) -> None:
         for _ in range(ROUNDS):
             job = self._world.job(key)
             if job is None:
@@ -65,22 +65,22 @@ class Controller:
             kind = self._world.kinds[key.plural].following(job)
             outcome = await self._round(key, kind, job)
             if outcome is None:
-                self._queue.succeeded(key)
+                self._queue.forget(key)
                 return
             if outcome.failed is not None:
                 self._failed(key, kind, job, outcome)
                 return
             if not outcome.changed:
-                self._queue.succeeded(key)
+                self._queue.forget(key)
                 return
             if self._queue:
                 # Most likely nothing is left to do here: those who wait for their first look come before the second.
-                self._queue.succeeded(key)
+                self._queue.forget(key)
                 self._queue.add(key)
                 return
-        self._queue.failed(key)
+        self._queue.add_rate_limited(key)
 
-    async def _round(self, key: Key, kind: JobKind, job: jobs.Stored[Any]) -> Outcome | None:
+    async def _round(self, key: JobKey, kind: JobKind, job: jobs.Stored[Any]) -> Outcome | None:
         """One plan, carried out; None if there was nothing to do."""
         self._executor.look_back(kind, job)
         notes = self._world.notebook(job.metadata.uid)
@@ -110,7 +110,7 @@ class Controller:
             self._queue.add_after(key, outcome.retry_in)
         return outcome
 
-    def _held_back(self, key: Key, notes: Notebook) -> bool:
+    def _held_back(self, key: JobKey, notes: Notebook) -> bool:
         """Pods of a job come up together: their counts are written once, not one after the other."""
         now = asyncio.get_running_loop().time()
         if notes.waiting_since is None:
@@ -120,7 +120,7 @@ class Controller:
             self._queue.add_after(key, left)
         return left > 0
 
-    def _failed(self, key: Key, kind: JobKind, job: jobs.Stored[Any], outcome: Outcome) -> None:
+    def _failed(self, key: JobKey, kind: JobKind, job: jobs.Stored[Any], outcome: Outcome) -> None:
         error = outcome.failed
         assert error is not None
         fields = {"kind": kind.kind, "job": f"{key.namespace}/{key.name}", "error": error.message}
@@ -131,8 +131,8 @@ class Controller:
             logger.error("status refused", extra=fields)
             return
         if outcome.changed:
-            self._queue.succeeded(key)  # it gets on, if only step by step
-        delay = self._queue.failed(key, error.retry_after or 0.0)
+            self._queue.forget(key)  # it gets on, if only step by step
+        delay = self._queue.add_rate_limited(key, error.retry_after or 0.0)
         level = logging.DEBUG if isinstance(error, errors.Conflict | errors.NotFound) else logging.WARNING
         logger.log(level, "try again", extra={**fields, "retry_in": round(delay, 3)})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 
-from traincrew.client.object_keys import Key
+from traincrew.operator.job_key import JobKey
 
 Ports = Mapping[str, Sequence[int]]
 
@@ -37,11 +37,11 @@ class _Book:
 
 
 class Ledger:
-    def __init__(self, wake: Callable[[Key], None]) -> None:
+    def __init__(self, wake: Callable[[JobKey], None]) -> None:
         self.busy: Callable[[], Collection[int]] | None = None
         """Ports that somebody else has, where all nodes are this machine."""
         self._written, self._promised = _Book(), _Book()
-        self._waiting: dict[str, Key] = {}
+        self._waiting: dict[str, JobKey] = {}
         self._wake = wake
 
     def taken(self, uid: str) -> Container[int]:
@@ -66,7 +66,7 @@ class Ledger:
         freed = [book.put(uid, {}) for book in (self._written, self._promised)]
         self._freed(any(freed))
 
-    def waits(self, uid: str, key: Key, lacks: bool) -> None:
+    def waits(self, uid: str, key: JobKey, lacks: bool) -> None:
         """Whether the job waits for ports that others have."""
         if lacks:
             self._waiting[uid] = key

@@ -12,7 +12,6 @@ import msgspec
 from traincrew import settings
 from traincrew.client import port
 from traincrew.client.informer import Informer, Scope
-from traincrew.client.object_keys import Key
 from traincrew.client.store import Store
 from traincrew.kinds import kind as kinds
 from traincrew.kinds.kind import JobKind
@@ -20,6 +19,7 @@ from traincrew.model import jobs, meta, naming, objects, resources
 from traincrew.model.observed import Observed
 from traincrew.model.resources import Resource
 from traincrew.operator.host_ports import Ledger
+from traincrew.operator.job_key import JobKey
 from traincrew.operator.job_memory import Name, Notebook
 
 logger = logging.getLogger(__name__)
@@ -59,10 +59,10 @@ def watched(kinds: tuple[JobKind, ...], planning: settings.Planning) -> tuple[Re
 class Ears(Protocol):
     """Whoever is told what the watches bring; not what this process itself has written."""
 
-    def on_job(self, key: Key) -> None:
+    def on_job(self, key: JobKey) -> None:
         """Something about that job is another now."""
 
-    def on_object(self, key: Key, resource: Resource, entry: meta.Named) -> None:
+    def on_object(self, key: JobKey, resource: Resource, entry: meta.Named) -> None:
         """An object of the job has come up."""
 
 
@@ -110,12 +110,12 @@ class World:
     def notebook(self, uid: str) -> Notebook:
         return self._notebooks.setdefault(uid, Notebook())
 
-    def job(self, key: Key) -> jobs.Stored[Any] | None:
+    def job(self, key: JobKey) -> jobs.Stored[Any] | None:
         found: jobs.Stored[Any] | None = self.jobs[key.plural].get(key.namespace, key.name)
         return found
 
-    def keys(self) -> list[Key]:
-        return [Key(plural, job.metadata.namespace, job.metadata.name) for plural, store in self.jobs.items() for job in store]
+    def keys(self) -> list[JobKey]:
+        return [JobKey(plural, job.metadata.namespace, job.metadata.name) for plural, store in self.jobs.items() for job in store]
 
     async def synced(self) -> None:
         await asyncio.gather(*(informer.synced.wait() for informer in self.informers))
@@ -162,7 +162,7 @@ class World:
                 self.dismiss(job.metadata.uid)
             else:
                 self.ports.seen(job.metadata.uid, new.status.host_ports)
-            self._ears.on_job(Key(plural, job.metadata.namespace, job.metadata.name))
+            self._ears.on_job(JobKey(plural, job.metadata.namespace, job.metadata.name))
 
         return changed
 
@@ -183,7 +183,7 @@ class World:
 
         return changed
 
-    def _owner(self, entry: meta.Named) -> Key | None:
+    def _owner(self, entry: meta.Named) -> JobKey | None:
         """The job an object belongs to, by name: an object of an earlier job of that name concerns its successor too."""
         ref = entry.metadata.controller
         if ref is not None and ref.kind == "Job":
@@ -192,14 +192,14 @@ class World:
             ref = parent.metadata.controller if parent is not None else None
         if ref is None:
             return self._named_on_labels(entry)
-        return Key(self._plurals[ref.kind], entry.metadata.namespace, ref.name) if ref.kind in self._plurals else None
+        return JobKey(self._plurals[ref.kind], entry.metadata.namespace, ref.name) if ref.kind in self._plurals else None
 
-    def _named_on_labels(self, entry: meta.Named) -> Key | None:
+    def _named_on_labels(self, entry: meta.Named) -> JobKey | None:
         labels = entry.metadata.labels
         plural = self._controllers.get(labels.get(naming.OPERATOR_NAME, ""))
-        return Key(plural, entry.metadata.namespace, labels.get(naming.JOB_NAME, "")) if plural is not None else None
+        return JobKey(plural, entry.metadata.namespace, labels.get(naming.JOB_NAME, "")) if plural is not None else None
 
-    def _free_name(self, key: Key, name: Name) -> None:
+    def _free_name(self, key: JobKey, name: Name) -> None:
         job = self.job(key)
         notes = self._notebooks.get(job.metadata.uid) if job is not None else None
         if notes is not None:

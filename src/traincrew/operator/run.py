@@ -16,7 +16,6 @@ from typing import Any
 from traincrew import errors, settings
 from traincrew.client import port
 from traincrew.client.leases import Elector
-from traincrew.client.object_keys import Key
 from traincrew.client.workqueue import WorkQueue
 from traincrew.kinds.kind import JobKind
 from traincrew.model.meta import Named
@@ -27,6 +26,7 @@ from traincrew.operator.controller import Controller
 from traincrew.operator.event_backfill import Doubt, Recall
 from traincrew.operator.event_recorder import Teller
 from traincrew.operator.executor import Executor
+from traincrew.operator.job_key import JobKey
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.observer import World
 from traincrew.planner.events import implied
@@ -62,7 +62,7 @@ class Operator:
         self._client = clients.work
         self._options = options
         self._metrics = metrics
-        self._queue = WorkQueue()
+        self._queue: WorkQueue[JobKey] = WorkQueue()
         self._acting = False
         self.world = World(clients.work, kinds, options, self)
         self._teller = Teller(clients.work, lambda: self._acting and len(self._queue) > 0)
@@ -99,7 +99,7 @@ class Operator:
             async with self._working() as workers:
                 await _first(stop.wait(), lost(), _one_ends(workers))
                 self._acting = False
-                self._queue.close()
+                self._queue.shut_down()
                 await _first(_all_end(workers, LAST_HANDS), lost())
             await self._teller.drain(LAST_WORDS)
 
@@ -159,11 +159,11 @@ class Operator:
                 if found.events or found.made:
                     self._recall.doubt(found)
 
-    def on_job(self, key: Key) -> None:
+    def on_job(self, key: JobKey) -> None:
         if self._acting:
             self._queue.add(key)
 
-    def on_object(self, key: Key, resource: Resource, entry: Named) -> None:
+    def on_object(self, key: JobKey, resource: Resource, entry: Named) -> None:
         job = self.world.job(key) if self._acting else None
         owner = entry.metadata.controller
         if job is not None and owner is not None and owner.uid == job.metadata.uid:

@@ -12,12 +12,13 @@ from traincrew import errors
 from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
 from traincrew.client.lister import Unstructured
-from traincrew.embedded.controllers import pods
+from traincrew.client.workqueue import WorkQueue
+from traincrew.embedded.controllers import pods, reconcile_loop
 from traincrew.embedded.controllers.autoscaling import behaviour, decisions, metrics
 from traincrew.embedded.controllers.event_recorder import Recorder
 from traincrew.embedded.controllers.informers import SharedInformers
+from traincrew.embedded.controllers.reconcile_loop import NamespacedName
 from traincrew.embedded.controllers.scale_targets import Scales
-from traincrew.embedded.controllers.workqueue import Key, Work
 from traincrew.model.resources import AUTOSCALERS, PODS, Resource
 
 POD_METRICS = Resource("metrics.k8s.io", "v1beta1", "pods", "PodMetrics")
@@ -30,7 +31,7 @@ class Autoscalers:
         self._client, self._period = client, period
         self._autoscalers = copies.of(AUTOSCALERS)
         self._recorder = Recorder(client, "horizontal-pod-autoscaler")
-        self._work = Work("autoscaling", self._look)
+        self._queue: WorkQueue[NamespacedName] = WorkQueue()
         self._histories: dict[str, behaviour.History] = {}
         """By UID. Who starts anew begins with the number of replicas that there are."""
         self._scales = Scales(client)
@@ -39,15 +40,15 @@ class Autoscalers:
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._recorder.run())
-            group.create_task(self._work.run())
+            group.create_task(reconcile_loop.run("autoscaling", self._queue, self._reconcile))
 
     def _changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         if old is not None and (new is None or new.metadata.uid != old.metadata.uid):
             self._histories.pop(old.metadata.uid, None)
         if new is not None and (old is None or old.body["spec"] != new.body["spec"]):
-            self._work.add((new.metadata.namespace, new.metadata.name))
+            self._queue.add((new.metadata.namespace, new.metadata.name))
 
-    async def _look(self, key: Key) -> float | None:
+    async def _reconcile(self, key: NamespacedName) -> float | None:
         seen = self._autoscalers.get(*key)
         if seen is None or seen.metadata.deletion_timestamp is not None:
             return None

@@ -11,12 +11,14 @@ from traincrew import errors
 from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
 from traincrew.client.lister import Lister, Unstructured
+from traincrew.client.workqueue import WorkQueue
+from traincrew.embedded.controllers import reconcile_loop
 from traincrew.embedded.controllers.claims import decisions, resources
 from traincrew.embedded.controllers.claims.resources import CLAIMS, CLASSES, NODES, VOLUMES
 from traincrew.embedded.controllers.event_recorder import Recorder
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.pods import Pod
-from traincrew.embedded.controllers.workqueue import Key, Work
+from traincrew.embedded.controllers.reconcile_loop import NamespacedName
 
 
 class Binder:
@@ -25,7 +27,8 @@ class Binder:
         self._claims, self._volumes = copies.of(CLAIMS), copies.of(VOLUMES)
         self._classes, self._nodes, self._pods = copies.of(CLASSES), copies.of(NODES), copies.pods
         self._recorder = Recorder(client, "persistentvolume-controller")
-        self._claim_work, self._volume_work = Work("claims", self._look_at_claim), Work("volumes", self._look_at_volume)
+        self._claim_queue: WorkQueue[NamespacedName] = WorkQueue()
+        self._volume_queue: WorkQueue[NamespacedName] = WorkQueue()
         self._told: dict[str, decisions.Event] = {}
         """The last event about a claim, by its UID: it is not told again at every look."""
         self._claims.listeners.append(self._claim_changed)
@@ -36,24 +39,25 @@ class Binder:
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._recorder.run())
-            group.create_task(self._volume_work.run(1))
-            group.create_task(self._claim_work.run(1))  # one at a time: no two claims reach for the same volume
+            group.create_task(reconcile_loop.run("volumes", self._volume_queue, self._reconcile_volume, workers=1))
+            # One worker: two claims must not be bound to the same volume.
+            group.create_task(reconcile_loop.run("claims", self._claim_queue, self._reconcile_claim, workers=1))
 
     def _claim_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         for seen in (old, new):
             if seen is not None and (name := seen.body["spec"].get("volumeName")):
-                self._volume_work.add(("", name))
+                self._volume_queue.add(("", name))
         if new is not None:
-            self._claim_work.add((new.metadata.namespace, new.metadata.name))
+            self._claim_queue.add((new.metadata.namespace, new.metadata.name))
         elif old is not None:
             self._told.pop(old.metadata.uid, None)
 
     def _volume_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         for seen in (old, new):
             if seen is not None and (named := seen.body["spec"].get("claimRef")):
-                self._claim_work.add((named["namespace"], named["name"]))
+                self._claim_queue.add((named["namespace"], named["name"]))
         if new is not None:
-            self._volume_work.add(("", new.metadata.name))
+            self._volume_queue.add(("", new.metadata.name))
         self._look_at_pending()
 
     def _pod_changed(self, old: Pod | None, new: Pod | None) -> None:
@@ -61,14 +65,14 @@ class Binder:
         for name in pod.claims if pod is not None else ():
             found = self._claims.get(pod.metadata.namespace, name) if pod is not None else None
             if found is not None and resources.phase(found.body) == "Pending":
-                self._claim_work.add((found.metadata.namespace, name))
+                self._claim_queue.add((found.metadata.namespace, name))
 
     def _look_at_pending(self) -> None:
         for seen in self._claims:
             if resources.COMPLETED not in resources.marks(seen.body):
-                self._claim_work.add((seen.metadata.namespace, seen.metadata.name))
+                self._claim_queue.add((seen.metadata.namespace, seen.metadata.name))
 
-    async def _look_at_claim(self, key: Key) -> None:
+    async def _reconcile_claim(self, key: NamespacedName) -> None:
         seen = self._claims.get(*key)
         if seen is None:
             return
@@ -89,7 +93,7 @@ class Binder:
             self._recorder.tell(CLAIMS, claim, *fate.event)
         await self._set_status(self._claims, claim, {"phase": fate.phase, "accessModes": None, "capacity": None})
 
-    def _world(self, key: Key) -> decisions.World:
+    def _world(self, key: NamespacedName) -> decisions.World:
         consumers = [pod for pod in self._pods.within(key[0]) if key[1] in pod.claims and not pod.ended]
         volumes = {seen.metadata.name: seen.body for seen in self._volumes}
         classes = {seen.metadata.name: seen.body for seen in self._classes}
@@ -120,7 +124,7 @@ class Binder:
             status["capacity"] = volume["spec"]["capacity"]
         await self._set_status(self._claims, claim, status)
 
-    async def _look_at_volume(self, key: Key) -> None:
+    async def _reconcile_volume(self, key: NamespacedName) -> None:
         seen = self._volumes.get(*key)
         if seen is None:
             return
@@ -128,7 +132,7 @@ class Binder:
         lot = decisions.volume(volume, await self._holder(volume))
         if lot.look_at_claim:
             named = volume["spec"]["claimRef"]
-            self._claim_work.add((named["namespace"], named["name"]))
+            self._claim_queue.add((named["namespace"], named["name"]))
         if lot.unbind:
             ours = resources.BY_CONTROLLER in resources.marks(volume)
             freed: Object = {"spec": {"claimRef": None}} if ours else {"spec": {"claimRef": {"uid": None}}}
@@ -139,7 +143,7 @@ class Binder:
             volume = await self._set_status(self._volumes, volume, {"phase": lot.phase, "message": lot.message or None})
             if lot.event is not None:
                 self._recorder.tell(VOLUMES, volume, *lot.event)
-            self._volume_work.add(key)
+            self._volume_queue.add(key)
             self._look_at_pending()
 
     async def _holder(self, volume: Object) -> Object | None:

@@ -10,11 +10,13 @@ from traincrew import errors
 from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
 from traincrew.client.lister import Unstructured
+from traincrew.client.workqueue import WorkQueue
+from traincrew.embedded.controllers import reconcile_loop
 from traincrew.embedded.controllers.claims.resources import CLAIMS
 from traincrew.embedded.controllers.event_recorder import WARNING, Recorder
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.pods import Pod, Volume
-from traincrew.embedded.controllers.workqueue import Key, Work
+from traincrew.embedded.controllers.reconcile_loop import NamespacedName
 from traincrew.model.resources import PODS
 
 FAILED = "FailedBinding"
@@ -25,19 +27,19 @@ class Ephemeral:
         self._client = client
         self._claims, self._pods = copies.of(CLAIMS), copies.pods
         self._recorder = Recorder(client, "ephemeral_volume")
-        self._work = Work("ephemeral-volume", self._look)
+        self._queue: WorkQueue[NamespacedName] = WorkQueue()
         self._pods.listeners.append(self._pod_changed)
         self._claims.listeners.append(self._claim_changed)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._recorder.run())
-            group.create_task(self._work.run())
+            group.create_task(reconcile_loop.run("ephemeral-volume", self._queue, self._reconcile))
 
     def _pod_changed(self, old: Pod | None, new: Pod | None) -> None:
         seen_before = old is not None and new is not None and old.metadata.uid == new.metadata.uid
         if new is not None and not seen_before and any(each.ephemeral is not None for each in new.spec.volumes):
-            self._work.add((new.metadata.namespace, new.metadata.name))
+            self._queue.add((new.metadata.namespace, new.metadata.name))
 
     def _claim_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         """One that is gone may have been in the way of another pod's, or is to be made anew."""
@@ -45,9 +47,9 @@ class Ephemeral:
             return
         for pod in self._pods.within(old.metadata.namespace):
             if old.metadata.name in pod.claims:
-                self._work.add((pod.metadata.namespace, pod.metadata.name))
+                self._queue.add((pod.metadata.namespace, pod.metadata.name))
 
-    async def _look(self, key: Key) -> float | None:
+    async def _reconcile(self, key: NamespacedName) -> float | None:
         pod = self._pods.get(*key)
         if pod is None or pod.deleted:
             return None

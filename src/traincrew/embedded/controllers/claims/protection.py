@@ -9,11 +9,13 @@ import msgspec
 from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
 from traincrew.client.lister import Lister, Unstructured
+from traincrew.client.workqueue import WorkQueue
+from traincrew.embedded.controllers import reconcile_loop
 from traincrew.embedded.controllers.claims import resources
 from traincrew.embedded.controllers.claims.resources import CLAIMS, VOLUMES
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.pods import Pod
-from traincrew.embedded.controllers.workqueue import Key, Work
+from traincrew.embedded.controllers.reconcile_loop import NamespacedName
 
 CLAIM, VOLUME = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
 
@@ -22,32 +24,33 @@ class Protection:
     def __init__(self, client: port.Client, copies: SharedInformers) -> None:
         self._client = client
         self._claims, self._volumes, self._pods = copies.of(CLAIMS), copies.of(VOLUMES), copies.pods
-        self._claim_work, self._volume_work = Work("pvc-protection", self._claim), Work("pv-protection", self._volume)
-        self._claims.listeners.append(lambda old, new: self._changed(self._claim_work, new))
-        self._volumes.listeners.append(lambda old, new: self._changed(self._volume_work, new))
+        self._claim_queue: WorkQueue[NamespacedName] = WorkQueue()
+        self._volume_queue: WorkQueue[NamespacedName] = WorkQueue()
+        self._claims.listeners.append(lambda old, new: self._changed(self._claim_queue, new))
+        self._volumes.listeners.append(lambda old, new: self._changed(self._volume_queue, new))
         self._pods.listeners.append(self._pod_changed)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._claim_work.run())
-            group.create_task(self._volume_work.run())
+            group.create_task(reconcile_loop.run("pvc-protection", self._claim_queue, self._reconcile_claim))
+            group.create_task(reconcile_loop.run("pv-protection", self._volume_queue, self._reconcile_volume))
 
-    def _changed(self, work: Work, new: Unstructured | None) -> None:
+    def _changed(self, queue: WorkQueue[NamespacedName], new: Unstructured | None) -> None:
         if new is not None:
-            work.add((new.metadata.namespace, new.metadata.name))
+            queue.add((new.metadata.namespace, new.metadata.name))
 
     def _pod_changed(self, old: Pod | None, new: Pod | None) -> None:
         if old is not None and (new is None or new.ended):
             for name in old.claims:
-                self._claim_work.add((old.metadata.namespace, name))
+                self._claim_queue.add((old.metadata.namespace, name))
 
-    async def _claim(self, key: Key) -> None:
+    async def _reconcile_claim(self, key: NamespacedName) -> None:
         seen = self._claims.get(*key)
         if seen is not None:
             used = any(uses(pod, seen.body) for pod in self._pods.within(key[0]))
             await self._guard(self._claims, seen, guarded(seen.body, CLAIM, used))
 
-    async def _volume(self, key: Key) -> None:
+    async def _reconcile_volume(self, key: NamespacedName) -> None:
         seen = self._volumes.get(*key)
         if seen is not None:
             await self._guard(self._volumes, seen, guarded(seen.body, VOLUME, resources.phase(seen.body) == "Bound"))

@@ -12,11 +12,13 @@ from traincrew import errors
 from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
 from traincrew.client.lister import Unstructured
+from traincrew.client.workqueue import WorkQueue
+from traincrew.embedded.controllers import reconcile_loop
 from traincrew.embedded.controllers.claims import resources
 from traincrew.embedded.controllers.claims.resources import CLAIMS, CLASSES, VOLUMES
 from traincrew.embedded.controllers.event_recorder import NORMAL, WARNING, Recorder
 from traincrew.embedded.controllers.informers import SharedInformers
-from traincrew.embedded.controllers.workqueue import Key, Work
+from traincrew.embedded.controllers.reconcile_loop import NamespacedName
 
 NAME = "traincrew.kubeflow.org/local"
 CLASS = "standard"
@@ -29,15 +31,17 @@ class Provisioner:
         self._client, self._root = client, root
         self._claims, self._volumes, self._classes = copies.of(CLAIMS), copies.of(VOLUMES), copies.of(CLASSES)
         self._recorder = Recorder(client, NAME)
-        self._claim_work, self._volume_work = Work("provisioning", self._provision), Work("reclaiming", self._reclaim)
+        self._claim_queue: WorkQueue[NamespacedName] = WorkQueue()
+        self._volume_queue: WorkQueue[NamespacedName] = WorkQueue()
         self._claims.listeners.append(self._claim_changed)
         self._volumes.listeners.append(self._volume_changed)
 
     async def run(self) -> None:
         await self._offer_class()
         async with asyncio.TaskGroup() as group:
-            for part in (self._recorder, self._claim_work, self._volume_work):
-                group.create_task(part.run())
+            group.create_task(self._recorder.run())
+            group.create_task(reconcile_loop.run("provisioning", self._claim_queue, self._provision))
+            group.create_task(reconcile_loop.run("reclaiming", self._volume_queue, self._reclaim))
 
     async def _offer_class(self) -> None:
         """Where another class is the default already, ours is not needed."""
@@ -50,13 +54,13 @@ class Provisioner:
 
     def _claim_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         if new is not None:
-            self._claim_work.add((new.metadata.namespace, new.metadata.name))
+            self._claim_queue.add((new.metadata.namespace, new.metadata.name))
 
     def _volume_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         if new is not None:
-            self._volume_work.add(("", new.metadata.name))
+            self._volume_queue.add(("", new.metadata.name))
 
-    async def _provision(self, key: Key) -> None:
+    async def _provision(self, key: NamespacedName) -> None:
         seen = self._claims.get(*key)
         if seen is None or not awaits(seen.body) or self._volumes.get("", volume_name(seen.body)) is not None:
             return
@@ -80,7 +84,7 @@ class Provisioner:
         name = volume["metadata"]["name"]
         self._recorder.tell(CLAIMS, claim, NORMAL, "ProvisioningSucceeded", f"Successfully provisioned volume {name}")
 
-    async def _reclaim(self, key: Key) -> None:
+    async def _reclaim(self, key: NamespacedName) -> None:
         seen = self._volumes.get(*key)
         if seen is None or not to_be_deleted(seen.body):
             return

@@ -12,12 +12,14 @@ from traincrew.apimachinery import object_selectors
 from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
 from traincrew.client.lister import Unstructured
+from traincrew.client.workqueue import WorkQueue
+from traincrew.embedded.controllers import reconcile_loop
 from traincrew.embedded.controllers.disruption import decisions
 from traincrew.embedded.controllers.event_recorder import NORMAL, WARNING, Recorder
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.pods import Pod
+from traincrew.embedded.controllers.reconcile_loop import NamespacedName
 from traincrew.embedded.controllers.scale_targets import NoScale, Scales
-from traincrew.embedded.controllers.workqueue import Key, Work
 from traincrew.model.resources import PODS, Resource
 
 BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
@@ -34,18 +36,18 @@ class Disruptions:
         self._budgets, self._pods = copies.of(BUDGETS), copies.pods
         self._scales = Scales(client)
         self._recorder = Recorder(client, "controllermanager")
-        self._work = Work("disruption", self._look)
+        self._queue: WorkQueue[NamespacedName] = WorkQueue()
         self._budgets.listeners.append(self._budget_changed)
         self._pods.listeners.append(self._pod_changed)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._recorder.run())
-            group.create_task(self._work.run())
+            group.create_task(reconcile_loop.run("disruption", self._queue, self._reconcile))
 
     def _budget_changed(self, _old: Unstructured | None, new: Unstructured | None) -> None:
         if new is not None:
-            self._work.add((new.metadata.namespace, new.metadata.name))
+            self._queue.add((new.metadata.namespace, new.metadata.name))
 
     def _pod_changed(self, old: Pod | None, new: Pod | None) -> None:
         pod = new or old
@@ -54,9 +56,9 @@ class Disruptions:
         for budget in self._budgets.within(pod.metadata.namespace):
             if any(each is not None and _selects(budget.body, each) for each in (old, new)):
                 key = (budget.metadata.namespace, budget.metadata.name)
-                self._work.add_of_many(key, self._pods.count(pod.metadata.namespace))
+                self._queue.add_after(key, reconcile_loop.batch_period(self._pods.count(pod.metadata.namespace)))
 
-    async def _look(self, key: Key) -> float | None:
+    async def _reconcile(self, key: NamespacedName) -> float | None:
         seen = self._budgets.get(*key)
         if seen is None or seen.metadata.deletion_timestamp is not None:
             return None

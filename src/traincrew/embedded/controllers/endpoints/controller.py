@@ -12,11 +12,13 @@ from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
 from traincrew.client.label_index import BySelector
 from traincrew.client.lister import Unstructured
+from traincrew.client.workqueue import WorkQueue
+from traincrew.embedded.controllers import reconcile_loop
 from traincrew.embedded.controllers.endpoints import members, slices, subsets
 from traincrew.embedded.controllers.event_recorder import WARNING, Recorder
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.pods import Pod
-from traincrew.embedded.controllers.workqueue import Key, Work
+from traincrew.embedded.controllers.reconcile_loop import NamespacedName
 from traincrew.model.resources import SERVICES, Resource
 
 ENDPOINTS = Resource("", "v1", "endpoints", "Endpoints")
@@ -32,7 +34,7 @@ class Endpoints:
         self._services, self._pods, self._nodes = copies.of(SERVICES), copies.pods, copies.of(NODES)
         self._endpoints, self._slices = copies.of(ENDPOINTS), copies.of(SLICES)
         self._recorder = Recorder(client, "endpoint-controller")
-        self._work = Work("endpoints", self._look)
+        self._queue: WorkQueue[NamespacedName] = WorkQueue()
         self._selecting = BySelector()
         self._services.listeners.append(self._service_filed)
         self._services.listeners.append(self._service_changed)
@@ -44,7 +46,7 @@ class Endpoints:
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._recorder.run())
-            group.create_task(self._work.run())
+            group.create_task(reconcile_loop.run("endpoints", self._queue, self._reconcile))
 
     def _service_filed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         seen = new or old
@@ -54,7 +56,7 @@ class Endpoints:
     def _service_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         seen = new or old
         if seen is not None:
-            self._work.add((seen.metadata.namespace, seen.metadata.name))
+            self._queue.add((seen.metadata.namespace, seen.metadata.name))
 
     def _endpoints_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         """Also those of a Service that went while nobody looked."""
@@ -63,12 +65,12 @@ class Endpoints:
     def _slice_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         seen = new or old
         if seen is not None and seen.metadata.labels.get(slices.MANAGED) == slices.MANAGER:
-            self._work.add((seen.metadata.namespace, seen.metadata.labels.get(slices.SERVICE, "")))
+            self._queue.add((seen.metadata.namespace, seen.metadata.labels.get(slices.SERVICE, "")))
 
     def _node_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         if old is None or new is None or old.metadata.labels.get(slices.ZONE) != new.metadata.labels.get(slices.ZONE):
             for service in self._services:
-                self._work.add((service.metadata.namespace, service.metadata.name))
+                self._queue.add((service.metadata.namespace, service.metadata.name))
 
     def _pod_changed(self, old: Pod | None, new: Pod | None) -> None:
         pod = new or old
@@ -78,16 +80,16 @@ class Endpoints:
             return
         neighbours = self._pods.count(pod.metadata.namespace)
         for key in {key for each in (old, new) if each is not None for key in self._selecting_it(each)}:
-            self._work.add_of_many(key, neighbours)
+            self._queue.add_after(key, reconcile_loop.batch_period(neighbours))
 
-    def _selecting_it(self, pod: Pod) -> Iterable[Key]:
+    def _selecting_it(self, pod: Pod) -> Iterable[NamespacedName]:
         namespace, labels = pod.metadata.namespace, pod.metadata.labels
         for name in self._selecting.candidates(namespace, labels):
             service = self._services.get(namespace, name)
             if service is not None and members.selects(service.body, labels):
                 yield namespace, name
 
-    async def _look(self, key: Key) -> None:
+    async def _reconcile(self, key: NamespacedName) -> None:
         seen = self._services.get(*key)
         if seen is None:
             await self._without_service(key)
@@ -97,12 +99,12 @@ class Endpoints:
             await self._set_endpoints(seen.body, pods, self._endpoints.get(*key))
             await self._set_slices(seen.body, pods, [each.body for each in self._slices_of(key)])
 
-    def _slices_of(self, key: Key) -> Iterable[Unstructured]:
+    def _slices_of(self, key: NamespacedName) -> Iterable[Unstructured]:
         for seen in self._slices.having(key[0], {slices.SERVICE: key[1]}):
             if seen.metadata.labels.get(slices.MANAGED) == slices.MANAGER:
                 yield seen
 
-    async def _without_service(self, key: Key) -> None:
+    async def _without_service(self, key: NamespacedName) -> None:
         """Slices go with their owner, by whoever collects garbage; Endpoints have none."""
         held = self._endpoints.get(*key)
         if held is None or ELECTION in held.metadata.annotations or held.metadata.deletion_timestamp is not None:

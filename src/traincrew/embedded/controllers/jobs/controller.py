@@ -11,13 +11,15 @@ from traincrew import errors
 from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
 from traincrew.client.lister import Unstructured
+from traincrew.client.workqueue import WorkQueue
+from traincrew.embedded.controllers import reconcile_loop
 from traincrew.embedded.controllers.event_recorder import Recorder
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.jobs import backoff, completion
 from traincrew.embedded.controllers.jobs.plan import Step, plan
 from traincrew.embedded.controllers.jobs.pod_control import TERMINATING, Hands
 from traincrew.embedded.controllers.pods import Pod
-from traincrew.embedded.controllers.workqueue import Key, Work
+from traincrew.embedded.controllers.reconcile_loop import NamespacedName
 from traincrew.model.meta import OwnerReference
 from traincrew.model.resources import BATCH_JOBS
 
@@ -33,14 +35,16 @@ class Jobs:
         self._pods.listeners.append(self._pod_changed)
         self._recorder = Recorder(client, "job-controller")
         self._hands = Hands(client, self._pods, self._recorder)
-        self._work, self._orphans = Work("job", self._look), Work("job-orphans", self._look_at_orphan)
+        self._queue: WorkQueue[NamespacedName] = WorkQueue()
+        self._orphans: WorkQueue[NamespacedName] = WorkQueue()
         self._records: dict[str, backoff.Record] = {}
         """By UID. What is lost with the process is found again from the pods that are left."""
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
-            for part in (self._recorder, self._work, self._orphans):
-                group.create_task(part.run())
+            group.create_task(self._recorder.run())
+            group.create_task(reconcile_loop.run("job", self._queue, self._reconcile))
+            group.create_task(reconcile_loop.run("job-orphan-pods", self._orphans, self._reconcile_orphan))
 
     def _job_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
         for gone in (old,) if old is not None and (new is None or new.metadata.uid != old.metadata.uid) else ():
@@ -48,7 +52,7 @@ class Jobs:
             for pod in self._pods.owned_by(gone.metadata.uid):
                 self._orphans.add((pod.metadata.namespace, pod.metadata.name))
         if new is not None:
-            self._work.add((new.metadata.namespace, new.metadata.name))
+            self._queue.add((new.metadata.namespace, new.metadata.name))
 
     def _pod_changed(self, old: Pod | None, new: Pod | None) -> None:
         for pod in (old, new):
@@ -56,7 +60,9 @@ class Jobs:
             if pod is None or owner is None:
                 continue
             if self._job(pod, owner) is not None:
-                self._work.add_of_many((pod.metadata.namespace, owner.name), len(self._pods.owned_by(owner.uid)))
+                self._queue.add_after(
+                    (pod.metadata.namespace, owner.name), reconcile_loop.batch_period(len(self._pods.owned_by(owner.uid)))
+                )
             elif pod is new and pod.tracked:
                 self._orphans.add((pod.metadata.namespace, pod.metadata.name))
 
@@ -64,7 +70,7 @@ class Jobs:
         found = self._jobs.get(pod.metadata.namespace, owner.name)
         return found if found is not None and found.metadata.uid == owner.uid else None
 
-    async def _look(self, key: Key) -> float | None:
+    async def _reconcile(self, key: NamespacedName) -> float | None:
         for _ in range(ROUNDS):
             seen = self._jobs.get(*key)
             if seen is None:
@@ -114,7 +120,7 @@ class Jobs:
         self._jobs.learn_deleted(seen, answer)
         return None
 
-    async def _look_at_orphan(self, key: Key) -> float | None:
+    async def _reconcile_orphan(self, key: NamespacedName) -> float | None:
         """A pod whose Job is gone waits for nobody."""
         pod = self._pods.get(*key)
         owner = _job_of(pod) if pod is not None else None

@@ -1,11 +1,11 @@
-"""What a job is called inside the operator."""
+"""The key of a job in the operator's work queue."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 
-class Key(NamedTuple):
+class JobKey(NamedTuple):
     plural: str
     namespace: str
     name: str
