@@ -20,7 +20,7 @@ from tests.cluster.kubelet import Kubelet, now
 from tests.embedded.kubelet.server import workshop
 from tests.embedded.kubelet.server.workshop import Container, Workshop
 
-from traincrew.embedded.kubelet.runtime.container_streams import ExecOptions
+from traincrew.embedded.kubelet.runtime.streaming import ExecOptions
 from traincrew.embedded.kubelet.server import server
 from traincrew.embedded.pki import certificates
 

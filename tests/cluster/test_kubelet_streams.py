@@ -21,7 +21,7 @@ from tests.embedded.kubelet.server.nodes import TOKEN, Node
 from tests.embedded.kubelet.server.workshop import Workshop
 from tools.kube import build, certificates, cluster, control_plane, embedded
 
-from traincrew.embedded.kubelet.runtime.container_streams import ExecOptions, Reader
+from traincrew.embedded.kubelet.runtime.streaming import ByteReader, ExecOptions
 from traincrew.embedded.kubelet.server import server as server_server
 
 BIG = 50_000_000
@@ -219,7 +219,7 @@ async def test_a_terminal_takes_on_the_size_of_kubectls(world: World) -> None:
     assert await terminal.wait() == 6
 
 
-async def _everything(reader: Reader) -> bytes:
+async def _everything(reader: ByteReader) -> bytes:
     content = bytearray()
     async with asyncio.timeout(60):
         while data := await reader.read(1 << 20):

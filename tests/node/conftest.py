@@ -31,6 +31,6 @@ def everywhere(request: pytest.FixtureRequest) -> Iterator[Machine]:
 @pytest.fixture(scope="module", params=LEVELS[:2])
 def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
     """Where pods have namespaces. A level that the kernel allows must work."""
-    if request.param == "user" and os.geteuid() != 0 and (why := isolation.tried(Isolation.USER)):
+    if request.param == "user" and os.geteuid() != 0 and (why := isolation.check(Isolation.USER)):
         pytest.skip(why)
     yield from started(request.param)

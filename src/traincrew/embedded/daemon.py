@@ -48,7 +48,7 @@ from traincrew.scheduling.decision import Policy as Placing
 
 if TYPE_CHECKING:
     from traincrew.embedded.kubelet import kubelet as kubelet_kubelet
-    from traincrew.embedded.kubelet.runtime_setup import Ground
+    from traincrew.embedded.kubelet.runtime_setup import RuntimeSetup
 
 log = logging.getLogger(__name__)
 
@@ -222,22 +222,24 @@ def _lament(task: asyncio.Task[None]) -> None:
         log.error("a controller has ended", exc_info=fault)
 
 
-async def _ground(options: settings.Node, data: pathlib.Path) -> Ground:
+async def _ground(options: settings.Node, data: pathlib.Path) -> RuntimeSetup:
     # Imported here: an API server without a node need not load one.
     from traincrew.embedded.kubelet.runtime_setup import prepare
 
     return await prepare(options, data)
 
 
-async def _left(ground: asyncio.Task[Ground], data: pathlib.Path) -> None:
-    from traincrew.embedded.kubelet.runtime_setup import abandon
+async def _left(ground: asyncio.Task[RuntimeSetup], data: pathlib.Path) -> None:
+    from traincrew.embedded.kubelet.runtime_setup import tear_down
 
     with contextlib.suppress(errors.TraincrewError, OSError):
-        await abandon(await ground, data)
+        await tear_down(await ground, data)
 
 
 @contextlib.asynccontextmanager
-async def _node(daemon: Daemon, url: str, ground: asyncio.Task[Ground] | None) -> AsyncIterator[kubelet_kubelet.Node | None]:
+async def _node(
+    daemon: Daemon, url: str, ground: asyncio.Task[RuntimeSetup] | None
+) -> AsyncIterator[kubelet_kubelet.Node | None]:
     own = OwnLog(daemon.options.log, mirror_pod.NAMESPACE, mirror_pod.POD)
     callers = server_server.Callers(names=frozenset({certificates.KUBELET_CLIENT}))
     context, client, options = daemon.pki.server_context(), daemon.own_client("node"), daemon.options

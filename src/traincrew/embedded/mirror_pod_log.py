@@ -8,14 +8,14 @@ import pathlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-from traincrew.embedded.kubelet.runtime.container_streams import (
-    Containers,
+from traincrew.embedded.kubelet.runtime.streaming import (
+    ContainerNotStarted,
     ExecFailed,
     ExecOptions,
     LogOptions,
-    NoPod,
-    NotStarted,
-    Session,
+    PodNotFound,
+    StreamingRuntime,
+    StreamSession,
 )
 
 POLL = 0.2
@@ -26,10 +26,10 @@ PIECE = 1 << 16
 class _Before:
     """`streams.Containers` of both: the one pod of `own`, and those of the node."""
 
-    def __init__(self, own: OwnLog, others: Containers) -> None:
+    def __init__(self, own: OwnLog, others: StreamingRuntime) -> None:
         self._own, self._others = own, others
 
-    def _of(self, namespace: str, pod: str) -> Containers:
+    def _of(self, namespace: str, pod: str) -> StreamingRuntime:
         return self._own if self._own.has(namespace, pod) else self._others
 
     def pods(self) -> list[dict[str, Any]]:
@@ -41,10 +41,10 @@ class _Before:
     def log(self, namespace: str, pod: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
         return self._of(namespace, pod).log(namespace, pod, container, options)
 
-    async def exec(self, namespace: str, pod: str, container: str, command: list[str], io: ExecOptions) -> Session:
+    async def exec(self, namespace: str, pod: str, container: str, command: list[str], io: ExecOptions) -> StreamSession:
         return await self._of(namespace, pod).exec(namespace, pod, container, command, io)
 
-    async def attach(self, namespace: str, pod: str, container: str, io: ExecOptions) -> Session:
+    async def attach(self, namespace: str, pod: str, container: str, io: ExecOptions) -> StreamSession:
         return await self._of(namespace, pod).attach(namespace, pod, container, io)
 
     async def connect(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -57,7 +57,7 @@ class OwnLog:
     def __init__(self, path: pathlib.Path, namespace: str, pod: str) -> None:
         self._path, self._namespace, self._pod = path, namespace, pod
 
-    def before(self, others: Containers) -> Containers:
+    def before(self, others: StreamingRuntime) -> StreamingRuntime:
         return _Before(self, others)
 
     def has(self, namespace: str, pod: str) -> bool:
@@ -68,12 +68,12 @@ class OwnLog:
 
     async def find(self, namespace: str, pod: str, container: str, uid: str) -> None:
         if not self.has(namespace, pod):
-            raise NoPod(f'pod "{pod}" does not exist')
+            raise PodNotFound(f'pod "{pod}" does not exist')
 
     async def log(self, namespace: str, pod: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
         await self.find(namespace, pod, container, "")
         if options.previous:
-            raise NotStarted(f'previous terminated container "{container}" in pod "{pod}" not found')
+            raise ContainerNotStarted(f'previous terminated container "{container}" in pod "{pod}" not found')
         lines, position = await asyncio.to_thread(self._chosen, options)
         yield b"".join(_shown(line, options.timestamps) for line in lines)
         while options.follow:
@@ -98,10 +98,10 @@ class OwnLog:
             lines = lines[-options.tail_lines :] if options.tail_lines else []
         return lines, end
 
-    async def exec(self, namespace: str, pod: str, container: str, command: list[str], io: ExecOptions) -> Session:
+    async def exec(self, namespace: str, pod: str, container: str, command: list[str], io: ExecOptions) -> StreamSession:
         raise ExecFailed("this pod stands for the operator inside the traincrew process: there is no container to enter")
 
-    async def attach(self, namespace: str, pod: str, container: str, io: ExecOptions) -> Session:
+    async def attach(self, namespace: str, pod: str, container: str, io: ExecOptions) -> StreamSession:
         raise ExecFailed("this pod stands for the operator inside the traincrew process: follow its log instead")
 
     async def connect(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -35,7 +35,7 @@ def _ids() -> Finding:
         return ok("ids", "all of them: this is root")
     name = pwd.getpwuid(os.getuid()).pw_name if _has_name() else str(os.getuid())
     lacking = [each for each in ("newuidmap", "newgidmap") if shutil.which(each) is None]
-    tables = [each for each in ("/etc/subuid", "/etc/subgid") if not user_namespace.ranges(each, os.getuid(), name)]
+    tables = [each for each in ("/etc/subuid", "/etc/subgid") if not user_namespace.subordinate_ranges(each, os.getuid(), name)]
     if not lacking and not tables:
         return ok("ids", f"{name} has subordinate ids: pods may have users of their own")
     why = "; ".join([*(f"{each} is not installed" for each in lacking), *(f"{each} has no range for {name}" for each in tables)])
@@ -55,7 +55,7 @@ def _has_name() -> bool:
 
 
 def _groups() -> Finding:
-    why = hierarchies.ground().why
+    why = hierarchies.discover().why
     if not why:
         return ok("cgroups", "limits of cpu, memory and processes can be set")
     told, _, remedy = why.partition(" (")

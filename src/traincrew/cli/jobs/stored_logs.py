@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from traincrew.client import pod_logs
 from traincrew.embedded.kubelet.logs import log_directory, reader
-from traincrew.embedded.kubelet.runtime.container_streams import LogOptions
+from traincrew.embedded.kubelet.runtime.streaming import LogOptions
 from traincrew.kinds.kind import JobKind
 
 WAITERS = ("init-pytorch", "kubectl-delivery")

@@ -28,9 +28,9 @@ from traincrew.embedded.kubelet.pods.device_assignments import Assignments
 from traincrew.embedded.kubelet.pods.event_recorder import Recorder
 from traincrew.embedded.kubelet.pods.sync_loop import Agent, Pods
 from traincrew.embedded.kubelet.pods.tools import Tools
-from traincrew.embedded.kubelet.runtime.container_streams import Containers
 from traincrew.embedded.kubelet.runtime.spec import Isolation
-from traincrew.embedded.kubelet.runtime_setup import Ground, abandon
+from traincrew.embedded.kubelet.runtime.streaming import StreamingRuntime
+from traincrew.embedded.kubelet.runtime_setup import RuntimeSetup, tear_down
 from traincrew.embedded.kubelet.server import server
 from traincrew.embedded.kubelet.server.pod_containers import NodeContainers
 from traincrew.embedded.kubelet.stats import endpoints as stats_endpoints
@@ -52,7 +52,7 @@ class Site:
     callers: server.Callers
     address: str = "127.0.0.1"
     """At which the API server reaches the endpoints."""
-    beside: Callable[[Containers], Containers] = lambda own: own
+    beside: Callable[[StreamingRuntime], StreamingRuntime] = lambda own: own
     """Endpoints of other pods on this node, put before the node's own."""
 
 
@@ -67,7 +67,7 @@ class Node:
 
 
 @contextlib.asynccontextmanager
-async def running(client: port.Client, options: settings.Node, site: Site, ground: Ground) -> AsyncIterator[Node]:
+async def running(client: port.Client, options: settings.Node, site: Site, ground: RuntimeSetup) -> AsyncIterator[Node]:
     begun = False
     try:
         async with _at_work(client, options, site, ground) as found:
@@ -75,12 +75,12 @@ async def running(client: port.Client, options: settings.Node, site: Site, groun
             yield found
     except BaseException:
         if not begun:
-            await abandon(ground, site.data)
+            await tear_down(ground, site.data)
         raise
 
 
 @contextlib.asynccontextmanager
-async def _at_work(client: port.Client, options: settings.Node, site: Site, ground: Ground) -> AsyncIterator[Node]:
+async def _at_work(client: port.Client, options: settings.Node, site: Site, ground: RuntimeSetup) -> AsyncIterator[Node]:
     pods = Pods()
     async with contextlib.AsyncExitStack() as stack:
         endpoints = site.beside(NodeContainers(pods, site.data / "logs"))
@@ -123,14 +123,14 @@ def _pages(meter: Meter, name: str) -> dict[str, server.Page]:
     return {"/metrics/resource": resources, "/stats/summary": summary}
 
 
-async def _stop(agent: Agent, ground: Ground, grace: float) -> None:
+async def _stop(agent: Agent, ground: RuntimeSetup, grace: float) -> None:
     await agent.shut_down(grace)
     if ground.holder is not None:
         await ground.holder.stop()
 
 
 def _tools(
-    client: port.Client, options: settings.Node, site: Site, ground: Ground, place: Place, names: Names, objects: ApiObjects
+    client: port.Client, options: settings.Node, site: Site, ground: RuntimeSetup, place: Place, names: Names, objects: ApiObjects
 ) -> Tools:
     devices = Assignments(inventory.look(options.devices, pathlib.Path(options.driver_root)), site.data / "node" / "pods")
     return Tools(

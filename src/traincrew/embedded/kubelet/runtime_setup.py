@@ -16,40 +16,40 @@ from traincrew.embedded.kubelet.network.addresses import DEFAULT
 from traincrew.embedded.kubelet.network.client import Holder
 from traincrew.embedded.kubelet.runtime import isolation
 from traincrew.embedded.kubelet.runtime.cgroups import hierarchies
+from traincrew.embedded.kubelet.runtime.client.template_client import TemplateClient
 from traincrew.embedded.kubelet.runtime.spec import Isolation
-from traincrew.embedded.kubelet.runtime.template_client import Template
 
 
 @dataclasses.dataclass(frozen=True)
-class Ground:
+class RuntimeSetup:
     """What pods stand on: made before there is any, and there when the agent is gone."""
 
     isolation: Isolation
     holder: Holder | None
-    template: Template
+    template: TemplateClient
     refusals: dict[Isolation, str]
     """Why better levels of isolation cannot be had."""
 
 
-async def prepare(options: settings.Node, data: pathlib.Path) -> Ground:
+async def prepare(options: settings.Node, data: pathlib.Path) -> RuntimeSetup:
     for name in ("node", "node/pods", "node/doors", "logs"):
         private_files.directory(data / name)
     (data / "node" / "doors").chmod(0o711)  # pods of other users knock there, too; who has no secret is not let in
     level, refusals = await asyncio.to_thread(_level, options.isolation, str(data / "node"))
-    hierarchies.make_room()
+    hierarchies.move_daemon_to_leaf()
     holder, template = await _begun(data, level, options.subnet or DEFAULT)
-    return Ground(level, holder, template, refusals)
+    return RuntimeSetup(level, holder, template, refusals)
 
 
-async def _begun(data: pathlib.Path, level: Isolation, subnet: str) -> tuple[Holder | None, Template]:
+async def _begun(data: pathlib.Path, level: Isolation, subnet: str) -> tuple[Holder | None, TemplateClient]:
     if level is Isolation.NONE:
-        return None, await Template.start(data, level)
+        return None, await TemplateClient.start(data, level)
     holding = asyncio.create_task(Holder.ensure(data, level, subnet))
-    template: Template | None = None
+    template: TemplateClient | None = None
     try:
         # Pods live in the user namespace that the holder has made; where there is none, neither need wait for the other.
         userns = (await holding).pid if level is Isolation.USER else None
-        template = await Template.start(data, level, userns)
+        template = await TemplateClient.start(data, level, userns)
         return await holding, template
     except BaseException:
         if template is not None:
@@ -59,7 +59,7 @@ async def _begun(data: pathlib.Path, level: Isolation, subnet: str) -> tuple[Hol
         raise
 
 
-async def abandon(ground: Ground, data: pathlib.Path) -> None:
+async def tear_down(ground: RuntimeSetup, data: pathlib.Path) -> None:
     """Of a start that failed. What was begun is ended in order, so that it does not complain of being left alone."""
     await ground.template.close()
     await _give_up(ground.holder, data)
@@ -79,7 +79,7 @@ def _level(wanted: str, directory: str) -> tuple[Isolation, dict[Isolation, str]
     if not wanted:
         found = isolation.probe(directory)
         return found.isolation, found.refusals
-    if refusal := isolation.tried(Isolation(wanted), directory):
+    if refusal := isolation.check(Isolation(wanted), directory):
         raise errors.SettingsError(f"--isolation {wanted} cannot be had here: {refusal}")
     better = list(Isolation)[: list(Isolation).index(Isolation(wanted))]
     return Isolation(wanted), dict.fromkeys(better, f"--isolation {wanted} was asked for")

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from traincrew.embedded.kubelet.logs import cri_format, log_directory, reader
-from traincrew.embedded.kubelet.runtime.container_streams import LogOptions
+from traincrew.embedded.kubelet.runtime.streaming import LogOptions
 
 START = dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC)
 

@@ -142,7 +142,7 @@ def _child(body: Callable[[], None], writing: int) -> None:
         body()
         sys.stdout.flush()
         code = 0
-    except (rootfs.RootRefused, credentials.CredentialsRefused) as refusal:
+    except (rootfs.RootfsError, credentials.CredentialsError) as refusal:
         os.write(1, str(refusal.strerror or refusal).encode())
         code = 200
     except BaseException:
@@ -179,4 +179,4 @@ def box(isolation: Isolation, where: str = "/srv") -> Iterator[Box]:
         yield made
         assert str(base) not in pathlib.Path("/proc/self/mountinfo").read_text()
     finally:
-        tree_removal.tree(str(base))
+        tree_removal.remove_tree(str(base))

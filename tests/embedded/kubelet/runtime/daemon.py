@@ -13,7 +13,7 @@ import sys
 from tests.embedded.kubelet.runtime.world import World
 
 from traincrew.embedded.kubelet.runtime import runtime, spec
-from traincrew.embedded.kubelet.runtime.container_streams import ExecOptions
+from traincrew.embedded.kubelet.runtime.streaming import ExecOptions
 
 COUNT = 20_000
 COUNTING = f"i=0; while [ $i -lt {COUNT} ]; do echo $i; i=$((i+1)); done; exit 42"

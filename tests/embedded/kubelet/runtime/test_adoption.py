@@ -38,7 +38,7 @@ async def test_nothing_is_lost_or_doubled_whenever_the_daemon_is_killed(world: W
     directory.mkdir(parents=True)
     await killed(world, directory, word, seconds)
     try:
-        shim = await runtime.Shim.connect(directory)
+        shim = await runtime.ShimClient.connect(directory)
     except runtime.ShimGone:
         assert word == "template", "a shim that was told of is there"
         shim = await world.template.fork(daemon.pod(directory))
@@ -52,9 +52,9 @@ async def test_a_container_that_ended_while_nobody_looked_has_its_record(world: 
     directory = world.data / "node/pods/7d0e"
     directory.mkdir(parents=True)
     await killed(world, directory, "started", 0.0)
-    while runtime.exit_of(directory, "main", 0) is None:  # noqa: ASYNC110 -- nobody is there who could announce it
+    while runtime.read_exit(directory, "main", 0) is None:  # noqa: ASYNC110 -- nobody is there who could announce it
         await asyncio.sleep(0.01)
-    shim = world.keep(await runtime.Shim.connect(directory))
+    shim = world.keep(await runtime.ShimClient.connect(directory))
     assert (await ended(shim)).code == 42
     assert not (await shim.states())["main"].running
 
@@ -63,6 +63,6 @@ async def test_the_template_ends_with_its_daemon(world: World) -> None:
     directory = world.data / "node/pods/7d0e"
     directory.mkdir(parents=True)
     await killed(world, directory, "shim", 0.0)
-    world.keep(await runtime.Shim.connect(directory))
+    world.keep(await runtime.ShimClient.connect(directory))
     template = int((directory / "template.pid").read_text())
     await until(lambda: not there(f"/proc/{template}"))

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from tests.embedded.kubelet.runtime.world import World, ended, everything, until
 
-from traincrew.embedded.kubelet.runtime.container_streams import ExecOptions, NoContainer
+from traincrew.embedded.kubelet.runtime.streaming import ContainerNotFound, ExecOptions
 
 OUTPUT = ExecOptions(stdout=True, stderr=True)
 ALL = ExecOptions(stdin=True, stdout=True, stderr=True)
@@ -95,5 +95,5 @@ async def test_a_container_with_a_terminal_has_one_stream(world: World) -> None:
 
 async def test_a_container_that_does_not_run_cannot_be_looked_at(world: World) -> None:
     shim = await world.pod()
-    with pytest.raises(NoContainer):
+    with pytest.raises(ContainerNotFound):
         await shim.attach("main", OUTPUT)

@@ -16,13 +16,13 @@ import pytest
 from tests.embedded.kubelet.runtime.boxes import box
 
 from traincrew.embedded.kubelet.runtime.cgroups import cgroups, entry, hierarchies
-from traincrew.embedded.kubelet.runtime.cgroups.cgroups import Group
-from traincrew.embedded.kubelet.runtime.cgroups.hierarchies import Part
+from traincrew.embedded.kubelet.runtime.cgroups.cgroups import Cgroup
+from traincrew.embedded.kubelet.runtime.cgroups.hierarchies import CgroupDirectory
 from traincrew.embedded.kubelet.runtime.rootfs import host_mounts
 from traincrew.embedded.kubelet.runtime.shim import fork
 from traincrew.embedded.kubelet.runtime.spec import Isolation, Limits
 
-_GROUND = hierarchies.ground()
+_GROUND = hierarchies.discover()
 _HAD = {name for part in _GROUND.parts for name in part.controllers}
 
 
@@ -34,9 +34,9 @@ pytestmark = pytest.mark.skipif(not _GROUND.parts, reason=_GROUND.why)
 
 
 @pytest.fixture
-def pod() -> Iterator[Group]:
+def pod() -> Iterator[Cgroup]:
     name = f"traincrew-test-{uuid.uuid4().hex}"
-    group = cgroups.top(f"{name}/pod", Limits())
+    group = cgroups.create_pod_cgroup(f"{name}/pod", Limits())
     yield group
     assert group.kill()
     assert group.remove()
@@ -44,17 +44,17 @@ def pod() -> Iterator[Group]:
     assert not [path for path in group.directories() if os.path.exists(os.path.dirname(path))]
 
 
-def started(group: Group, *argv: str) -> subprocess.Popen[bytes]:
+def started(group: Cgroup, *argv: str) -> subprocess.Popen[bytes]:
     pipe = subprocess.PIPE
     return subprocess.Popen(argv, preexec_fn=joining(group), stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT)
 
 
-def joining(group: Group) -> Callable[[], None]:
+def joining(group: Cgroup) -> Callable[[], None]:
     return lambda: group.add(0)
 
 
 @needs("memory")
-def test_memory_beyond_the_limit_ends_the_process_and_is_counted(pod: Group) -> None:
+def test_memory_beyond_the_limit_ends_the_process_and_is_counted(pod: Cgroup) -> None:
     group = pod.make("main", Limits(memory=64 << 20))
 
     process = started(group, sys.executable, "-c", "held = bytearray(512 << 20)")
@@ -66,7 +66,7 @@ def test_memory_beyond_the_limit_ends_the_process_and_is_counted(pod: Group) -> 
 
 
 @needs("memory")
-def test_a_childs_end_for_lack_of_memory_is_counted_whatever_its_parent_returns(pod: Group) -> None:
+def test_a_childs_end_for_lack_of_memory_is_counted_whatever_its_parent_returns(pod: Cgroup) -> None:
     group = pod.make("main", Limits(memory=64 << 20))
 
     process = started(group, "sh", "-c", f"{sys.executable} -c 'bytearray(512 << 20)'; exit 0")
@@ -77,7 +77,7 @@ def test_a_childs_end_for_lack_of_memory_is_counted_whatever_its_parent_returns(
 
 
 @needs("memory")
-def test_one_containers_lack_of_memory_is_not_anothers(pod: Group) -> None:
+def test_one_containers_lack_of_memory_is_not_anothers(pod: Cgroup) -> None:
     starved, other = pod.make("starved", Limits(memory=64 << 20)), pod.make("other", Limits(memory=64 << 20))
 
     started(starved, sys.executable, "-c", "held = bytearray(512 << 20)").communicate()
@@ -87,7 +87,7 @@ def test_one_containers_lack_of_memory_is_not_anothers(pod: Group) -> None:
 
 @needs("memory")
 def test_the_limit_of_the_pod_holds_for_its_containers() -> None:
-    group = cgroups.top(f"traincrew-test-{uuid.uuid4().hex}", Limits(memory=64 << 20))
+    group = cgroups.create_pod_cgroup(f"traincrew-test-{uuid.uuid4().hex}", Limits(memory=64 << 20))
     main = group.make("main", Limits())
 
     process = started(main, sys.executable, "-c", "held = bytearray(512 << 20)")
@@ -98,7 +98,7 @@ def test_the_limit_of_the_pod_holds_for_its_containers() -> None:
 
 
 @needs("pids")
-def test_processes_beyond_the_limit_are_refused(pod: Group) -> None:
+def test_processes_beyond_the_limit_are_refused(pod: Cgroup) -> None:
     group = pod.make("main", Limits(pids=5))
     script = "import os\nfor n in range(20):\n  if os.fork() == 0: os.read(0, 1); os._exit(0)"
 
@@ -115,7 +115,7 @@ def test_processes_beyond_the_limit_are_refused(pod: Group) -> None:
 
 
 @needs("cpu")
-def test_a_quota_is_kept(pod: Group) -> None:
+def test_a_quota_is_kept(pod: Cgroup) -> None:
     group = pod.make("main", Limits(cpu_quota=0.1))
     script = "import time; end = time.monotonic() + 1.5\nwhile time.monotonic() < end: pass"
 
@@ -125,7 +125,7 @@ def test_a_quota_is_kept(pod: Group) -> None:
     assert 0 < group.usage().cpu_seconds < 0.5
 
 
-def test_everybody_is_killed_however_they_fork(pod: Group) -> None:
+def test_everybody_is_killed_however_they_fork(pod: Cgroup) -> None:
     group = pod.make("main", Limits(pids=50))
     process = started(group, "sh", "-c", "while :; do (setsid sleep 1000 &) ; done")
     while group.usage().pids < 5:
@@ -138,7 +138,7 @@ def test_everybody_is_killed_however_they_fork(pod: Group) -> None:
     assert group.processes() == set()
 
 
-def test_a_process_joins_by_an_open_entrance(pod: Group) -> None:
+def test_a_process_joins_by_an_open_entrance(pod: Cgroup) -> None:
     group = pod.make("main", Limits())
     ways = group.entrances()
     process = subprocess.Popen(["sleep", "1000"], preexec_fn=lambda: entry.join(ways))
@@ -151,10 +151,10 @@ def test_a_process_joins_by_an_open_entrance(pod: Group) -> None:
 
 
 @pytest.mark.skipif(not any(each.unified for each in _GROUND.parts), reason="no unified hierarchy")
-def test_a_process_is_born_in_its_group(pod: Group) -> None:
+def test_a_process_is_born_in_its_group(pod: Cgroup) -> None:
     group = pod.make("main", Limits())
     ways = group.entrances()
-    born = fork.child(lambda: time.sleep(1000), entry.birthplace(ways))
+    born = fork.fork_child(lambda: time.sleep(1000), entry.clone_target(ways))
 
     assert group.processes() == {born}
     os.kill(born, signal.SIGKILL)
@@ -166,7 +166,7 @@ def test_a_process_is_born_in_its_group(pod: Group) -> None:
 def test_what_is_no_group_does_not_keep_a_process_from_being_born() -> None:
     with tempfile.TemporaryDirectory() as nowhere:
         descriptor = os.open(nowhere, os.O_RDONLY)
-        born = fork.child(lambda: None, descriptor)
+        born = fork.fork_child(lambda: None, descriptor)
         os.close(descriptor)
 
     assert os.waitpid(born, 0)[1] == 0
@@ -176,7 +176,7 @@ def _members(directory: str) -> set[int]:
     return {int(word) for word in pathlib.Path(directory, "cgroup.procs").read_text().split()}
 
 
-def test_usage_counts_what_is_held(pod: Group) -> None:
+def test_usage_counts_what_is_held(pod: Cgroup) -> None:
     group = pod.make("main", Limits())
     process = started(group, sys.executable, "-c", "held = bytearray(b'x') * (50 << 20); print('x', flush=True); input()")
     assert process.stdout is not None
@@ -192,13 +192,13 @@ def test_usage_counts_what_is_held(pod: Group) -> None:
     process.communicate()
 
 
-def test_a_group_that_is_there_is_taken(pod: Group) -> None:
+def test_a_group_that_is_there_is_taken(pod: Cgroup) -> None:
     first, second = pod.make("main", Limits()), pod.make("main", Limits())
 
     assert first.directories() == second.directories()
 
 
-def test_a_busy_group_is_not_removed(pod: Group) -> None:
+def test_a_busy_group_is_not_removed(pod: Cgroup) -> None:
     group = pod.make("main", Limits())
     process = started(group, "sleep", "1000")
 
@@ -211,7 +211,7 @@ def test_a_busy_group_is_not_removed(pod: Group) -> None:
 
 @needs("memory")
 @pytest.mark.parametrize("level", [Isolation.ROOT, Isolation.USER])
-def test_a_container_sees_its_own_limits_and_cannot_change_them(pod: Group, level: Isolation) -> None:
+def test_a_container_sees_its_own_limits_and_cannot_change_them(pod: Cgroup, level: Isolation) -> None:
     group = pod.make("main", Limits(memory=64 << 20))
     ways = group.entrances()
     file = "memory/memory.limit_in_bytes" if not group_is_unified(group) else "memory.max"
@@ -224,16 +224,16 @@ def test_a_container_sees_its_own_limits_and_cannot_change_them(pod: Group, leve
     assert "Read-only file system" in outcome.out
 
 
-def group_is_unified(group: Group) -> bool:
+def group_is_unified(group: Cgroup) -> bool:
     return len(group.directories()) == 1
 
 
 def test_without_any_hierarchy_everything_goes_on_without_limits() -> None:
-    group = Group((), "no limits").make("main", Limits(memory=1))
+    group = Cgroup((), "no limits").make("main", Limits(memory=1))
     group.add(0)
 
     assert group.entrances() == []
-    assert (group.usage(), group.oom_kills()) == (cgroups.Usage(0.0, 0, 0), 0)
+    assert (group.usage(), group.oom_kills()) == (cgroups.CgroupUsage(0.0, 0, 0), 0)
     assert group.kill()
     assert group.remove()
     assert group.why == "no limits"
@@ -247,7 +247,7 @@ def test_where_nothing_can_be_written_the_reason_is_told(tmp_path: pathlib.Path)
         host_mounts.HostMount(2, 0, "/proc/self", "cgroup2", True, "/", "rw"),
     )
 
-    ground = hierarchies.ground(str(own), mounts)
+    ground = hierarchies.discover(str(own), mounts)
 
     assert ground.parts == ()
     assert ground.why.startswith("no limits for cpu, memory, pids: /proc/self cannot be written: ")
@@ -257,16 +257,16 @@ class TestUnified:
     """On the cgroup2 mount; limits as far as its controllers go."""
 
     @pytest.fixture
-    def pod(self) -> Iterator[Group]:
+    def pod(self) -> Iterator[Cgroup]:
         part = next((part for part in _GROUND.parts if part.unified), None)
         if part is None:
             pytest.skip("no cgroup2 mount that can be written")
-        group = Group((part,)).make(f"traincrew-test-{uuid.uuid4().hex}", Limits())
+        group = Cgroup((part,)).make(f"traincrew-test-{uuid.uuid4().hex}", Limits())
         yield group
         assert group.kill()
         assert group.remove()
 
-    def test_all_are_killed_at_once_and_counted(self, pod: Group) -> None:
+    def test_all_are_killed_at_once_and_counted(self, pod: Cgroup) -> None:
         group = pod.make("main", Limits())
         process = started(group, "sh", "-c", "for n in 1 2 3; do sleep 1000 & done; echo x; wait")
         assert process.stdout is not None
@@ -278,13 +278,13 @@ class TestUnified:
         process.communicate()
         assert group.usage().pids == 0
 
-    def test_time_is_accounted(self, pod: Group) -> None:
+    def test_time_is_accounted(self, pod: Cgroup) -> None:
         group = pod.make("main", Limits())
         started(group, sys.executable, "-c", "sum(range(3_000_000))").communicate()
 
         assert group.usage().cpu_seconds > 0.01
 
-    def test_limits_are_written_where_their_controllers_are(self, pod: Group) -> None:
+    def test_limits_are_written_where_their_controllers_are(self, pod: Cgroup) -> None:
         group = pod.make("main", Limits(cpu_shares=1024, cpu_quota=1.5, memory=100 << 20, pids=7))
         (directory,) = group.directories()
 
@@ -301,9 +301,9 @@ class TestUnified:
 
 
 def test_the_words_of_the_unified_interface() -> None:
-    part = Part("/none", frozenset({"cpu", "memory", "pids"}), unified=True)
+    part = CgroupDirectory("/none", frozenset({"cpu", "memory", "pids"}), unified=True)
 
-    found = cgroups.settings(part, Limits(cpu_shares=1024, cpu_quota=0.5, memory=1 << 20, pids=9))
+    found = cgroups.limit_files(part, Limits(cpu_shares=1024, cpu_quota=0.5, memory=1 << 20, pids=9))
 
     assert found == [
         ("cpu.weight", "39"),

@@ -80,7 +80,7 @@ async def test_starting_an_attempt_twice_starts_it_once(world: World) -> None:
 async def test_another_attempt_waits_for_the_end_of_the_one_before(world: World) -> None:
     shim = await world.pod()
     await shim.start(world.container("sleep", "1000"))
-    with pytest.raises(runtime.StartFailed, match="still runs: attempt 0"):
+    with pytest.raises(runtime.StartContainerError, match="still runs: attempt 0"):
         await shim.start(world.container("true", attempt=1))
     await shim.kill("main")
     await ended(shim)
@@ -124,12 +124,12 @@ async def test_end_leaves_a_record_of_what_it_killed_and_may_be_asked_again(worl
     shim = await world.pod()
     await shim.start(world.container("sleep", "1000"))
     await shim.end()
-    record = runtime.exit_of(shim.directory, "main", 0)
+    record = runtime.read_exit(shim.directory, "main", 0)
     assert record is not None
     assert record.code == 137
     await shim.end()
     with pytest.raises(runtime.ShimGone):
-        await runtime.Shim.connect(shim.directory)
+        await runtime.ShimClient.connect(shim.directory)
     with pytest.raises(runtime.ShimGone):
         await shim.start(world.container("true"))
 
@@ -137,7 +137,7 @@ async def test_end_leaves_a_record_of_what_it_killed_and_may_be_asked_again(worl
 async def test_ends_are_told_to_those_who_come_later(world: World) -> None:
     shim = await world.pod()
     await run(world, shim, "exit 4")
-    later = await runtime.Shim.connect(shim.directory)
+    later = await runtime.ShimClient.connect(shim.directory)
     assert (await ended(later)).code == 4
     assert (later.pid, later.protocol) == (shim.pid, shim.protocol)
     later.close()

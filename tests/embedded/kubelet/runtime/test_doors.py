@@ -9,25 +9,26 @@ import sys
 
 from tests.embedded.kubelet.runtime.world import World, ended, until
 
-from traincrew.embedded.kubelet.runtime import direct_exec, runtime, spec
+from traincrew.embedded.kubelet.runtime import runtime, spec
+from traincrew.embedded.kubelet.runtime.client import ticket_exec
 from traincrew.embedded.kubelet.runtime.shim import exec_socket
 
 PYTHON = os.path.realpath(sys.executable)
 """Not that of a virtual environment, which may be below /tmp: pods have one of their own."""
 
 
-async def knock(world: World, shim: runtime.Shim, secret: str, *argv: str, stdin: bytes = b"") -> tuple[int, bytes, bytes]:
+async def knock(world: World, shim: runtime.ShimClient, secret: str, *argv: str, stdin: bytes = b"") -> tuple[int, bytes, bytes]:
     process = await start(world, shim, secret, *argv)
     out, err = await process.communicate(stdin)
     assert process.returncode is not None
     return process.returncode, out, err
 
 
-async def start(world: World, shim: runtime.Shim, secret: str, *argv: str) -> asyncio.subprocess.Process:
+async def start(world: World, shim: runtime.ShimClient, secret: str, *argv: str) -> asyncio.subprocess.Process:
     """The file as it stands, with nothing else of the package, as in a pod."""
     door = world.data / "node/doors" / f"{shim.directory.name}.sock"
     return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-S", direct_exec.__file__, str(door), *argv),
+        *(sys.executable, "-I", "-S", ticket_exec.__file__, str(door), *argv),
         env={"TRAINCREW_TICKET": secret},
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
@@ -67,7 +68,7 @@ async def test_a_command_outlives_the_daemon_and_ends_with_its_client(world: Wor
     assert await process.stdout.readline() == b"still here\n"
     process.kill()
     await process.wait()
-    again = world.keep(await runtime.Shim.connect(shim.directory))
+    again = world.keep(await runtime.ShimClient.connect(shim.directory))
     async with asyncio.timeout(10):
         while (await again.usage())["main"].pids > 1:  # noqa: ASYNC110 -- nobody announces it
             await asyncio.sleep(0.01)
@@ -88,7 +89,7 @@ async def test_the_door_is_open_to_other_pods_that_see_it(isolated: World) -> No
     await worker.ticket("worker", "leave", 60)
     mounts = (
         spec.Mount("/run/traincrew/doors", str(isolated.data / "node/doors"), read_only=True),
-        spec.Mount("/run/traincrew/direct.py", direct_exec.__file__, read_only=True),
+        spec.Mount("/run/traincrew/direct.py", ticket_exec.__file__, read_only=True),
     )
     command = f"{PYTHON} -I -S /run/traincrew/direct.py /run/traincrew/doors/{worker.directory.name}.sock cat /tmp/mark"
     await launcher.start(isolated.shell(command, name="launcher", mounts=mounts, env={"TRAINCREW_TICKET": "leave"}))

@@ -11,13 +11,13 @@ import pytest
 from tests.embedded.kubelet.runtime.world import World, ended, everything, execute, there, until
 
 from traincrew.embedded.kubelet.runtime import runtime
-from traincrew.embedded.kubelet.runtime.container_streams import ExecFailed, ExecOptions, NoContainer
+from traincrew.embedded.kubelet.runtime.streaming import ContainerNotFound, ExecFailed, ExecOptions
 
 ALL = ExecOptions(stdin=True, stdout=True, stderr=True)
 TERMINAL = ExecOptions(stdin=True, stdout=True, tty=True)
 
 
-async def sleeper(world: World, **values: Any) -> runtime.Shim:
+async def sleeper(world: World, **values: Any) -> runtime.ShimClient:
     shim = await world.pod()
     await shim.start(world.container("sleep", "1000", **values))
     return shim
@@ -102,7 +102,7 @@ async def test_closing_a_session_kills_the_command_and_its_children(world: World
 
 async def test_a_connection_that_ends_takes_its_commands_with_it(world: World) -> None:
     shim = await sleeper(world)
-    other = await runtime.Shim.connect(shim.directory)
+    other = await runtime.ShimClient.connect(shim.directory)
     session = await other.exec("main", ["sleep", "1002"], ExecOptions(stdout=True))
     other.close()
     assert await session.wait() == 137
@@ -139,7 +139,7 @@ async def test_a_command_that_is_not_there_is_told_with_where_it_was_looked_for(
 
 async def test_there_is_no_command_in_a_container_that_does_not_run(world: World) -> None:
     shim = await sleeper(world)
-    with pytest.raises(NoContainer, match="other"):
+    with pytest.raises(ContainerNotFound, match="other"):
         await shim.exec("other", ["true"], ALL)
 
 

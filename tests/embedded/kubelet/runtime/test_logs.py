@@ -14,9 +14,9 @@ from tests.embedded.kubelet.runtime.world import World, ended, run, until
 
 from traincrew.embedded.kubelet.logs import cri_format
 from traincrew.embedded.kubelet.runtime import runtime
-from traincrew.embedded.kubelet.runtime.container_streams import ExecOptions
 from traincrew.embedded.kubelet.runtime.shim.log_file import LogFile
-from traincrew.embedded.kubelet.runtime.shim.output_pump import LONGEST_LINE, Cutter
+from traincrew.embedded.kubelet.runtime.shim.output_pump import LONGEST_LINE, LineSplitter
+from traincrew.embedded.kubelet.runtime.streaming import ExecOptions
 
 
 async def test_lines_have_time_stream_and_tag(world: World) -> None:
@@ -82,7 +82,7 @@ def test_stamps_go_forward_when_the_clock_goes_back(tmp_path: pathlib.Path, monk
 def test_lines_are_cut_where_they_end_however_they_come() -> None:
     text = b"".join(b"%d " % number * (number % 97) + b"\n" * (number % 3) for number in range(2000)) + b"x" * 50_000
     for size in (1, 7, 16_384, 65_536, len(text)):
-        cutter, records = Cutter(), list[tuple[bytes, bytes]]()
+        cutter, records = LineSplitter(), list[tuple[bytes, bytes]]()
         for start in range(0, len(text), size):
             records += cutter.feed(text[start : start + size])
         records += cutter.rest()
@@ -143,7 +143,7 @@ def _lost(texts: list[bytes]) -> int:
     return sum(int(text.split()[1]) for text in _told(texts))
 
 
-async def _type(shim: runtime.Shim, data: bytes) -> None:
+async def _type(shim: runtime.ShimClient, data: bytes) -> None:
     session = await shim.attach("main", ExecOptions(stdin=True))
     assert session.stdin is not None
     session.stdin.write(data)

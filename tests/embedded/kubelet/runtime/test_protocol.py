@@ -13,7 +13,7 @@ from tests.embedded.kubelet.runtime.world import World, ended, execute
 from traincrew.embedded.kubelet.runtime import protocol, runtime, spec
 
 
-def dial(shim: runtime.Shim) -> socket.socket:
+def dial(shim: runtime.ShimClient) -> socket.socket:
     place = os.open(shim.directory, os.O_PATH)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.settimeout(20)
@@ -86,7 +86,7 @@ async def test_arguments_and_environment_may_be_large(world: World) -> None:
 
 async def test_too_large_an_environment_is_refused_by_the_kernel_and_told(world: World) -> None:
     shim = await world.pod()
-    with pytest.raises(runtime.StartFailed, match="argument list too long"):
+    with pytest.raises(runtime.StartContainerError, match="argument list too long"):
         await shim.start(world.container("true", env={"LARGE": "v" * 3_000_000}))
     await shim.start(world.container("true"))
     assert (await ended(shim)).code == 0

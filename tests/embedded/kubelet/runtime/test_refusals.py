@@ -13,12 +13,12 @@ from tests.embedded.kubelet.runtime.world import World, ended, run
 from traincrew.embedded.kubelet.runtime import runtime, spec
 
 
-async def refused(world: World, *argv: str, **values: Any) -> runtime.StartFailed:
+async def refused(world: World, *argv: str, **values: Any) -> runtime.StartContainerError:
     shim = await world.pod()
-    with pytest.raises(runtime.StartFailed) as failure:
+    with pytest.raises(runtime.StartContainerError) as failure:
         await shim.start(world.container(*argv, **values))
     assert (await shim.states()) == {}
-    assert runtime.exit_of(shim.directory, "main", 0) is None
+    assert runtime.read_exit(shim.directory, "main", 0) is None
     return failure.value
 
 
@@ -69,7 +69,7 @@ async def test_a_missing_working_directory_is_made_where_it_harms_nobody(isolate
 
 async def test_after_a_refusal_the_same_attempt_may_be_tried_again(world: World) -> None:
     shim = await world.pod()
-    with pytest.raises(runtime.StartFailed):
+    with pytest.raises(runtime.StartContainerError):
         await shim.start(world.container("absent"))
     await shim.start(world.container("true"))
     assert (await ended(shim)).code == 0
@@ -93,7 +93,7 @@ async def test_without_namespaces_an_optional_mount_is_left_out(tmp_path: pathli
 async def test_a_pod_whose_directory_is_not_there_has_no_shim(world: World) -> None:
     pod = world.pod_spec()
     os.rmdir(pod.directory)
-    with pytest.raises(runtime.SandboxFailed):
+    with pytest.raises(runtime.CreateSandboxError):
         await world.template.fork(pod)
 
 
@@ -112,6 +112,6 @@ async def test_a_killed_shim_leaves_nobody_behind(world: World) -> None:
     os.kill(shim.pid, 9)
     assert [each async for each in shim.exits()] == []
     with pytest.raises(runtime.ShimGone):
-        await runtime.Shim.connect(shim.directory)
+        await runtime.ShimClient.connect(shim.directory)
     await world.template.remove(shim.directory)
     leaks.assert_none(world.data)

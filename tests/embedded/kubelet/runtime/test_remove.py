@@ -15,20 +15,20 @@ def test_a_tree_goes_with_all_that_is_in_it(tmp_path: pathlib.Path) -> None:
         (tmp_path / "tree" / name / "file").write_text("x")
     os.mkfifo(tmp_path / "tree/fifo")
 
-    tree_removal.tree(str(tmp_path / "tree"))
+    tree_removal.remove_tree(str(tmp_path / "tree"))
 
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_not_there_is_removed_already(tmp_path: pathlib.Path) -> None:
-    tree_removal.tree(str(tmp_path / "none"))
+    tree_removal.remove_tree(str(tmp_path / "none"))
 
 
 def test_a_file_and_a_link_are_removed_themselves(tmp_path: pathlib.Path) -> None:
     (tmp_path / "file").write_text("kept")
     (tmp_path / "link").symlink_to("file")
 
-    tree_removal.tree(str(tmp_path / "link"))
+    tree_removal.remove_tree(str(tmp_path / "link"))
 
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
@@ -39,7 +39,7 @@ def test_links_are_not_followed(tmp_path: pathlib.Path, target: str) -> None:
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree/link").symlink_to(target)
 
-    tree_removal.tree(str(tmp_path / "tree"))
+    tree_removal.remove_tree(str(tmp_path / "tree"))
 
     assert (tmp_path / "kept/inner").is_dir()
     assert not (tmp_path / "tree").exists()
@@ -49,7 +49,7 @@ def test_directories_that_nobody_may_enter_go_as_well(tmp_path: pathlib.Path) ->
     (tmp_path / "tree/closed/inner").mkdir(parents=True)
     (tmp_path / "tree/closed").chmod(0)
 
-    tree_removal.tree(str(tmp_path / "tree"))
+    tree_removal.remove_tree(str(tmp_path / "tree"))
 
     assert not (tmp_path / "tree").exists()
 
@@ -63,7 +63,7 @@ def test_a_tree_deeper_than_paths_and_descriptors_reach_is_removed(tmp_path: pat
 
     assert forked(dig).code == 0
 
-    tree_removal.tree(str(tmp_path / "d"))
+    tree_removal.remove_tree(str(tmp_path / "d"))
 
     assert list(tmp_path.iterdir()) == []
 
@@ -83,7 +83,7 @@ def test_what_is_mounted_in_it_is_left_alone(tmp_path: pathlib.Path, same_file_s
             (tmp_path / "kept/file").write_text("kept")
         syscalls.mount(str(tmp_path / "kept"), str(tmp_path / "tree/mount"), "", syscalls.MS_BIND)
         with pytest.raises(tree_removal.NotRemoved, match="mount is a mount"):
-            tree_removal.tree(str(tmp_path / "tree"))
+            tree_removal.remove_tree(str(tmp_path / "tree"))
         assert (tmp_path / "kept/file").read_text() == "kept"
 
     outcome = forked(body)

@@ -166,7 +166,7 @@ def test_containers_of_a_pod_share_its_memory_and_its_size(made: Box) -> None:
     pod = made.pod(shm_bytes=1 << 20)
 
     def body() -> None:
-        memory = shared_memory.held(pod)
+        memory = shared_memory.create_namespace(pod)
         made.beside("echo shared > /dev/shm/x", pod, 0, memory)
         made.beside("cat /dev/shm/x; df -k --output=size /dev/shm", pod, 1, memory)
 

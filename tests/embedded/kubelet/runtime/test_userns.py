@@ -52,21 +52,21 @@ def test_ranges_are_found_by_name_and_by_number(tmp_path: pathlib.Path) -> None:
     table = tmp_path / "subuid"
     table.write_text("alice:1000:10\nbob:2000:20\n7:3000:30\nalice:x:1\nalice:5000:0\n")
 
-    assert user_namespace.ranges(str(table), 7, "alice") == [(1000, 10), (3000, 30)]
-    assert user_namespace.ranges(str(tmp_path / "none"), 7, "alice") == []
+    assert user_namespace.subordinate_ranges(str(table), 7, "alice") == [(1000, 10), (3000, 30)]
+    assert user_namespace.subordinate_ranges(str(tmp_path / "none"), 7, "alice") == []
 
 
 def test_root_has_the_best_level_and_an_ordinary_user_the_second() -> None:
     if os.geteuid() == 0:
-        assert isolation.probe() == isolation.Found(Isolation.ROOT)
+        assert isolation.probe() == isolation.ProbeResult(Isolation.ROOT)
     else:
-        assert isolation.probe() == isolation.Found(Isolation.USER, {Isolation.ROOT: "needs root"})
+        assert isolation.probe() == isolation.ProbeResult(Isolation.USER, {Isolation.ROOT: "needs root"})
 
 
 @pytest.mark.parametrize("level", Isolation)
 def test_a_trial_leaves_nothing(tmp_path: pathlib.Path, level: Isolation) -> None:
     if level is not Isolation.ROOT or os.geteuid() == 0:
-        assert isolation.tried(level, str(tmp_path)) == ""
+        assert isolation.check(level, str(tmp_path)) == ""
     assert list(tmp_path.iterdir()) == []
     assert str(tmp_path) not in pathlib.Path("/proc/self/mountinfo").read_text()
 
@@ -78,7 +78,7 @@ def test_a_limit_of_namespaces_is_told_with_what_to_do(tmp_path: pathlib.Path) -
         become_ordinary(Isolation.USER)
         user_namespace.enter()
         pathlib.Path("/proc/sys/user/max_user_namespaces").write_text("0")
-        isolation.trial("user", str(tmp_path))
+        isolation.trial_main("user", str(tmp_path))
 
     out = forked(body).out
 
@@ -92,7 +92,7 @@ def test_root_without_rights_is_told_so(tmp_path: pathlib.Path) -> None:
         syscalls.drop_from_bounding(21)
         effective, permitted, _ = syscalls.capget()
         syscalls.capset(effective & ~(1 << 21), permitted & ~(1 << 21), 0)
-        isolation.trial("root", str(tmp_path))
+        isolation.trial_main("root", str(tmp_path))
 
     out = forked(body).out
 

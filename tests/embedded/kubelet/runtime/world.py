@@ -14,7 +14,7 @@ from typing import Any
 from tests.embedded.kubelet import leaks
 
 from traincrew.embedded.kubelet.runtime import runtime, spec
-from traincrew.embedded.kubelet.runtime.container_streams import ExecOptions
+from traincrew.embedded.kubelet.runtime.streaming import ExecOptions
 
 _HOLDER = """
 import sys
@@ -31,12 +31,12 @@ class World:
         self.data, self.isolation = data, isolation
         data.mkdir(mode=0o700, exist_ok=True)
         self.group = f"traincrew-test-{uuid.uuid4().hex[:12]}"
-        self.template: runtime.Template
-        self._shims: list[runtime.Shim] = []
+        self.template: runtime.TemplateClient
+        self._shims: list[runtime.ShimClient] = []
         self._holder: subprocess.Popen[bytes] | None = None
 
     async def open(self) -> World:
-        self.template = await runtime.Template.start(self.data, self.isolation, self._userns())
+        self.template = await runtime.TemplateClient.start(self.data, self.isolation, self._userns())
         return self
 
     def _userns(self) -> int | None:
@@ -66,10 +66,10 @@ class World:
         pod = spec.Pod(uid, "default", "pod-1", "pod-1", str(directory), masked=(str(self.data),))
         return dataclasses.replace(pod, **values)
 
-    async def pod(self, **values: Any) -> runtime.Shim:
+    async def pod(self, **values: Any) -> runtime.ShimClient:
         return self.keep(await self.template.fork(self.pod_spec(**values)))
 
-    def keep(self, shim: runtime.Shim) -> runtime.Shim:
+    def keep(self, shim: runtime.ShimClient) -> runtime.ShimClient:
         """Ended with the test."""
         self._shims.append(shim)
         return shim
@@ -96,17 +96,17 @@ class World:
         return b"".join(text + (b"\n" if tag == "F" else b"") for told, tag, text in self.log(name, attempt) if told == stream)
 
 
-async def ended(shim: runtime.Shim, name: str = "main", attempt: int = 0) -> spec.Exit:
+async def ended(shim: runtime.ShimClient, name: str = "main", attempt: int = 0) -> spec.Exit:
     async with asyncio.timeout(30):
         async for each in shim.exits():
             if each == (name, attempt):
                 break
-    record = runtime.exit_of(shim.directory, name, attempt)
+    record = runtime.read_exit(shim.directory, name, attempt)
     assert record is not None
     return record
 
 
-async def run(world: World, shim: runtime.Shim, script: str, **values: Any) -> tuple[spec.Exit, bytes]:
+async def run(world: World, shim: runtime.ShimClient, script: str, **values: Any) -> tuple[spec.Exit, bytes]:
     """A whole life: how it ended, and what it said on standard output."""
     container = world.shell(script, **values)
     await shim.start(container)
@@ -114,7 +114,7 @@ async def run(world: World, shim: runtime.Shim, script: str, **values: Any) -> t
     return record, world.output(container.name, container.attempt)
 
 
-async def execute(shim: runtime.Shim, *argv: str, name: str = "main", stdin: bytes = b"") -> tuple[int, bytes, bytes]:
+async def execute(shim: runtime.ShimClient, *argv: str, name: str = "main", stdin: bytes = b"") -> tuple[int, bytes, bytes]:
     session = await shim.exec(name, argv, ExecOptions(stdin=True, stdout=True, stderr=True))
     assert session.stdin is not None
     assert session.stdout is not None

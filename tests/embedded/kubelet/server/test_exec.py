@@ -16,7 +16,7 @@ from tests.embedded.kubelet.server.dialects import Exec, query, until
 from tests.embedded.kubelet.server.nodes import Node
 from tests.embedded.kubelet.server.workshop import start as run
 
-from traincrew.embedded.kubelet.runtime.container_streams import ExecOptions
+from traincrew.embedded.kubelet.runtime.streaming import ExecOptions
 from traincrew.embedded.kubelet.server import spdy_frames
 
 Start = Callable[[str], AbstractAsyncContextManager[Exec]]

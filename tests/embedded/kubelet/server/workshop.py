@@ -15,15 +15,15 @@ import termios
 from collections.abc import AsyncIterator
 from typing import Any
 
-from traincrew.embedded.kubelet.runtime.container_streams import (
+from traincrew.embedded.kubelet.runtime.streaming import (
+    ByteReader,
+    ByteWriter,
+    ContainerNotFound,
+    ContainerNotStarted,
     ExecFailed,
     ExecOptions,
     LogOptions,
-    NoContainer,
-    NoPod,
-    NotStarted,
-    Reader,
-    Writer,
+    PodNotFound,
 )
 
 Stamped = tuple[datetime.datetime, bytes]
@@ -56,9 +56,9 @@ class Running:
 
     def __init__(self, process: asyncio.subprocess.Process, io: ExecOptions, terminal: Terminal | None = None) -> None:
         self.process, self.terminal = process, terminal
-        self.stdin: Writer | None = (terminal or process.stdin) if io.stdin else None
-        self.stdout: Reader | None = (terminal or process.stdout) if io.stdout else None
-        self.stderr: Reader | None = process.stderr if io.stderr else None
+        self.stdin: ByteWriter | None = (terminal or process.stdin) if io.stdin else None
+        self.stdout: ByteReader | None = (terminal or process.stdout) if io.stdout else None
+        self.stderr: ByteReader | None = process.stderr if io.stderr else None
 
     @property
     def unwritten(self) -> int:
@@ -153,17 +153,17 @@ class Workshop:
 
     async def find(self, namespace: str, pod: str, container: str, uid: str) -> None:
         if not any(place[:2] == (namespace, pod) for place in self.places) or uid not in ("", f"uid-{pod}"):
-            raise NoPod()
+            raise PodNotFound()
         if container and (namespace, pod, container) not in self.places:
-            raise NoContainer()
+            raise ContainerNotFound()
 
     async def log(self, namespace: str, pod: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
         await self.find(namespace, pod, container, "")
         found = self.places[namespace, pod, container]
         if found.waiting:
-            raise NotStarted(f'container "{container}" in pod "{pod}" is waiting to start: {found.waiting}')
+            raise ContainerNotStarted(f'container "{container}" in pod "{pod}" is waiting to start: {found.waiting}')
         if options.previous and found.previous is None:
-            raise NotStarted(f'previous terminated container "{container}" in pod "{pod}" not found')
+            raise ContainerNotStarted(f'previous terminated container "{container}" in pod "{pod}" not found')
         yield b""
         lines = found.previous if options.previous and found.previous is not None else found.lines
         count, start = len(lines), 0

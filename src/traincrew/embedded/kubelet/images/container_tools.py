@@ -27,7 +27,7 @@ DOORS = "/run/traincrew/doors"
 SERVER = PROGRAMS.parents[1] / "server"
 MODULES = (
     *sorted(PROGRAMS.glob("*.py")),
-    PROGRAMS.parents[1] / "runtime" / "direct_exec.py",
+    PROGRAMS.parents[1] / "runtime" / "client" / "ticket_exec.py",
     SERVER / "spdy_frames.py",
     SERVER / "spdy_headers.py",
 )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from traincrew.embedded.kubelet.logs import cri_format
 from traincrew.embedded.kubelet.logs.cursor import Cursor
-from traincrew.embedded.kubelet.runtime.container_streams import LogOptions
+from traincrew.embedded.kubelet.runtime.streaming import LogOptions
 
 SHORTEST, LONGEST = 0.02, 0.25
 """Seconds between looks at a log that is followed: the longer nothing comes, the seldomer."""

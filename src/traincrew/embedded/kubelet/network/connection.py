@@ -24,7 +24,7 @@ class Connection:
     """Any number of requests at a time. `ended` is set when the other side is gone."""
 
     def __init__(self, sock: socket.socket) -> None:
-        self._socket, self._lines = sock, protocol.Lines()
+        self._socket, self._lines = sock, protocol.LineReader()
         self._waiting: dict[int, asyncio.Future[Answer]] = {}
         self._number = 0
         self.ended = asyncio.Event()
@@ -56,7 +56,7 @@ class Connection:
         number = self._number
         future = self._waiting[number] = self._loop.create_future()
         try:
-            await self._loop.sock_sendall(self._socket, protocol.line({"id": number, "ask": request, **arguments}))
+            await self._loop.sock_sendall(self._socket, protocol.encode({"id": number, "ask": request, **arguments}))
             answer, sockets = await future
         except ConnectionError as error:
             raise HolderGone(str(error)) from error

@@ -9,14 +9,14 @@ from collections.abc import Callable
 
 from traincrew.embedded.kubelet.runtime import protocol
 from traincrew.embedded.kubelet.runtime.protocol import Message
-from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, Loop
+from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, EventLoop
 
 Answer = tuple[Message, list[socket.socket]]
 Handler = Callable[[Message], Answer]
 
 
 class Door:
-    def __init__(self, loop: Loop, path: str, handler: Handler) -> None:
+    def __init__(self, loop: EventLoop, path: str, handler: Handler) -> None:
         self._loop, self._handler = loop, handler
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
@@ -33,10 +33,10 @@ class Door:
         except OSError:
             return
         peer.setblocking(False)
-        lines = protocol.Lines()
+        lines = protocol.LineReader()
         self._loop.watch(peer.fileno(), READ, lambda: self._read(peer, lines))
 
-    def _read(self, peer: socket.socket, lines: protocol.Lines) -> None:
+    def _read(self, peer: socket.socket, lines: protocol.LineReader) -> None:
         try:
             data, fds = protocol.receive(peer)
             for fd in fds:
@@ -62,7 +62,7 @@ class Door:
         except (KeyError, TypeError, ValueError) as error:
             answer = {"refused": f"not understood: {error!r}", "errno": 0}
         fds = [each.fileno() for each in passed]
-        data = protocol.line({"id": number, **answer}, fds)
+        data = protocol.encode({"id": number, **answer}, fds)
         try:
             if protocol.send_some(peer, data, fds) != len(data):
                 raise ConnectionError("the other side does not listen")

@@ -13,7 +13,7 @@ from traincrew.embedded.kubelet.network.addresses import Subnet
 from traincrew.embedded.kubelet.network.dns_messages import Malformed, Query, Record, Reply
 from traincrew.embedded.kubelet.network.dns_zone import Answer, Outcome, Zone
 from traincrew.embedded.kubelet.network.upstream_dns import Upstream
-from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, Loop
+from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, EventLoop
 
 TTL = 1
 """Seconds: a pod's address may change hands, and a Service's pods do at any time."""
@@ -34,7 +34,7 @@ Send = Callable[[bytes], None]
 
 
 class Resolver:
-    def __init__(self, loop: Loop, subnet: Subnet, upstream: Upstream) -> None:
+    def __init__(self, loop: EventLoop, subnet: Subnet, upstream: Upstream) -> None:
         self._zone = Zone()
         self._made: dict[tuple[str, str], tuple[list[Record], list[Record]]] = {}
         self._loop, self._subnet, self._upstream = loop, subnet, upstream
@@ -221,7 +221,7 @@ def _record(found: tuple[str, str, object], weight: int) -> Record:
 class _Connection:
     """Questions by TCP, each with its length before it."""
 
-    def __init__(self, loop: Loop, peer: socket.socket, resolve: Callable[[bytes, Send, bool], None]) -> None:
+    def __init__(self, loop: EventLoop, peer: socket.socket, resolve: Callable[[bytes, Send, bool], None]) -> None:
         self._loop, self._peer, self._resolve = loop, peer, resolve
         self._in = bytearray()
         self.last, self.closed = time.monotonic(), False

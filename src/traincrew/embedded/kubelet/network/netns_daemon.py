@@ -19,7 +19,7 @@ from traincrew.embedded.kubelet.network.dns_server import Resolver
 from traincrew.embedded.kubelet.network.dns_zone import Zone
 from traincrew.embedded.kubelet.network.netns_state import Record
 from traincrew.embedded.kubelet.runtime.protocol import Message
-from traincrew.embedded.kubelet.runtime.shim.event_loop import Loop
+from traincrew.embedded.kubelet.runtime.shim.event_loop import EventLoop
 
 _BACKLOG = 512
 _SWEEP = 0.05
@@ -29,7 +29,7 @@ _SWEEP = 0.05
 class Holder:
     """known: what holder.json says. leave: undoes what was done outside of the namespace."""
 
-    def __init__(self, loop: Loop, wires: Wires, known: Record, leave: Callable[[], None]) -> None:
+    def __init__(self, loop: EventLoop, wires: Wires, known: Record, leave: Callable[[], None]) -> None:
         self._loop, self._wires, self._known, self._leave = loop, wires, known, leave
         self._listeners: dict[tuple[str, int], socket.socket] = {}
         self._plugs: dict[str, Record] = {}
@@ -128,7 +128,7 @@ class Holder:
 
 
 def serve(wires: Wires, known: Record, upstream: Any, leave: Callable[[], None], ready: Callable[[], None]) -> None:
-    loop = Loop()
+    loop = EventLoop()
     subnet = Subnet.parse(known["subnet"])
     holder = Holder(loop, wires, known, leave)
     holder.resolver = Resolver(loop, subnet, upstream)

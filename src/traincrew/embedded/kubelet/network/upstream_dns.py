@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 
 from traincrew.embedded.kubelet.network import dns_messages
-from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, WRITE, Loop
+from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, WRITE, EventLoop
 
 Done = Callable[[bytes], None]
 """Gets the answer; b"" if there is none."""
@@ -52,9 +52,9 @@ class Upstream:
         self._idle = _sockets(socket.AF_INET, socket.SOCK_STREAM)
         self._asked: dict[int, _Asked] = {}
         self._silent, self._mute_until = 0, 0.0
-        self._loop: Loop | None = None
+        self._loop: EventLoop | None = None
 
-    def attach(self, loop: Loop) -> None:
+    def attach(self, loop: EventLoop) -> None:
         self._loop = loop
         for each in (*self._plain, *self._plain6):
             loop.watch(each.fileno(), READ, lambda sock=each: self._heard(sock))  # type: ignore[misc]
@@ -134,7 +134,7 @@ class Upstream:
 class _Whole:
     """One question by TCP. The socket is used again afterwards: a new one would belong to the wrong network."""
 
-    def __init__(self, loop: Loop, idle: list[socket.socket], server: tuple[str, int], data: bytes, done: Done) -> None:
+    def __init__(self, loop: EventLoop, idle: list[socket.socket], server: tuple[str, int], data: bytes, done: Done) -> None:
         self._loop, self._idle, self._done = loop, idle, done
         self._socket: socket.socket | None = (taken := idle.pop())
         self._out, self._in = struct.pack("!H", len(data)) + data, b""

@@ -34,5 +34,5 @@ def of(level: Isolation, refusals: Mapping[Isolation, str], holder: Holder | Non
 
 
 def _limited() -> Condition:
-    why = hierarchies.ground().why
+    why = hierarchies.discover().why
     return Condition(not why, "NoControlGroups" if why else "ControlGroups", why or "limits of cpu, memory and processes hold")

@@ -31,7 +31,7 @@ POST_START = "post-start"
 
 class Adopted(NamedTuple):
     facts: Facts
-    shim: sandbox.Shim | None
+    shim: sandbox.ShimClient | None
 
 
 async def adopt(pod: dict[str, Any], ledger: Ledger, tools: Tools, facts: Facts) -> Adopted:
@@ -46,7 +46,7 @@ async def adopt(pod: dict[str, Any], ledger: Ledger, tools: Tools, facts: Facts)
     if ledger.ended():
         return Adopted(_dead(pod, ledger, facts, Gone(ENDED, _now())), None)
     try:
-        shim = await sandbox.Shim.connect(ledger.path)
+        shim = await sandbox.ShimClient.connect(ledger.path)
     except sandbox.ShimGone:
         if not _began(pod, ledger):
             # The daemon died before there was a sandbox: it is made now.
@@ -59,7 +59,7 @@ async def adopt(pod: dict[str, Any], ledger: Ledger, tools: Tools, facts: Facts)
     return Adopted(dataclasses.replace(facts, sandbox=ready, containers=containers, adopted=True), shim)
 
 
-async def plug(shim: sandbox.Shim, identity: Identity, tools: Tools) -> None:
+async def plug(shim: sandbox.ShimClient, identity: Identity, tools: Tools) -> None:
     """Again is harmless."""
     if tools.holder is not None and not identity.host_network:
         await tools.holder.plug(shim.pid, identity.address)
@@ -67,7 +67,7 @@ async def plug(shim: sandbox.Shim, identity: Identity, tools: Tools) -> None:
 
 async def bury(ledger: Ledger, tools: Tools) -> None:
     """After a shim that could not clear up behind itself."""
-    await asyncio.to_thread(sandbox.clear_remains, ledger.path)
+    await asyncio.to_thread(sandbox.clean_up_dead_shim, ledger.path)
     identity = ledger.identity()
     if identity is not None and identity.address and tools.holder is not None:
         with contextlib.suppress(OSError):
@@ -86,7 +86,7 @@ def lost(facts: Facts, ledger: Ledger, now: dt.datetime) -> Facts:
 
 
 def exit_of(ledger: Ledger, container: str, attempt: int) -> Exit | None:
-    found = sandbox.exit_of(ledger.path, container, attempt)
+    found = sandbox.read_exit(ledger.path, container, attempt)
     if found is None:
         return None
     return Exit(found.code, found.signal, found.oom, _moment(found.started), _moment(found.finished), found.message)
@@ -112,7 +112,7 @@ def _ended(ledger: Ledger, name: str, attempts: list[int]) -> ContainerFacts:
     return ContainerFacts(last=runs[0], history=tuple(runs[1:3]))
 
 
-async def _living(pod: dict[str, Any], ledger: Ledger, shim: sandbox.Shim) -> dict[str, ContainerFacts]:
+async def _living(pod: dict[str, Any], ledger: Ledger, shim: sandbox.ShimClient) -> dict[str, ContainerFacts]:
     states, found = await shim.states(), {}
     for name in _names(pod):
         state = states.get(name)

@@ -25,7 +25,7 @@ from traincrew.embedded.kubelet.pods.sandbox_config import Builder
 from traincrew.embedded.kubelet.pods.state_directory import Identity, Ledger
 from traincrew.embedded.kubelet.pods.tools import Tools
 from traincrew.embedded.kubelet.runtime import runtime as sandbox
-from traincrew.embedded.kubelet.runtime.container_streams import ExecOptions, Session, StreamError
+from traincrew.embedded.kubelet.runtime.streaming import ExecOptions, StreamError, StreamSession
 from traincrew.embedded.kubelet.volumes import errors as volumes_errors
 from traincrew.model.resources import PODS
 
@@ -37,14 +37,14 @@ class Case(Protocol):
 
     object: dict[str, Any]
     facts: Facts
-    shim: sandbox.Shim | None
+    shim: sandbox.ShimClient | None
     ledger: Ledger
     over: bool
 
     @property
     def address(self) -> str: ...
     def learn(self, change: Callable[[Facts], Facts]) -> None: ...
-    def follow(self, shim: sandbox.Shim) -> None: ...
+    def follow(self, shim: sandbox.ShimClient) -> None: ...
 
 
 class Deeds:
@@ -134,7 +134,7 @@ class Deeds:
             rejection = Rejection("UnexpectedAdmissionError", str(refusal))
             case.learn(lambda facts: dataclasses.replace(facts, rejection=rejection, sandbox=None))
             return
-        except (OSError, sandbox.SandboxError, NoAddress, Short) as error:
+        except (OSError, sandbox.ContainerRuntimeError, NoAddress, Short) as error:
             message = str(error)
             case.learn(lambda facts: fact_changes.not_made(facts, message, _now()))
             return
@@ -174,7 +174,7 @@ class Deeds:
         try:
             wanted = await self._builder.container(case.object, name, step.attempt, case.address)
             started = await shim.start(wanted)
-        except (Unfit, volumes_errors.ConfigError, sandbox.StartFailed) as fault:
+        except (Unfit, volumes_errors.ConfigError, sandbox.StartContainerError) as fault:
             self._refused(name, fault.reason, fault.message)
             return
         except (volumes_errors.Unmade, errors.ApiError) as fault:
@@ -188,17 +188,17 @@ class Deeds:
     def _refused(self, name: str, reason: str, message: str) -> None:
         self._case.learn(lambda facts: fact_changes.refused(facts, name, reason, message, _now()))
 
-    def _shim(self) -> sandbox.Shim:
+    def _shim(self) -> sandbox.ShimClient:
         if self._case.shim is None:
             raise sandbox.ShimGone("the pod has no sandbox")
         return self._case.shim
 
     async def _signal(self, container: str) -> None:
-        with contextlib.suppress(sandbox.SandboxError):
+        with contextlib.suppress(sandbox.ContainerRuntimeError):
             await self._shim().signal(container, signal.SIGTERM)
 
     async def _kill(self, container: str) -> None:
-        with contextlib.suppress(sandbox.SandboxError):
+        with contextlib.suppress(sandbox.ContainerRuntimeError):
             await self._shim().kill(container)
 
     async def _probe(self, step: steps.Probe) -> None:
@@ -219,7 +219,7 @@ class Deeds:
         ports = {each["name"]: each["containerPort"] for each in written.get("ports", ()) if each.get("name")}
         try:
             return await prober.run(_Reached(self._case, self._tools), prober.Target(container, ports), handler, seconds)
-        except (StreamError, sandbox.SandboxError) as error:
+        except (StreamError, sandbox.ContainerRuntimeError) as error:
             return prober.Outcome(False, str(error))
 
     async def _end_sandbox(self) -> None:
@@ -231,7 +231,7 @@ class Deeds:
         shim = case.shim
         if shim is None:
             with contextlib.suppress(sandbox.ShimGone):
-                shim = await sandbox.Shim.connect(case.ledger.path)
+                shim = await sandbox.ShimClient.connect(case.ledger.path)
         if shim is not None:
             with contextlib.suppress(sandbox.ShimGone):
                 await shim.end()
@@ -275,7 +275,7 @@ class _Reached:
     def address(self) -> str:
         return self._case.address
 
-    async def exec(self, container: str, command: tuple[str, ...], io: ExecOptions) -> Session:
+    async def exec(self, container: str, command: tuple[str, ...], io: ExecOptions) -> StreamSession:
         if self._case.shim is None:
             raise sandbox.ShimGone("the pod has no sandbox")
         return await self._case.shim.exec(container, command, io)

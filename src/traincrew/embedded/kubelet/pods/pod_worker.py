@@ -33,7 +33,7 @@ class Worker:
     def __init__(self, pod: dict[str, Any], tools: Tools) -> None:
         self.object = pod
         self.facts = Facts(seen=_now(), host_ips=(tools.place.address,))
-        self.shim: sandbox.Shim | None = None
+        self.shim: sandbox.ShimClient | None = None
         self.ledger = Ledger(tools.pods / pod["metadata"]["uid"])
         self._tools = tools
         self._changed = asyncio.Event()
@@ -197,12 +197,12 @@ class Worker:
             async with asyncio.timeout(seconds):
                 await self._changed.wait()
 
-    def follow(self, shim: sandbox.Shim) -> None:
+    def follow(self, shim: sandbox.ShimClient) -> None:
         """Hears of the ends of its containers, and of its own."""
         self.shim = shim
         self._spawn(self._listen(shim))
 
-    async def _listen(self, shim: sandbox.Shim) -> None:
+    async def _listen(self, shim: sandbox.ShimClient) -> None:
         async for container, attempt in shim.exits():
             self.heard_end(container, attempt)
         if isinstance(self.facts.sandbox, Gone) or self.facts.ending is not None:

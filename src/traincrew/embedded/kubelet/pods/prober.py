@@ -8,7 +8,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from traincrew.embedded.kubelet.runtime.container_streams import ExecFailed, ExecOptions, Reader, Session
+from traincrew.embedded.kubelet.runtime.streaming import ByteReader, ExecFailed, ExecOptions, StreamSession
 
 OUTPUT_LIMIT = 10 << 10
 """Bytes of what a command says that are kept."""
@@ -24,7 +24,7 @@ class Outcome(NamedTuple):
 class Pod(Protocol):
     """What can be done to the pod in question."""
 
-    async def exec(self, container: str, command: tuple[str, ...], io: ExecOptions) -> Session: ...
+    async def exec(self, container: str, command: tuple[str, ...], io: ExecOptions) -> StreamSession: ...
     async def connect(self, host: str, port: int) -> Connection: ...
     @property
     def address(self) -> str: ...
@@ -80,7 +80,7 @@ async def _exec(pod: Pod, target: Target, handler: Mapping[str, Any]) -> Outcome
     return Outcome(code == 0, text if text or code == 0 else f"command terminated with exit code {code}")
 
 
-async def _said(reader: Reader | None) -> bytes:
+async def _said(reader: ByteReader | None) -> bytes:
     kept = b""
     while reader is not None and (piece := await reader.read(OUTPUT_LIMIT)):
         kept = (kept + piece)[:OUTPUT_LIMIT]

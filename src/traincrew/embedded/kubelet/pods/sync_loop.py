@@ -143,7 +143,7 @@ class Agent:
             if left.uid in self._pods.workers:
                 continue
             with contextlib.suppress(sandbox.ShimGone):
-                shim = await sandbox.Shim.connect(left.path)
+                shim = await sandbox.ShimClient.connect(left.path)
                 await shim.end()
             identity = left.identity()
             if identity is not None and identity.address and self._tools.holder is not None:

@@ -16,7 +16,7 @@ from traincrew.embedded.kubelet.node.machine import Machine, Place
 from traincrew.embedded.kubelet.pods.address_pool import Pool
 from traincrew.embedded.kubelet.pods.device_assignments import Assignments
 from traincrew.embedded.kubelet.pods.event_recorder import Recorder
-from traincrew.embedded.kubelet.runtime.runtime import Template
+from traincrew.embedded.kubelet.runtime.runtime import TemplateClient
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 from traincrew.embedded.kubelet.volumes.object_cache import Objects
 
@@ -31,7 +31,7 @@ class Tools:
     place: Place
     machine: Machine
     isolation: Isolation
-    template: Template
+    template: TemplateClient
     holder: Holder | None
     """None: pods share the host's network."""
     images: Images

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 
-class SandboxError(Exception):
+class ContainerRuntimeError(Exception):
     pass
 
 
-class ShimGone(SandboxError):
+class ShimGone(ContainerRuntimeError):
     """There is no shim any more, and so no process of the pod."""
 
 
-class SandboxFailed(SandboxError):
+class CreateSandboxError(ContainerRuntimeError):
     """The pod's namespaces could not be had; nothing was left behind."""
 
 
-class StartFailed(SandboxError):
+class StartContainerError(ContainerRuntimeError):
     """The container could not be started; nothing of it runs."""
 
     def __init__(self, reason: str, message: str) -> None:
@@ -23,5 +23,5 @@ class StartFailed(SandboxError):
         self.reason, self.message = reason, message
 
 
-class NotRunning(SandboxError):
+class ContainerNotRunning(ContainerRuntimeError):
     """What was asked for needs a container that runs."""

@@ -20,7 +20,7 @@ _SECONDS = 30
 _START = """import sys
 sys.path[:0] = [sys.argv[1]]
 from traincrew.embedded.kubelet.runtime import isolation
-isolation.trial(*sys.argv[2:])"""
+isolation.trial_main(*sys.argv[2:])"""
 _SPACES = {
     "mount": syscalls.CLONE_NEWNS,
     "network": syscalls.CLONE_NEWNET,
@@ -31,24 +31,24 @@ _SPACES = {
 
 
 @dataclass(frozen=True)
-class Found:
+class ProbeResult:
     isolation: Isolation
     refusals: dict[Isolation, str] = field(default_factory=dict)
     """Why the better levels cannot be had."""
 
 
-def probe(directory: str = "") -> Found:
+def probe(directory: str = "") -> ProbeResult:
     """The best level that works; directory: where pods are going to have their layers."""
     refusals: dict[Isolation, str] = {}
     for level in Isolation:
-        refusal = tried(level, directory)
+        refusal = check(level, directory)
         if not refusal:
-            return Found(level, refusals)
+            return ProbeResult(level, refusals)
         refusals[level] = refusal
-    return Found(Isolation.NONE, refusals)
+    return ProbeResult(Isolation.NONE, refusals)
 
 
-def tried(level: Isolation, directory: str = "") -> str:
+def check(level: Isolation, directory: str = "") -> str:
     """Empty if the level works, else why it does not and what would help."""
     if level is Isolation.NONE:
         return ""
@@ -58,15 +58,15 @@ def tried(level: Isolation, directory: str = "") -> str:
         return _run(level, scratch)
 
 
-def trial(level: str, scratch: str) -> None:
+def trial_main(level: str, scratch: str) -> None:
     """The trial's process: says on stdout what went wrong, or nothing."""
     try:
         _try(Isolation(level), scratch)
     except OSError as refusal:
-        print(explained(refusal, Isolation(level)), flush=True)
+        print(explain(refusal, Isolation(level)), flush=True)
 
 
-def explained(refusal: OSError, level: Isolation) -> str:
+def explain(refusal: OSError, level: Isolation) -> str:
     words = f"{refusal} [{errno.errorcode.get(refusal.errno, '?')}]" if refusal.errno else str(refusal)
     return f"{words}: {_remedy(refusal, level)}"
 
@@ -102,7 +102,7 @@ def _try(level: Isolation, scratch: str) -> None:
     status = os.waitpid(child, 0)[1]
     # With the rights of the namespace: what the trial wrote may belong to its root.
     with contextlib.suppress(OSError):
-        tree_removal.tree(f"{scratch}/pod")
+        tree_removal.remove_tree(f"{scratch}/pod")
     if words or status:
         raise OSError(int(number or 0), words or f"the trial's container ended with {os.waitstatus_to_exitcode(status)}")
 

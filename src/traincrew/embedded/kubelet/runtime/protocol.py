@@ -11,15 +11,15 @@ from typing import Any
 
 Message = dict[str, Any]
 
-PIECE = 1 << 16
-LONGEST = 16 << 20
+CHUNK_BYTES = 1 << 16
+MAX_LINE_BYTES = 16 << 20
 """Bytes of a line. A container's arguments and environment may have 2 MiB each."""
-RESERVED = 32 << 10
+RESERVED_BYTES = 32 << 10
 """Bytes: more than a record of an end can have, its message of 4096 bytes escaped included."""
 _MOST_FDS = 16
 
 
-class Lines:
+class LineReader:
     """Puts messages together. Descriptors come with the first byte of their line, so they are never late."""
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class Lines:
         self._fds += fds
         self._begun += data
         *whole, rest = self._begun.split(b"\n")
-        if len(rest) > LONGEST:
+        if len(rest) > MAX_LINE_BYTES:
             raise ValueError("a line without end")
         self._begun = bytearray(rest)
         return [self._message(bytes(line)) for line in whole]
@@ -52,7 +52,7 @@ class Lines:
         self._fds = []
 
 
-def line(message: Message, fds: Sequence[int] = ()) -> bytes:
+def encode(message: Message, fds: Sequence[int] = ()) -> bytes:
     if fds:
         message = {**message, "fds": len(fds)}
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"
@@ -60,7 +60,7 @@ def line(message: Message, fds: Sequence[int] = ()) -> bytes:
 
 def receive(sock: socket.socket) -> tuple[bytes, list[int]]:
     """As recv: b"" is the end."""
-    data, fds, _, _ = socket.recv_fds(sock, PIECE, _MOST_FDS, socket.MSG_CMSG_CLOEXEC)
+    data, fds, _, _ = socket.recv_fds(sock, CHUNK_BYTES, _MOST_FDS, socket.MSG_CMSG_CLOEXEC)
     return data, list(fds)
 
 
@@ -72,12 +72,12 @@ def reserve(directory: int, name: str) -> None:
     """Room for a file of that name, so that a full disk cannot keep it from being written later."""
     fd = os.open(_beside(name), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=directory)
     try:
-        os.posix_fallocate(fd, 0, RESERVED)
+        os.posix_fallocate(fd, 0, RESERVED_BYTES)
     finally:
         os.close(fd)
 
 
-def write_whole(directory: int, name: str, data: bytes, *, durable: bool = True) -> None:
+def write_atomically(directory: int, name: str, data: bytes, *, durable: bool = True) -> None:
     """Beside and renamed, so that there is either the whole file or none; durable: also after a crash of the machine."""
     fd = os.open(_beside(name), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=directory)
     try:

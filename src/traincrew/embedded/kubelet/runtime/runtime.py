@@ -1,24 +1,30 @@
-"""What the agent needs of a pod's processes."""
+"""The runtime's interface for the kubelet: everything that the pod workers use of it."""
 
 from __future__ import annotations
 
-from traincrew.embedded.kubelet.runtime.cleanup import clear as clear_remains
-from traincrew.embedded.kubelet.runtime.container_streams import ExecFailed
-from traincrew.embedded.kubelet.runtime.errors import NotRunning, SandboxError, SandboxFailed, ShimGone, StartFailed
-from traincrew.embedded.kubelet.runtime.shim_client import Shim, State, Usage, exit_of
-from traincrew.embedded.kubelet.runtime.template_client import Template
+from traincrew.embedded.kubelet.runtime.client.dead_shim import clean_up as clean_up_dead_shim
+from traincrew.embedded.kubelet.runtime.client.shim_client import ContainerStatus, ContainerUsage, ShimClient, read_exit
+from traincrew.embedded.kubelet.runtime.client.template_client import TemplateClient
+from traincrew.embedded.kubelet.runtime.errors import (
+    ContainerNotRunning,
+    ContainerRuntimeError,
+    CreateSandboxError,
+    ShimGone,
+    StartContainerError,
+)
+from traincrew.embedded.kubelet.runtime.streaming import ExecFailed
 
 __all__ = [
+    "ContainerNotRunning",
+    "ContainerRuntimeError",
+    "ContainerStatus",
+    "ContainerUsage",
+    "CreateSandboxError",
     "ExecFailed",
-    "NotRunning",
-    "SandboxError",
-    "SandboxFailed",
-    "Shim",
+    "ShimClient",
     "ShimGone",
-    "StartFailed",
-    "State",
-    "Template",
-    "Usage",
-    "clear_remains",
-    "exit_of",
+    "StartContainerError",
+    "TemplateClient",
+    "clean_up_dead_shim",
+    "read_exit",
 ]

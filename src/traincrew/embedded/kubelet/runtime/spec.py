@@ -101,18 +101,18 @@ class Exit:
     message: str = ""
 
 
-def plain(value: Pod | Container | Exit) -> dict[str, Any]:
+def to_json(value: Pod | Container | Exit) -> dict[str, Any]:
     return dataclasses.asdict(value)
 
 
-def pod(values: dict[str, Any]) -> Pod:
+def pod_from_json(values: dict[str, Any]) -> Pod:
     known = _known(Pod, values)
     known["masked"] = tuple(known.get("masked", ()))
     known["limits"] = Limits(**_known(Limits, known.get("limits", {})))
     return Pod(**known)
 
 
-def container(values: dict[str, Any]) -> Container:
+def container_from_json(values: dict[str, Any]) -> Container:
     known = _known(Container, values)
     for name in ("argv", "groups", "add_capabilities", "drop_capabilities", "devices"):
         known[name] = tuple(known.get(name, ()))
@@ -121,7 +121,7 @@ def container(values: dict[str, Any]) -> Container:
     return Container(**known)
 
 
-def exit_record(values: dict[str, Any]) -> Exit:
+def exit_from_json(values: dict[str, Any]) -> Exit:
     return Exit(**_known(Exit, values))
 
 

@@ -12,7 +12,7 @@ class NotRemoved(OSError):
     """Something in the tree is not ours to take away."""
 
 
-def tree(path: str) -> None:
+def remove_tree(path: str) -> None:
     """Removes path and all below it; nothing there is fine. A mount below is left alone, and told of by NotRemoved."""
     parent, name = os.path.split(path.rstrip("/"))
     try:
@@ -76,8 +76,8 @@ class _Removal:
             # An overlay leaves directories that nobody may enter.
             os.chmod(name, 0o700, dir_fd=self._here)
             child = os.open(name, _STEP, dir_fd=self._here)
-        self._mount = mount_of(self._here) if self._mount < 0 and self._way else self._mount
-        if self._way and mount_of(child) != self._mount:
+        self._mount = mount_id(self._here) if self._mount < 0 and self._way else self._mount
+        if self._way and mount_id(child) != self._mount:
             os.close(child)
             raise NotRemoved(f"{self._path}: {name} is a mount")
         above = os.fstat(self._here)
@@ -103,6 +103,6 @@ class _Removal:
         os.rmdir(name, dir_fd=above)
 
 
-def mount_of(descriptor: int) -> int:
+def mount_id(descriptor: int) -> int:
     with open(f"/proc/self/fdinfo/{descriptor}", encoding="ascii") as lines:
         return next(int(line.split()[1]) for line in lines if line.startswith("mnt_id:"))

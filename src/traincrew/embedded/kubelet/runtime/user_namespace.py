@@ -18,7 +18,7 @@ _HOW = (
 
 
 @dataclass(frozen=True)
-class Mapping:
+class IdMapping:
     """How many users and groups a namespace has. why: what keeps it to a single one, and what to do; "" if nothing does."""
 
     users: int
@@ -26,7 +26,7 @@ class Mapping:
     why: str
 
 
-def enter() -> Mapping:
+def enter() -> IdMapping:
     """Takes this process, which must have one thread, into a new user namespace, as its root."""
     asking, asked = os.pipe()
     telling, told = os.pipe()
@@ -51,13 +51,13 @@ def enter() -> Mapping:
         raise OSError(content.get("errno", 1), content["failed"])
     os.setresgid(0, 0, 0)
     os.setresuid(0, 0, 0)
-    return Mapping(**content)
+    return IdMapping(**content)
 
 
-def map_ids(pid: int) -> Mapping:
+def map_ids(pid: int) -> IdMapping:
     """Gives a process that has just made its user namespace the ids it can have. Called outside of it, by its own user."""
     if os.geteuid() == 0:
-        return Mapping(_all(pid, "uid_map"), _all(pid, "gid_map"), "")
+        return IdMapping(_all(pid, "uid_map"), _all(pid, "gid_map"), "")
     users, no_users = _lent(pid, "newuidmap", "/etc/subuid", os.getuid())
     if not users:
         _write(pid, "uid_map", f"0 {os.getuid()} 1")
@@ -66,10 +66,10 @@ def map_ids(pid: int) -> Mapping:
         _write(pid, "setgroups", "deny")
         _write(pid, "gid_map", f"0 {os.getgid()} 1")
     reasons = "; ".join(dict.fromkeys(filter(None, (no_users, no_groups))))
-    return Mapping(users or 1, groups or 1, f"no subordinate ids: {reasons}; {_HOW}" if reasons else "")
+    return IdMapping(users or 1, groups or 1, f"no subordinate ids: {reasons}; {_HOW}" if reasons else "")
 
 
-def ranges(table: str, uid: int, name: str) -> list[tuple[int, int]]:
+def subordinate_ranges(table: str, uid: int, name: str) -> list[tuple[int, int]]:
     """First id and count of what is lent to a user, who is named there by name or by number."""
     found = []
     with contextlib.suppress(OSError), open(table, encoding="utf-8", errors="replace") as lines:
@@ -105,7 +105,7 @@ def _lent(pid: int, program: str, table: str, own: int) -> tuple[int, str]:
     path = shutil.which(program) or shutil.which(program, path="/usr/bin:/bin:/usr/sbin:/sbin")
     if path is None:
         return 0, f"{program} is not installed"
-    lent = ranges(table, os.getuid(), _name())
+    lent = subordinate_ranges(table, os.getuid(), _name())
     if not lent:
         return 0, f"{table} has no range for user {_name() or os.getuid()}"
     arguments, inside = [path, str(pid), "0", str(own), "1"], 1

@@ -7,21 +7,27 @@ from collections.abc import AsyncIterator
 
 from aiohttp import web
 
-from traincrew.embedded.kubelet.runtime.container_streams import Containers, LogOptions, NoContainer, NoPod, NotStarted
+from traincrew.embedded.kubelet.runtime.streaming import (
+    ContainerNotFound,
+    ContainerNotStarted,
+    LogOptions,
+    PodNotFound,
+    StreamingRuntime,
+)
 from traincrew.embedded.serving import query_options
 
 
-async def respond(request: web.Request, containers: Containers) -> web.StreamResponse:
+async def respond(request: web.Request, containers: StreamingRuntime) -> web.StreamResponse:
     namespace, pod, container = (request.match_info[name] for name in ("namespace", "pod", "container"))
     options = _options(request)
     chunks = containers.log(namespace, pod, container, options)
     try:
         first = await anext(chunks, b"")
-    except NoPod as error:
+    except PodNotFound as error:
         raise web.HTTPNotFound(text=str(error) or f'pod "{pod}" does not exist') from error
-    except NoContainer as error:
+    except ContainerNotFound as error:
         raise web.HTTPNotFound(text=str(error) or f'container "{container}" not found in pod "{pod}"') from error
-    except NotStarted as error:
+    except ContainerNotStarted as error:
         raise web.HTTPBadRequest(text=str(error)) from error
     response = web.StreamResponse(headers={"Content-Type": "text/plain"})
     response.enable_chunked_encoding()

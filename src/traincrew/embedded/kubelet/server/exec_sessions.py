@@ -9,7 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from traincrew.embedded.kubelet.runtime.container_streams import Reader, Session, StreamError
+from traincrew.embedded.kubelet.runtime.streaming import ByteReader, StreamError, StreamSession
 from traincrew.embedded.kubelet.server import exec_status
 
 STDIN, STDOUT, STDERR, ERROR, RESIZE = range(5)
@@ -34,7 +34,7 @@ class Peer(Protocol):
 class Sink:
     """What the client's messages do to a session. Input that nobody reads any more is dropped, so that the rest gets through."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: StreamSession) -> None:
         self._session = session
         self._stdin = session.stdin
 
@@ -62,7 +62,7 @@ class Sink:
 class Task:
     """What to start once the client is there, and how its end is told."""
 
-    start: Callable[[], Awaitable[Session]]
+    start: Callable[[], Awaitable[StreamSession]]
     status: Callable[[int], exec_status.Status]
     fault: str
     """`error executing command in container`"""
@@ -95,7 +95,7 @@ def _told(working: asyncio.Task[int], task: Task) -> exec_status.Status:
     return exec_status.of_fault(f"{task.fault}: {error}")
 
 
-async def _work(peer: Peer, session: Session) -> int:
+async def _work(peer: Peer, session: StreamSession) -> int:
     async with asyncio.TaskGroup() as group:
         for channel, reader in ((STDOUT, session.stdout), (STDERR, session.stderr)):
             if reader is not None:
@@ -105,7 +105,7 @@ async def _work(peer: Peer, session: Session) -> int:
     return code  # noqa: RET504
 
 
-async def _copy(reader: Reader, peer: Peer, channel: int) -> None:
+async def _copy(reader: ByteReader, peer: Peer, channel: int) -> None:
     wanted = True
     while data := await reader.read(_PIECE):
         # A client that wants to see no more still wants the command to go on.

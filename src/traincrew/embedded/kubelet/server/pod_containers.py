@@ -13,14 +13,14 @@ import msgspec
 
 from traincrew.embedded.kubelet.logs import log_directory, reader
 from traincrew.embedded.kubelet.runtime import runtime as sandbox
-from traincrew.embedded.kubelet.runtime.container_streams import (
+from traincrew.embedded.kubelet.runtime.streaming import (
+    ContainerNotFound,
+    ContainerNotStarted,
     ExecFailed,
     ExecOptions,
     LogOptions,
-    NoContainer,
-    NoPod,
-    NotStarted,
-    Session,
+    PodNotFound,
+    StreamSession,
 )
 
 LEAVE = "traincrew-leave"
@@ -34,7 +34,7 @@ class Run(Protocol):
     @property
     def object(self) -> dict[str, Any]: ...
     @property
-    def shim(self) -> sandbox.Shim | None: ...
+    def shim(self) -> sandbox.ShimClient | None: ...
     @property
     def address(self) -> str: ...
     def running(self, container: str) -> bool: ...
@@ -70,14 +70,14 @@ class NodeContainers:
         await self._runs.known(namespace, pod)
         run = self._run(namespace, pod)
         if uid and run.object["metadata"]["uid"] != uid:
-            raise NoPod(f'pod "{pod}" with that uid does not exist')
+            raise PodNotFound(f'pod "{pod}" with that uid does not exist')
         if container and container not in _names(run.object):
-            raise NoContainer(f'container "{container}" not found in pod "{pod}"')
+            raise ContainerNotFound(f'container "{container}" not found in pod "{pod}"')
 
     def _run(self, namespace: str, pod: str) -> Run:
         run = self._runs.find(namespace, pod)
         if run is None:
-            raise NoPod(f'pod "{pod}" does not exist')
+            raise PodNotFound(f'pod "{pod}" does not exist')
         return run
 
     async def log(self, namespace: str, pod: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
@@ -94,25 +94,25 @@ class NodeContainers:
         async for piece in reader.read(directory, attempt, options, now, reader.Writer(ended, run.news)):
             yield piece
 
-    def _entered(self, namespace: str, pod: str, container: str) -> sandbox.Shim:
+    def _entered(self, namespace: str, pod: str, container: str) -> sandbox.ShimClient:
         run = self._run(namespace, pod)
         shim = run.shim
         if shim is None or not run.running(container):
             raise ExecFailed(f'container "{container}" of pod "{pod}" does not run')
         return shim
 
-    async def exec(self, namespace: str, pod: str, container: str, command: list[str], io: ExecOptions) -> Session:
+    async def exec(self, namespace: str, pod: str, container: str, command: list[str], io: ExecOptions) -> StreamSession:
         shim = self._entered(namespace, pod, container)
         if command == [LEAVE]:
             return await self._leave(self._run(namespace, pod), shim, container)
         return await shim.exec(container, tuple(command), io)
 
-    async def _leave(self, run: Run, shim: sandbox.Shim, container: str) -> Session:
+    async def _leave(self, run: Run, shim: sandbox.ShimClient, container: str) -> StreamSession:
         secret = secrets.token_urlsafe(32)
         await shim.ticket(container, secret, LEAVE_SECONDS)
         return Said(msgspec.json.encode({"door": run.door(), "secret": secret}))
 
-    async def attach(self, namespace: str, pod: str, container: str, io: ExecOptions) -> Session:
+    async def attach(self, namespace: str, pod: str, container: str, io: ExecOptions) -> StreamSession:
         return await self._entered(namespace, pod, container).attach(container, io)
 
     async def connect(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -156,14 +156,14 @@ def _attempt(logged: list[int], previous: bool, pod: dict[str, Any], container: 
     if previous:
         between = "waiting" in state and "terminated" in (status.get("lastState") or {})
         if len(logged) < (1 if between else 2):
-            raise NotStarted(f'previous terminated container "{container}" in pod "{name}" not found')
+            raise ContainerNotStarted(f'previous terminated container "{container}" in pod "{name}" not found')
         return logged[-1] if between else logged[-2]
     if logged:
         return logged[-1]
     if "terminated" in state:
-        raise NotStarted(f'container "{container}" in pod "{name}" is terminated')
+        raise ContainerNotStarted(f'container "{container}" in pod "{name}" is terminated')
     reason = (state.get("waiting") or {}).get("reason", "ContainerCreating")
-    raise NotStarted(f'container "{container}" in pod "{name}" is waiting to start: {_WAITING.get(reason, reason)}')
+    raise ContainerNotStarted(f'container "{container}" in pod "{name}" is waiting to start: {_WAITING.get(reason, reason)}')
 
 
 def _status(pod: dict[str, Any], container: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from aiohttp import web
 
-from traincrew.embedded.kubelet.runtime.container_streams import Containers, ExecOptions, NoContainer, NoPod
+from traincrew.embedded.kubelet.runtime.streaming import ContainerNotFound, ExecOptions, PodNotFound, StreamingRuntime
 from traincrew.embedded.kubelet.server import (
     container_logs,
     exec_sessions,
@@ -80,7 +80,7 @@ def tls(certificate: str, key: str, client_authority: str = "") -> ssl.SSLContex
     return context
 
 
-def application(containers: Containers, callers: Callers, pages: Mapping[str, Page] | None = None) -> web.Application:
+def application(containers: StreamingRuntime, callers: Callers, pages: Mapping[str, Page] | None = None) -> web.Application:
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
         return await callers.judge(request) or await handler(request)
@@ -126,7 +126,7 @@ async def serving(app: web.Application, host: str, port: int, context: ssl.SSLCo
 
 
 class Endpoints:
-    def __init__(self, containers: Containers) -> None:
+    def __init__(self, containers: StreamingRuntime) -> None:
         self._containers = containers
 
     async def healthz(self, request: web.Request) -> web.StreamResponse:
@@ -171,9 +171,9 @@ class Endpoints:
         namespace, pod, container = info["namespace"], info["pod"], info.get("container", "")
         try:
             await self._containers.find(namespace, pod, container, info.get("uid", ""))
-        except NoPod as error:
+        except PodNotFound as error:
             raise web.HTTPNotFound(text="pod does not exist") from error
-        except NoContainer as error:
+        except ContainerNotFound as error:
             text = complaint.format(namespace=namespace, pod=pod, container=container)
             raise web.HTTPInternalServerError(text=text) from error
         return namespace, pod, container

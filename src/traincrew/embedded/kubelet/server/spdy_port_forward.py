@@ -10,7 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
-from traincrew.embedded.kubelet.runtime.container_streams import Containers, StreamError
+from traincrew.embedded.kubelet.runtime.streaming import StreamError, StreamingRuntime
 from traincrew.embedded.kubelet.server import protocol_negotiation, spdy_connection, websocket_channels
 from traincrew.embedded.kubelet.server.transports import PlainWire, WebSocketWire
 from traincrew.embedded.serving.upgrades import Upgraded, taken_over
@@ -27,7 +27,7 @@ _PIECE = 64 * 1024
 class Place:
     """Whose ports."""
 
-    containers: Containers
+    containers: StreamingRuntime
     namespace: str
     pod: str
     uid: str = ""

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 
 from aiohttp import web
 
-from traincrew.embedded.kubelet.runtime.container_streams import ExecOptions
+from traincrew.embedded.kubelet.runtime.streaming import ExecOptions
 from traincrew.embedded.kubelet.server import exec_sessions, exec_status, protocol_negotiation, websocket_channels
 from traincrew.embedded.kubelet.server.terminal_sizes import Sizes
 from traincrew.embedded.serving.disconnects import hung_up

@@ -8,7 +8,7 @@ import struct
 
 from aiohttp import web
 
-from traincrew.embedded.kubelet.runtime.container_streams import StreamError
+from traincrew.embedded.kubelet.runtime.streaming import StreamError
 from traincrew.embedded.kubelet.server import protocol_negotiation, websocket_channels
 from traincrew.embedded.kubelet.server.spdy_port_forward import PROTOCOL, TUNNELED, Place, over_tunnel
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from traincrew.embedded.kubelet.runtime.runtime import SandboxError, Usage
+from traincrew.embedded.kubelet.runtime.runtime import ContainerRuntimeError, ContainerUsage
 from traincrew.embedded.kubelet.server.pod_containers import Run
 
 log = logging.getLogger(__name__)
@@ -117,7 +117,7 @@ async def _of_pod(run: Run) -> PodReading | None:
     try:
         async with asyncio.timeout(PATIENCE):
             used = await run.shim.usage()
-    except (SandboxError, TimeoutError):
+    except (ContainerRuntimeError, TimeoutError):
         return None
     meta, moment = run.object["metadata"], time.monotonic()
     states = {each["name"]: each for each in _statuses(run)}
@@ -132,7 +132,7 @@ def _statuses(run: Run) -> Iterable[dict[str, object]]:
     return (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ()))
 
 
-def _reading(used: Usage, status: Mapping[str, object], moment: float) -> Reading:
+def _reading(used: ContainerUsage, status: Mapping[str, object], moment: float) -> Reading:
     state = status.get("state")
     running = state.get("running") if isinstance(state, dict) else None
     attempt = status.get("restartCount", 0)

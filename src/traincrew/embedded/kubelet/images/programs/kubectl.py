@@ -135,15 +135,15 @@ def _door(path: str) -> str:
 
 
 def _direct(door: str, secret: str, command: list[str], stdin: bool) -> int:
-    from traincrew.embedded.kubelet.runtime import direct_exec
+    from traincrew.embedded.kubelet.runtime.client import ticket_exec
 
     if not stdin:
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
         os.close(nothing)
     try:
-        code = direct_exec.run(door, secret, command)
-    except direct_exec.Refused as error:
+        code = ticket_exec.run(door, secret, command)
+    except ticket_exec.ExecRejected as error:
         raise api.Failed(f"error: Internal error occurred: error executing command in container: {error}") from None
     except OSError as error:
         raise api.Failed(f"error: unable to upgrade connection: {error}") from None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from traincrew.embedded.kubelet.runtime.cgroups import entry as cgroups_entry
 from traincrew.embedded.kubelet.runtime.cgroups import hierarchies
-from traincrew.embedded.kubelet.runtime.cgroups.hierarchies import Ground, Part, enable, write
+from traincrew.embedded.kubelet.runtime.cgroups.hierarchies import CgroupDirectory, Hierarchies, enable, write
 from traincrew.embedded.kubelet.runtime.spec import Limits
 
 _PERIOD = 100_000
@@ -21,20 +21,20 @@ _SHARES_OF_A_CORE = 1024
 
 
 @dataclass(frozen=True)
-class Usage:
+class CgroupUsage:
     cpu_seconds: float
     memory_bytes: int
     """Without the file cache that could be dropped at once, as a kubelet counts."""
     pids: int
 
 
-def top(name: str, limits: Limits, ground: Ground | None = None) -> Group:
+def create_pod_cgroup(name: str, limits: Limits, ground: Hierarchies | None = None) -> Cgroup:
     """The group of a pod below this process's own; one that is there already is taken. Without any hierarchy it is empty,
     and so is everything made of it: what belongs to it runs without limits, and `why` says so.
 
     ground: as it was found earlier by a process of the same group; None: it is looked for now."""
-    found = ground or hierarchies.ground()
-    group = Group(found.parts, found.why)
+    found = ground or hierarchies.discover()
+    group = Cgroup(found.parts, found.why)
     for part in name.strip("/").split("/")[:-1]:
         # As with kubelets, all pods together weigh as much as the machine's cores: one that asks for nothing has little
         # beside other pods, but is not starved by everything else that runs here.
@@ -42,22 +42,22 @@ def top(name: str, limits: Limits, ground: Ground | None = None) -> Group:
     return group.make(os.path.basename(name), limits)
 
 
-class Group:
-    def __init__(self, parts: tuple[Part, ...], why: str = "") -> None:
+class Cgroup:
+    def __init__(self, parts: tuple[CgroupDirectory, ...], why: str = "") -> None:
         self._parts = parts
         self.why = why
         """What of the limits could not be had."""
 
-    def make(self, name: str, limits: Limits) -> Group:
+    def make(self, name: str, limits: Limits) -> Cgroup:
         """A child; a hierarchy that refuses it goes without."""
-        made: list[Part] = []
+        made: list[CgroupDirectory] = []
         refusals = [self.why] if self.why else []
         for part in self._parts:
             try:
                 made.append(_child(part, name))
             except OSError as refusal:
                 refusals.append(f"{part.directory}: {refusal.strerror}")
-        group = Group(tuple(made), "; ".join(refusals))
+        group = Cgroup(tuple(made), "; ".join(refusals))
         group._limit(limits)
         return group
 
@@ -66,7 +66,7 @@ class Group:
 
     def entrances(self) -> list[int]:
         """What `entrances.join` takes: good wherever the root of the process has moved."""
-        return [cgroups_entry.opened(part) for part in self._parts]
+        return [cgroups_entry.open_entry(part) for part in self._parts]
 
     def add(self, pid: int) -> None:
         """0: this process. Allocates and locks nothing, so it may be called between fork and exec."""
@@ -79,8 +79,8 @@ class Group:
             return 0
         return _fields(f"{part.directory}/{'memory.events' if part.unified else 'memory.oom_control'}").get("oom_kill", 0)
 
-    def usage(self) -> Usage:
-        return Usage(self._cpu_seconds(), self._memory(), self._pids())
+    def usage(self) -> CgroupUsage:
+        return CgroupUsage(self._cpu_seconds(), self._memory(), self._pids())
 
     def processes(self) -> set[int]:
         """In this group and all below it, in any hierarchy."""
@@ -124,7 +124,7 @@ class Group:
 
     def _limit(self, limits: Limits) -> None:
         for part in self._parts:
-            for name, value in settings(part, limits):
+            for name, value in limit_files(part, limits):
                 try:
                     write(f"{part.directory}/{name}", value)
                 except FileNotFoundError:
@@ -132,7 +132,7 @@ class Group:
                 except OSError as refusal:
                     self.why = "; ".join(filter(None, (self.why, f"{name} {value}: {refusal.strerror}")))
 
-    def _of(self, controller: str) -> Part | None:
+    def _of(self, controller: str) -> CgroupDirectory | None:
         return next((part for part in self._parts if controller in part.controllers), None)
 
     def _cpu_seconds(self) -> float:
@@ -156,15 +156,15 @@ class Group:
         return counted[0] if counted else len(self.processes())
 
 
-def _child(part: Part, name: str) -> Part:
+def _child(part: CgroupDirectory, name: str) -> CgroupDirectory:
     controllers = enable(part.directory) & part.controllers if part.unified else part.controllers
-    child = Part(f"{part.directory}/{name}", controllers, part.unified)
+    child = CgroupDirectory(f"{part.directory}/{name}", controllers, part.unified)
     with contextlib.suppress(FileExistsError):
         os.mkdir(child.directory)
     return child
 
 
-def settings(part: Part, limits: Limits) -> list[tuple[str, str]]:
+def limit_files(part: CgroupDirectory, limits: Limits) -> list[tuple[str, str]]:
     """In the order to be written."""
     quota = max(_LEAST_QUOTA, round(limits.cpu_quota * _PERIOD)) if limits.cpu_quota else 0
     shares = max(2, min(limits.cpu_shares, 262_144)) if limits.cpu_shares else 0
@@ -183,7 +183,7 @@ def settings(part: Part, limits: Limits) -> list[tuple[str, str]]:
     return [setting for controller, settings in found.items() if controller in part.controllers for setting in settings]
 
 
-def _memory_settings(part: Part, limit: str) -> list[tuple[str, str]]:
+def _memory_settings(part: CgroupDirectory, limit: str) -> list[tuple[str, str]]:
     """Swap would only put off what the limit is for."""
     if part.unified:
         return [("memory.max", limit), ("memory.swap.max", "0")]

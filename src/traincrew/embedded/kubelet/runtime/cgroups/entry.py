@@ -10,17 +10,17 @@ import os
 import stat
 from collections.abc import Sequence
 
-from traincrew.embedded.kubelet.runtime.cgroups.hierarchies import Part
+from traincrew.embedded.kubelet.runtime.cgroups.hierarchies import CgroupDirectory
 
 
-def opened(part: Part) -> int:
+def open_entry(part: CgroupDirectory) -> int:
     """Of an old hierarchy the file that threads are written to, of the unified one the directory."""
     if part.unified:
         return os.open(part.directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     return os.open(f"{part.directory}/tasks", os.O_WRONLY | os.O_CLOEXEC)
 
 
-def birthplace(ways: Sequence[int]) -> int:
+def clone_target(ways: Sequence[int]) -> int:
     """The group to be born in; -1 if there is no unified one."""
     return next((way for way in ways if _unified(way)), -1)
 

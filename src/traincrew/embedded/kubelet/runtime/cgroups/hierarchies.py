@@ -17,28 +17,28 @@ _ASIDE = "traincrew-daemon"
 
 
 @dataclass(frozen=True)
-class Part:
+class CgroupDirectory:
     """A group's directory in one hierarchy."""
 
     directory: str
     controllers: frozenset[str]
     unified: bool
 
-    def child(self, name: str) -> Part:
-        return Part(f"{self.directory}/{name}", self.controllers, self.unified)
+    def child(self, name: str) -> CgroupDirectory:
+        return CgroupDirectory(f"{self.directory}/{name}", self.controllers, self.unified)
 
 
 @dataclass(frozen=True)
-class Ground:
+class Hierarchies:
     """What groups are made on. why: the reason for every controller that is missing; "" when none is."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[CgroupDirectory, ...]
     why: str
 
 
-def ground(own: str = "/proc/self/cgroup", mounts: tuple[HostMount, ...] | None = None) -> Ground:
+def discover(own: str = "/proc/self/cgroup", mounts: tuple[HostMount, ...] | None = None) -> Hierarchies:
     """Below this process's own group, so that whatever limits it limits the pods as well."""
-    parts: list[Part] = []
+    parts: list[CgroupDirectory] = []
     refusals: dict[str, str] = {}
     visible = host_mounts.visible(host_mounts.read()) if mounts is None else mounts
     for controllers, path in _memberships(own):
@@ -48,10 +48,10 @@ def ground(own: str = "/proc/self/cgroup", mounts: tuple[HostMount, ...] | None 
         part = _unified(directory, refusals) if not controllers else _old(directory, controllers, refusals)
         if part is not None:
             parts.append(part)
-    return Ground(tuple(parts), _why(parts, refusals))
+    return Hierarchies(tuple(parts), _why(parts, refusals))
 
 
-def make_room(own: str = "/proc/self/cgroup", mounts: tuple[HostMount, ...] | None = None) -> None:
+def move_daemon_to_leaf(own: str = "/proc/self/cgroup", mounts: tuple[HostMount, ...] | None = None) -> None:
     """Called once by the daemon: where its unified group holds it and its descendants alone, they go into a child group."""
     visible = host_mounts.visible(host_mounts.read()) if mounts is None else mounts
     for controllers, path in _memberships(own):
@@ -97,16 +97,16 @@ def _directory(controllers: str, path: str, mounts: tuple[HostMount, ...]) -> st
     return ""
 
 
-def _old(directory: str, controllers: str, refusals: dict[str, str]) -> Part | None:
+def _old(directory: str, controllers: str, refusals: dict[str, str]) -> CgroupDirectory | None:
     names = frozenset(controllers.split(",")) & _OF_USE
     refusal = _try(directory)
     if refusal:
         refusals.update(dict.fromkeys(names, refusal))
         return None
-    return Part(directory, names, unified=False)
+    return CgroupDirectory(directory, names, unified=False)
 
 
-def _unified(directory: str, refusals: dict[str, str]) -> Part | None:
+def _unified(directory: str, refusals: dict[str, str]) -> CgroupDirectory | None:
     """The nearest group from this one upwards whose children can be controlled; without any, one to keep processes together."""
     if os.path.basename(directory) == _ASIDE:
         directory = os.path.dirname(directory)
@@ -120,8 +120,8 @@ def _unified(directory: str, refusals: dict[str, str]) -> Part | None:
     for candidate in able:
         controllers = enable(candidate)
         if controllers:
-            return Part(candidate, controllers, unified=True)
-    return Part(able[0], frozenset(), unified=True)
+            return CgroupDirectory(candidate, controllers, unified=True)
+    return CgroupDirectory(able[0], frozenset(), unified=True)
 
 
 def _try(directory: str) -> str:
@@ -134,7 +134,7 @@ def _try(directory: str) -> str:
     return ""
 
 
-def _why(parts: list[Part], refusals: dict[str, str]) -> str:
+def _why(parts: list[CgroupDirectory], refusals: dict[str, str]) -> str:
     had = {name for part in parts for name in part.controllers}
     missing = [name for name in CONTROLLERS if name not in had]
     if not missing:

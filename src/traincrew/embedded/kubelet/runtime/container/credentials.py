@@ -16,7 +16,7 @@ _SUBORDINATE = (
 )
 
 
-class CredentialsRefused(OSError):
+class CredentialsError(OSError):
     """The process cannot be who it is asked to be; in words for the pod's events."""
 
 
@@ -25,7 +25,7 @@ def apply(container: Container, isolation: Isolation) -> None:
     try:
         allowed = capabilities.wanted(container.add_capabilities, container.drop_capabilities, container.privileged)
     except capabilities.UnknownCapability as unknown:
-        raise CredentialsRefused(str(unknown)) from None
+        raise CredentialsError(str(unknown)) from None
     uid, gid, groups = identity(container, isolation)
     if isolation is not Isolation.NONE:
         _limit(allowed)
@@ -105,19 +105,19 @@ def _become(uid: int, gid: int, groups: tuple[int, ...], isolation: Isolation) -
 def _stay(uid: int, gid: int) -> None:
     """Without root and without a user namespace there is one user only."""
     if (uid, gid) != (os.geteuid(), os.getegid()):
-        raise CredentialsRefused(
+        raise CredentialsError(
             errno.EPERM, f"runAsUser {uid}, runAsGroup {gid} need root or a user namespace with subordinate ids"
         )
 
 
 def _check_mapped(uid: int, gid: int, groups: tuple[int, ...]) -> None:
     if not mapped(uid, "/proc/self/uid_map"):
-        raise CredentialsRefused(errno.EINVAL, f"runAsUser {uid} {_SUBORDINATE}")
+        raise CredentialsError(errno.EINVAL, f"runAsUser {uid} {_SUBORDINATE}")
     if not mapped(gid, "/proc/self/gid_map"):
-        raise CredentialsRefused(errno.EINVAL, f"runAsGroup {gid} {_SUBORDINATE}")
+        raise CredentialsError(errno.EINVAL, f"runAsGroup {gid} {_SUBORDINATE}")
     missing = [group for group in groups if not mapped(group, "/proc/self/gid_map")]
     if missing or (set(groups) - {gid} and not _setgroups_allowed()):
-        raise CredentialsRefused(errno.EINVAL, f"supplementalGroups {missing or list(groups)} {_SUBORDINATE}")
+        raise CredentialsError(errno.EINVAL, f"supplementalGroups {missing or list(groups)} {_SUBORDINATE}")
 
 
 def mapped(number: int, table: str) -> bool:

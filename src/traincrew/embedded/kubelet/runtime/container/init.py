@@ -31,9 +31,9 @@ _PASSED_ON = (
 
 
 @dataclasses.dataclass(frozen=True)
-class Duty:
+class InitConfig:
     pod: spec.Pod
-    order: launch.Order
+    order: launch.ProcessSpec
     control: socket.socket
     """To the shim, for as long as both live."""
     status: socket.socket
@@ -52,8 +52,8 @@ class Duty:
         return [fd for fd in (*own, *self.order.stdio, *self.order.groups) if fd >= 0]
 
 
-def main(duty: Duty) -> None:
-    fork.keep_only(duty.descriptors())
+def main(duty: InitConfig) -> None:
+    fork.close_other_descriptors(duty.descriptors())
     os.setsid()
     if not duty.control.recv(1):
         return
@@ -64,10 +64,10 @@ def main(duty: Duty) -> None:
     try:
         child = _start(duty)
     except launch.Refused as refusal:
-        launch.tell(duty.status, refusal.reason, refusal.message)
+        launch.report_failure(duty.status, refusal.reason, refusal.message)
         return
-    except (OSError, rootfs.RootRefused) as error:
-        launch.tell(duty.status, "CreateContainerError", f"failed to create the container: {error}")
+    except (OSError, rootfs.RootfsError) as error:
+        launch.report_failure(duty.status, "CreateContainerError", f"failed to create the container: {error}")
         return
     for fd in (*duty.order.stdio, *duty.order.groups, duty.memory, duty.status.detach()):
         if fd >= 0:
@@ -83,7 +83,7 @@ def _hear() -> int:
     return woken
 
 
-def _start(duty: Duty) -> int:
+def _start(duty: InitConfig) -> int:
     if duty.mounts >= 0:
         syscalls.setns(duty.mounts, syscalls.CLONE_NEWNS)
     elif duty.order.isolation == spec.Isolation.NONE:
@@ -93,10 +93,10 @@ def _start(duty: Duty) -> int:
         rootfs.build(duty.pod, duty.order.container, duty.order.isolation, duty.order.groups, duty.memory)
         with open("/proc/self/ns/mnt", "rb") as mounts, open("/proc/self/ns/pid", "rb") as processes:
             fds = [mounts.fileno(), processes.fileno()]
-            socket.send_fds(duty.status, [protocol.line({"namespaces": True}, fds)], fds)
+            socket.send_fds(duty.status, [protocol.encode({"namespaces": True}, fds)], fds)
     if not duty.alone:
         syscalls.adopt_orphans()
-    return fork.child(lambda: launch.become(duty.order, duty.status), entry.birthplace(duty.order.groups))
+    return fork.fork_child(lambda: launch.exec_process(duty.order, duty.status), entry.clone_target(duty.order.groups))
 
 
 def _check_mounts(mounts: tuple[spec.Mount, ...]) -> None:
@@ -116,7 +116,7 @@ _UNMOUNTABLE = (
 
 
 class Init:
-    def __init__(self, duty: Duty, child: int, woken: int) -> None:
+    def __init__(self, duty: InitConfig, child: int, woken: int) -> None:
         self._duty, self._child, self._woken = duty, child, woken
         self._control = duty.control
         self._ended: int | None = None
@@ -165,7 +165,7 @@ class Init:
             self._childless = True
 
     def _told(self) -> None:
-        data = self._control.recv(protocol.PIECE)
+        data = self._control.recv(protocol.CHUNK_BYTES)
         if not data:
             self._give_up()
         order = json.loads(data)
@@ -176,20 +176,20 @@ class Init:
 
     def _say(self, message: protocol.Message) -> None:
         try:
-            self._control.send(protocol.line(message))
+            self._control.send(protocol.encode(message))
         except OSError:
             self._give_up()
 
     def _record(self) -> None:
         """Durable before anything else happens. What only the shim can know of it, the memory limit above all, the shim says."""
         while True:
-            data = self._control.recv(protocol.PIECE)
+            data = self._control.recv(protocol.CHUNK_BYTES)
             if not data:
                 self._give_up()
             order = json.loads(data)
             if "record" in order:
                 break
-        protocol.write_whole(self._duty.records, "exit.json", json.dumps(order["record"]).encode())
+        protocol.write_atomically(self._duty.records, "exit.json", json.dumps(order["record"]).encode())
         self._say({"recorded": True})
 
     def _give_up(self) -> None:

@@ -28,7 +28,7 @@ class Refused(Exception):
 
 
 @dataclasses.dataclass(frozen=True)
-class Order:
+class ProcessSpec:
     container: spec.Container
     """Whose user, environment and working directory count."""
     argv: tuple[str, ...]
@@ -41,7 +41,7 @@ class Order:
     """Ways into the container's group; see `entrances`."""
 
 
-def become(order: Order, status: socket.socket) -> NoReturn:
+def exec_process(order: ProcessSpec, status: socket.socket) -> NoReturn:
     """Never returns: what goes wrong is told on `status`, which otherwise ends without a word."""
     try:
         os.setsid()
@@ -52,15 +52,15 @@ def become(order: Order, status: socket.socket) -> NoReturn:
         if not made:
             os.chdir(order.container.cwd)
         env = environment(order)
-        path = found(order.argv[0], env.get("PATH", ""))
+        path = find_executable(order.argv[0], env.get("PATH", ""))
         _forget_signals()
         os.umask(0o022)
-        status.send(protocol.line({"exec": os.getpid()}))
+        status.send(protocol.encode({"exec": os.getpid()}))
         _execute(path, order.argv, env)
     except Refused as refusal:
-        tell(status, refusal.reason, refusal.message)
+        report_failure(status, refusal.reason, refusal.message)
     except (OSError, ValueError) as error:
-        tell(status, "StartError", f"unable to start container process: {_words(error)}")
+        report_failure(status, "StartError", f"unable to start container process: {_words(error)}")
     os._exit(127)
 
 
@@ -70,11 +70,11 @@ def _join(groups: tuple[int, ...]) -> None:
         syscalls.unshare(syscalls.CLONE_NEWCGROUP)
 
 
-def tell(status: socket.socket, reason: str, message: str) -> None:
-    status.send(protocol.line({"failed": reason, "message": message[:4096]}))
+def report_failure(status: socket.socket, reason: str, message: str) -> None:
+    status.send(protocol.encode({"failed": reason, "message": message[:4096]}))
 
 
-def environment(order: Order) -> dict[str, str]:
+def environment(order: ProcessSpec) -> dict[str, str]:
     """What a runtime adds if nothing else was said."""
     env = {"PATH": DEFAULT_PATH, **({"TERM": "xterm"} if order.tty else {}), **order.env}
     if "HOME" not in env:
@@ -82,7 +82,7 @@ def environment(order: Order) -> dict[str, str]:
     return env
 
 
-def found(name: str, path: str) -> str:
+def find_executable(name: str, path: str) -> str:
     if "/" in name:
         if (why := _unfit(name)) is not None:
             words = f"stat {name}: {os.strerror(why).lower()}" if why == errno.ENOENT else os.strerror(why).lower()
@@ -117,7 +117,7 @@ def _execute(path: str, argv: tuple[str, ...], env: dict[str, str]) -> None:
         raise Refused("StartError", f"unable to start container process: exec {path}: {words}") from None
 
 
-def _stand(order: Order, status: socket.socket) -> None:
+def _stand(order: ProcessSpec, status: socket.socket) -> None:
     """Standard input, output and error; the status is the only other descriptor that is left, until the execve."""
     stdio = (_terminal(status),) * 3 if order.tty else order.stdio
     for target, fd in enumerate(stdio):
@@ -132,7 +132,7 @@ def _terminal(status: socket.socket) -> int:
     """A terminal of the container's own; whoever started it gets the other side."""
     master, slave = os.openpty()
     fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
-    socket.send_fds(status, [protocol.line({"terminal": True}, [master])], [master])
+    socket.send_fds(status, [protocol.encode({"terminal": True}, [master])], [master])
     os.close(master)
     return slave
 

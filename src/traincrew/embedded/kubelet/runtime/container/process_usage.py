@@ -10,7 +10,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-def of_processes(roots: list[int]) -> dict[str, float | int]:
+def sum_usage(roots: list[int]) -> dict[str, float | int]:
     """Of these and their descendants, without what is only there to look after others.
 
     CPU of those that have ended counts once their parents have reaped them.

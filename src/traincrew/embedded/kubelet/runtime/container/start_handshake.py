@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable
 
 from traincrew.embedded.kubelet.runtime import protocol
-from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, Loop
+from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, EventLoop
 
 
-class Beginning:
-    def __init__(self, loop: Loop, sock: socket.socket, done: Callable[[], None]) -> None:
+class StartHandshake:
+    def __init__(self, loop: EventLoop, sock: socket.socket, done: Callable[[], None]) -> None:
         self._loop, self._sock, self._done = loop, sock, done
         self.pid = 0
         """The command's, as seen from here."""
@@ -46,7 +46,7 @@ class Beginning:
         elif "terminal" in message:
             self.terminal = fds[0]
         elif "exec" in message:
-            self.pid, self.started = pid, moment()
+            self.pid, self.started = pid, timestamp()
         elif "failed" in message:
             self.refusal, self.started = (message["failed"], message["message"]), ""
 
@@ -65,11 +65,11 @@ class Beginning:
         self.namespaces, self.terminal = [], -1
 
 
-def pair() -> tuple[socket.socket, socket.socket]:
+def socket_pair() -> tuple[socket.socket, socket.socket]:
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
-def moment() -> str:
+def timestamp() -> str:
     second, rest = divmod(time.time_ns() // 1000, 1_000_000)
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second)) + f".{rest:06}Z"
 
@@ -77,7 +77,7 @@ def moment() -> str:
 def _receive(sock: socket.socket) -> tuple[bytes, list[int], int]:
     """Also who sent it: the kernel translates the process id into our namespace."""
     room = socket.CMSG_SPACE(12) + socket.CMSG_SPACE(4 * 4)
-    data, ancillary, _, _ = sock.recvmsg(protocol.PIECE, room, socket.MSG_CMSG_CLOEXEC)
+    data, ancillary, _, _ = sock.recvmsg(protocol.CHUNK_BYTES, room, socket.MSG_CMSG_CLOEXEC)
     fds, pid = list[int](), 0
     for level, kind, payload in ancillary:
         if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:

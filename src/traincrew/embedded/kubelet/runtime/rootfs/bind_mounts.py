@@ -7,20 +7,20 @@ import os
 import stat
 
 from traincrew.embedded.kubelet.runtime import syscalls
-from traincrew.embedded.kubelet.runtime.rootfs.host_root import within
-from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind, place, remount_read_only, restrict, tmpfs
-from traincrew.embedded.kubelet.runtime.rootfs.paths import Rooted, door
+from traincrew.embedded.kubelet.runtime.rootfs.host_root import is_within
+from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind, mount_target, remount_read_only, restrict, tmpfs
+from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirectory, descriptor_path
 from traincrew.embedded.kubelet.runtime.spec import Container, Mount, Pod
 
 _FOR_PODS = ("volumes", "node/doors", "node/tools")
 """Below the cluster's data directory: the claims' directories, other pods' doors (which ask for a secret), the tools."""
 
 
-class MountRefused(Exception):
+class MountError(Exception):
     """Says which mount and why, in words for the pod's events."""
 
 
-def order(pod: Pod, container: Container) -> tuple[Mount, ...]:
+def ordered_mounts(pod: Pod, container: Container) -> tuple[Mount, ...]:
     """All binds of a container, outer ones first; what it asks for goes before what every pod has."""
     asked = {os.path.normpath(mount.path): mount for mount in container.mounts}
     for name in ("hosts", "resolv.conf", "hostname"):
@@ -33,8 +33,8 @@ def order(pod: Pod, container: Container) -> tuple[Mount, ...]:
     return tuple(asked[path] for path in sorted(asked, key=lambda path: (path.count("/"), path)))
 
 
-class Binds:
-    def __init__(self, root: Rooted, pod: Pod, container: Container) -> None:
+class BindMounter:
+    def __init__(self, root: RootDirectory, pod: Pod, container: Container) -> None:
         self._root = root
         self._pod = pod
         self._directory = os.path.realpath(pod.directory)
@@ -51,7 +51,7 @@ class Binds:
     def seal(self) -> None:
         for path in self._empty:
             # Of this mount alone: what was mounted in it keeps its own flags. A volume may have covered it: then nobody sees it.
-            with contextlib.suppress(OSError), place(self._root, path) as target:
+            with contextlib.suppress(OSError), mount_target(self._root, path) as target:
                 remount_read_only(target)
 
     def mount(self, asked: Mount) -> None:
@@ -62,7 +62,7 @@ class Binds:
                 self._bind(asked)
         except OSError as refusal:
             reason = os.strerror(refusal.errno) if refusal.errno else str(refusal)
-            raise MountRefused(f"cannot mount {asked.source or asked.kind} at {asked.path}: {reason}") from refusal
+            raise MountError(f"cannot mount {asked.source or asked.kind} at {asked.path}: {reason}") from refusal
 
     def _tmpfs(self, asked: Mount) -> None:
         tmpfs(self._root, asked.path, f"mode=1777,size={asked.size or '50%'}")
@@ -72,44 +72,49 @@ class Binds:
     def _bind(self, asked: Mount) -> None:
         source = os.open(asked.source, os.O_PATH | os.O_CLOEXEC)
         try:
-            real = os.readlink(door(source))
+            real = os.readlink(descriptor_path(source))
             self._check_source(asked, real)
             make = "directory" if stat.S_ISDIR(os.fstat(source).st_mode) else "file"
             self._check_target(asked.path, make)
-            bind(self._root, door(source), asked.path, self._attributes | (syscalls.MOUNT_ATTR_RDONLY if asked.read_only else 0))
+            bind(
+                self._root,
+                descriptor_path(source),
+                asked.path,
+                self._attributes | (syscalls.MOUNT_ATTR_RDONLY if asked.read_only else 0),
+            )
         finally:
             os.close(source)
         for path in self._masked:
-            if within(path, real) and make == "directory":
+            if is_within(path, real) and make == "directory":
                 self._hide_at(os.path.join(asked.path, os.path.relpath(path, real)))
 
     def _check_source(self, asked: Mount, real: str) -> None:
         """Links that another container put into a volume must not lead out of it, nor may anything lead to the cluster's data."""
         own = f"{self._directory}/volumes"
-        if within(os.path.normpath(asked.source), f"{self._pod.directory}/volumes"):
+        if is_within(os.path.normpath(asked.source), f"{self._pod.directory}/volumes"):
             first = os.path.relpath(asked.source, f"{self._pod.directory}/volumes").split("/")[0]
-            if not within(real, f"{own}/{first}"):
-                raise MountRefused(f"cannot mount {asked.source} at {asked.path}: it leads out of its volume")
-        if within(real, self._directory):
+            if not is_within(real, f"{own}/{first}"):
+                raise MountError(f"cannot mount {asked.source} at {asked.path}: it leads out of its volume")
+        if is_within(real, self._directory):
             return
         for masked in self._masked:
-            allowed = any(within(real, f"{masked}/{name}") for name in _FOR_PODS)
-            if within(real, masked) and real != masked and not allowed:
-                raise MountRefused(f"cannot mount {asked.source} at {asked.path}: the cluster's data is not for pods")
+            allowed = any(is_within(real, f"{masked}/{name}") for name in _FOR_PODS)
+            if is_within(real, masked) and real != masked and not allowed:
+                raise MountError(f"cannot mount {asked.source} at {asked.path}: the cluster's data is not for pods")
 
     def _check_target(self, path: str, make: str) -> None:
         descriptor = self._root.open(path, make)
         try:
             is_directory = stat.S_ISDIR(os.fstat(descriptor).st_mode)
-            with place(self._root, "/proc") as proc:
+            with mount_target(self._root, "/proc") as proc:
                 in_proc = os.stat(proc).st_dev == os.fstat(descriptor).st_dev
         finally:
             os.close(descriptor)
         if in_proc:
-            raise MountRefused(f"cannot mount anything at {path}: /proc tells of the container itself")
+            raise MountError(f"cannot mount anything at {path}: /proc tells of the container itself")
         if is_directory != (make == "directory"):
             kinds = ("a file", "a directory") if is_directory else ("a directory", "a file")
-            raise MountRefused(f"cannot mount {kinds[0]} at {path}: it is {kinds[1]}")
+            raise MountError(f"cannot mount {kinds[0]} at {path}: it is {kinds[1]}")
 
     def _hide_at(self, path: str) -> None:
         if self._root.exists(path):

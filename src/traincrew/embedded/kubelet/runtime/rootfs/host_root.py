@@ -8,9 +8,9 @@ import stat
 
 from traincrew.embedded.kubelet.runtime import syscalls
 from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import HostMount
-from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind, place
-from traincrew.embedded.kubelet.runtime.rootfs.overlay import Layer, like
-from traincrew.embedded.kubelet.runtime.rootfs.paths import Rooted, door
+from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind, mount_target
+from traincrew.embedded.kubelet.runtime.rootfs.overlay import WritableLayer, copy_mode_and_owner
+from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirectory, descriptor_path
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 
 REPLACED = ("/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp")  # noqa: S108 -- paths of the container's own
@@ -32,12 +32,12 @@ class HostRoot:
     """Where the kernel allows it, the host's root is one layer. In a user namespace it refuses to uncover what mounts may
     hide: there every directory above a mount is made anew, with a layer over each of its children."""
 
-    def __init__(self, layer: Layer, mounts: tuple[HostMount, ...], hidden: tuple[str, ...]) -> None:
+    def __init__(self, layer: WritableLayer, mounts: tuple[HostMount, ...], hidden: tuple[str, ...]) -> None:
         """mounts: the visible ones; hidden: directories below which no mount of the host is shown."""
         self._layer = layer
         self.laid = ["/"]
         """Where there is a layer to write to."""
-        self._mounts = {mount.path: mount for mount in mounts if shown(mount, hidden)}
+        self._mounts = {mount.path: mount for mount in mounts if is_shown(mount, hidden)}
         self._left_out = {mount.path for mount in mounts} - set(self._mounts) | set(hidden)
         self._above = {above for mount in mounts for above in _ancestors(mount.path)}
 
@@ -47,7 +47,7 @@ class HostRoot:
             return
         syscalls.mount(self._layer.plain(_BASE, 0o755), target, "", syscalls.MS_BIND)
         syscalls.mount("", target, "", syscalls.MS_REMOUNT | syscalls.MS_BIND | self._layer.flags)
-        with contextlib.closing(Rooted(target)) as root:
+        with contextlib.closing(RootDirectory(target)) as root:
             self._assemble(root, "/", frozenset((*_OPENED, *(os.path.realpath(seed) for seed in seeds))))
 
     def _lay_whole(self, target: str) -> bool:
@@ -55,32 +55,32 @@ class HostRoot:
             self._layer.overlay("/", self._layer.upper_for("/"), target)
         except OSError:
             return False
-        with contextlib.closing(Rooted(target)) as root:
+        with contextlib.closing(RootDirectory(target)) as root:
             for path in self._mounts:
                 # What cannot be shown (a file system of another user, say) is left out.
                 with contextlib.suppress(OSError):
                     self._show(root, path)
         return True
 
-    def _show(self, root: Rooted, path: str) -> None:
+    def _show(self, root: RootDirectory, path: str) -> None:
         if path == "/":
             return
         if self._mounts[path].writable and os.path.isdir(path):
-            with contextlib.suppress(OSError), place(root, path) as target:
+            with contextlib.suppress(OSError), mount_target(root, path) as target:
                 self._layer.overlay(path, self._layer.upper_for(path), target)
                 self.laid.append(path)
                 return
         bind(root, path, path, syscalls.MOUNT_ATTR_RDONLY)
 
-    def _assemble(self, root: Rooted, path: str, seeds: frozenset[str]) -> None:
+    def _assemble(self, root: RootDirectory, path: str, seeds: frozenset[str]) -> None:
         for name in os.listdir(path):
             # What the user of this namespace may not see on the host is not there.
             with contextlib.suppress(PermissionError):
                 self._assemble_one(root, os.path.join(path, name), seeds)
 
-    def _assemble_one(self, root: Rooted, path: str, seeds: frozenset[str]) -> None:
+    def _assemble_one(self, root: RootDirectory, path: str, seeds: frozenset[str]) -> None:
         found = os.lstat(path)
-        there = door(root.top) + path
+        there = descriptor_path(root.top) + path
         if stat.S_ISLNK(found.st_mode):
             os.symlink(os.readlink(path), there)
         elif stat.S_ISREG(found.st_mode):
@@ -88,10 +88,10 @@ class HostRoot:
             bind(root, path, path, syscalls.MOUNT_ATTR_RDONLY)
         elif stat.S_ISDIR(found.st_mode):
             os.mkdir(there)
-            like(there, found)
+            copy_mode_and_owner(there, found)
             self._assemble_directory(root, path, seeds)
 
-    def _assemble_directory(self, root: Rooted, path: str, seeds: frozenset[str]) -> None:
+    def _assemble_directory(self, root: RootDirectory, path: str, seeds: frozenset[str]) -> None:
         entries = os.listdir(path)
         if path in REPLACED or path in self._left_out or not entries:
             return
@@ -104,18 +104,18 @@ class HostRoot:
             if seed.startswith(path + "/"):
                 _seed(upper, path, seed)
         try:
-            with place(root, path) as target:
+            with mount_target(root, path) as target:
                 self._layer.overlay(path, upper, target)
             self.laid.append(path)
         except OSError:
             bind(root, path, path, syscalls.MOUNT_ATTR_RDONLY)
 
 
-def shown(mount: HostMount, hidden: tuple[str, ...]) -> bool:
-    return mount.kind not in _NOT_FILES and not any(within(mount.path, place) for place in (*REPLACED, *hidden))
+def is_shown(mount: HostMount, hidden: tuple[str, ...]) -> bool:
+    return mount.kind not in _NOT_FILES and not any(is_within(mount.path, place) for place in (*REPLACED, *hidden))
 
 
-def within(path: str, directory: str) -> bool:
+def is_within(path: str, directory: str) -> bool:
     return path == directory or path.startswith(directory.rstrip("/") + "/")
 
 

@@ -10,8 +10,8 @@ import stat
 from traincrew.embedded.kubelet.runtime import syscalls
 from traincrew.embedded.kubelet.runtime.cgroups import entry
 from traincrew.embedded.kubelet.runtime.rootfs import shared_memory
-from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind, place, restrict, tmpfs
-from traincrew.embedded.kubelet.runtime.rootfs.paths import Rooted
+from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind, mount_target, restrict, tmpfs
+from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirectory
 from traincrew.embedded.kubelet.runtime.spec import Container, Pod
 
 _SAFE = syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC
@@ -26,8 +26,8 @@ _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _LINKS = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"}
 
 
-def mount_proc(root: Rooted, pod: Pod, container: Container) -> None:
-    with place(root, "/proc") as target:
+def mount_proc(root: RootDirectory, pod: Pod, container: Container) -> None:
+    with mount_target(root, "/proc") as target:
         try:
             syscalls.mount("proc", target, "proc", _SAFE)
         except OSError as refusal:
@@ -38,16 +38,16 @@ def mount_proc(root: Rooted, pod: Pod, container: Container) -> None:
     if container.privileged:
         return
     for path in _READ_ONLY:
-        with contextlib.suppress(FileNotFoundError), place(root, path) as target:
+        with contextlib.suppress(FileNotFoundError), mount_target(root, path) as target:
             syscalls.mount(target, target, "", syscalls.MS_BIND)
             restrict(root, path, syscalls.MOUNT_ATTR_RDONLY)
 
 
-def mount_sys(root: Rooted, container: Container, hierarchies: dict[str, str]) -> None:
+def mount_sys(root: RootDirectory, container: Container, hierarchies: dict[str, str]) -> None:
     """hierarchies: by place below /sys/fs/cgroup ("" for the unified one) the directory of the container's own group."""
     read_only = 0 if container.privileged else syscalls.MS_RDONLY
     try:
-        with place(root, "/sys") as target:
+        with mount_target(root, "/sys") as target:
             syscalls.mount("sysfs", target, "sysfs", _SAFE | read_only)
     except OSError as refusal:
         # Its network belongs to the host: so does its view of it.
@@ -58,14 +58,14 @@ def mount_sys(root: Rooted, container: Container, hierarchies: dict[str, str]) -
     _show_groups(root, hierarchies, container.privileged)
 
 
-def mask(root: Rooted) -> None:
+def mask(root: RootDirectory) -> None:
     """What tells of the host or changes it, and is no business of a container's."""
     for path in _MASKED:
         with contextlib.suppress(FileNotFoundError):
             _mask_one(root, path)
 
 
-def mount_dev(root: Rooted, pod: Pod, container: Container, memory: int) -> None:
+def mount_dev(root: RootDirectory, pod: Pod, container: Container, memory: int) -> None:
     """Device files are the host's, one by one. /dev itself takes none: one made there by mknod opens nothing.
     memory: the pod's /dev/shm, see sharedmemory.taken."""
     tmpfs(root, "/dev", "mode=755,size=1m", syscalls.MS_NOEXEC)
@@ -75,7 +75,7 @@ def mount_dev(root: Rooted, pod: Pod, container: Container, memory: int) -> None
     for path in wanted:
         os.close(root.open(path, make="file"))
         bind(root, path, path)
-    with place(root, "/dev") as there:
+    with mount_target(root, "/dev") as there:
         for name, target in _LINKS.items():
             os.symlink(target, f"{there}/{name}")
         os.symlink("pts/ptmx", f"{there}/ptmx")
@@ -83,7 +83,7 @@ def mount_dev(root: Rooted, pod: Pod, container: Container, memory: int) -> None
     _mount_shared_memory(root, pod, memory)
 
 
-def _show_groups(root: Rooted, hierarchies: dict[str, str], privileged: bool) -> None:
+def _show_groups(root: RootDirectory, hierarchies: dict[str, str], privileged: bool) -> None:
     attributes = 0 if privileged else syscalls.MOUNT_ATTR_RDONLY
     if "" in hierarchies:
         bind(root, hierarchies[""], "/sys/fs/cgroup", attributes)
@@ -95,7 +95,7 @@ def _show_groups(root: Rooted, hierarchies: dict[str, str], privileged: bool) ->
         restrict(root, "/sys/fs/cgroup", attributes)
 
 
-def _mask_one(root: Rooted, path: str) -> None:
+def _mask_one(root: RootDirectory, path: str) -> None:
     descriptor = root.open(path)
     is_directory = stat.S_ISDIR(os.fstat(descriptor).st_mode)
     os.close(descriptor)
@@ -120,10 +120,10 @@ def _is_device(path: str) -> bool:
     return stat.S_ISCHR(mode) or stat.S_ISBLK(mode)
 
 
-def _mount_terminals(root: Rooted) -> None:
+def _mount_terminals(root: RootDirectory) -> None:
     os.close(root.open("/dev/pts", make="directory"))
     options = "newinstance,ptmxmode=0666,mode=0620"
-    with place(root, "/dev/pts") as target:
+    with mount_target(root, "/dev/pts") as target:
         try:
             syscalls.mount("devpts", target, "devpts", syscalls.MS_NOSUID | syscalls.MS_NOEXEC, options + ",gid=5")
         except OSError as refusal:
@@ -133,7 +133,7 @@ def _mount_terminals(root: Rooted) -> None:
             syscalls.mount("devpts", target, "devpts", syscalls.MS_NOSUID | syscalls.MS_NOEXEC, options)
 
 
-def _mount_shared_memory(root: Rooted, pod: Pod, memory: int) -> None:
+def _mount_shared_memory(root: RootDirectory, pod: Pod, memory: int) -> None:
     for name in ("shm", "mqueue"):
         os.close(root.open(f"/dev/{name}", make="directory"))
     if pod.host_ipc:
@@ -145,11 +145,11 @@ def _mount_shared_memory(root: Rooted, pod: Pod, memory: int) -> None:
     else:
         shared_memory.mount(root, pod)
     # A kernel may come without it, and the host's belongs to no user namespace.
-    with contextlib.suppress(OSError), place(root, "/dev/mqueue") as target_path:
+    with contextlib.suppress(OSError), mount_target(root, "/dev/mqueue") as target_path:
         syscalls.mount("mqueue", target_path, "mqueue", _SAFE)
 
 
-def groups_behind(ways: tuple[int, ...]) -> dict[str, str]:
+def cgroup_directories(ways: tuple[int, ...]) -> dict[str, str]:
     """By place below /sys/fs/cgroup ("" for the unified hierarchy) the directories that `entrances` lead to."""
     found: dict[str, str] = {}
     for way in ways:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 
 from traincrew.embedded.kubelet.runtime import syscalls
-from traincrew.embedded.kubelet.runtime.rootfs.paths import Rooted, door
+from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirectory, descriptor_path
 
 _STICKY = (
     (os.ST_RDONLY, syscalls.MS_RDONLY),
@@ -23,30 +23,30 @@ _STICKY = (
 
 
 @contextlib.contextmanager
-def place(root: Rooted, path: str, make: str = "") -> Iterator[str]:
+def mount_target(root: RootDirectory, path: str, make: str = "") -> Iterator[str]:
     """A path for mount(2), good until something is mounted there: the descriptor behind it shows what is below."""
     descriptor = root.open(path, make)
     try:
-        yield door(descriptor)
+        yield descriptor_path(descriptor)
     finally:
         os.close(descriptor)
 
 
-def bind(root: Rooted, source: str, path: str, attributes: int = 0) -> None:
-    with place(root, path) as target:
+def bind(root: RootDirectory, source: str, path: str, attributes: int = 0) -> None:
+    with mount_target(root, path) as target:
         syscalls.mount(source, target, "", syscalls.MS_BIND | syscalls.MS_REC)
     if attributes:
         restrict(root, path, attributes)
 
 
-def tmpfs(root: Rooted, path: str, options: str, flags: int = 0) -> None:
-    with place(root, path, make="directory") as target:
+def tmpfs(root: RootDirectory, path: str, options: str, flags: int = 0) -> None:
+    with mount_target(root, path, make="directory") as target:
         syscalls.mount("tmpfs", target, "tmpfs", flags | syscalls.MS_NOSUID | syscalls.MS_NODEV, options)
 
 
-def restrict(root: Rooted, path: str, attributes: int) -> None:
+def restrict(root: RootDirectory, path: str, attributes: int) -> None:
     """Adds MOUNT_ATTR flags to what is mounted at path, and (since Linux 5.12) to all that is mounted below it."""
-    with place(root, path) as target:
+    with mount_target(root, path) as target:
         try:
             syscalls.restrict_mount(target, attributes)
         except OSError as refusal:

@@ -21,7 +21,7 @@ _OVERFLOW = 65534
 """How an owner looks who has no name in this user namespace."""
 
 
-class Layer:
+class WritableLayer:
     """The directory of one container's attempt."""
 
     def __init__(self, directory: str, kind: str, isolation: Isolation, privileged: bool = False) -> None:
@@ -47,7 +47,7 @@ class Layer:
     def upper_for(self, lower: str) -> str:
         """A directory to take what is written to lower; directories put in before `overlay` merge with lower's."""
         upper = self.plain(f"uppers/{self._count}", 0o700)
-        like(upper, os.stat(lower))
+        copy_mode_and_owner(upper, os.stat(lower))
         return upper
 
     def overlay(self, lower: str, upper: str, target: str) -> None:
@@ -78,7 +78,7 @@ class Layer:
         return True
 
 
-def like(path: str, example: os.stat_result) -> None:
+def copy_mode_and_owner(path: str, example: os.stat_result) -> None:
     os.chmod(path, example.st_mode & 0o7777 | 0o700)
     if (example.st_uid, example.st_gid) == (os.geteuid(), os.getegid()) or _OVERFLOW in (example.st_uid, example.st_gid):
         return

@@ -7,18 +7,18 @@ import os
 
 from traincrew.embedded.kubelet.runtime import syscalls, tree_removal
 from traincrew.embedded.kubelet.runtime.rootfs import host_mounts, kernel_filesystems, shared_memory
-from traincrew.embedded.kubelet.runtime.rootfs.bind_mounts import Binds, MountRefused, order
+from traincrew.embedded.kubelet.runtime.rootfs.bind_mounts import BindMounter, MountError, ordered_mounts
 from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import HostMount
-from traincrew.embedded.kubelet.runtime.rootfs.host_root import HostRoot, within
+from traincrew.embedded.kubelet.runtime.rootfs.host_root import HostRoot, is_within
 from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind, remount_read_only
-from traincrew.embedded.kubelet.runtime.rootfs.overlay import Layer
-from traincrew.embedded.kubelet.runtime.rootfs.paths import Rooted, door
+from traincrew.embedded.kubelet.runtime.rootfs.overlay import WritableLayer
+from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirectory, descriptor_path
 from traincrew.embedded.kubelet.runtime.spec import Container, Isolation, Pod
 
 _OWN = {"/run": 0o755, "/tmp": 0o1777, "/var/tmp": 0o1777}  # noqa: S108 -- paths of the container's own
 
 
-class RootRefused(OSError):
+class RootfsError(OSError):
     """The root cannot be built; in words for the pod's events."""
 
 
@@ -31,9 +31,9 @@ def build(pod: Pod, container: Container, isolation: Isolation, groups: tuple[in
     """
     umask = os.umask(0o022)
     try:
-        _enter(_Building(pod, container, isolation).run(kernel_filesystems.groups_behind(groups), memory))
-    except (MountRefused, OSError) as refusal:
-        raise RootRefused(str(refusal)) from refusal
+        _enter(_Building(pod, container, isolation).run(kernel_filesystems.cgroup_directories(groups), memory))
+    except (MountError, OSError) as refusal:
+        raise RootfsError(str(refusal)) from refusal
     finally:
         os.umask(umask)
 
@@ -45,11 +45,11 @@ def layer_directory(pod: Pod, container: Container) -> str:
 class _Building:
     def __init__(self, pod: Pod, container: Container, isolation: Isolation) -> None:
         self.pod, self.container, self.isolation = pod, container, isolation
-        self.asked = order(pod, container)
+        self.asked = ordered_mounts(pod, container)
 
     def run(self, hierarchies: dict[str, str], memory: int) -> str:
         """Where the root is."""
-        shared = shared_memory.taken(memory)
+        shared = shared_memory.clone_from(memory)
         syscalls.mount("", "/", "", syscalls.MS_REC | syscalls.MS_PRIVATE)
         mounts = host_mounts.visible(host_mounts.read())
         layer = _layer(self.pod, self.container, self.isolation, mounts)
@@ -57,7 +57,7 @@ class _Building:
         masked = tuple(os.path.realpath(path) for path in self.pod.masked)
         host = HostRoot(layer, mounts, masked)
         host.lay(top, self.isolation, seeds=tuple(mount.path for mount in self.asked))
-        with contextlib.closing(Rooted(top)) as root:
+        with contextlib.closing(RootDirectory(top)) as root:
             _furnish(root, layer, self.container)
             kernel_filesystems.mount_proc(root, self.pod, self.container)
             kernel_filesystems.mount_dev(root, self.pod, self.container, shared)
@@ -69,29 +69,29 @@ class _Building:
             if self.container.read_only_root:
                 # By descriptors: a volume may lie over a layer now, and stays as it is.
                 for each in layers:
-                    remount_read_only(door(each))
+                    remount_read_only(descriptor_path(each))
             for each in layers:
                 os.close(each)
         return top
 
-    def _mount(self, root: Rooted) -> None:
-        binds = Binds(root, self.pod, self.container)
+    def _mount(self, root: RootDirectory) -> None:
+        binds = BindMounter(root, self.pod, self.container)
         binds.hide()
         for mount in self.asked:
             binds.mount(mount)
         binds.seal()
 
 
-def _layer(pod: Pod, container: Container, isolation: Isolation, mounts: tuple[HostMount, ...]) -> Layer:
+def _layer(pod: Pod, container: Container, isolation: Isolation, mounts: tuple[HostMount, ...]) -> WritableLayer:
     directory = layer_directory(pod, container)
     if os.path.lexists(directory):
         # Of a start that did not come to its end: an overlay does not take up a layer that was left in the middle.
-        tree_removal.tree(directory)
-    under = [mount for mount in mounts if within(os.path.realpath(pod.directory), mount.path)]
-    return Layer(directory, under[-1].kind, isolation, container.privileged)
+        tree_removal.remove_tree(directory)
+    under = [mount for mount in mounts if is_within(os.path.realpath(pod.directory), mount.path)]
+    return WritableLayer(directory, under[-1].kind, isolation, container.privileged)
 
 
-def _furnish(root: Rooted, layer: Layer, container: Container) -> None:
+def _furnish(root: RootDirectory, layer: WritableLayer, container: Container) -> None:
     attributes = 0 if container.privileged else syscalls.MOUNT_ATTR_NODEV
     for path, mode in _OWN.items():
         os.close(root.open(path, make="directory"))

@@ -6,14 +6,14 @@ import os
 
 from traincrew.embedded.kubelet.runtime import syscalls
 from traincrew.embedded.kubelet.runtime.rootfs.mounts import tmpfs
-from traincrew.embedded.kubelet.runtime.rootfs.paths import Rooted
+from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirectory
 from traincrew.embedded.kubelet.runtime.shim import fork
 from traincrew.embedded.kubelet.runtime.spec import Pod
 
 _FLAGS = syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC
 
 
-def held(pod: Pod) -> int:
+def create_namespace(pod: Pod) -> int:
     """Called by the shim: a descriptor that keeps the pod's shared memory, -1 if each container is to have its own.
 
     It is a mount namespace with nothing else in it, and no process: whatever becomes of shim and containers, it goes with them.
@@ -29,7 +29,7 @@ def held(pod: Pod) -> int:
         os.write(making, b"m")
         os.read(leaving, 1)
 
-    child = fork.child(body)
+    child = fork.fork_child(body)
     os.close(making)
     os.close(leaving)
     try:
@@ -41,7 +41,7 @@ def held(pod: Pod) -> int:
         os.waitpid(child, 0)
 
 
-def taken(held_namespace: int) -> int:
+def clone_from(held_namespace: int) -> int:
     """Called by a container's init in its own mount namespace: the mount to attach; -1 if there is none, or none can be had."""
     if held_namespace < 0:
         return -1
@@ -58,7 +58,7 @@ def taken(held_namespace: int) -> int:
         os.close(own)
 
 
-def mount(root: Rooted, pod: Pod) -> None:
+def mount(root: RootDirectory, pod: Pod) -> None:
     tmpfs(root, "/dev/shm", _options(pod), syscalls.MS_NOEXEC)  # noqa: S108 -- the container's own
 
 

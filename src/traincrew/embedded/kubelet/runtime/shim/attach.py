@@ -6,18 +6,18 @@ import contextlib
 import os
 from collections.abc import Callable
 
-from traincrew.embedded.kubelet.runtime.container.run import Run
-from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, WRITE, Loop
-from traincrew.embedded.kubelet.runtime.shim.output_pump import Pump
+from traincrew.embedded.kubelet.runtime.container.container_run import ContainerRun
+from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, WRITE, EventLoop
+from traincrew.embedded.kubelet.runtime.shim.output_pump import OutputPump
 
 _MOST_UNREAD = 8 << 20
 _PIECE = 1 << 16
 
 
-class Tap:
+class OutputTap:
     """A stream's output from now on. A client too slow by megabytes is let go rather than waited for."""
 
-    def __init__(self, loop: Loop, pump: Pump, fd: int) -> None:
+    def __init__(self, loop: EventLoop, pump: OutputPump, fd: int) -> None:
         self._loop, self._pump, self._fd = loop, pump, os.dup(fd)
         self._unsent = bytearray()
         self._over = False
@@ -57,10 +57,10 @@ class Tap:
             self._loop.forget(self._fd)
 
 
-class Feed:
+class InputFeed:
     """A client's input to a container, no faster than that reads."""
 
-    def __init__(self, loop: Loop, source: int, target: int, ended: Callable[[], None]) -> None:
+    def __init__(self, loop: EventLoop, source: int, target: int, ended: Callable[[], None]) -> None:
         """ended: the client has closed its side, and everything of it has been handed on."""
         self._loop, self._source, self._target, self._ended = loop, os.dup(source), os.dup(target), ended
         self._unsent = b""
@@ -107,16 +107,16 @@ class Feed:
 class Attachment:
     """One client's look at one container. fds: its stdin, stdout and stderr; None where it wants none."""
 
-    def __init__(self, loop: Loop, run: Run, fds: tuple[int | None, int | None, int | None]) -> None:
+    def __init__(self, loop: EventLoop, run: ContainerRun, fds: tuple[int | None, int | None, int | None]) -> None:
         self._run = run
-        self._parts: list[Tap | Feed] = []
+        self._parts: list[OutputTap | InputFeed] = []
         stdin, *outputs = fds
         for fd, pump in zip(outputs, run.pumps, strict=False):
             if fd is not None:
-                self._parts.append(Tap(loop, pump, fd))
+                self._parts.append(OutputTap(loop, pump, fd))
         target = run.beginning.terminal if run.container.tty else run.stdin
         if stdin is not None and target >= 0:
-            self._parts.append(Feed(loop, stdin, target, self._input_ended))
+            self._parts.append(InputFeed(loop, stdin, target, self._input_ended))
 
     def _input_ended(self) -> None:
         if self._run.container.stdin_once and not self._run.container.tty:

@@ -13,7 +13,7 @@ READ = select.POLLIN
 WRITE = select.POLLOUT
 
 
-class Loop:
+class EventLoop:
     def __init__(self) -> None:
         self._poll = select.poll()
         self._handlers: dict[int, Callable[[], object]] = {}

@@ -19,7 +19,7 @@ def name(pod: spec.Pod) -> str:
     return f"{pod.uid}.sock"
 
 
-class Tickets:
+class ExecTickets:
     def __init__(self) -> None:
         self._issued: list[tuple[bytes, str, float]] = []
 

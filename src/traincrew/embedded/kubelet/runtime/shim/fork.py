@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from traincrew.embedded.kubelet.runtime import syscalls
 
 
-def child(body: Callable[[], None], group: int = -1) -> int:
+def fork_child(body: Callable[[], None], group: int = -1) -> int:
     """A process that does this and nothing of what its parent would have gone on to do.
 
     group: the open directory of a unified group to be born in; where the kernel cannot, it is born in its parent's.
@@ -39,7 +39,7 @@ def _forked(group: int) -> int:
     return os.fork()
 
 
-def grandchild(enter: Callable[[], None], body: Callable[[], None], group: int = -1) -> int:
+def fork_grandchild(enter: Callable[[], None], body: Callable[[], None], group: int = -1) -> int:
     """A child that begins where `enter` leads, and in that group; see `child`.
 
     Entering a PID namespace holds for children alone and, in a user namespace, cannot be taken back: so a process in between
@@ -50,12 +50,12 @@ def grandchild(enter: Callable[[], None], body: Callable[[], None], group: int =
     def between() -> None:
         try:
             enter()
-            told = str(child(body, group))
+            told = str(fork_child(body, group))
         except OSError as error:
             told = f"{-(error.errno or 1)} {error.strerror}"
         os.write(writing, told.encode())
 
-    middle = child(between)
+    middle = fork_child(between)
     os.close(writing)
     with open(reading, "rb") as pipe:
         number, _, words = pipe.read().decode().partition(" ")
@@ -65,7 +65,7 @@ def grandchild(enter: Callable[[], None], body: Callable[[], None], group: int =
     return int(number)
 
 
-def keep_only(descriptors: Iterable[int]) -> None:
+def close_other_descriptors(descriptors: Iterable[int]) -> None:
     """Closes every other one, but for the first three."""
     first = 3
     for kept in sorted(set(descriptors)):

@@ -10,7 +10,7 @@ _NAME = "shim.lock"
 _ASKED = struct.Struct("hhqqi4x")
 
 
-def take(directory: str) -> bool:
+def acquire(directory: str) -> bool:
     """For the rest of this process's life. The descriptor stays open on purpose: closing any on that file would let go of it."""
     fd = os.open(os.path.join(directory, _NAME), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -20,7 +20,7 @@ def take(directory: str) -> bool:
     return True
 
 
-def taken(directory: str) -> bool:
+def is_held(directory: str) -> bool:
     """Only asks, so that nobody who wants it just now is kept from it."""
     try:
         fd = os.open(os.path.join(directory, _NAME), os.O_RDWR | os.O_CLOEXEC)

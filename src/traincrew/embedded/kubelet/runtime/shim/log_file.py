@@ -8,7 +8,7 @@ import os
 import time
 
 
-class Clock:
+class TimestampClock:
     """Stamps in nanoseconds, each later than the one before even when the clock is set back: readers count on the order."""
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class LogFile:
     def __init__(self, directory: str, attempt: int, most_bytes: int, most_files: int) -> None:
         self._directory, self._path = directory, os.path.join(directory, f"{attempt}.log")
         self._most_bytes, self._most_files = most_bytes, max(1, most_files)
-        self._clock = Clock()
+        self._clock = TimestampClock()
         self._fd = -1
         self._size = 0
         self.lost = 0

@@ -13,18 +13,18 @@ import struct
 
 from traincrew.embedded.kubelet.runtime import protocol, spec, syscalls
 from traincrew.embedded.kubelet.runtime.cgroups import cgroups
-from traincrew.embedded.kubelet.runtime.cgroups.hierarchies import Ground
+from traincrew.embedded.kubelet.runtime.cgroups.hierarchies import Hierarchies
 from traincrew.embedded.kubelet.runtime.container import launch
-from traincrew.embedded.kubelet.runtime.container.run import Place
+from traincrew.embedded.kubelet.runtime.container.container_run import PodSandbox
 from traincrew.embedded.kubelet.runtime.rootfs import shared_memory
 from traincrew.embedded.kubelet.runtime.shim import fork, lock
-from traincrew.embedded.kubelet.runtime.shim.event_loop import Loop
+from traincrew.embedded.kubelet.runtime.shim.event_loop import EventLoop
 from traincrew.embedded.kubelet.runtime.shim.shim import Shim
 
 _SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
 
 
-def main(pod: spec.Pod, isolation: spec.Isolation, first: socket.socket, ground: Ground | None = None) -> None:
+def main(pod: spec.Pod, isolation: spec.Isolation, first: socket.socket, ground: Hierarchies | None = None) -> None:
     """The whole life of a shim. `first` is its first client, `ground` what its template knows of cgroups."""
     gc.enable()  # what came with the template stays frozen, and shared
     os.setsid()
@@ -32,20 +32,20 @@ def main(pod: spec.Pod, isolation: spec.Isolation, first: socket.socket, ground:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         # Meant for a daemon in the same terminal or unit, not for a pod that outlives it.
         signal.signal(number, signal.SIG_IGN)
-    if not lock.take(pod.directory):
-        first.sendall(protocol.line({"error": "the pod has a shim already", "reason": "AlreadyRunning"}))
+    if not lock.acquire(pod.directory):
+        first.sendall(protocol.encode({"error": "the pod has a shim already", "reason": "AlreadyRunning"}))
         return
     try:
         _own_stdio(pod.directory)
         syscalls.adopt_orphans()
         processes, pause = _namespaces(pod, isolation)
-        memory = -1 if isolation == spec.Isolation.NONE else shared_memory.held(pod)
-        place = Place(pod, isolation, Loop(), _group(pod, ground), processes, memory, pause)
+        memory = -1 if isolation == spec.Isolation.NONE else shared_memory.create_namespace(pod)
+        place = PodSandbox(pod, isolation, EventLoop(), _group(pod, ground), processes, memory, pause)
         Shim(place, first)
     except (OSError, launch.Refused) as error:
         first.setblocking(True)
         first.sendall(
-            protocol.line({"error": f"the pod's sandbox could not be made: {error}", "reason": "FailedCreatePodSandBox"})
+            protocol.encode({"error": f"the pod's sandbox could not be made: {error}", "reason": "FailedCreatePodSandBox"})
         )
         raise
     place.loop.run()
@@ -64,15 +64,15 @@ def _own_stdio(directory: str) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65536), hard))
 
 
-def _group(pod: spec.Pod, ground: Ground | None) -> cgroups.Group | None:
+def _group(pod: spec.Pod, ground: Hierarchies | None) -> cgroups.Cgroup | None:
     if not pod.cgroup:
         return None
-    group = cgroups.top(pod.cgroup, pod.limits, ground)
+    group = cgroups.create_pod_cgroup(pod.cgroup, pod.limits, ground)
     for _ in range(3):
         if not group.why:
             break
         # The last pod but one may just have taken an empty parent away with it.
-        group = cgroups.top(pod.cgroup, pod.limits)
+        group = cgroups.create_pod_cgroup(pod.cgroup, pod.limits)
     return group
 
 
@@ -101,7 +101,7 @@ def _raise_loopback() -> None:
 def _shared_processes() -> tuple[int, int]:
     """The namespace is held by a process that does nothing but reap, as a pod's pause container does."""
     ours, theirs = socket.socketpair()
-    pause = fork.grandchild(lambda: syscalls.unshare(syscalls.CLONE_NEWPID), lambda: _pause(theirs))
+    pause = fork.fork_grandchild(lambda: syscalls.unshare(syscalls.CLONE_NEWPID), lambda: _pause(theirs))
     theirs.close()
     ours.send(b"g")
     _, fds, _, _ = socket.recv_fds(ours, 1, 1, socket.MSG_CMSG_CLOEXEC)
@@ -111,7 +111,7 @@ def _shared_processes() -> tuple[int, int]:
 
 
 def _pause(shim: socket.socket) -> None:
-    fork.keep_only([shim.fileno()])
+    fork.close_other_descriptors([shim.fileno()])
     if not shim.recv(1):
         return
     syscalls.die_with_parent(signal.SIGKILL)

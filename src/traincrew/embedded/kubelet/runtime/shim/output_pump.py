@@ -6,7 +6,7 @@ import errno
 import os
 from collections.abc import Callable
 
-from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, Loop
+from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, EventLoop
 from traincrew.embedded.kubelet.runtime.shim.log_file import LogFile
 
 LONGEST_LINE = 16 << 10
@@ -15,7 +15,7 @@ _PIECE = 1 << 14
 _FULL, _PARTIAL = b"F", b"P"
 
 
-class Cutter:
+class LineSplitter:
     """Bytes to records. A line without end is kept back until it has one, is too long, or nothing more comes."""
 
     def __init__(self) -> None:
@@ -47,12 +47,12 @@ class Cutter:
         return text[start:]
 
 
-class Pump:
+class OutputPump:
     """One stream. It ends when everybody who could write to it is gone, or when it is told that nothing more counts."""
 
-    def __init__(self, loop: Loop, fd: int, stream: str, log: LogFile) -> None:
+    def __init__(self, loop: EventLoop, fd: int, stream: str, log: LogFile) -> None:
         self._loop, self._fd, self._stream, self._log = loop, fd, stream.encode(), log
-        self._cutter = Cutter()
+        self._cutter = LineSplitter()
         self.listeners: list[Callable[[bytes], None]] = []
         """Called with what was read; with b"" at the end."""
         os.set_blocking(fd, False)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from traincrew.embedded.kubelet.runtime import protocol
-from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, WRITE, Loop
+from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, WRITE, EventLoop
 
 _MOST_UNREAD = 4 << 20
 
@@ -16,9 +16,9 @@ Heard = Callable[["Peer", protocol.Message, list[int]], None]
 
 
 class Peer:
-    def __init__(self, loop: Loop, sock: socket.socket, heard: Heard) -> None:
+    def __init__(self, loop: EventLoop, sock: socket.socket, heard: Heard) -> None:
         self._loop, self._sock, self._heard = loop, sock, heard
-        self._lines = protocol.Lines()
+        self._lines = protocol.LineReader()
         self._unsent: list[tuple[memoryview, list[int]]] = []
         self.on_close: list[Callable[[], None]] = []
         sock.setblocking(False)
@@ -32,7 +32,7 @@ class Peer:
         """The descriptors remain the caller's."""
         if not self.open:
             return
-        self._unsent.append((memoryview(protocol.line(message, fds)), [os.dup(fd) for fd in fds]))
+        self._unsent.append((memoryview(protocol.encode(message, fds)), [os.dup(fd) for fd in fds]))
         self._flush()
         if sum(len(data) for data, _ in self._unsent) > _MOST_UNREAD:
             self.close()
@@ -93,10 +93,10 @@ def _close(fds: Sequence[int]) -> None:
         os.close(fd)
 
 
-class Door:
+class Listener:
     """A socket in the file system at which peers arrive."""
 
-    def __init__(self, loop: Loop, name: str, mode: int, heard: Heard) -> None:
+    def __init__(self, loop: EventLoop, name: str, mode: int, heard: Heard) -> None:
         """name: in the present directory, so that a long path does not matter."""
         self._loop, self._heard = loop, heard
         self.on_arrival: Callable[[Peer], None] | None = None
@@ -117,7 +117,7 @@ class Door:
             self.on_arrival(peer)
 
 
-class Answer:
+class Reply:
     def __init__(self, peer: Peer, request: protocol.Message) -> None:
         self.peer, self._id = peer, request.get("id")
 

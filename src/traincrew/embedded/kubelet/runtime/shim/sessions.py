@@ -8,23 +8,23 @@ from collections.abc import Callable
 
 from traincrew.embedded.kubelet.runtime import protocol
 from traincrew.embedded.kubelet.runtime.container import launch
-from traincrew.embedded.kubelet.runtime.container.run import Place, Run
+from traincrew.embedded.kubelet.runtime.container.container_run import ContainerRun, PodSandbox
 from traincrew.embedded.kubelet.runtime.shim import exec_socket
 from traincrew.embedded.kubelet.runtime.shim.attach import Attachment
-from traincrew.embedded.kubelet.runtime.shim.execs import Command, Exec
-from traincrew.embedded.kubelet.runtime.shim.peer import Answer, Door, Peer
+from traincrew.embedded.kubelet.runtime.shim.exec_process import ExecCommand, ExecProcess
+from traincrew.embedded.kubelet.runtime.shim.peer import Listener, Peer, Reply
 
 _STREAMS = ("stdin", "stdout", "stderr")
 
 
-class Guests:
-    def __init__(self, place: Place, running: Callable[[str], Run]) -> None:
+class Sessions:
+    def __init__(self, place: PodSandbox, running: Callable[[str], ContainerRun]) -> None:
         """running: the container of that name, or launch.Refused."""
         self._place, self._running = place, running
-        self._execs: dict[int, Exec] = {}
-        self._tickets = exec_socket.Tickets()
+        self._execs: dict[int, ExecProcess] = {}
+        self._tickets = exec_socket.ExecTickets()
         self._directory = exec_socket.directory(place.pod)
-        self.operations: dict[str, Callable[[protocol.Message, Answer, list[int]], None]] = {
+        self.operations: dict[str, Callable[[protocol.Message, Reply, list[int]], None]] = {
             "exec": self._exec,
             "exec_kill": self._exec_kill,
             "attach": self._attach,
@@ -41,7 +41,7 @@ class Guests:
         os.chdir(self._directory)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(exec_socket.name(self._place.pod))
-        Door(self._place.loop, exec_socket.name(self._place.pod), 0o666, self._knock)
+        Listener(self._place.loop, exec_socket.name(self._place.pod), 0o666, self._knock)
         os.chdir(here)
 
     def close_door(self) -> None:
@@ -50,35 +50,35 @@ class Guests:
 
     # -- commands
 
-    def _exec(self, message: protocol.Message, answer: Answer, fds: list[int]) -> None:
+    def _exec(self, message: protocol.Message, answer: Reply, fds: list[int]) -> None:
         run = self._running(message["name"])
         number, given = int(message["exec"]), _streams(message, fds)
-        command = Command(
+        command = ExecCommand(
             tuple(message["argv"]),
             dict(message.get("env") or {}),
             (given[0] or -1, given[1] or -1, given[2] or -1),
             bool(message.get("tty")),
         )
 
-        def begun(made: Exec) -> None:
+        def begun(made: ExecProcess) -> None:
             if made.beginning.refusal is not None:
                 answer.refuse(*made.beginning.refusal)
             else:
                 answer.give((made.beginning.terminal,) if made.beginning.terminal >= 0 else ())
             made.beginning.close()
 
-        def ended(made: Exec) -> None:
+        def ended(made: ExecProcess) -> None:
             answer.peer.send({"exec_ended": number, "code": made.code})
 
-        self._begin(Exec(self._place, run, begun, ended), command, answer.peer, number)
+        self._begin(ExecProcess(self._place, run, begun, ended), command, answer.peer, number)
 
-    def _begin(self, made: Exec, command: Command, peer: Peer, number: int = 0) -> None:
+    def _begin(self, made: ExecProcess, command: ExecCommand, peer: Peer, number: int = 0) -> None:
         made.begin(command)
         self._execs[made.pid] = made
         made.peer, made.number = peer, number
         peer.on_close.append(made.kill)
 
-    def _exec_kill(self, message: protocol.Message, answer: Answer, _: list[int]) -> None:
+    def _exec_kill(self, message: protocol.Message, answer: Reply, _: list[int]) -> None:
         for each in list(self._execs.values()):
             if each.peer is answer.peer and each.number == message["exec"]:
                 each.kill()
@@ -90,13 +90,13 @@ class Guests:
             with contextlib.suppress(ValueError):
                 made.peer.on_close.remove(made.kill)
 
-    def leave(self, run: Run) -> None:
+    def leave(self, run: ContainerRun) -> None:
         """The container has ended."""
         for made in list(self._execs.values()):
             if made.run is run:
                 made.leave()
 
-    def pids(self, run: Run | None = None) -> set[int]:
+    def pids(self, run: ContainerRun | None = None) -> set[int]:
         """The first processes of commands, of one container's or of all."""
         return {pid for pid, made in self._execs.items() if run in (None, made.run)}
 
@@ -106,7 +106,7 @@ class Guests:
 
     # -- clients who look on
 
-    def _attach(self, message: protocol.Message, answer: Answer, fds: list[int]) -> None:
+    def _attach(self, message: protocol.Message, answer: Reply, fds: list[int]) -> None:
         run = self._running(message["name"])
         attachment = Attachment(self._place.loop, run, _streams(message, fds))
         answer.peer.on_close.append(attachment.close)
@@ -116,7 +116,7 @@ class Guests:
 
     # -- tickets
 
-    def _ticket(self, message: protocol.Message, answer: Answer, _: list[int]) -> None:
+    def _ticket(self, message: protocol.Message, answer: Reply, _: list[int]) -> None:
         self._running(message["name"])
         self._tickets.issue(str(message["secret"]), message["name"], float(message["seconds"]))
         answer.give()
@@ -125,8 +125,8 @@ class Guests:
         try:
             run = self._running(self._tickets.redeem(str(message["secret"])))
             stdin, stdout, stderr = fds
-            command = Command(tuple(message["argv"]), dict(message.get("env") or {}), (stdin, stdout, stderr))
-            made = Exec(self._place, run, lambda each: _refuse(peer, each), lambda each: _leave(peer, each))
+            command = ExecCommand(tuple(message["argv"]), dict(message.get("env") or {}), (stdin, stdout, stderr))
+            made = ExecProcess(self._place, run, lambda each: _refuse(peer, each), lambda each: _leave(peer, each))
             self._begin(made, command, peer)
         except launch.Refused as refusal:
             peer.send({"error": refusal.message, "reason": refusal.reason})
@@ -137,7 +137,7 @@ class Guests:
                 os.close(fd)
 
 
-def _refuse(peer: Peer, made: Exec) -> None:
+def _refuse(peer: Peer, made: ExecProcess) -> None:
     if made.beginning.refusal is not None:
         reason, message = made.beginning.refusal
         peer.send({"error": message, "reason": reason})
@@ -145,7 +145,7 @@ def _refuse(peer: Peer, made: Exec) -> None:
         peer.send({"started": True})
 
 
-def _leave(peer: Peer, made: Exec) -> None:
+def _leave(peer: Peer, made: ExecProcess) -> None:
     peer.send({"exit": made.code})
 
 

@@ -13,27 +13,27 @@ from typing import Any
 
 from traincrew.embedded.kubelet.runtime import protocol, spec
 from traincrew.embedded.kubelet.runtime.container import launch, process_usage
+from traincrew.embedded.kubelet.runtime.container.container_run import ContainerRun, PodSandbox
 from traincrew.embedded.kubelet.runtime.container.init import descendants
-from traincrew.embedded.kubelet.runtime.container.run import Place, Run
-from traincrew.embedded.kubelet.runtime.shim.peer import Answer, Door, Peer
-from traincrew.embedded.kubelet.runtime.shim.sessions import Guests
+from traincrew.embedded.kubelet.runtime.shim.peer import Listener, Peer, Reply
+from traincrew.embedded.kubelet.runtime.shim.sessions import Sessions
 
-SOCKET, FACTS = "shim.sock", "shim.json"
+SOCKET, STATE_FILE = "shim.sock", "shim.json"
 _PATIENCE = 5.0
 """Seconds until processes that were told to end are no longer asked for the record of it."""
 
 
 class Shim:
-    def __init__(self, place: Place, first: socket.socket) -> None:
+    def __init__(self, place: PodSandbox, first: socket.socket) -> None:
         self._place, self._loop = place, place.loop
-        self._runs: dict[str, Run] = {}
+        self._runs: dict[str, ContainerRun] = {}
         self._past: list[tuple[str, int]] = []
         self._peers: list[Peer] = []
-        self._waiting: dict[Run, list[Callable[[], None]]] = {}
+        self._waiting: dict[ContainerRun, list[Callable[[], None]]] = {}
         self._ending: list[Callable[[], None]] | None = None
         os.chdir(place.pod.directory)
-        self._guests = Guests(place, self._running)
-        self._operations: dict[str, Callable[[protocol.Message, Answer, list[int]], None]] = {
+        self._guests = Sessions(place, self._running)
+        self._operations: dict[str, Callable[[protocol.Message, Reply, list[int]], None]] = {
             "start": self._start,
             "states": self._states,
             "signal": self._signal,
@@ -47,11 +47,11 @@ class Shim:
     def _open(self, first: socket.socket) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(SOCKET)
-        door = Door(self._loop, SOCKET, 0o600, self._heard)
+        door = Listener(self._loop, SOCKET, 0o600, self._heard)
         door.on_arrival = self._welcome
         directory = os.open(".", os.O_RDONLY | os.O_CLOEXEC)
         # Whoever outlives a crash of the machine, it is not this process: no need to wait for the disk.
-        protocol.write_whole(directory, FACTS, json.dumps(self._facts()).encode(), durable=False)
+        protocol.write_atomically(directory, STATE_FILE, json.dumps(self._facts()).encode(), durable=False)
         os.close(directory)
         self._loop.on_child(self._reap)
         self._welcome(Peer(self._loop, first, self._heard))
@@ -77,21 +77,21 @@ class Shim:
             handler = self._operations.get(message.get("op", ""))
             if handler is None:
                 raise launch.Refused("Unknown", f"this shim does not know what {message.get('op')!r} is")
-            handler(message, Answer(peer, message), fds)
+            handler(message, Reply(peer, message), fds)
         except launch.Refused as refusal:
-            Answer(peer, message).refuse(refusal.reason, refusal.message)
+            Reply(peer, message).refuse(refusal.reason, refusal.message)
         except (KeyError, TypeError, ValueError) as error:
-            Answer(peer, message).refuse("Invalid", f"{type(error).__name__}: {error}")
+            Reply(peer, message).refuse("Invalid", f"{type(error).__name__}: {error}")
         except OSError as error:
-            Answer(peer, message).refuse("Failed", str(error))
+            Reply(peer, message).refuse("Failed", str(error))
         finally:
             for fd in fds:
                 os.close(fd)
 
     # -- containers
 
-    def _start(self, message: protocol.Message, answer: Answer, _: list[int]) -> None:
-        container = spec.container(message["container"])
+    def _start(self, message: protocol.Message, answer: Reply, _: list[int]) -> None:
+        container = spec.container_from_json(message["container"])
         run = self._runs.get(container.name)
         if run is not None and run.container.attempt == container.attempt and run.refusal is None:
             self._answer_start(run, answer)
@@ -100,7 +100,7 @@ class Shim:
             raise launch.Refused("RunContainerError", f"{container.name} still runs: attempt {run.container.attempt}")
         if self._ending is not None:
             raise launch.Refused("RunContainerError", "the pod is being ended")
-        run = Run(self._place, container, self._told)
+        run = ContainerRun(self._place, container, self._told)
         try:
             run.begin()
         except OSError as error:
@@ -108,7 +108,7 @@ class Shim:
         self._runs[container.name] = run
         self._answer_start(run, answer)
 
-    def _answer_start(self, run: Run, answer: Answer) -> None:
+    def _answer_start(self, run: ContainerRun, answer: Reply) -> None:
         def when_known() -> None:
             if run.refusal is not None:
                 answer.refuse(*run.refusal)
@@ -120,7 +120,7 @@ class Shim:
         else:
             self._waiting.setdefault(run, []).append(when_known)
 
-    def _told(self, run: Run) -> None:
+    def _told(self, run: ContainerRun) -> None:
         for each in self._waiting.pop(run, ()):
             each()
         if run.ended and run.refusal is None:
@@ -130,7 +130,7 @@ class Shim:
                 peer.send({"ended": [past]})
         self._end_if_empty()
 
-    def _states(self, _: protocol.Message, answer: Answer, __: list[int]) -> None:
+    def _states(self, _: protocol.Message, answer: Reply, __: list[int]) -> None:
         states = {
             name: {"attempt": run.container.attempt, "running": run.running, "pid": run.beginning.pid, "started": run.started}
             for name, run in self._runs.items()
@@ -138,27 +138,27 @@ class Shim:
         }
         answer.give(states=states)
 
-    def _running(self, name: str) -> Run:
+    def _running(self, name: str) -> ContainerRun:
         run = self._runs.get(name)
         if run is None or not run.running:
             raise launch.Refused("NotRunning", f"container {name} does not run")
         return run
 
-    def _signal(self, message: protocol.Message, answer: Answer, _: list[int]) -> None:
+    def _signal(self, message: protocol.Message, answer: Reply, _: list[int]) -> None:
         self._running(message["name"]).signal(int(message["number"]))
         answer.give()
 
-    def _kill(self, message: protocol.Message, answer: Answer, _: list[int]) -> None:
+    def _kill(self, message: protocol.Message, answer: Reply, _: list[int]) -> None:
         self._running(message["name"]).kill()
         answer.give()
 
-    def _usage(self, _: protocol.Message, answer: Answer, __: list[int]) -> None:
+    def _usage(self, _: protocol.Message, answer: Reply, __: list[int]) -> None:
         answer.give(usage={name: self._used(run) for name, run in self._runs.items() if run.running})
 
-    def _used(self, run: Run) -> dict[str, Any]:
+    def _used(self, run: ContainerRun) -> dict[str, Any]:
         if run.group is not None and run.group.directories():
             return dataclasses.asdict(run.group.usage())
-        return process_usage.of_processes([run.init, *self._guests.pids(run)])
+        return process_usage.sum_usage([run.init, *self._guests.pids(run)])
 
     def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):
@@ -182,7 +182,7 @@ class Shim:
 
     # -- the end
 
-    def _end(self, _: protocol.Message, answer: Answer, __: list[int]) -> None:
+    def _end(self, _: protocol.Message, answer: Reply, __: list[int]) -> None:
         if self._ending is None:
             self._ending = []
             for run in self._runs.values():
@@ -204,7 +204,7 @@ class Shim:
             self._place.group.kill()
             self._place.group.remove()
             self._place.group.remove_parents(self._place.pod.cgroup.strip("/").count("/"))
-        for name in (SOCKET, FACTS):
+        for name in (SOCKET, STATE_FILE):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(name)
         for each in self._ending:

@@ -23,17 +23,17 @@ def main(door: int, isolation: str, space: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         if space >= 0:
-            enter(space)
+            enter_user_namespace(space)
     except OSError as error:
-        daemon.sendall(protocol.line({"error": str(error)}))
+        daemon.sendall(protocol.encode({"error": str(error)}))
         return
     gc.disable()
     gc.freeze()
-    daemon.sendall(protocol.line({"ready": os.getpid()}))
+    daemon.sendall(protocol.encode({"ready": os.getpid()}))
     _serve(daemon, spec.Isolation(isolation))
 
 
-def enter(space: int) -> None:
+def enter_user_namespace(space: int) -> None:
     """As its root."""
     syscalls.setns(space, syscalls.CLONE_NEWUSER)
     os.close(space)
@@ -44,8 +44,8 @@ def enter(space: int) -> None:
 
 
 def _serve(daemon: socket.socket, isolation: spec.Isolation) -> None:
-    lines = protocol.Lines()
-    ground = hierarchies.ground()  # looked for once: it takes as long as everything else about a pod's group
+    lines = protocol.LineReader()
+    ground = hierarchies.discover()  # looked for once: it takes as long as everything else about a pod's group
     while True:
         data, fds = protocol.receive(daemon)
         if not data:
@@ -66,7 +66,7 @@ def _carry_out(
     message: dict[str, Any], fds: list[int], daemon: socket.socket, live: Callable[[spec.Pod, socket.socket], None]
 ) -> None:
     if "fork" in message:
-        _detach(lambda first: live(spec.pod(message["fork"]), first), fds[0], daemon)
+        _detach(lambda first: live(spec.pod_from_json(message["fork"]), first), fds[0], daemon)
     elif "remove" in message:
         _detach(lambda asker: _remove(message["remove"], asker), fds[0], daemon)
 
@@ -77,19 +77,19 @@ def _detach(body: Callable[[socket.socket], None], fd: int, daemon: socket.socke
 
     def between() -> None:
         daemon.close()
-        fork.child(lambda: body(sock))
+        fork.fork_child(lambda: body(sock))
 
-    os.waitpid(fork.child(between), 0)
+    os.waitpid(fork.fork_child(between), 0)
     sock.close()
 
 
 def _remove(path: str, asker: socket.socket) -> None:
     try:
-        tree_removal.tree(path)
+        tree_removal.remove_tree(path)
     except OSError as error:
-        asker.sendall(protocol.line({"error": str(error)}))
+        asker.sendall(protocol.encode({"error": str(error)}))
     else:
-        asker.sendall(protocol.line({"removed": path}))
+        asker.sendall(protocol.encode({"removed": path}))
 
 
 if __name__ == "__main__":

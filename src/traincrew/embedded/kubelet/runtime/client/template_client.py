@@ -14,9 +14,9 @@ from typing import Self
 
 import traincrew
 from traincrew.embedded.kubelet.runtime import protocol, spec
-from traincrew.embedded.kubelet.runtime.connection import Connection
-from traincrew.embedded.kubelet.runtime.errors import SandboxError, SandboxFailed
-from traincrew.embedded.kubelet.runtime.shim_client import ALREADY, Declined, Shim
+from traincrew.embedded.kubelet.runtime.client.connection import Connection
+from traincrew.embedded.kubelet.runtime.client.shim_client import ALREADY_RUNNING, ShimClient, ShimError
+from traincrew.embedded.kubelet.runtime.errors import ContainerRuntimeError, CreateSandboxError
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ _TRIES = 3
 """A template that somebody kills again and again is not worth more."""
 
 
-class Template:
+class TemplateClient:
     """One that runs. Killed, it is replaced by the next request; shims are no children of it and live on."""
 
     def __init__(self, isolation: spec.Isolation, space: int) -> None:
@@ -55,22 +55,22 @@ class Template:
     def pid(self) -> int:
         return self._process.pid if self._process is not None else 0
 
-    async def fork(self, pod: spec.Pod) -> Shim:
+    async def fork(self, pod: spec.Pod) -> ShimClient:
         """Asked twice, even by two daemons, the pod has one shim. SandboxFailed: none, and nothing left of it."""
         for left in reversed(range(_TRIES)):
             process = await self._living()
             ours, theirs = socket.socketpair()
-            shim = Shim(ours, pathlib.Path(pod.directory))
+            shim = ShimClient(ours, pathlib.Path(pod.directory))
             try:
-                process.connection.send({"fork": spec.plain(pod)}, [theirs.detach()])
+                process.connection.send({"fork": spec.to_json(pod)}, [theirs.detach()])
                 return await shim.greeted()
-            except Declined as refusal:
-                if refusal.reason == ALREADY:
-                    return await Shim.connect(pathlib.Path(pod.directory))
-                raise SandboxFailed(str(refusal)) from None
-            except (SandboxError, ConnectionError) as error:
+            except ShimError as refusal:
+                if refusal.reason == ALREADY_RUNNING:
+                    return await ShimClient.connect(pathlib.Path(pod.directory))
+                raise CreateSandboxError(str(refusal)) from None
+            except (ContainerRuntimeError, ConnectionError) as error:
                 if not left or not await process.is_lost():
-                    raise SandboxFailed(str(error)) from None
+                    raise CreateSandboxError(str(error)) from None
         raise AssertionError
 
     async def remove(self, path: pathlib.Path) -> None:
@@ -153,12 +153,12 @@ class _Process:
         if "ready" in message and not self._ready.done():
             self._ready.set_result(None)
         elif "error" in message and not self._ready.done():
-            self._ready.set_exception(SandboxFailed(message["error"]))
+            self._ready.set_exception(CreateSandboxError(message["error"]))
 
     def _ended(self) -> None:
         self.lost.set()
         if not self._ready.done():
-            self._ready.set_exception(SandboxFailed("the template process ended before it was ready"))
+            self._ready.set_exception(CreateSandboxError("the template process ended before it was ready"))
             self._ready.exception()
 
 

@@ -11,7 +11,7 @@ _PIECE = 1 << 16
 _HIGH, _LOW = 1 << 20, 1 << 18
 
 
-class ReadEnd:
+class PipeReader:
     """Reads only when asked, so that whoever writes waits for whoever reads."""
 
     def __init__(self, fd: int) -> None:
@@ -56,7 +56,7 @@ class ReadEnd:
             _wake(waiting)
 
 
-class WriteEnd:
+class PipeWriter:
     def __init__(self, fd: int) -> None:
         os.set_blocking(fd, False)
         self._fd = fd

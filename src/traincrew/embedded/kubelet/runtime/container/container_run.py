@@ -13,27 +13,27 @@ from typing import TYPE_CHECKING, Any
 
 from traincrew.embedded.kubelet.runtime import protocol, spec, syscalls
 from traincrew.embedded.kubelet.runtime.container import init, launch
-from traincrew.embedded.kubelet.runtime.container.start_handshake import Beginning, moment, pair
+from traincrew.embedded.kubelet.runtime.container.start_handshake import StartHandshake, socket_pair, timestamp
 from traincrew.embedded.kubelet.runtime.shim import fork
-from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, Loop
+from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, EventLoop
 from traincrew.embedded.kubelet.runtime.shim.log_file import LogFile
-from traincrew.embedded.kubelet.runtime.shim.output_pump import Pump
+from traincrew.embedded.kubelet.runtime.shim.output_pump import OutputPump
 
 MESSAGE_BYTES = 4096
 _PIPE_BYTES = 256 << 10
 
 if TYPE_CHECKING:
-    from traincrew.embedded.kubelet.runtime.cgroups.cgroups import Group
+    from traincrew.embedded.kubelet.runtime.cgroups.cgroups import Cgroup
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class PodSandbox:
     """Where a pod's containers run."""
 
     pod: spec.Pod
     isolation: spec.Isolation
-    loop: Loop
-    group: Group | None = None
+    loop: EventLoop
+    group: Cgroup | None = None
     processes: int = -1
     """The PID namespace that all containers share; -1: each has its own."""
     memory: int = -1
@@ -52,17 +52,17 @@ class Place:
             syscalls.setns(self.processes, syscalls.CLONE_NEWPID)
 
 
-class Run:
-    def __init__(self, place: Place, container: spec.Container, told: Callable[[Run], None]) -> None:
+class ContainerRun:
+    def __init__(self, place: PodSandbox, container: spec.Container, told: Callable[[ContainerRun], None]) -> None:
         """told: called when it has started, could not be started, or has ended."""
         self._place, self._loop, self._told = place, place.loop, told
         self.container = container
         self.ended = False
         self.init = 0
-        self.group: Group | None = None
+        self.group: Cgroup | None = None
         self.stdin = -1
         self.on_end: list[Callable[[], None]] = []
-        self.pumps: list[Pump] = []
+        self.pumps: list[OutputPump] = []
         self._recorded = False
         self._known: dict[str, Any] | None = None
         self._records = -1
@@ -96,7 +96,7 @@ class Run:
         container, directory = self.container, self._directory()
         self._records = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         protocol.reserve(self._records, "exit.json")
-        self._write("spec.json", json.dumps(spec.plain(container)).encode(), 0o600)
+        self._write("spec.json", json.dumps(spec.to_json(container)).encode(), 0o600)
         self._write("message", b"", 0o666)
         os.makedirs(container.log, mode=0o700, exist_ok=True)
         if self._place.group is not None:
@@ -115,17 +115,19 @@ class Run:
             file.write(data)
 
     def _fork(self, message: str) -> None:
-        ours, theirs = pair()
-        status, telling = pair()
+        ours, theirs = socket_pair()
+        status, telling = socket_pair()
         stdio, given = self._stdio()
         groups = tuple(self.group.entrances()) if self.group else ()
         container = dataclasses.replace(
             self.container, mounts=(*self.container.mounts, spec.Mount(self.container.message_path, message, optional=True))
         )
-        order = launch.Order(container, container.argv, container.env, stdio, container.tty, self._place.isolation, groups)
-        duty = init.Duty(self._place.pod, order, theirs, telling, self._records, self._place.alone, memory=self._place.memory)
+        order = launch.ProcessSpec(container, container.argv, container.env, stdio, container.tty, self._place.isolation, groups)
+        duty = init.InitConfig(
+            self._place.pod, order, theirs, telling, self._records, self._place.alone, memory=self._place.memory
+        )
         try:
-            self.init = fork.grandchild(self._place.enter, lambda: init.main(duty))
+            self.init = fork.fork_grandchild(self._place.enter, lambda: init.main(duty))
         finally:
             for fd in (*given, *groups, theirs.detach(), telling.detach()):
                 os.close(fd)
@@ -133,7 +135,7 @@ class Run:
         self._control = ours
         ours.setblocking(False)
         self._loop.watch(ours.fileno(), READ, self._hear)
-        self.beginning = Beginning(self._loop, status, self._begun)
+        self.beginning = StartHandshake(self._loop, status, self._begun)
 
     def _stdio(self) -> tuple[tuple[int, int, int], list[int]]:
         """The command's ends of its pipes."""
@@ -150,12 +152,12 @@ class Run:
         reading, writing = os.pipe2(os.O_CLOEXEC)
         with contextlib.suppress(OSError):
             fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
-        self.pumps.append(Pump(self._loop, reading, stream, self._log))
+        self.pumps.append(OutputPump(self._loop, reading, stream, self._log))
         return writing
 
     def _begun(self) -> None:
         if self.beginning.terminal >= 0:
-            self.pumps.append(Pump(self._loop, os.dup(self.beginning.terminal), "stdout", self._log))
+            self.pumps.append(OutputPump(self._loop, os.dup(self.beginning.terminal), "stdout", self._log))
         if self.refusal is None:
             self._told(self)
         else:
@@ -182,7 +184,7 @@ class Run:
 
     def _order(self, order: protocol.Message) -> None:
         with contextlib.suppress(OSError):
-            self._control.send(protocol.line(order))
+            self._control.send(protocol.encode(order))
 
     def _stop_init(self) -> None:
         """Without its shim's end of `control` it kills what there is and goes."""
@@ -197,7 +199,7 @@ class Run:
         """Everything that has been said up to now: it may be the last word of a process that is gone already."""
         while self._control.fileno() >= 0:
             try:
-                data = self._control.recv(protocol.PIECE)
+                data = self._control.recv(protocol.CHUNK_BYTES)
             except BlockingIOError:
                 return
             except OSError:
@@ -219,7 +221,7 @@ class Run:
     def _record(self, code: int) -> dict[str, Any]:
         oom = self.group is not None and self.group.oom_kills() > 0
         number = -code if code < 0 else 0
-        return spec.plain(spec.Exit(128 + number if number else code, self.started, moment(), number, oom, self._message()))
+        return spec.to_json(spec.Exit(128 + number if number else code, self.started, timestamp(), number, oom, self._message()))
 
     def _message(self) -> str:
         with contextlib.suppress(OSError):
@@ -242,7 +244,7 @@ class Run:
         if self.refusal is None and not self._recorded:
             known = self._known or self._record(-signal.SIGKILL)
             try:
-                protocol.write_whole(self._records, "exit.json", json.dumps(known).encode())
+                protocol.write_atomically(self._records, "exit.json", json.dumps(known).encode())
             except OSError:
                 self._loop.later(1.0, self._complete)  # an end without a record would be lost with this process
                 return

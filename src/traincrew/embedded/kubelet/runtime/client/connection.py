@@ -19,7 +19,7 @@ class Connection:
         sock.setblocking(False)
         self._sock, self._heard, self._lost = sock, heard, lost
         self._loop = asyncio.get_running_loop()
-        self._lines = protocol.Lines()
+        self._lines = protocol.LineReader()
         self._unsent: list[tuple[memoryview, list[int]]] = []
         self._loop.add_reader(sock.fileno(), self._readable)
 
@@ -32,7 +32,7 @@ class Connection:
         if not self.open:
             _close(fds)
             raise ConnectionError("the connection is closed")
-        self._unsent.append((memoryview(protocol.line(message, fds)), list(fds)))
+        self._unsent.append((memoryview(protocol.encode(message, fds)), list(fds)))
         if len(self._unsent) == 1:
             self._flush()
 

@@ -11,7 +11,7 @@ import socket
 import sys
 
 
-class Refused(Exception):
+class ExecRejected(Exception):
     """The command was not started."""
 
 
@@ -29,7 +29,7 @@ def run(door: str, secret: str, argv: list[str], env: dict[str, str] | None = No
             for line in answers:
                 answer = json.loads(line)
                 if "error" in answer:
-                    raise Refused(answer["error"])
+                    raise ExecRejected(answer["error"])
                 if "exit" in answer:
                     return int(answer["exit"])
     raise ConnectionError("the pod is gone")

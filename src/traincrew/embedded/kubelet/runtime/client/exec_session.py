@@ -10,13 +10,13 @@ import struct
 import termios
 from collections.abc import Callable
 
-from traincrew.embedded.kubelet.runtime.container_streams import ExecOptions
-from traincrew.embedded.kubelet.runtime.stdio import ReadEnd, WriteEnd
+from traincrew.embedded.kubelet.runtime.client.pipes import PipeReader, PipeWriter
+from traincrew.embedded.kubelet.runtime.streaming import ExecOptions
 
 _PIPE_BYTES = 1 << 20
 
 
-class Pipes:
+class ExecPipes:
     """Both ends of what was asked for: `theirs` goes to the shim, in the order of `names`."""
 
     def __init__(self, io: ExecOptions) -> None:
@@ -42,31 +42,31 @@ class Pipes:
         self._ours = {}
 
 
-class Session:
+class ExecSession:
     """As streams.containers.Session."""
 
     def __init__(self, code: asyncio.Future[int], kill: Callable[[], None], terminal: int | None = None) -> None:
         self._code, self._kill = code, kill
         self._terminal = terminal
-        self.stdin: WriteEnd | None = None
-        self.stdout: ReadEnd | None = None
-        self.stderr: ReadEnd | None = None
+        self.stdin: PipeWriter | None = None
+        self.stdout: PipeReader | None = None
+        self.stderr: PipeReader | None = None
         self._closed = False
 
-    def over_pipes(self, pipes: Pipes) -> Session:
+    def over_pipes(self, pipes: ExecPipes) -> ExecSession:
         if (fd := pipes.take("stdin")) is not None:
-            self.stdin = WriteEnd(fd)
+            self.stdin = PipeWriter(fd)
         if (fd := pipes.take("stdout")) is not None:
-            self.stdout = ReadEnd(fd)
+            self.stdout = PipeReader(fd)
         if (fd := pipes.take("stderr")) is not None:
-            self.stderr = ReadEnd(fd)
+            self.stderr = PipeReader(fd)
         return self
 
-    def over_terminal(self, io: ExecOptions) -> Session:
+    def over_terminal(self, io: ExecOptions) -> ExecSession:
         if self._terminal is not None:
             # Each with a description of its own: an event loop tells them apart by number.
-            self.stdin = WriteEnd(os.dup(self._terminal)) if io.stdin else None
-            self.stdout = ReadEnd(os.dup(self._terminal)) if io.stdout else None
+            self.stdin = PipeWriter(os.dup(self._terminal)) if io.stdin else None
+            self.stdout = PipeReader(os.dup(self._terminal)) if io.stdout else None
         return self
 
     def resize(self, width: int, height: int) -> None:

@@ -10,7 +10,7 @@ _STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST_LINKS = 40
 
 
-class Rooted:
+class RootDirectory:
     """Walks one name at a time from the top, so that links are read by us and never followed by the kernel."""
 
     def __init__(self, top: str) -> None:
@@ -93,6 +93,6 @@ class _Walk:
         self.pending.extend(target.split("/")[::-1])
 
 
-def door(descriptor: int) -> str:
+def descriptor_path(descriptor: int) -> str:
     """A path by which mount(2) finds what a descriptor stands for."""
     return f"/proc/self/fd/{descriptor}"

@@ -7,22 +7,24 @@ import json
 import os
 import pathlib
 
-from traincrew.embedded.kubelet.runtime.cgroups.cgroups import Group
-from traincrew.embedded.kubelet.runtime.cgroups.hierarchies import Part
+from traincrew.embedded.kubelet.runtime.cgroups.cgroups import Cgroup
+from traincrew.embedded.kubelet.runtime.cgroups.hierarchies import CgroupDirectory
 from traincrew.embedded.kubelet.runtime.shim import lock
 
 _SOCKET, _FACTS = "shim.sock", "shim.json"
 
 
-def clear(directory: pathlib.Path) -> None:
+def clean_up(directory: pathlib.Path) -> None:
     """directory: the pod's. Blocks while processes are being killed. Of a shim that lives nothing is touched."""
-    if lock.taken(str(directory)):
+    if lock.is_held(str(directory)):
         return
     try:
         facts = json.loads((directory / _FACTS).read_bytes())
     except (OSError, ValueError):
         facts = {}
-    group = Group(tuple(Part(each, frozenset(), unified=False) for each in facts.get("groups", ()) if _is_of(each, directory)))
+    group = Cgroup(
+        tuple(CgroupDirectory(each, frozenset(), unified=False) for each in facts.get("groups", ()) if _is_of(each, directory))
+    )
     group.kill()
     group.remove()
     group.remove_parents(int(facts.get("above", 0)))

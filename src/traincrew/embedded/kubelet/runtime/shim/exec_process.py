@@ -13,15 +13,15 @@ from collections.abc import Callable
 from traincrew.embedded.kubelet.runtime import protocol, syscalls
 from traincrew.embedded.kubelet.runtime.cgroups import entry
 from traincrew.embedded.kubelet.runtime.container import init, launch
-from traincrew.embedded.kubelet.runtime.container.run import Place, Run
-from traincrew.embedded.kubelet.runtime.container.start_handshake import Beginning, pair
+from traincrew.embedded.kubelet.runtime.container.container_run import ContainerRun, PodSandbox
+from traincrew.embedded.kubelet.runtime.container.start_handshake import StartHandshake, socket_pair
 from traincrew.embedded.kubelet.runtime.shim import fork
 from traincrew.embedded.kubelet.runtime.shim.event_loop import READ
 from traincrew.embedded.kubelet.runtime.shim.peer import Peer
 
 
 @dataclasses.dataclass(frozen=True)
-class Command:
+class ExecCommand:
     argv: tuple[str, ...]
     env: dict[str, str]
     stdio: tuple[int, int, int]
@@ -29,10 +29,12 @@ class Command:
     tty: bool = False
 
 
-class Exec:
+class ExecProcess:
     """In the namespaces, with the user, environment and directory of a container that runs."""
 
-    def __init__(self, place: Place, run: Run, begun: Callable[[Exec], None], ended: Callable[[Exec], None]) -> None:
+    def __init__(
+        self, place: PodSandbox, run: ContainerRun, begun: Callable[[ExecProcess], None], ended: Callable[[ExecProcess], None]
+    ) -> None:
         """begun: it runs or was refused. ended: never before begun, and not at all if refused."""
         self._place, self.run = place, run
         self._on_begun, self._on_ended = begun, ended
@@ -45,20 +47,20 @@ class Exec:
         self._control: socket.socket | None = None
         self._known = False
 
-    def begin(self, command: Command) -> None:
+    def begin(self, command: ExecCommand) -> None:
         container, env = self.run.container, {**self.run.container.env, **command.env}
         groups = tuple(self.run.group.entrances()) if self.run.group else ()
-        order = launch.Order(container, command.argv, env, command.stdio, command.tty, self._place.isolation, groups)
-        status, telling = pair()
-        ours, theirs = pair()
+        order = launch.ProcessSpec(container, command.argv, env, command.stdio, command.tty, self._place.isolation, groups)
+        status, telling = socket_pair()
+        ours, theirs = socket_pair()
         try:
             if self._reaped_by_container:
-                group = entry.birthplace(groups)
-                self.pid = fork.grandchild(self._enter, lambda: self._become(order, telling, theirs), group)
+                group = entry.clone_target(groups)
+                self.pid = fork.fork_grandchild(self._enter, lambda: self._become(order, telling, theirs), group)
             else:
                 mounts = self.run.beginning.namespaces[0] if self.run.beginning.namespaces else -1
-                duty = init.Duty(self._place.pod, order, theirs, telling, -1, False, mounts)
-                self.pid = fork.grandchild(lambda: None, lambda: init.main(duty))
+                duty = init.InitConfig(self._place.pod, order, theirs, telling, -1, False, mounts)
+                self.pid = fork.fork_grandchild(lambda: None, lambda: init.main(duty))
         finally:
             for fd in (*groups, theirs.detach(), telling.detach()):
                 os.close(fd)
@@ -66,7 +68,7 @@ class Exec:
         ours.setblocking(False)
         self._control = ours
         self._place.loop.watch(ours.fileno(), READ, self._hear)
-        self.beginning = Beginning(self._place.loop, status, self._begun)
+        self.beginning = StartHandshake(self._place.loop, status, self._begun)
 
     @property
     def _reaped_by_container(self) -> bool:
@@ -76,12 +78,14 @@ class Exec:
     def _enter(self) -> None:
         syscalls.setns(self.run.beginning.namespaces[1], syscalls.CLONE_NEWPID)
 
-    def _become(self, order: launch.Order, status: socket.socket, control: socket.socket) -> None:
+    def _become(self, order: launch.ProcessSpec, status: socket.socket, control: socket.socket) -> None:
         mounts = self.run.beginning.namespaces[0]
-        fork.keep_only([status.fileno(), control.fileno(), mounts, *(fd for fd in (*order.stdio, *order.groups) if fd >= 0)])
+        fork.close_other_descriptors(
+            [status.fileno(), control.fileno(), mounts, *(fd for fd in (*order.stdio, *order.groups) if fd >= 0)]
+        )
         if control.recv(1):
             syscalls.setns(mounts, syscalls.CLONE_NEWNS)
-            launch.become(order, status)
+            launch.exec_process(order, status)
 
     def kill(self) -> None:
         """It and what it has started, as far as that has not left its session."""
@@ -108,7 +112,7 @@ class Exec:
         """Everything that has been said up to now: it may be the last word of a process that is gone already."""
         while self._control is not None:
             try:
-                data = self._control.recv(protocol.PIECE)
+                data = self._control.recv(protocol.CHUNK_BYTES)
             except BlockingIOError:
                 return
             except OSError:
@@ -139,7 +143,7 @@ class Exec:
     def _say(self, message: protocol.Message) -> None:
         if self._control is not None:
             with contextlib.suppress(OSError):
-                self._control.send(protocol.line(message))
+                self._control.send(protocol.encode(message))
 
     def _hang_up(self) -> None:
         if self._control is not None:

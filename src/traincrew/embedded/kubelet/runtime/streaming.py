@@ -13,15 +13,15 @@ class StreamError(Exception):
     """No stream can be had; the message is for the client."""
 
 
-class NoPod(StreamError):
+class PodNotFound(StreamError):
     pass
 
 
-class NoContainer(StreamError):
+class ContainerNotFound(StreamError):
     """The pod has no such container, or (for exec and attach) it does not run."""
 
 
-class NotStarted(StreamError):
+class ContainerNotStarted(StreamError):
     """There is no log yet, or no previous one: `container "c" in pod "p" is waiting to start: ContainerCreating`."""
 
 
@@ -58,13 +58,13 @@ class ExecOptions:
     """With a terminal there is no stderr of its own."""
 
 
-class Reader(Protocol):
+class ByteReader(Protocol):
     """As asyncio.StreamReader: b"" is the end."""
 
     async def read(self, n: int = -1, /) -> bytes: ...
 
 
-class Writer(Protocol):
+class ByteWriter(Protocol):
     """As asyncio.StreamWriter: `drain` waits while too much is on its way."""
 
     def write(self, data: bytes, /) -> None: ...
@@ -72,15 +72,15 @@ class Writer(Protocol):
     def close(self) -> None: ...
 
 
-class Session(Protocol):
+class StreamSession(Protocol):
     """A command at work, or a look at a container that runs. What was not asked for is None."""
 
     @property
-    def stdin(self) -> Writer | None: ...
+    def stdin(self) -> ByteWriter | None: ...
     @property
-    def stdout(self) -> Reader | None: ...
+    def stdout(self) -> ByteReader | None: ...
     @property
-    def stderr(self) -> Reader | None: ...
+    def stderr(self) -> ByteReader | None: ...
     def resize(self, width: int, height: int) -> None: ...
     async def wait(self) -> int:
         """The exit code; 128 + n when signal n ended it. Of an attach: any number, once the container has ended."""
@@ -94,7 +94,7 @@ class Session(Protocol):
         ...
 
 
-class Containers(Protocol):
+class StreamingRuntime(Protocol):
     def pods(self) -> list[dict[str, Any]]:
         """The pods of this node as Kubernetes objects."""
         ...
@@ -110,9 +110,9 @@ class Containers(Protocol):
         """
         ...
 
-    async def exec(self, namespace: str, pod: str, container: str, command: list[str], io: ExecOptions) -> Session: ...
+    async def exec(self, namespace: str, pod: str, container: str, command: list[str], io: ExecOptions) -> StreamSession: ...
 
-    async def attach(self, namespace: str, pod: str, container: str, io: ExecOptions) -> Session: ...
+    async def attach(self, namespace: str, pod: str, container: str, io: ExecOptions) -> StreamSession: ...
 
     async def connect(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection to a port of the pod; raises OSError."""

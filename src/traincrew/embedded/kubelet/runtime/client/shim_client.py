@@ -15,20 +15,20 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Self
 
 from traincrew.embedded.kubelet.runtime import protocol, spec
-from traincrew.embedded.kubelet.runtime.connection import Connection
-from traincrew.embedded.kubelet.runtime.container_streams import ExecFailed, ExecOptions, NoContainer
-from traincrew.embedded.kubelet.runtime.errors import NotRunning, SandboxError, ShimGone, StartFailed
-from traincrew.embedded.kubelet.runtime.exec_session import Pipes, Session
+from traincrew.embedded.kubelet.runtime.client.connection import Connection
+from traincrew.embedded.kubelet.runtime.client.exec_session import ExecPipes, ExecSession
+from traincrew.embedded.kubelet.runtime.errors import ContainerNotRunning, ContainerRuntimeError, ShimGone, StartContainerError
 from traincrew.embedded.kubelet.runtime.shim import lock
+from traincrew.embedded.kubelet.runtime.streaming import ContainerNotFound, ExecFailed, ExecOptions
 
 _KILLED = 137
-ALREADY = "AlreadyRunning"
+ALREADY_RUNNING = "AlreadyRunning"
 Ended = tuple[str, int]
 Answer = asyncio.Future[tuple[protocol.Message, list[int]]]
 
 
 @dataclasses.dataclass(frozen=True)
-class State:
+class ContainerStatus:
     attempt: int
     running: bool
     pid: int
@@ -36,22 +36,22 @@ class State:
 
 
 @dataclasses.dataclass(frozen=True)
-class Usage:
+class ContainerUsage:
     cpu_seconds: float
     memory_bytes: int
     pids: int
 
 
-def exit_of(directory: pathlib.Path, name: str, attempt: int) -> spec.Exit | None:
+def read_exit(directory: pathlib.Path, name: str, attempt: int) -> spec.Exit | None:
     """directory: the pod's. None: it has not ended, or never ran."""
     try:
         text = (directory / "containers" / name / str(attempt) / "exit.json").read_bytes()
     except FileNotFoundError:
         return None
-    return spec.exit_record(json.loads(text))
+    return spec.exit_from_json(json.loads(text))
 
 
-class Shim:
+class ShimClient:
     """A pod's keeper. Every request raises ShimGone when there is none any more."""
 
     def __init__(self, sock: socket.socket, directory: pathlib.Path) -> None:
@@ -69,7 +69,7 @@ class Shim:
     async def connect(cls, directory: pathlib.Path) -> Self:
         """To a shim that was started earlier, perhaps by another daemon. One that is coming into being is waited for."""
         while True:
-            living = lock.taken(str(directory))
+            living = lock.is_held(str(directory))
             try:
                 return await cls(_connected(directory), directory).greeted()
             except (OSError, ShimGone) as error:
@@ -95,28 +95,28 @@ class Shim:
     async def start(self, container: spec.Container) -> datetime.datetime:
         """Asked twice for the same attempt, the shim starts it once. StartFailed: nothing runs."""
         try:
-            answer, _ = await self.ask("start", container=spec.plain(container))
-        except Declined as refusal:
-            raise StartFailed(refusal.reason, str(refusal)) from None
+            answer, _ = await self.ask("start", container=spec.to_json(container))
+        except ShimError as refusal:
+            raise StartContainerError(refusal.reason, str(refusal)) from None
         return datetime.datetime.fromisoformat(answer["started"])
 
     async def signal(self, name: str, number: int) -> None:
         """To the container's command. One that has ended is not worth a word."""
-        with contextlib.suppress(NotRunning):
+        with contextlib.suppress(ContainerNotRunning):
             await self.ask("signal", name=name, number=number)
 
     async def kill(self, name: str) -> None:
         """KILL to every process of the container."""
-        with contextlib.suppress(NotRunning):
+        with contextlib.suppress(ContainerNotRunning):
             await self.ask("kill", name=name)
 
-    async def states(self) -> dict[str, State]:
+    async def states(self) -> dict[str, ContainerStatus]:
         answer, _ = await self.ask("states")
         return {name: _state(values) for name, values in answer["states"].items()}
 
-    async def usage(self) -> dict[str, Usage]:
+    async def usage(self) -> dict[str, ContainerUsage]:
         answer, _ = await self.ask("usage")
-        return {name: Usage(**values) for name, values in answer["usage"].items()}
+        return {name: ContainerUsage(**values) for name, values in answer["usage"].items()}
 
     async def exits(self) -> AsyncIterator[Ended]:
         """Those that had ended before are told first. Each has its record and its whole log on the disk."""
@@ -124,31 +124,33 @@ class Shim:
             yield ended
         self._ended.put_nowait(None)
 
-    async def exec(self, name: str, argv: Sequence[str], io: ExecOptions, env_extra: Mapping[str, str] | None = None) -> Session:
+    async def exec(
+        self, name: str, argv: Sequence[str], io: ExecOptions, env_extra: Mapping[str, str] | None = None
+    ) -> ExecSession:
         """Killed when the session is closed or this connection ends."""
-        pipes = Pipes(ExecOptions() if io.tty else io)
+        pipes = ExecPipes(ExecOptions() if io.tty else io)
         number, ended = self._expect()
         values = {"name": name, "argv": list(argv), "env": dict(env_extra or {}), "tty": io.tty}
         try:
             _, fds = await self.ask("exec", pipes.theirs, exec=number, streams=pipes.names, **values)
-        except SandboxError as error:
+        except ContainerRuntimeError as error:
             self._sessions.pop(number, None)
             pipes.close()
-            raise (NoContainer if isinstance(error, NotRunning) else ExecFailed)(str(error)) from None
-        session = Session(ended, lambda: self._order("exec_kill", exec=number), fds[0] if fds else None)
+            raise (ContainerNotFound if isinstance(error, ContainerNotRunning) else ExecFailed)(str(error)) from None
+        session = ExecSession(ended, lambda: self._order("exec_kill", exec=number), fds[0] if fds else None)
         return session.over_terminal(io) if io.tty else session.over_pipes(pipes)
 
-    async def attach(self, name: str, io: ExecOptions) -> Session:
+    async def attach(self, name: str, io: ExecOptions) -> ExecSession:
         """Output from now on; input if the container takes any. It goes on when the session is closed."""
-        pipes = Pipes(io)
+        pipes = ExecPipes(io)
         number, ended = self._expect()
         try:
             _, fds = await self.ask("attach", pipes.theirs, attach=number, name=name, streams=pipes.names)
-        except SandboxError as error:
+        except ContainerRuntimeError as error:
             self._sessions.pop(number, None)
             pipes.close()
-            raise NoContainer(str(error)) from None
-        return Session(ended, lambda: None, fds[0] if fds else None).over_pipes(pipes)
+            raise ContainerNotFound(str(error)) from None
+        return ExecSession(ended, lambda: None, fds[0] if fds else None).over_pipes(pipes)
 
     def _expect(self) -> tuple[int, asyncio.Future[int]]:
         number = next(self._numbers)
@@ -197,7 +199,7 @@ class Shim:
             for fd in fds:
                 os.close(fd)
         if "error" in message and not self._hello.done():
-            self._hello.set_exception(Declined(message.get("reason", ""), message["error"]))
+            self._hello.set_exception(ShimError(message.get("reason", ""), message["error"]))
 
     def _lost(self) -> None:
         gone = ShimGone(f"the shim of {self.directory.name} is gone")
@@ -214,7 +216,7 @@ class Shim:
         self._gone.set()
 
 
-class Declined(SandboxError):
+class ShimError(ContainerRuntimeError):
     """The shim's own word why not."""
 
     def __init__(self, reason: str, message: str) -> None:
@@ -226,14 +228,14 @@ def _settle(answer: Answer, message: protocol.Message, fds: list[int]) -> None:
     if "error" not in message:
         answer.set_result((message, fds))
     elif message.get("reason") == "NotRunning":
-        answer.set_exception(NotRunning(message["error"]))
+        answer.set_exception(ContainerNotRunning(message["error"]))
     else:
-        answer.set_exception(Declined(message.get("reason", ""), message["error"]))
+        answer.set_exception(ShimError(message.get("reason", ""), message["error"]))
 
 
-def _state(values: Mapping[str, Any]) -> State:
+def _state(values: Mapping[str, Any]) -> ContainerStatus:
     started = datetime.datetime.fromisoformat(values["started"]) if values["started"] else datetime.datetime.now(datetime.UTC)
-    return State(values["attempt"], values["running"], values["pid"], started)
+    return ContainerStatus(values["attempt"], values["running"], values["pid"], started)
 
 
 def _connected(directory: pathlib.Path) -> socket.socket:
