@@ -19,8 +19,6 @@ SAMPLE := $(addprefix tests/cluster/,test_first_job.py test_pytorch.py test_tens
 ON_EMBEDDED := KUBE=embedded TRAINCREW_WITHOUT_BUILDS=1
 CORE := torch tensorflow horovod-tensorflow openmpi4 jax xgboost paddle
 LIGHT := tests $(addprefix --ignore=tests/,cluster differential embedded/clients frameworks seeds)
-# Machines are shared: what failed beside everything else is tried once more by itself. A fault that is there fails again.
-ONCE_MORE = $(PYTEST) -q --last-failed --last-failed-no-failures none
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-chaos test-embedded test-differential test-cluster test-frameworks test-frameworks-core frameworks test-all check contract golden generate schemas bench kube lock clean
 
@@ -38,14 +36,14 @@ $(READY): requirements/dev.txt pyproject.toml
 setup: $(READY) ## .venv with the traincrew command
 
 test: $(READY) ## everything that needs no long build: unit tests, the planner's laws, golden files, the embedded cluster
-	$(PYTEST) $(LIGHT) -q --durations=10 -n 2 --dist loadfile || $(ONCE_MORE) $(LIGHT)
+	$(PYTEST) $(LIGHT) -q --durations=10 -n 2 --dist loadfile
 	$(ON_EMBEDDED) TRAINCREW_OPERATOR=inside $(PYTEST) $(SAMPLE) -q -n 2 --dist loadfile
 
 kube: $(READY) ## kube-apiserver, etcd, kubectl and controllers: from KUBEBUILDER_ASSETS, the cache, or built once
 	$(BIN)/python tools/kube/build.py
 
 test-cluster: kube ## the operator on a real kube-apiserver (KUBECONFIG, else one started for the tests), and as root the node agent on one of its own
-	$(PYTEST) tests/cluster -q --durations=10 $(PARALLEL) $(addprefix --ignore=,$(CHAOS) $(AGREEMENT)) || $(ONCE_MORE) tests/cluster
+	$(PYTEST) tests/cluster -q --durations=10 $(PARALLEL) $(addprefix --ignore=,$(CHAOS) $(AGREEMENT))
 
 test-chaos: kube ## the operator killed at every call, a failing network and API server, two operators at once (5 minutes)
 	$(PYTEST) $(CHAOS) -q --durations=10
@@ -72,7 +70,7 @@ test-frameworks: kube frameworks ## real frameworks on the cluster of this machi
 test-frameworks-core: $(READY) ## of these one job of each kind, and the elastic one (builds the environments that they need)
 	@$(BIN)/python tools/kube/build.py kubectl
 	@$(BIN)/python -m tools.frameworks.build $(CORE)
-	$(PYTEST) tests/seeds -m core -q --durations=0 --durations-min=5 || $(ONCE_MORE) tests/seeds -m core
+	$(PYTEST) tests/seeds -m core -q --durations=0 --durations-min=5
 
 frameworks: $(READY) ## the environments that stand in for images, built once into the cache (10 minutes, 9 GB)
 	@$(BIN)/python -m tools.frameworks.build
@@ -85,6 +83,7 @@ check: $(READY) ## ruff, mypy --strict, import-linter, generated files current
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tools.flaky_tests
 	$(MAKE) --no-print-directory generate
 	@git diff --exit-code --stat -- manifests docs || { echo "generated files were not current: commit them"; exit 1; }
 

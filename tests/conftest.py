@@ -1,11 +1,17 @@
-"""What every test run shares: the numbers of the compatibility checklist travel with the results."""
+"""What every test run shares: the numbers of the compatibility checklist travel with the results; the list of flaky tests."""
 
 from __future__ import annotations
 
 import pytest
 
+from tools import flaky_tests
+
 MOST = 3
 """A test that claims to prove more lines than this proves none of them well."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(flaky_tests.Plugin(flaky_tests.load(flaky_tests.LIST)), "flaky-tests")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
