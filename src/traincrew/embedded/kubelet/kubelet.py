@@ -23,6 +23,7 @@ from traincrew.embedded.kubelet.network.service_records import Names
 from traincrew.embedded.kubelet.node import conditions
 from traincrew.embedded.kubelet.node.machine import Machine, Place
 from traincrew.embedded.kubelet.node.registration import Registration
+from traincrew.embedded.kubelet.objects.object_cache import ApiObjects
 from traincrew.embedded.kubelet.pods.address_pool import Pool
 from traincrew.embedded.kubelet.pods.device_assignments import Assignments
 from traincrew.embedded.kubelet.pods.event_recorder import Recorder
@@ -35,7 +36,6 @@ from traincrew.embedded.kubelet.server import server
 from traincrew.embedded.kubelet.server.pod_containers import NodeContainers
 from traincrew.embedded.kubelet.stats import endpoints as stats_endpoints
 from traincrew.embedded.kubelet.stats.collector import Meter
-from traincrew.embedded.kubelet.volumes.object_cache import ApiObjects
 
 log = logging.getLogger(__name__)
 

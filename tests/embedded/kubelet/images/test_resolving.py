@@ -9,6 +9,7 @@ import pathlib
 import pytest
 
 from traincrew import errors
+from traincrew.embedded.kubelet.environment.errors import ConfigError
 from traincrew.embedded.kubelet.environment.process_config import compose
 from traincrew.embedded.kubelet.images import (
     Environment,
@@ -22,7 +23,6 @@ from traincrew.embedded.kubelet.images import (
 from traincrew.embedded.kubelet.images.image_map import Entry, parse, written
 from traincrew.embedded.kubelet.images.yaml_lines import Faulty
 from traincrew.embedded.kubelet.runtime.spec import Mount
-from traincrew.embedded.kubelet.volumes import ConfigError
 from traincrew.kinds.mpi import kubectl_delivery
 from traincrew.kinds.pytorch import _WAIT
 

@@ -12,8 +12,8 @@ from typing import Any
 from tests.embedded.controllers.clusters import Cluster, cluster
 
 from traincrew.embedded.kubelet import volumes
+from traincrew.embedded.kubelet.objects.object_cache import ApiObjects
 from traincrew.embedded.kubelet.runtime.spec import Isolation
-from traincrew.embedded.kubelet.volumes.object_cache import ApiObjects
 from traincrew.model.resources import CONFIG_MAPS, PODS, SECRETS, SERVICE_ACCOUNTS
 
 Object = dict[str, Any]

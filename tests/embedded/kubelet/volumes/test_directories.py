@@ -17,10 +17,10 @@ from tests.embedded.kubelet.volumes.pods import Node
 
 from traincrew.client import port
 from traincrew.embedded.kubelet import volumes
+from traincrew.embedded.kubelet.objects.object_cache import CLAIMS, VOLUMES, ApiObjects
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 from traincrew.embedded.kubelet.volumes import empty_dir, ephemeral_storage, fs_group, host_path, mounter
 from traincrew.embedded.kubelet.volumes.errors import Unfit
-from traincrew.embedded.kubelet.volumes.object_cache import CLAIMS, VOLUMES, ApiObjects
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 

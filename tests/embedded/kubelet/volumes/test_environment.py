@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests.embedded.kubelet.volumes.pods import Node
 
 from traincrew.embedded.kubelet.environment import downward_api, expansion, service_links
-from traincrew.embedded.kubelet.environment import sources as environment_sources
+from traincrew.embedded.kubelet.environment.errors import ConfigError
 from traincrew.embedded.kubelet.environment.variables import Known, command, environment
-from traincrew.embedded.kubelet.volumes import ConfigError
+from traincrew.embedded.kubelet.objects import environment_sources
 
 Object = dict[str, Any]
 

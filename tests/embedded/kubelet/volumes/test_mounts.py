@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from traincrew.embedded.kubelet.environment.errors import ConfigError
 from traincrew.embedded.kubelet.runtime.spec import Mount
-from traincrew.embedded.kubelet.volumes import ConfigError, Mounted, Volume, atomic_writer, mount_nesting, mounts_of
+from traincrew.embedded.kubelet.volumes import Mounted, Volume, atomic_writer, mount_nesting, mounts_of
 from traincrew.embedded.kubelet.volumes.projected_files import File
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.embedded.kubelet.volumes.pods import Node, contents
 
 from traincrew.embedded.kubelet import volumes
-from traincrew.embedded.kubelet.volumes.service_account_tokens import Ask, Tokens
+from traincrew.embedded.kubelet.objects.service_account_tokens import Ask, Tokens
 from traincrew.model.resources import CONFIG_MAPS, SECRETS
 
 

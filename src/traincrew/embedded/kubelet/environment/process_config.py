@@ -7,9 +7,9 @@ import posixpath
 from collections.abc import Mapping
 from typing import Any
 
+from traincrew.embedded.kubelet.environment.errors import ConfigError
 from traincrew.embedded.kubelet.environment.variables import command
 from traincrew.embedded.kubelet.images.environment import Environment
-from traincrew.embedded.kubelet.volumes.errors import ConfigError
 
 Object = dict[str, Any]
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from traincrew.embedded.kubelet.environment import downward_api, service_links
+from traincrew.embedded.kubelet.environment.errors import ConfigError
 from traincrew.embedded.kubelet.environment.expansion import expand
-from traincrew.embedded.kubelet.volumes.errors import ConfigError
 
 Object = dict[str, Any]
 

@@ -15,6 +15,7 @@ import msgspec
 
 from traincrew import errors
 from traincrew.embedded.kubelet.devices.allocation import Short
+from traincrew.embedded.kubelet.environment.errors import ConfigError
 from traincrew.embedded.kubelet.lifecycle import fact_changes, steps
 from traincrew.embedded.kubelet.lifecycle.facts import ENDED, Facts, Gone, Mounted, Ready, Rejection
 from traincrew.embedded.kubelet.network.addresses import NoAddress
@@ -174,7 +175,7 @@ class Deeds:
         try:
             wanted = await self._builder.container(case.object, name, step.attempt, case.address)
             started = await shim.start(wanted)
-        except (Unfit, volumes_errors.ConfigError, sandbox.StartContainerError) as fault:
+        except (Unfit, ConfigError, sandbox.StartContainerError) as fault:
             self._refused(name, fault.reason, fault.message)
             return
         except (volumes_errors.Unmade, errors.ApiError) as fault:

@@ -10,7 +10,7 @@ import pathlib
 from typing import Any
 
 from traincrew.embedded.kubelet import volumes
-from traincrew.embedded.kubelet.environment import sources
+from traincrew.embedded.kubelet.environment import variables
 from traincrew.embedded.kubelet.environment.process_config import compose
 from traincrew.embedded.kubelet.environment.variables import Known
 from traincrew.embedded.kubelet.images import Environment, NoEnvironment, role_of
@@ -18,6 +18,7 @@ from traincrew.embedded.kubelet.lifecycle import facts, resource_limits
 from traincrew.embedded.kubelet.lifecycle.steps import Event
 from traincrew.embedded.kubelet.logs import log_directory as logs_log_directory
 from traincrew.embedded.kubelet.network import pod_files
+from traincrew.embedded.kubelet.objects import environment_sources
 from traincrew.embedded.kubelet.pods import container_config, unisolated_containers
 from traincrew.embedded.kubelet.pods.container_config import Unfit
 from traincrew.embedded.kubelet.pods.state_directory import Ledger
@@ -129,12 +130,12 @@ class Builder:
         tools = self._tools
         host = tools.place.address
         rest = Known(services=tools.services(), pod_ips=(address,), host_ips=(host,), allocatable=tools.machine.allocatable)
-        known = await sources.known(pod, written, tools.objects, rest)
+        known = await environment_sources.known(pod, written, tools.objects, rest)
         if tools.isolation is spec.Isolation.NONE:
             written, known = unisolated_containers.told(
                 pod, written, known, await unisolated_containers.services(tools.client), tools
             )
-        return volumes.environment(pod, written, known)
+        return variables.environment(pod, written, known)
 
     def _own_variables(self, pod: dict[str, Any], written: dict[str, Any]) -> dict[str, str]:
         own = container_config.own_variables(pod, written)

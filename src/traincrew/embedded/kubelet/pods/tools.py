@@ -13,12 +13,12 @@ from traincrew.client import port
 from traincrew.embedded.kubelet.images import Images
 from traincrew.embedded.kubelet.network.client import Holder
 from traincrew.embedded.kubelet.node.machine import Machine, Place
+from traincrew.embedded.kubelet.objects.object_cache import Objects
 from traincrew.embedded.kubelet.pods.address_pool import Pool
 from traincrew.embedded.kubelet.pods.device_assignments import Assignments
 from traincrew.embedded.kubelet.pods.event_recorder import Recorder
 from traincrew.embedded.kubelet.runtime.runtime import TemplateClient
 from traincrew.embedded.kubelet.runtime.spec import Isolation
-from traincrew.embedded.kubelet.volumes.object_cache import Objects
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from traincrew.embedded.kubelet.environment.variables import environment
 from traincrew.embedded.kubelet.volumes.container_mounts import mounts_of
-from traincrew.embedded.kubelet.volumes.errors import Broken, ConfigError, NotYet, Unmade
+from traincrew.embedded.kubelet.volumes.errors import Broken, NotYet, Unmade
 from traincrew.embedded.kubelet.volumes.mounter import clear, mount, refresh, release, unmount
 from traincrew.embedded.kubelet.volumes.pod_volumes import Mounted, Place, Volume
 
 __all__ = [
     "Broken",
-    "ConfigError",
     "Mounted",
     "NotYet",
     "Place",
     "Unmade",
     "Volume",
     "clear",
-    "environment",
     "mount",
     "mounts_of",
     "refresh",

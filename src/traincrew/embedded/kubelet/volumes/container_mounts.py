@@ -6,10 +6,11 @@ import posixpath
 from collections.abc import Mapping
 from typing import Any
 
+from traincrew.embedded.kubelet.environment.errors import ConfigError
 from traincrew.embedded.kubelet.environment.expansion import expand_all
 from traincrew.embedded.kubelet.runtime import spec
 from traincrew.embedded.kubelet.volumes import sub_path
-from traincrew.embedded.kubelet.volumes.errors import ConfigError, Unfit
+from traincrew.embedded.kubelet.volumes.errors import Unfit
 from traincrew.embedded.kubelet.volumes.pod_volumes import Mounted
 
 Object = dict[str, Any]

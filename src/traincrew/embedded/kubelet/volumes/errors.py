@@ -1,12 +1,10 @@
-"""Why a volume or a container's configuration cannot be had, in the kubelet's words.
+"""Why a volume cannot be mounted, in the kubelet's words.
 
 ::
 
     Unmade                 a volume is not there: the event's reason and message
     ├── NotYet             it may be later: try again
     └── Broken             it will never be: this node does not have such volumes
-    ConfigError            a container cannot be configured: CreateContainerConfigError
-    Missing                an object that a pod names does not exist
 """
 
 from __future__ import annotations
@@ -24,17 +22,6 @@ class NotYet(Unmade):
 
 class Broken(Unmade):
     pass
-
-
-class ConfigError(Exception):
-    def __init__(self, message: str, reason: str = "CreateContainerConfigError") -> None:
-        super().__init__(message)
-        self.message, self.reason = message, reason
-
-
-class Missing(Exception):
-    def __init__(self, kind: str, name: str) -> None:
-        super().__init__(f'{kind} "{name}" not found')
 
 
 class Unfit(Exception):

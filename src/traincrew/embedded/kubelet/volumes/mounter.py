@@ -9,6 +9,7 @@ import pathlib
 import shutil
 from typing import Any
 
+from traincrew.embedded.kubelet.objects.object_cache import Objects
 from traincrew.embedded.kubelet.runtime import syscalls
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 from traincrew.embedded.kubelet.volumes import (
@@ -21,7 +22,6 @@ from traincrew.embedded.kubelet.volumes import (
     projection_sources,
 )
 from traincrew.embedded.kubelet.volumes.errors import Broken, NotYet, Unfit, Unmade, set_up
-from traincrew.embedded.kubelet.volumes.object_cache import Objects
 from traincrew.embedded.kubelet.volumes.pod_volumes import Mounted, Place, Volume
 from traincrew.embedded.kubelet.volumes.projected_files import Payload
 

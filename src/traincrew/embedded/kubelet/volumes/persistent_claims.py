@@ -6,9 +6,9 @@ import os
 from typing import Any, NamedTuple
 
 from traincrew import errors
+from traincrew.embedded.kubelet.objects.object_cache import Objects
 from traincrew.embedded.kubelet.volumes import host_path
 from traincrew.embedded.kubelet.volumes.errors import Broken, NotYet, Unfit, processed, set_up
-from traincrew.embedded.kubelet.volumes.object_cache import Objects
 
 Object = dict[str, Any]
 

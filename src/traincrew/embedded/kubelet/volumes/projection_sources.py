@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from traincrew import errors
+from traincrew.embedded.kubelet.environment.errors import Missing
+from traincrew.embedded.kubelet.objects.object_cache import Objects
+from traincrew.embedded.kubelet.objects.service_account_tokens import LIFE, Ask
 from traincrew.embedded.kubelet.volumes import projected_files
-from traincrew.embedded.kubelet.volumes.errors import Missing, Unfit, together
-from traincrew.embedded.kubelet.volumes.object_cache import Objects
+from traincrew.embedded.kubelet.volumes.errors import Unfit, together
 from traincrew.embedded.kubelet.volumes.pod_volumes import Place
 from traincrew.embedded.kubelet.volumes.projected_files import File, Payload
-from traincrew.embedded.kubelet.volumes.service_account_tokens import LIFE, Ask
 
 Object = dict[str, Any]
 

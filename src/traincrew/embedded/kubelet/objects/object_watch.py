@@ -12,7 +12,7 @@ import msgspec
 
 from traincrew import errors
 from traincrew.client import port, retries
-from traincrew.embedded.kubelet.volumes.errors import Missing
+from traincrew.embedded.kubelet.environment.errors import Missing
 from traincrew.model.resources import Resource
 
 log = logging.getLogger(__name__)

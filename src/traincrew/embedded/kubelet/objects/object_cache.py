@@ -9,10 +9,10 @@ import msgspec
 
 from traincrew import errors
 from traincrew.client import port
+from traincrew.embedded.kubelet.environment.errors import Missing
 from traincrew.embedded.kubelet.environment.variables import named as named_by
-from traincrew.embedded.kubelet.volumes.errors import Missing
-from traincrew.embedded.kubelet.volumes.object_watch import Follower, Key
-from traincrew.embedded.kubelet.volumes.service_account_tokens import Ask, Tokens
+from traincrew.embedded.kubelet.objects.object_watch import Follower, Key
+from traincrew.embedded.kubelet.objects.service_account_tokens import Ask, Tokens
 from traincrew.model.resources import CONFIG_MAPS, SECRETS, Resource
 
 Object = dict[str, Any]

@@ -7,9 +7,9 @@ import dataclasses
 from typing import Any
 
 from traincrew import errors
+from traincrew.embedded.kubelet.environment.errors import ConfigError, Missing
 from traincrew.embedded.kubelet.environment.variables import Known, named
-from traincrew.embedded.kubelet.volumes.errors import ConfigError, Missing
-from traincrew.embedded.kubelet.volumes.object_cache import Objects
+from traincrew.embedded.kubelet.objects.object_cache import Objects
 
 Object = dict[str, Any]
 

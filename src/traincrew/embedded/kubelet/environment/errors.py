@@ -1,0 +1,14 @@
+"""Why a container's configuration is not complete, in the kubelet's words."""
+
+from __future__ import annotations
+
+
+class ConfigError(Exception):
+    def __init__(self, message: str, reason: str = "CreateContainerConfigError") -> None:
+        super().__init__(message)
+        self.message, self.reason = message, reason
+
+
+class Missing(Exception):
+    def __init__(self, kind: str, name: str) -> None:
+        super().__init__(f'{kind} "{name}" not found')
