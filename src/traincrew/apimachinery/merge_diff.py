@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traincrew.apimachinery import quantity_values
+from traincrew.apimachinery import quantities
 
 
 def merge_patch(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
@@ -37,6 +37,6 @@ def holds(found: Any, wanted: Any) -> bool:
 
 def _same_quantity(found: Any, wanted: Any) -> bool:
     try:
-        return quantity_values.parse(found) == quantity_values.parse(wanted)
+        return quantities.nanos(found) == quantities.nanos(wanted)
     except ValueError:
         return False

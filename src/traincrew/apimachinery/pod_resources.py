@@ -61,7 +61,7 @@ def _whole(spec: Object, side: str) -> dict[str, str]:
     if overhead and side == "requests":
         return _sum((total, overhead))
     return (
-        {name: quantities.added([value, overhead[name]]) if name in overhead else value for name, value in total.items()}
+        {name: quantities.add([value, overhead[name]]) if name in overhead else value for name, value in total.items()}
         if overhead
         else total
     )
@@ -71,7 +71,7 @@ def _sum(lists: Iterable[dict[str, str]]) -> dict[str, str]:
     total: dict[str, str] = {}
     for each in lists:
         for name, value in each.items():
-            total[name] = quantities.added([total[name], value]) if name in total else value
+            total[name] = quantities.add([total[name], value]) if name in total else value
     return total
 
 

@@ -102,7 +102,7 @@ def total(requests: Iterable[Request], quota: Object) -> Amounts:
         for name, value in usage(request).items():
             if name in sums:
                 sums[name].append(value)
-    return {name: quantities.added(values) if values else "0" for name, values in sums.items()}
+    return {name: quantities.add(values) if values else "0" for name, values in sums.items()}
 
 
 def charge(request: Request, quotas: Sequence[Object]) -> dict[str, Amounts]:
@@ -117,7 +117,7 @@ def charge(request: Request, quotas: Sequence[Object]) -> dict[str, Amounts]:
         status, name = quota.get("status") or {}, quota["metadata"]["name"]
         hard, used = status.get("hard") or {}, status.get("used") or {}
         asked = {key: value for key, value in delta.items() if key in hard}
-        after = {key: quantities.added([used.get(key, "0"), value]) for key, value in asked.items()}
+        after = {key: quantities.add([used.get(key, "0"), value]) for key, value in asked.items()}
         exceeded = [key for key in after if quantities.nanos(after[key]) > quantities.nanos(hard[key])]
         if exceeded:
             raise _refused(request, _told(name, exceeded, asked, used, hard))
@@ -218,7 +218,8 @@ def _delta(request: Request) -> Amounts:
 
 
 def _less(value: str, before: str) -> str:
-    return quantities.written(max(quantities.nanos(value) - quantities.nanos(before), 0), quantities.family(value))
+    left = max(quantities.nanos(value) - quantities.nanos(before), 0)
+    return quantities.from_nanos(left, quantities.format_of(value)).canonical()
 
 
 def _told(name: str, exceeded: list[str], asked: Amounts, used: Amounts, hard: Amounts) -> str:

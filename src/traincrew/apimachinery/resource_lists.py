@@ -79,7 +79,7 @@ def check_quota_name(name: str, path: str, errors: list[FieldError]) -> None:
 def check_amount(name: str, value: str, path: str, errors: list[FieldError]) -> None:
     if quantities.nanos(value) < 0:
         errors.append(field_errors.invalid(path, value, NEGATIVE))
-    if is_counted(name) and not quantities.is_whole(value):
+    if is_counted(name) and not quantities.is_integer(value):
         errors.append(go_syntax.invalid(path, quantities.go_syntax(value), "must be an integer"))
 
 
@@ -127,6 +127,6 @@ def _check_against_limit(name: str, value: str, limits: dict[str, str], path: st
 
 def _check_pages(name: str, value: str, path: str, errors: list[FieldError]) -> None:
     size = name.removeprefix(HUGE_PAGES)
-    whole = quantities.is_quantity(size) and quantities.whole(size) > 0 and quantities.whole(value) % quantities.whole(size) == 0
+    whole = quantities.is_quantity(size) and quantities.value(size) > 0 and quantities.value(value) % quantities.value(size) == 0
     if not whole:
         errors.append(field_errors.invalid(path, value, f"{value} is not positive integer multiple of {name}"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traincrew.apimachinery import merge_diff, quantity_values
+from traincrew.apimachinery import merge_diff, quantities
 from traincrew.kinds.kind import Desired, Manifest, Role
 from traincrew.model import jobs, objects, resources
 from traincrew.model.resources import Resource
@@ -84,7 +84,7 @@ def _least_resources(job: jobs.Job, least: int) -> dict[str, str]:
 def _total(amounts: list[str | int | float]) -> str:
     """Nothing where an amount is no quantity: the API server will say so of the pods."""
     try:
-        return quantity_values.total(amounts)
+        return quantities.add(amounts)
     except ValueError:
         return ""
 

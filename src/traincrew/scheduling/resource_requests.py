@@ -8,16 +8,15 @@ from traincrew.apimachinery import quantities
 from traincrew.scheduling.objects import Container, PodSpec
 
 Amounts = dict[str, int]
-_MILLI = 10**6
 
 
-def read(listed: Mapping[str, quantities.Quantity]) -> Amounts:
+def read(listed: Mapping[str, quantities.Text]) -> Amounts:
     """A list of resources as numbers; what is no quantity counts as nothing (the API server lets none in)."""
     return {name: amount(name, value) for name, value in listed.items() if quantities.is_quantity(value)}
 
 
-def amount(name: str, value: quantities.Quantity) -> int:
-    return -(-quantities.nanos(value) // _MILLI) if name == "cpu" else quantities.whole(value)
+def amount(name: str, value: quantities.Text) -> int:
+    return quantities.milli_value(value) if name == "cpu" else quantities.value(value)
 
 
 def add(total: Amounts, more: Mapping[str, int]) -> None:

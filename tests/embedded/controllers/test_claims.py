@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from hypothesis import strategies as st
 
-from traincrew.apimachinery import quantity_values
+from traincrew.apimachinery import quantities
 from traincrew.embedded.controllers.claims import decisions, matching, protection, provisioner, resources
 from traincrew.embedded.controllers.pods import Pod
 
@@ -54,7 +54,7 @@ def test_a_claim_gets_a_free_volume_that_has_all_it_asks_for_or_there_is_none(
         for each in volumes
         if each["status"]["phase"] == "Available"
         and each["spec"]["storageClassName"] == "k"
-        and quantity_values.parse(each["spec"]["capacity"]["storage"]) >= matching.requested(asked)
+        and quantities.nanos(each["spec"]["capacity"]["storage"]) >= matching.requested(asked)
         and set(modes) <= set(each["spec"]["accessModes"])
     ]
     found = matching.best(asked, volumes, delayed=False)

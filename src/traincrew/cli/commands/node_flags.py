@@ -65,10 +65,10 @@ def device(text: str) -> tuple[str, int]:
 
 
 def size(text: str) -> int:
-    from traincrew.apimachinery import quantity_values
+    from traincrew.apimachinery import quantities
 
     try:
-        found = int(quantity_values.parse(text))
+        found = quantities.value(text)
     except ValueError:
         found = -1
     if found < 0:

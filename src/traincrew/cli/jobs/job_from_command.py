@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from traincrew import errors
-from traincrew.apimachinery import quantity_values
+from traincrew.apimachinery import quantities
 from traincrew.kinds import KINDS, job_from_command
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
@@ -138,9 +138,8 @@ def variables(given: tuple[str, ...], environ: dict[str, str]) -> tuple[tuple[st
 
 
 def quantity(flag: str, text: str) -> str:
-    try:
-        if text and quantity_values.parse(text) <= 0:
-            raise ValueError(f"{text!r} is not more than nothing")
-    except ValueError as error:
-        raise errors.SettingsError(f"--{flag}: {error}") from None
+    if text and not quantities.is_quantity(text):
+        raise errors.SettingsError(f"--{flag}: {text!r} is not a quantity such as 2, 500m or 4Gi")
+    if text and quantities.nanos(text) <= 0:
+        raise errors.SettingsError(f"--{flag}: {text!r} is not greater than zero")
     return text

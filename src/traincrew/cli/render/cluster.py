@@ -6,7 +6,7 @@ import collections
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from traincrew.apimachinery import quantity_values
+from traincrew.apimachinery import quantities
 
 Object = dict[str, Any]
 
@@ -67,8 +67,7 @@ def resources(found: Object, asked: Iterable[Mapping[str, int]], used: Mapping[s
 
 
 def _number(name: str, text: str) -> float | int:
-    value = quantity_values.parse(text)
-    return round(float(value), 3) if name == "cpu" else int(value)
+    return quantities.milli_value(text) / 1000 if name == "cpu" else quantities.value(text)
 
 
 def lines(told: Object) -> str:

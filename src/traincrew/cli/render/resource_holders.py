@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from traincrew.apimachinery import quantity_values
+from traincrew.apimachinery import quantities
 from traincrew.cli.render.view import View
 from traincrew.model import naming
 
@@ -32,7 +32,7 @@ def held(resource: str, pods: Iterable[bytes]) -> str:
     for pod in map(msgspec.json.decode, pods):
         if pod["spec"].get("nodeName") and pod["status"].get("phase") not in ("Succeeded", "Failed"):
             amounts.setdefault(_owner(pod), []).extend(_requests(pod, resource))
-    found = [f"{owner} ({quantity_values.total(each)})" for owner, each in amounts.items() if each]
+    found = [f"{owner} ({quantities.add(each)})" for owner, each in amounts.items() if each]
     rest = f" and {len(found) - MOST} more" if len(found) > MOST else ""
     return f"{resource} is held by {', '.join(found[:MOST])}{rest}" if found else ""
 
@@ -46,4 +46,4 @@ def _owner(pod: dict[str, Any]) -> str:
 def _requests(pod: dict[str, Any], resource: str) -> list[str]:
     asked = [each.get("resources", {}) for each in pod["spec"]["containers"]]
     found = [each.get("requests", {}).get(resource) or each.get("limits", {}).get(resource) for each in asked]
-    return [amount for amount in found if amount and quantity_values.parse(amount) > 0]
+    return [amount for amount in found if amount and quantities.nanos(amount) > 0]

@@ -5,7 +5,6 @@ import copy
 import pytest
 from tests.embedded.apiserver.registry import corpus, plugins
 
-from traincrew.apimachinery import quantities
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver.registry import builtin
 
@@ -30,22 +29,6 @@ def test_defaulting_twice_is_defaulting_once(kind: str) -> None:
 def test_every_kind_of_the_corpus_has_rules_of_its_own() -> None:
     neutral = builtin.strategy("example.com", "Widget")
     assert all(builtin.strategy(group(corpus.base(kind)), kind) is not neutral for kind in corpus.kinds())
-
-
-@pytest.mark.parametrize(
-    ("given", "stored"),
-    [
-        ("0.5", "500m"), ("1024Mi", "1Gi"), ("1.5Gi", "1536Mi"), ("1000m", "1"), ("1e3", "1e3"), ("1000Ki", "1000Ki"), (2, "2"),
-        ("0", "0"), ("0Gi", "0"), ("1000000", "1M"), ("0.1Mi", "104857600m"), ("512", "512"), ("-1500m", "-1500m"), ("1E", "1E"),
-    ],
-)  # fmt: skip
-def test_quantities_are_stored_in_their_canonical_form(given: str | int, stored: str) -> None:
-    assert quantities.canonical(given) == stored
-
-
-def test_quantities_are_compared_by_value() -> None:
-    assert quantities.nanos("1Gi") == quantities.nanos("1073741824") == quantities.nanos("1024Mi")
-    assert quantities.added(["500m", "1.5"]) == "2"
 
 
 def created(pod: corpus.Object, **context: object) -> corpus.Object:

@@ -1,57 +1,11 @@
-"""Quantities, times and base64, as Go reads and writes them."""
+"""Times and base64, as Go reads and writes them."""
 
 from __future__ import annotations
 
 import pytest
 
-from traincrew.apimachinery import go_times, go_wording, quantity_canonical
+from traincrew.apimachinery import go_times, go_wording
 from traincrew.embedded.apiserver.schema import regular_expressions, string_formats
-
-
-@pytest.mark.parametrize(
-    ("given", "written"),
-    [
-        ("1", "1"),
-        ("0", "0"),
-        ("0.5", "500m"),
-        ("1.500", "1.500"),
-        ("1000m", "1"),
-        ("0100m", "0100m"),
-        ("1.5Gi", "1536Mi"),
-        ("1024Mi", "1Gi"),
-        ("1e3", "1e3"),
-        ("1000e3", "1e6"),
-        ("0.1n", "1n"),
-        ("12E", "12E"),
-        ("-1.5", "-1500m"),
-        (".5", "500m"),
-        ("1.", "1."),
-        ("0.1Ki", "102400m"),
-        ("100Ei", "9223372036854775807"),
-        (" 1 ", "1"),
-        ("1025Ki", "1025Ki"),
-        ("1000", "1k"),
-        ("1500k", "1500k"),
-        ("+2", "+2"),
-    ],
-)
-def test_a_quantity_is_written_in_its_canonical_form(given: str, written: str) -> None:
-    assert quantity_canonical.canonical(given) == written
-
-
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ("", quantity_canonical.WRONG_FORM),
-        ("abc", quantity_canonical.WRONG_FORM),
-        ("1e", quantity_canonical.WRONG_SUFFIX),
-        ("1mi", quantity_canonical.WRONG_SUFFIX),
-    ],
-)
-def test_what_is_no_quantity_is_told(given: str, told: str) -> None:
-    with pytest.raises(quantity_canonical.NotAQuantity) as caught:
-        quantity_canonical.canonical(given)
-    assert str(caught.value) == told
 
 
 def test_a_time_is_written_in_utc_and_whole_seconds() -> None:

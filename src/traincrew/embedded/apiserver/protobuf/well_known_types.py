@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from traincrew.apimachinery import go_wording, quantity_canonical
+from traincrew.apimachinery import go_wording, quantities
 from traincrew.embedded.apiserver.protobuf.wire_format import Malformed
 
 _EPOCH = datetime.datetime(1970, 1, 1)
@@ -59,8 +59,8 @@ def _micro_time(found: dict[str, Any]) -> str | None:
 
 def _quantity(found: dict[str, Any]) -> str:
     try:
-        return quantity_canonical.canonical(found.get("string", "0"))
-    except quantity_canonical.NotAQuantity as fault:
+        return quantities.canonical(found.get("string", "0"))
+    except quantities.QuantityError as fault:
         raise Malformed(str(fault)) from None
 
 

@@ -13,48 +13,38 @@ import urllib.parse
 from collections.abc import Callable
 from typing import Any
 
-from traincrew.apimachinery import quantity_canonical
-from traincrew.apimachinery import quantity_values as amounts
+from traincrew.apimachinery import quantities
 from traincrew.embedded.apiserver.schema import regular_expressions, string_formats
 
 QUANTITY, URL, IP, CIDR = "$quantity", "$url", "$ip", "$cidr"
 
 
 def _quantity(text: str) -> dict[str, Any]:
-    canonical = quantity_canonical.canonical(text)
-    return {QUANTITY: canonical}
+    return {QUANTITY: quantities.parse(text).canonical()}
 
 
-def _is_quantity(text: str) -> bool:
-    try:
-        quantity_canonical.canonical(text)
-    except quantity_canonical.NotAQuantity:
-        return False
-    return True
-
-
-def _amount(value: Any) -> Any:
-    return amounts.parse(value[QUANTITY]) if isinstance(value, dict) else value
+def _nanos(value: Any) -> int:
+    return quantities.nanos(value[QUANTITY] if isinstance(value, dict) else value)
 
 
 def _compare(left: Any, right: Any) -> int:
-    first, second = _amount(left), _amount(right)
+    first, second = _nanos(left), _nanos(right)
     return int(first > second) - int(first < second)
 
 
 def _sum(left: Any, right: Any, sign: int) -> dict[str, Any]:
-    return _quantity(amounts.render(_amount(left) + sign * _amount(right)))
+    total = _nanos(left) + sign * _nanos(right)
+    return {QUANTITY: quantities.from_nanos(total, quantities.format_of(left[QUANTITY])).canonical()}
 
 
 def _as_integer(value: Any) -> int:
-    amount = _amount(value)
-    if amount != int(amount):
+    if not _is_integer(value):
         raise ValueError("cannot convert value to integer")
-    return int(amount)
+    return _nanos(value) // 10**9
 
 
 def _is_integer(value: Any) -> bool:
-    return bool(_amount(value) == int(_amount(value)))
+    return _nanos(value) % 10**9 == 0 and abs(_nanos(value)) < 2**63 * 10**9
 
 
 def _find(text: str, pattern: str) -> str:
@@ -132,7 +122,7 @@ def _on_quantities(kinds: Any) -> list[Row]:
     text, flag, whole, special = kinds.STRING, kinds.BOOL, kinds.INT, kinds.Map(kinds.STRING, kinds.DYN)
     return [
         ("quantity", False, special, [text], _quantity),
-        ("isQuantity", False, flag, [text], _is_quantity),
+        ("isQuantity", False, flag, [text], quantities.is_quantity),
         ("isGreaterThan", True, flag, [special, special], lambda a, b: _compare(a, b) > 0),
         ("isLessThan", True, flag, [special, special], lambda a, b: _compare(a, b) < 0),
         ("compareTo", True, whole, [special, special], _compare),
@@ -143,7 +133,7 @@ def _on_quantities(kinds: Any) -> list[Row]:
         ("sign", True, whole, [special], lambda a: _compare(a, 0)),
         ("isInteger", True, flag, [special], _is_integer),
         ("asInteger", True, whole, [special], _as_integer),
-        ("asApproximateFloat", True, kinds.DOUBLE, [special], lambda a: float(_amount(a))),
+        ("asApproximateFloat", True, kinds.DOUBLE, [special], lambda a: _nanos(a) / 10**9),
     ]
 
 

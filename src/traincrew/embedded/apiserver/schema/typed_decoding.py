@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from traincrew.apimachinery import go_times, go_wording, quantity_canonical
+from traincrew.apimachinery import go_times, go_wording, quantities
 from traincrew.apimachinery.resource_info import Schema
 from traincrew.embedded.apiserver.schema.builtin_kinds import GO_FIELDS, GO_UNION
 
@@ -138,8 +138,8 @@ def _quantity(value: Any) -> Any:
     elif value.__class__ is not str:  # of a float only the literal would do
         return _null(value)
     try:
-        return quantity_canonical.canonical(value)
-    except quantity_canonical.NotAQuantity:
+        return quantities.canonical(value)
+    except quantities.QuantityError:
         raise Irregular from None
 
 

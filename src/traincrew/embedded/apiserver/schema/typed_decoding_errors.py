@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from traincrew.apimachinery import go_times, go_wording, quantity_canonical
+from traincrew.apimachinery import go_times, go_wording, quantities
 from traincrew.apimachinery.resource_info import Schema
 from traincrew.embedded.apiserver.schema import json_tree
 from traincrew.embedded.apiserver.schema.builtin_kinds import GO_FIELDS, GO_STRUCT, GO_UNION
@@ -136,7 +136,7 @@ class Reading:
                 self._first = self._first or told
                 return None
             raise Unreadable(told) from None
-        except (quantity_canonical.NotAQuantity, go_times.NotATime) as error:
+        except (quantities.QuantityError, go_times.NotATime) as error:
             raise Unreadable(str(error)) from None
         except go_wording.NotBase64 as error:
             self._first = self._first or str(error)
@@ -209,7 +209,7 @@ class _WrongType(Exception):
 
 def _quantity(node: Any) -> str:
     # Whatever stands there is taken for one; lists and objects have no form that could be.
-    return quantity_canonical.canonical(node if isinstance(node, str) else "[]")
+    return quantities.canonical(node if isinstance(node, str) else "[]")
 
 
 def _time(node: Any) -> str | None:

@@ -6,6 +6,7 @@ import dataclasses
 import datetime as dt
 from collections.abc import Callable, Sequence
 
+from traincrew.apimachinery import quantities
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.controllers import times
 from traincrew.embedded.controllers.autoscaling import behaviour
@@ -183,7 +184,7 @@ def _resource(kind: str, source: Object, target: Target, now: dt.datetime) -> tu
     try:
         measured = _measured(source, target)
         if by_value:
-            found = autoscaling_metrics.by_value(measured, autoscaling_metrics.milli(wanted["averageValue"]), now)
+            found = autoscaling_metrics.by_value(measured, quantities.milli_value(wanted["averageValue"]), now)
         else:
             found = autoscaling_metrics.by_utilization(measured, wanted["averageUtilization"], now)
     except autoscaling_metrics.Unknown as unknown:

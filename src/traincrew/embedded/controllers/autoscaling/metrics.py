@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-import decimal
 import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from traincrew.apimachinery import quantity_values
+from traincrew.apimachinery import quantities
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.controllers.pods import Pod
 
@@ -18,7 +17,6 @@ TOLERANCE = 0.1
 INITIALIZATION = dt.timedelta(minutes=5)
 """After its start, a pod's use of CPU counts only while it is ready."""
 FIRST_READINESS = dt.timedelta(seconds=30)
-_SUFFIXES = ("", "k", "M", "G", "T", "P", "E")
 
 
 class Unknown(Exception):
@@ -51,18 +49,9 @@ class Measured:
     """Empty: all of the pod's."""
 
 
-def milli(quantity: str | int | float) -> int:
-    return int((quantity_values.parse(quantity) * 1000).to_integral_value(decimal.ROUND_CEILING))
-
-
 def render(value: int) -> str:
     """Thousandths as a quantity is written."""
-    if value % 1000:
-        return f"{value}m"
-    number, suffix = value // 1000, 0
-    while number and number % 1000 == 0 and suffix < len(_SUFFIXES) - 1:
-        number, suffix = number // 1000, suffix + 1
-    return f"{number}{_SUFFIXES[suffix]}"
+    return quantities.from_nanos(value * 10**6, quantities.DECIMAL_SI).canonical()
 
 
 def read(items: Sequence[Object], resource: str, container: str) -> dict[str, Metric]:
@@ -72,7 +61,7 @@ def read(items: Sequence[Object], resource: str, container: str) -> dict[str, Me
         measured = [each for each in item.get("containers") or () if container in ("", each["name"])]
         values = [each["usage"][resource] for each in measured if resource in (each.get("usage") or {})]
         if measured and len(values) == len(measured):
-            total = sum([milli(value) for value in values])
+            total = sum([quantities.milli_value(value) for value in values])
             found[item["metadata"]["name"]] = Metric(total, dt.datetime.fromisoformat(item["timestamp"]), _duration(item))
     return found
 
@@ -204,6 +193,6 @@ def _requests(measured: Measured) -> dict[str, int]:
                 continue
             if resource not in each.resources.requests:
                 raise Unknown(f"missing request for {resource} in container {each.name} of Pod {pod.metadata.name}")
-            total += milli(each.resources.requests[resource])
+            total += quantities.milli_value(each.resources.requests[resource])
         found[pod.metadata.name] = total
     return found

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import decimal
 from collections.abc import Iterable
 
-from traincrew.apimachinery import quantity_values
+from traincrew.apimachinery import quantities
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.controllers.claims import resources
 
@@ -60,7 +59,7 @@ def _is_free(volume: Object, claim: Object) -> bool:
     )
 
 
-def _size(volume: Object) -> tuple[int, decimal.Decimal, str]:
+def _size(volume: Object) -> tuple[int, int, str]:
     """Volumes that can do no more than they must come first."""
     return len(_modes(volume)), _capacity(volume), volume["metadata"]["name"]
 
@@ -79,12 +78,12 @@ def mismatch(volume: Object, claim: Object) -> str:
     return "" if _modes(claim) <= _modes(volume) else "incompatible accessMode"
 
 
-def requested(claim: Object) -> decimal.Decimal:
-    return quantity_values.parse(((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage", 0))
+def requested(claim: Object) -> int:
+    return quantities.nanos(((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage", 0))
 
 
-def _capacity(volume: Object) -> decimal.Decimal:
-    return quantity_values.parse((volume["spec"].get("capacity") or {}).get("storage", 0))
+def _capacity(volume: Object) -> int:
+    return quantities.nanos((volume["spec"].get("capacity") or {}).get("storage", 0))
 
 
 def _mode(obj: Object) -> str:

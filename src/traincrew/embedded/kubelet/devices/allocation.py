@@ -62,5 +62,5 @@ def _asked(container: Mapping[str, Any], resource: str) -> int:
     resources = container.get("resources") or {}
     for told in ("limits", "requests"):
         if resource in (resources.get(told) or {}):
-            return quantities.whole(resources[told][resource])
+            return quantities.value(resources[told][resource])
     return 0

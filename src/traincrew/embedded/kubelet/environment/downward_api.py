@@ -65,12 +65,8 @@ def resource(pod: Object, reference: Object, container: str, allocatable: Mappin
         value = allocatable.get(what, "0") if kind == "limits" and what in _DEFAULTED else "0"
     divisor = reference.get("divisor") or "0"
     divisor = divisor if quantities.nanos(divisor) else "1"
-    unit = 1_000_000 if what == "cpu" else 1_000_000_000
-    return str(-(-_units(value, unit) // _units(divisor, unit)))
-
-
-def _units(value: quantities.Quantity, unit: int) -> int:
-    return -(-quantities.nanos(value) // unit)
+    units = quantities.milli_value if what == "cpu" else quantities.value
+    return str(-(-units(value) // units(divisor)))
 
 
 def _container(pod: Object, name: str) -> Object:

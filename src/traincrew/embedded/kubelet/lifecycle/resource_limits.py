@@ -12,7 +12,6 @@ from traincrew.embedded.kubelet.runtime.spec import Limits
 _LEAST_SHARES, _MOST_SHARES, _SHARES_PER_CORE = 2, 262144, 1024
 _LEAST_QUOTA = 0.01
 """Cores: a thousandth of a second in each tenth."""
-_MILLI = 10**6
 
 
 def of_container(pod: Object, container: Object, pids: int = 0) -> Limits:
@@ -64,13 +63,13 @@ def _quota(milli: int) -> float:
     return max(milli / 1000, _LEAST_QUOTA) if milli else 0.0
 
 
-def _nanos(value: quantities.Quantity | None) -> int:
+def _nanos(value: quantities.Text | None) -> int:
     return quantities.nanos(value) if value is not None and quantities.is_quantity(value) else 0
 
 
-def _milli(value: quantities.Quantity | None) -> int:
-    return -(-_nanos(value) // _MILLI)
+def _milli(value: quantities.Text | None) -> int:
+    return quantities.scaled_value(_nanos(value), 10**6)
 
 
-def _bytes(value: quantities.Quantity | None) -> int:
-    return quantities.whole(value) if value is not None and quantities.is_quantity(value) else 0
+def _bytes(value: quantities.Text | None) -> int:
+    return quantities.value(value) if value is not None and quantities.is_quantity(value) else 0

@@ -43,7 +43,7 @@ def _open_to_all(path: pathlib.Path) -> pathlib.Path:
 def _file_system(path: pathlib.Path, limit: str | None) -> pathlib.Path:
     path.mkdir(parents=True, exist_ok=True)
     if not os.path.ismount(path):
-        size = f",size={quantities.whole(limit)}" if limit and quantities.nanos(limit) else ""
+        size = f",size={quantities.value(limit)}" if limit and quantities.nanos(limit) else ""
         syscalls.mount("tmpfs", str(path), "tmpfs", syscalls.MS_NOSUID | syscalls.MS_NODEV, f"mode=0777{size}")
     return path
 

@@ -32,7 +32,7 @@ def exceeded(pod: Object, place: Place, logs: pathlib.Path) -> str:
     """
     for volume in pod["spec"].get("volumes") or ():
         limit = empty_dir.limit_of(volume)
-        if limit and sum(map(used, empty_dir.paths_of(volume["name"], place))) > quantities.whole(limit):
+        if limit and sum(map(used, empty_dir.paths_of(volume["name"], place))) > quantities.value(limit):
             return f'Usage of EmptyDir volume "{volume["name"]}" exceeds the limit "{limit}". '
     return _outgrown(pod, place, logs) if RESOURCE in _limits(pod) else ""
 
@@ -44,11 +44,11 @@ def _outgrown(pod: Object, place: Place, logs: pathlib.Path) -> str:
     on_disk = [each["name"] for each in spec.get("volumes") or () if _is_local(each)]
     whole = sum(own.values()) + sum(used(place.volumes / name) for name in on_disk)
     limit = _limits(pod)[RESOURCE]
-    if whole > quantities.whole(limit):
+    if whole > quantities.value(limit):
         return f"Pod ephemeral local storage usage exceeds the total limit of containers {limit}. "
     for each in spec["containers"]:
         own_limit = ((each.get("resources") or {}).get("limits") or {}).get(RESOURCE)
-        if own_limit and own[each["name"]] > quantities.whole(own_limit) > 0:
+        if own_limit and own[each["name"]] > quantities.value(own_limit) > 0:
             return f'Container {each["name"]} exceeded its local ephemeral storage limit "{own_limit}". '
     return ""
 

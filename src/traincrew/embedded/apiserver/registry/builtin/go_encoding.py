@@ -130,7 +130,7 @@ def _list(kind: str) -> Within | None:
 
 
 def _map(kind: str) -> Within | None:
-    each: Within | None = quantities.resource if kind == "q" else _within(kind)
+    each: Within | None = quantities.round_up_to_milli if kind == "q" else _within(kind)
     if kind == "s":
         return _texts
     if each is None:

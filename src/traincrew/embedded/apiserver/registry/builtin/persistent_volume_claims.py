@@ -170,8 +170,8 @@ def _compared_status(new: Object, _old: Object, errors: Errors) -> None:
 
 
 def check_capacity(value: str, path: str, errors: Errors) -> None:
-    if quantities.whole(value) < 0:
-        errors.append(field_errors.invalid(path, quantities.whole(value), "must be a valid resource quantity"))
+    if quantities.value(value) < 0:
+        errors.append(field_errors.invalid(path, quantities.value(value), "must be a valid resource quantity"))
 
 
 CLAIM = Strategy(

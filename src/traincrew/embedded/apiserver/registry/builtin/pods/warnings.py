@@ -100,7 +100,7 @@ def _repeated(items: list[Object] | tuple[Object, ...], path: str, field: str) -
 
 
 def _is_fraction(name: str, value: str) -> bool:
-    return name in _BYTES and value[-1:] not in "ikMGTP" and not quantities.is_whole(value)
+    return name in _BYTES and value[-1:] not in "ikMGTP" and not quantities.is_integer(value)
 
 
 def _fractions(resources: Object, path: str) -> Iterator[str]:
