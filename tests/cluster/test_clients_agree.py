@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Iterator
 
 import pytest
-from tests.differential import sides
+from tests.differential import servers
 from tests.embedded.clients import models, scripts
 from tests.embedded.clients.player import VERSIONS
 from tests.embedded.clients.run import compare
@@ -19,7 +19,7 @@ NEWEST = VERSIONS[0]
 def real() -> Iterator[pathlib.Path]:
     if build.kube() != NEWEST:
         pytest.skip(f"the embedded API server is measured by {NEWEST}")
-    with sides.real_kubeconfig() as found:
+    with servers.real_kubeconfig() as found:
         yield found
 
 

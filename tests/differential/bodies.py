@@ -7,12 +7,12 @@ from typing import Any
 Object = dict[str, Any]
 
 
-def made(api_version: str, kind: str, name: str, rest: Object, metadata: Object | None = None) -> Object:
+def manifest(api_version: str, kind: str, name: str, rest: Object, metadata: Object | None = None) -> Object:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, **(metadata or {})}, **rest}
 
 
 def config_map(name: str, data: Object | None = None, **metadata: Any) -> Object:
-    return made("v1", "ConfigMap", name, {"data": data or {"a": "1"}}, metadata)
+    return manifest("v1", "ConfigMap", name, {"data": data or {"a": "1"}}, metadata)
 
 
 def generated(prefix: str, **metadata: Any) -> Object:
@@ -20,7 +20,7 @@ def generated(prefix: str, **metadata: Any) -> Object:
 
 
 def secret(name: str, **rest: Any) -> Object:
-    return made("v1", "Secret", name, rest or {"stringData": {"password": "x"}})
+    return manifest("v1", "Secret", name, rest or {"stringData": {"password": "x"}})
 
 
 def container(name: str = "main", **rest: Any) -> Object:
@@ -28,46 +28,48 @@ def container(name: str = "main", **rest: Any) -> Object:
 
 
 def pod(name: str, *containers: Object, metadata: Object | None = None, **spec: Any) -> Object:
-    return made("v1", "Pod", name, {"spec": {"containers": list(containers) or [container()], **spec}}, metadata)
+    return manifest("v1", "Pod", name, {"spec": {"containers": list(containers) or [container()], **spec}}, metadata)
 
 
 def service(name: str, **spec: Any) -> Object:
-    return made("v1", "Service", name, {"spec": {"selector": {"app": name}, "ports": [{"port": 80}], **spec}})
+    return manifest("v1", "Service", name, {"spec": {"selector": {"app": name}, "ports": [{"port": 80}], **spec}})
 
 
 def job(name: str, **spec: Any) -> Object:
     template = {"spec": {"containers": [container()], "restartPolicy": "Never"}}
-    return made("batch/v1", "Job", name, {"spec": {"template": template, **spec}})
+    return manifest("batch/v1", "Job", name, {"spec": {"template": template, **spec}})
 
 
 def node(name: str, **rest: Any) -> Object:
-    return made("v1", "Node", name, rest)
+    return manifest("v1", "Node", name, rest)
 
 
 def lease(name: str, **spec: Any) -> Object:
-    return made("coordination.k8s.io/v1", "Lease", name, {"spec": spec or {"holderIdentity": "me", "leaseDurationSeconds": 15}})
+    return manifest(
+        "coordination.k8s.io/v1", "Lease", name, {"spec": spec or {"holderIdentity": "me", "leaseDurationSeconds": 15}}
+    )
 
 
 def claim(name: str, **spec: Any) -> Object:
     wanted = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, **spec}
-    return made("v1", "PersistentVolumeClaim", name, {"spec": wanted})
+    return manifest("v1", "PersistentVolumeClaim", name, {"spec": wanted})
 
 
 def volume(name: str, **spec: Any) -> Object:
     offered = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/data"}, **spec}
-    return made("v1", "PersistentVolume", name, {"spec": offered})
+    return manifest("v1", "PersistentVolume", name, {"spec": offered})
 
 
 def autoscaler(name: str, **spec: Any) -> Object:
     target = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "j"}
     wanted = {"scaleTargetRef": target, "minReplicas": 1, "maxReplicas": 3, **spec}
-    return made("autoscaling/v2", "HorizontalPodAutoscaler", name, {"spec": wanted})
+    return manifest("autoscaling/v2", "HorizontalPodAutoscaler", name, {"spec": wanted})
 
 
 def event(name: str, namespace: str, **rest: Any) -> Object:
     involved = {"kind": "Pod", "namespace": namespace, "name": "p", "apiVersion": "v1"}
     told = {"involvedObject": involved, "reason": "Started", "message": "it has started", "type": "Normal", **rest}
-    return made("v1", "Event", name, told)
+    return manifest("v1", "Event", name, told)
 
 
 def definition(group: str, schema: Object, plural: str = "widgets", **version: Any) -> Object:
@@ -76,7 +78,7 @@ def definition(group: str, schema: Object, plural: str = "widgets", **version: A
     names = {"plural": plural, "singular": plural[:-1], "kind": kind, "listKind": f"{kind}List"}
     served = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}, **version}
     spec = {"group": group, "names": names, "scope": "Namespaced", "versions": [served]}
-    return made("apiextensions.k8s.io/v1", "CustomResourceDefinition", f"{plural}.{group}", {"spec": spec})
+    return manifest("apiextensions.k8s.io/v1", "CustomResourceDefinition", f"{plural}.{group}", {"spec": spec})
 
 
 def structural(spec: Object | None = None, **rest: Any) -> Object:
@@ -97,7 +99,7 @@ def training_job(kind: str, name: str, replicas: int = 1, **policy: Any) -> Obje
         for role in roles
     }
     run_policy = {"managedBy": "kueue.x-k8s.io/multikueue", **policy}
-    return made("kubeflow.org/v1", kind, name, {"spec": {"runPolicy": run_policy, field: specs}})
+    return manifest("kubeflow.org/v1", kind, name, {"spec": {"runPolicy": run_policy, field: specs}})
 
 
 TRAINING = {

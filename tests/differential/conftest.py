@@ -3,9 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.differential import sides
-from tests.differential.catalogue import everything
-from tests.differential.run import Report, play_all
+from tests.differential import servers
+from tests.differential.runner import Report, run_all
+from tests.differential.scenario_list import all_scenarios
 from tests.differential.target import Target
 
 REPORT = pytest.StashKey[Report]()
@@ -13,20 +13,20 @@ REPORT = pytest.StashKey[Report]()
 
 @pytest.fixture(scope="session")
 def real() -> Iterator[Target]:
-    with sides.real_kubeconfig() as path:
+    with servers.real_kubeconfig() as path:
         yield Target.from_kubeconfig("real", path)
 
 
 @pytest.fixture(scope="session")
 def embedded() -> Iterator[Target]:
-    with sides.embedded_kubeconfig() as path:
+    with servers.embedded_kubeconfig() as path:
         yield Target.from_kubeconfig("ours", path)
 
 
 @pytest.fixture(scope="session")
 def report(real: Target, embedded: Target, request: pytest.FixtureRequest) -> Report:
-    """Every scenario, played on both: once for all tests."""
-    found = play_all(real, embedded, everything())
+    """Every scenario, run on both servers once for all tests."""
+    found = run_all(real, embedded, all_scenarios())
     request.config.stash[REPORT] = found
     return found
 
@@ -34,4 +34,4 @@ def report(real: Target, embedded: Target, request: pytest.FixtureRequest) -> Re
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if found := config.stash.get(REPORT, None):
         terminalreporter.section("the embedded API server against the real one")
-        terminalreporter.write_line(found.tell())
+        terminalreporter.write_line(found.summary())

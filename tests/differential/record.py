@@ -1,4 +1,4 @@
-"""A proxy between real clients and the real API server: TLS on both sides, everything written down.
+"""A proxy between real clients and the real API server that records every request.
 
     python -m tests.differential.record [SESSION ...]
 
@@ -23,18 +23,18 @@ from typing import Any, TypeVar
 import aiohttp
 import yarl
 from aiohttp import web
-from tests.differential import clients, recording, sessions, sides
+from tests.differential import client_sessions, python_client_sessions, recording, servers
 from tests.differential.recording import Entry
 from tests.differential.target import Target
 from tools.kube import certificates
 
 T = TypeVar("T")
-SESSIONS: dict[str, sessions.Session] = {
-    "kubectl": sessions.kubectl,
-    "kubectl-1.28": functools.partial(sessions.kubectl, version="1.28"),
-    "operator": sessions.operator,
-    "sdk": clients.sdk,
-    "official": clients.official,
+SESSIONS: dict[str, client_sessions.Session] = {
+    "kubectl": client_sessions.kubectl,
+    "kubectl-1.28": functools.partial(client_sessions.kubectl, version="1.28"),
+    "operator": client_sessions.operator,
+    "sdk": python_client_sessions.sdk,
+    "official": python_client_sessions.official,
 }
 HOP_BY_HOP = (
     "connection",
@@ -49,7 +49,7 @@ HOP_BY_HOP = (
 
 
 class Recorder:
-    """Runs in a thread of its own. Every client becomes the administrator."""
+    """Runs in a thread of its own. Every client is authenticated as the administrator."""
 
     def __init__(self, target: Target, directory: pathlib.Path) -> None:
         self.entries: list[Entry] = []
@@ -96,7 +96,7 @@ class Recorder:
 
     async def _watched(self, request: web.Request, answer: aiohttp.ClientResponse) -> web.StreamResponse:
         response = web.StreamResponse(status=answer.status, headers=_passed(answer.headers))
-        place = len(self.entries)
+        position = len(self.entries)
         self.entries.append(_entry(request, b"", answer.status, b"", 0))
         count = 0
         try:
@@ -105,17 +105,17 @@ class Recorder:
                 count += b'"type":"BOOKMARK"' not in line
                 await response.write(line)
         finally:
-            self.entries[place] = _entry(request, b"", answer.status, b"", count, len(self.entries))
+            self.entries[position] = _entry(request, b"", answer.status, b"", count, len(self.entries))
         return response
 
 
 def _entry(request: web.Request, body: bytes, status: int, answer: bytes, events: int = -1, until: int = 0) -> Entry:
-    headers = {name: value for name, value in request.headers.items() if name.lower() in recording.KEPT}
+    headers = {name: value for name, value in request.headers.items() if name.lower() in recording.HEADERS}
     found: Any = None
     with contextlib.suppress(ValueError):
         found = json.loads(answer)
-    marked = {} if "/openapi/" in request.path else recording.marks(found)
-    return Entry(request.method, request.raw_path, recording.text(body), headers, status, marked, events, until)
+    found_identifiers = {} if "/openapi/" in request.path else recording.identifiers(found)
+    return Entry(request.method, request.raw_path, recording.encode_body(body), headers, status, found_identifiers, events, until)
 
 
 def _passed(headers: Mapping[str, str]) -> dict[str, str]:
@@ -130,7 +130,7 @@ def _kubeconfig(server: str, authority: str) -> dict[str, Any]:
         "current-context": "recorder",
         "contexts": [{"name": "recorder", "context": {"cluster": "recorder", "user": "anybody"}}],
         "clusters": [{"name": "recorder", "cluster": cluster}],
-        # The proxy does not look at it, but a client without any would ask its user.
+        # The proxy ignores the token, but kubectl without one would prompt for a user name.
         "users": [{"name": "anybody", "user": {"token": "anybody"}}],
     }
 
@@ -147,8 +147,8 @@ def recording_of(target: Target) -> Iterator[Recorder]:
 
 def main() -> None:
     for name in sys.argv[1:] or SESSIONS:
-        # Each on an API server of its own: a session finds nothing but what it makes.
-        with sides.real_kubeconfig() as kubeconfig:
+        # Each on an API server of its own: a session sees only its own objects.
+        with servers.real_kubeconfig() as kubeconfig:
             target = Target.from_kubeconfig("real", kubeconfig)
             with recording_of(target) as recorder:
                 SESSIONS[name](recorder.kubeconfig, kubeconfig)

@@ -1,4 +1,4 @@
-"""What real clients have sent, as JSON lines: requests, and of the answers what later requests may repeat."""
+"""Recorded requests of real clients as JSON lines, with the identifiers of their responses that later requests may repeat."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 
 RECORDINGS = pathlib.Path(__file__).with_name("recordings")
 NAMESPACE = "recorded-place"
-"""Where every session plays; a replay puts another name in its place."""
-KEPT = ("accept", "content-type", "if-none-match")
+"""The namespace of every session. A replay substitutes a name of its own."""
+HEADERS = ("accept", "content-type", "if-none-match")
 BINARY = "base64:"
-MARKED = ("uid", "resourceVersion", "clusterIP", "continue", "nodePort")
+IDENTIFIERS = ("uid", "resourceVersion", "clusterIP", "continue", "nodePort")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Entry:
     headers: dict[str, str]
     status: int
     marks: dict[str, str]
-    """By their path in the answer: uids, versions, generated names, addresses."""
+    """By their path in the response: uids, versions, generated names, addresses."""
     events: int = -1
-    """Of a watch: how many it told before the client left. -1: no watch."""
+    """Of a watch: how many events the client received. -1: no watch."""
     until: int = 0
     """Of a watch: how many entries had been written when it ended."""
 
@@ -45,21 +45,21 @@ def read(path: pathlib.Path) -> list[Entry]:
     return [Entry(**json.loads(line)) for line in path.read_text().splitlines()]
 
 
-def text(body: bytes) -> str:
-    """As it is, but for what is no text: some clients speak protobuf."""
+def encode_body(body: bytes) -> str:
+    """The body as text; base64 if it is not text: some clients send protobuf."""
     try:
         return body.decode()
     except UnicodeDecodeError:
         return BINARY + base64.b64encode(body).decode()
 
 
-def octets(body: str) -> bytes | None:
+def decode_body(body: str) -> bytes | None:
     if body.startswith(BINARY):
         return base64.b64decode(body.removeprefix(BINARY))
     return body.encode() if body else None
 
 
-def marks(answer: Any) -> dict[str, str]:
+def identifiers(answer: Any) -> dict[str, str]:
     return {path: str(value) for path, value in _marks(answer, "")}
 
 
@@ -71,14 +71,14 @@ def _marks(value: Any, path: str) -> Iterator[tuple[str, Any]]:
         for key, each in value.items():
             if key == "name" and value.get("generateName") and isinstance(each, str):
                 yield f"{path}/name", each
-            elif key in MARKED and isinstance(each, str | int) and each not in ("", "0", "None"):
+            elif key in IDENTIFIERS and isinstance(each, str | int) and each not in ("", "0", "None"):
                 yield f"{path}/{key}", each
             elif key != "managedFields":
                 yield from _marks(each, f"{path}/{key}")
 
 
 def _label(entry: Any) -> str:
-    """Other objects may be in the list when it is played again: an entry is known by its name."""
+    """The replayed list may hold other objects: an entry is identified by its name."""
     inner = entry.get("object", entry) if isinstance(entry, dict) else {}
     metadata = inner.get("metadata") if isinstance(inner, dict) else None
     return f"{metadata.get('namespace', '')}:{metadata.get('name', '')}" if isinstance(metadata, dict) else ""

@@ -1,4 +1,4 @@
-"""Plays a recording again on one server, with that server's own uids, versions and generated names in its requests."""
+"""Replays a recording on one server, with that server's own uids, versions and generated names in its requests."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.differential import recording
-from tests.differential.play import Play, Step
 from tests.differential.recording import Entry
+from tests.differential.scenario_client import ScenarioClient, Step
 from tests.differential.scenarios.discovery import keys
-from tests.differential.target import Answer, Request, Target, start
-from tests.differential.watching import Watch, named
+from tests.differential.target import Request, Response, Target, start
+from tests.differential.watch_stream import Watch, object_name
 
-QUIET = 1.0  # seconds without an event: then all has been told
-IN_BACKGROUND = {"orphan", "foregroundDeletion"}  # finalizers that the garbage collector takes away
+QUIET = 1.0  # seconds without an event: then the watch is complete
+IN_BACKGROUND = {"orphan", "foregroundDeletion"}  # finalizers that the garbage collector removes
 PROTOBUF = "application/vnd.kubernetes.protobuf,"
 LONGEST = 120.0  # seconds that a watch may be without events
 DOCUMENT = re.compile(r"/api|/apis|/version/?|/openapi/.*|/api/v1|/apis/[^/]+(/v[^/]+)?")
@@ -32,21 +32,21 @@ VERSIONS = (
 
 
 class Translation:
-    """From what was recorded to what this server says."""
+    """Maps recorded identifiers to those of this server."""
 
     def __init__(self, namespace: str) -> None:
         self._texts = {recording.NAMESPACE: namespace}
         self._versions: dict[int, str] = {}
 
-    def learn(self, entry: Entry, found: Answer) -> None:
-        told = recording.marks(found.body)
+    def learn(self, entry: Entry, found: Response) -> None:
+        own_identifiers = recording.identifiers(found.body)
         for path, value in entry.marks.items():
-            own = told.get(self.text(path))
+            own = own_identifiers.get(self.text(path))
             if own is None:
                 continue
             if path.endswith("/resourceVersion"):
                 self._versions[int(value)] = own
-            elif len(value) > 3:  # nothing shorter is unique enough to be replaced wherever it stands
+            elif len(value) > 3:  # shorter values are not unique enough to be replaced everywhere
                 self._texts[value] = own
 
     def text(self, text: str) -> str:
@@ -57,23 +57,23 @@ class Translation:
         return text
 
     def _version(self, recorded: str) -> str:
-        """A version that only a watch has told is somewhere after the last one known."""
+        """A version that only a watch has own_identifiers is somewhere after the last one known."""
         number = int(recorded)
         known = max((each for each in self._versions if each <= number), default=None)
         return recorded if number == 0 or known is None else self._versions[known]
 
 
-class Replay(Play):
+class Replay(ScenarioClient):
     def __init__(self, target: Target, name: str, run: str) -> None:
         super().__init__(target, name, run)
-        # As long as the recorded one: it stands in protobuf, too, which tells the lengths of its strings.
+        # As long as the recorded name: protobuf bodies hold the lengths of their strings.
         self.namespace = f"{recording.NAMESPACE.partition('-')[0]}-{run}"
         assert len(self.namespace) == len(recording.NAMESPACE), self.namespace
         self._translation = Translation(self.namespace)
         self._watches: list[tuple[Entry, Watching]] = []
         self._owned: dict[str, list[str]] = {}
 
-    def play(self, entries: list[Entry]) -> list[Step]:
+    def run(self, entries: list[Entry]) -> list[Step]:
         with contextlib.closing(self):
             for number, entry in enumerate(entries):
                 self._end_watches(number)
@@ -89,7 +89,7 @@ class Replay(Play):
         found = self._exchange(request)
         self._translation.learn(entry, found)
         seen = {"status": found.status, "header": found.headers, "body": self._reduced(request, found.body)}
-        self._note(_recorded(entry), seen)
+        self._record(_recorded(entry), seen)
         self._settled(request, found)
 
     def _watch(self, entry: Entry) -> None:
@@ -97,26 +97,26 @@ class Replay(Play):
         try:
             self._watches.append((entry, Watching(self.target, request)))
         except (OSError, http.client.HTTPException) as error:
-            self._note(_recorded(entry), {"status": 0, "body": f"no answer: {type(error).__name__}: {error}"})
+            self._record(_recorded(entry), {"status": 0, "body": f"no response: {type(error).__name__}: {error}"})
 
     def _translated(self, entry: Entry) -> Request:
         path = re.sub(r"hash=[0-9A-Fa-f]+&?", "", self._translation.text(entry.path))
-        body = recording.octets(self._translation.text(entry.body))
+        body = recording.decode_body(self._translation.text(entry.body))
         if body and entry.body.startswith(recording.BINARY):
             body = body.replace(recording.NAMESPACE.encode(), self.namespace.encode())
-        # Answers are compared as JSON, which every client takes as well.
+        # Responses are compared as JSON, which every client accepts.
         headers = {name: value.replace(PROTOBUF, "") for name, value in entry.headers.items() if name.lower() != "if-none-match"}
         return Request(entry.method, path, body, tuple(headers.items()))
 
     def _end_watches(self, number: int | None) -> None:
-        """Those that their client had left by then; None: all."""
+        """Ends the watches that the client had ended by then; None: all."""
         ended = [each for each in self._watches if number is None or each[0].until <= number]
         self._watches = [each for each in self._watches if each not in ended]
         for entry, watching in ended:
             events = [event for event in watching.end() if self._ours(event.get("object"))]
             # Of several objects that end in the background, now one is the first, now another.
-            events.sort(key=named)
-            self._note(_recorded(entry), {"status": watching.status, "events": events})
+            events.sort(key=object_name)
+            self._record(_recorded(entry), {"status": watching.status, "events": events})
 
     def _reduced(self, request: Request, body: Any) -> Any:
         """Without what is there beside the recording's own; documents that scenarios compare are not compared again."""
@@ -141,12 +141,12 @@ class Replay(Play):
             return bool(namespace == self.namespace)
         return not metadata.get("name") or any(part in metadata["name"] for part in (self.namespace, "recorded-", "kubeflow.org"))
 
-    def _settled(self, request: Request, found: Answer) -> None:
+    def _settled(self, request: Request, found: Response) -> None:
         """What a server does in the background is awaited, so that the next request finds it done on both."""
         path = urllib.parse.urlsplit(request.path).path
         if request.method == "POST" and path == "/api/v1/namespaces" and found.status == 201:
-            self.settle(self.path("serviceaccounts", "default"))
-            self.settle(self.path("configmaps", "kube-root-ca.crt"))
+            self.wait_for(self.path("serviceaccounts", "default"))
+            self.wait_for(self.path("configmaps", "kube-root-ca.crt"))
         for reference in found.at("metadata.ownerReferences", []) if request.method == "POST" else ():
             self._owned.setdefault(reference["uid"], []).append(f"{path}/{found.at('metadata.name')}")
         if request.method == "DELETE":
@@ -189,10 +189,10 @@ class Watching:
             if len(self._watch.events) != known:
                 known, since = len(self._watch.events), time.monotonic()
             time.sleep(0.02)
-        told = list(self._watch.events)
+        own_identifiers = list(self._watch.events)
         if self._connection.sock:
             self._connection.sock.close()
-        return told
+        return own_identifiers
 
 
 def recordings() -> Iterator[tuple[str, list[Entry]]]:

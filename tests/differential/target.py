@@ -1,4 +1,4 @@
-"""One of the two API servers: where it is, how it is spoken to. Raw HTTP, so that bodies and headers are seen as they are."""
+"""One of the two API servers: its address and credentials. Plain HTTP, so that bodies and headers are compared unchanged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-PATIENCE = 20.0  # seconds for one answer
+TIMEOUT = 20.0  # seconds for one response
 HEADERS = ("content-type", "warning", "retry-after", "location", "allow", "www-authenticate")
 """The headers that clients act upon."""
 
@@ -29,14 +29,14 @@ class Request:
     body: bytes | None = None
     headers: tuple[tuple[str, str], ...] = ()
     anonymous: bool = False
-    """Not by the administrator: by whoever its headers name, or nobody."""
+    """Not sent by the administrator: the headers authenticate the client, or nothing does."""
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
+class Response:
     status: int
     headers: dict[str, list[str]]
     body: Any
@@ -44,7 +44,7 @@ class Answer:
     indented: bool = False
 
     def at(self, path: str, default: Any = "missing") -> Any:
-        """A value of the body, `metadata.uid`. What a server failed to send is only noted where it is compared."""
+        """A value of the body, such as `metadata.uid`. A missing value is only reported where it is compared."""
         found = self.body
         for key in path.split("."):
             if isinstance(found, list) and key.isdigit() and int(key) < len(found):
@@ -70,7 +70,7 @@ class Target:
     port: int
     context: ssl.SSLContext
     anonymous: ssl.SSLContext
-    """Knows the server, but has no certificate of a client to show."""
+    """Trusts the server, but has no client certificate."""
     token: str = ""
 
     @classmethod
@@ -82,7 +82,7 @@ class Target:
             name, url.hostname or "", url.port or 443, _context(cluster, user), _context(cluster, {}), user.get("token", "")
         )
 
-    def connect(self, anonymous: bool = False, timeout: float = PATIENCE) -> http.client.HTTPSConnection:
+    def connect(self, anonymous: bool = False, timeout: float = TIMEOUT) -> http.client.HTTPSConnection:
         context = self.anonymous if anonymous else self.context
         return http.client.HTTPSConnection(self.host, self.port, timeout=timeout, context=context)
 
@@ -94,18 +94,20 @@ class Target:
 
 
 def start(connection: http.client.HTTPSConnection, target: Target, request: Request) -> http.client.HTTPResponse:
-    """Sends the request and returns when the head of the answer is there."""
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # a body that is too large is refused while it is sent
+    """Sends the request and returns when the headers of the response have arrived."""
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # a body that is too large is rejected while it is sent
         connection.request(request.method, request.path, request.body, target.headers(request))
     return connection.getresponse()
 
 
-def answer(response: http.client.HTTPResponse) -> Answer:
+def read_response(response: http.client.HTTPResponse) -> Response:
     body = response.read()
-    return Answer(response.status, kept(response), decoded(body, response.getheader("Content-Type", "")), b"\n  " in body)
+    return Response(
+        response.status, compared_headers(response), decoded(body, response.getheader("Content-Type", "")), b"\n  " in body
+    )
 
 
-def kept(response: http.client.HTTPResponse) -> dict[str, list[str]]:
+def compared_headers(response: http.client.HTTPResponse) -> dict[str, list[str]]:
     found = {name: response.headers.get_all(name) for name in HEADERS}
     return {name: list(values) for name, values in found.items() if values}
 
@@ -116,7 +118,7 @@ def decoded(body: bytes, content_type: str) -> Any:
             return json.loads(body)
     if "yaml" in content_type:
         with contextlib.suppress(yaml.YAMLError):
-            return yaml.load(body, yaml.BaseLoader)  # makes nothing but strings, lists and dictionaries
+            return yaml.load(body, yaml.BaseLoader)  # builds only strings, lists and dictionaries
     return body.decode("utf-8", "backslashreplace")
 
 

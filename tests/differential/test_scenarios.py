@@ -1,25 +1,25 @@
-"""The embedded API server answers as the real one does."""
+"""The embedded API server responds as the real one does."""
 
 from __future__ import annotations
 
 import pytest
-from tests.differential.accepted import ACCEPTED
-from tests.differential.catalogue import everything
-from tests.differential.run import Report
+from tests.differential.accepted_differences import ACCEPTED
+from tests.differential.runner import Report
+from tests.differential.scenario_list import all_scenarios
 
-SEVERAL_HUNDRED = 300
+MIN_REQUESTS = 300
 
 
-@pytest.mark.parametrize("name", [each.name for each in everything()])
-def test_both_servers_answer_alike(report: Report, name: str) -> None:
+@pytest.mark.parametrize("name", [each.name for each in all_scenarios()])
+def test_both_servers_respond_alike(report: Report, name: str) -> None:
     found = [each for each in report.open if each.case == name]
     assert not found, "\n".join(str(each) for each in found)
 
 
 def test_several_hundred_requests_are_compared(report: Report) -> None:
-    assert report.requests >= SEVERAL_HUNDRED
+    assert report.requests >= MIN_REQUESTS
 
 
 @pytest.mark.parametrize("number", range(len(ACCEPTED)))
-def test_every_accepted_difference_is_still_there(report: Report, number: int) -> None:
-    assert ACCEPTED[number] not in report.stale, f"matches nothing any more: {ACCEPTED[number]}"
+def test_every_accepted_difference_still_occurs(report: Report, number: int) -> None:
+    assert ACCEPTED[number] not in report.stale, f"matches no difference: {ACCEPTED[number]}"

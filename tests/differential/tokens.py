@@ -1,4 +1,4 @@
-"""What may differ between two servers by nature, replaced by tokens: the same value by the same token, within one scenario.
+"""Replaces values that differ between any two servers by tokens: the same value by the same token, within one scenario.
 
 Uids, resourceVersions, generated names, addresses, times, ages, credentials. Everything else is compared as it stands, but for
 the ownership of fields (managedFields) of objects that nobody has applied: ours keeps it from an object's first apply on. The
@@ -44,7 +44,7 @@ class Tokens:
         self._generated: list[re.Pattern[str]] = []
         self._years = {str((dt.datetime.now(dt.UTC) + dt.timedelta(days=days)).year) for days in (-2, 0, 400)}
 
-    def normal(self, value: Any) -> Any:
+    def normalize(self, value: Any) -> Any:
         """The value with tokens in it. Numbers are given in the order of appearance, keys sorted."""
         return self._normal(value, "", False)
 
@@ -81,9 +81,9 @@ class Tokens:
                 # Their order is that of their seconds, which is chance.
                 child = sorted(child, key=lambda entry: [str(entry.get(part)) for part in OWNERSHIP])
             if name == "causes":
-                child = _settled(child)
+                child = _sorted_conflicts(child)
             elif name == "columnDefinitions":
-                child = _undescribed(child)
+                child = _without_descriptions(child)
             elif name in ("resourceRules", "nonResourceRules") and isinstance(child, list):
                 child = sorted(child, key=str)  # as bindings happen to be found
             if listed and name in ("metadata", "object") and isinstance(child, dict):
@@ -142,13 +142,13 @@ def _applied(ownership: Any) -> bool:
     return any(isinstance(each, dict) and each.get("operation") == "Apply" for each in entries)
 
 
-def _undescribed(columns: Any) -> Any:
+def _without_descriptions(columns: Any) -> Any:
     if not isinstance(columns, list):
         return columns
     return [{key: value for key, value in each.items() if key != "description"} for each in columns]
 
 
-def _settled(causes: Any) -> Any:
+def _sorted_conflicts(causes: Any) -> Any:
     """The conflicts of an apply come in the order of a Go map."""
     entries = causes if isinstance(causes, list) else []
     if entries and all(isinstance(each, dict) and each.get("reason") == "FieldManagerConflict" for each in entries):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from tests.differential import bodies
-from tests.differential.bodies import config_map, made, pod
-from tests.differential.catalogue import scenario
-from tests.differential.play import Play
+from tests.differential.bodies import config_map, manifest, pod
+from tests.differential.scenario_client import ScenarioClient
+from tests.differential.scenario_list import scenario
 
 RBAC = "rbac.authorization.k8s.io/v1"
 AUTHORIZATION = "authorization.k8s.io/v1"
 
 
 def role(name: str, *rules: dict[str, Any], kind: str = "Role") -> dict[str, Any]:
-    return made(RBAC, kind, name, {"rules": list(rules)})
+    return manifest(RBAC, kind, name, {"rules": list(rules)})
 
 
 def rule(resources: str, verbs: str, group: str = "", **rest: Any) -> dict[str, Any]:
@@ -23,12 +23,12 @@ def rule(resources: str, verbs: str, group: str = "", **rest: Any) -> dict[str, 
 
 def bound(name: str, role_name: str, *subjects: dict[str, Any], kind: str = "Role") -> dict[str, Any]:
     reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role_name}
-    return made(RBAC, "RoleBinding", name, {"roleRef": reference, "subjects": list(subjects)})
+    return manifest(RBAC, "RoleBinding", name, {"roleRef": reference, "subjects": list(subjects)})
 
 
-def account(p: Play, *rules: dict[str, Any]) -> str:
+def account(p: ScenarioClient, *rules: dict[str, Any]) -> str:
     """A service account with these rights, waited for; returns its token."""
-    p.create("serviceaccounts", made("v1", "ServiceAccount", "sa", {}))
+    p.create("serviceaccounts", manifest("v1", "ServiceAccount", "sa", {}))
     p.create("roles", role("r", *rules))
     p.create("rolebindings", bound("b", "r", {"kind": "ServiceAccount", "name": "sa", "namespace": p.namespace}))
     if rules:
@@ -44,12 +44,12 @@ def account(p: Play, *rules: dict[str, Any]) -> str:
 
 
 @scenario("access")
-def a_service_account_is_refused_what_it_may_not(p: Play) -> None:
+def a_service_account_is_refused_what_it_may_not(p: ScenarioClient) -> None:
     token = account(p, rule("configmaps", "get list"), rule("pods/log", "get"), rule("secrets", "get", resourceNames=["mine"]))
     p.create("configmaps", config_map("a"))
     p.create("secrets", bodies.secret("mine"))
     p.create("pods", pod("x"))
-    p.speak_as(token)
+    p.use_token(token)
     p.read("configmaps", "a")
     p.list("configmaps", labelSelector="none")
     p.list("configmaps", everywhere=True)
@@ -81,9 +81,9 @@ def a_service_account_is_refused_what_it_may_not(p: Play) -> None:
 
 
 @scenario("access")
-def nobody_gives_more_than_they_have(p: Play) -> None:
+def nobody_gives_more_than_they_have(p: ScenarioClient) -> None:
     token = account(p, rule("roles rolebindings", "create update patch get", "rbac.authorization.k8s.io"), rule("pods", "get"))
-    p.speak_as(token)
+    p.use_token(token)
     p.create("roles", role("same", rule("pods", "get")))
     p.create("roles", role("more", rule("pods", "get delete"), rule("secrets", "get")))
     p.create("rolebindings", bound("b1", "r", {"kind": "User", "name": "u", "apiGroup": "rbac.authorization.k8s.io"}))
@@ -96,7 +96,7 @@ def nobody_gives_more_than_they_have(p: Play) -> None:
 
 
 @scenario("access")
-def roles_and_bindings_as_objects(p: Play) -> None:
+def roles_and_bindings_as_objects(p: ScenarioClient) -> None:
     p.create("roles", role("r", rule("pods", "get")))
     p.create("roles", role("bad", {"resources": ["pods"], "verbs": []}))
     p.create("roles", role("bad", {"resources": ["pods"], "verbs": ["get"]}))
@@ -121,7 +121,7 @@ def roles_and_bindings_as_objects(p: Play) -> None:
 
 
 @scenario("access")
-def reviews_of_somebody(p: Play) -> None:
+def reviews_of_somebody(p: ScenarioClient) -> None:
     account(p, rule("configmaps", "get list"), rule("secrets", "get", resourceNames=["mine"]), rule("*", "watch", "kubeflow.org"))
     user = f"system:serviceaccount:{p.namespace}:sa"
     asked: tuple[dict[str, Any], ...] = (
@@ -153,7 +153,7 @@ def reviews_of_somebody(p: Play) -> None:
 
 
 @scenario("access")
-def reviews_of_oneself(p: Play) -> None:
+def reviews_of_oneself(p: ScenarioClient) -> None:
     token = account(p, rule("configmaps", "get list"))
 
     def review(**attributes: Any) -> None:
@@ -163,7 +163,7 @@ def reviews_of_oneself(p: Play) -> None:
     review(verb="*", resource="*", group="*")
     p.create("selfsubjectaccessreviews", {"apiVersion": AUTHORIZATION, "kind": "SelfSubjectAccessReview", "spec": {}})
     p.create("selfsubjectreviews", {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"})
-    p.speak_as(token)
+    p.use_token(token)
     review(verb="get", resource="configmaps", namespace=p.namespace)
     review(verb="get", resource="configmaps")
     review(verb="delete", resource="configmaps", namespace=p.namespace)
@@ -173,7 +173,7 @@ def reviews_of_oneself(p: Play) -> None:
 
 
 @scenario("access")
-def rights_of_a_user_impersonated(p: Play) -> None:
+def rights_of_a_user_impersonated(p: ScenarioClient) -> None:
     p.create("roles", role("r", rule("configmaps", "get")))
     p.create("rolebindings", bound("b", "r", {"kind": "User", "name": "jane", "apiGroup": "rbac.authorization.k8s.io"}))
     spec = {"user": "jane", "resourceAttributes": {"namespace": p.namespace, "verb": "get", "resource": "configmaps"}}

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from tests.differential import bodies
-from tests.differential.bodies import made, pod
-from tests.differential.catalogue import scenario
-from tests.differential.play import Play
+from tests.differential.bodies import manifest, pod
+from tests.differential.scenario_client import ScenarioClient
+from tests.differential.scenario_list import scenario
 
 
 @scenario("services")
-def services_of_every_type(p: Play) -> None:
+def services_of_every_type(p: ScenarioClient) -> None:
     p.create("services", bodies.service("plain"))
     p.create("services", bodies.service("headless", clusterIP="None"))
     p.create("services", bodies.service("unready", clusterIP="None", publishNotReadyAddresses=True, selector=None))
     p.create("services", bodies.service("node", type="NodePort"))
     p.create("services", bodies.service("balanced", type="LoadBalancer"))
-    p.create("services", made("v1", "Service", "outside", {"spec": {"type": "ExternalName", "externalName": "example.com"}}))
+    p.create("services", manifest("v1", "Service", "outside", {"spec": {"type": "ExternalName", "externalName": "example.com"}}))
     p.create(
         "services",
         bodies.service("named", ports=[{"name": "a", "port": 1, "targetPort": "x"}, {"name": "b", "port": 2, "protocol": "UDP"}]),
@@ -31,7 +31,7 @@ def services_of_every_type(p: Play) -> None:
 
 
 @scenario("services")
-def services_that_are_invalid(p: Play) -> None:
+def services_that_are_invalid(p: ScenarioClient) -> None:
     wrong: tuple[dict[str, Any], ...] = (
         {"ports": []}, {"ports": [{"port": 0}]}, {"ports": [{"port": 70000}]}, {"ports": [{"port": 1}, {"port": 2}]},
         {"ports": [{"port": 1, "name": "a"}, {"port": 1, "name": "b"}]}, {"ports": [{"port": 1, "protocol": "X"}]},
@@ -46,7 +46,7 @@ def services_that_are_invalid(p: Play) -> None:
 
 
 @scenario("secrets")
-def secrets(p: Play) -> None:
+def secrets(p: ScenarioClient) -> None:
     p.create("secrets", bodies.secret("a", data={"k": "dg=="}, stringData={"k": "wins", "l": "m"}))
     p.create("secrets", bodies.secret("bad", data={"k": "not base64!"}))
     p.create("secrets", bodies.secret("bad", data={"bad key": "dg=="}))
@@ -63,12 +63,12 @@ def secrets(p: Play) -> None:
 
 
 @scenario("service accounts")
-def service_accounts_and_their_tokens(p: Play) -> None:
-    p.create("serviceaccounts", made("v1", "ServiceAccount", "sa", {}))
-    p.create("serviceaccounts", made("v1", "ServiceAccount", "Bad_Name", {}))
+def service_accounts_and_their_tokens(p: ScenarioClient) -> None:
+    p.create("serviceaccounts", manifest("v1", "ServiceAccount", "sa", {}))
+    p.create("serviceaccounts", manifest("v1", "ServiceAccount", "Bad_Name", {}))
     p.create(
         "serviceaccounts",
-        made("v1", "ServiceAccount", "pull", {"imagePullSecrets": [{"name": "x"}], "automountServiceAccountToken": False}),
+        manifest("v1", "ServiceAccount", "pull", {"imagePullSecrets": [{"name": "x"}], "automountServiceAccountToken": False}),
     )
 
     def ask(name: str = "sa", **spec: Any) -> Any:
@@ -93,8 +93,8 @@ def service_accounts_and_their_tokens(p: Play) -> None:
 
 
 @scenario("service accounts")
-def tokens_are_reviewed(p: Play) -> None:
-    p.create("serviceaccounts", made("v1", "ServiceAccount", "sa", {}))
+def tokens_are_reviewed(p: ScenarioClient) -> None:
+    p.create("serviceaccounts", manifest("v1", "ServiceAccount", "sa", {}))
     token = p.create("serviceaccounts", {"spec": {}}, "sa", "token").at("status.token")
 
     def review(**spec: Any) -> None:
@@ -104,23 +104,23 @@ def tokens_are_reviewed(p: Play) -> None:
     review(token=token, audiences=["someone"])
     review(token="nonsense")  # noqa: S106  none at all
     review()
-    p.speak_as(token)
+    p.use_token(token)
     p.create("selfsubjectreviews", {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"})
-    p.speak_as_administrator()
+    p.use_administrator()
     p.delete("serviceaccounts", "sa")
-    p.speak_as(token)
+    p.use_token(token)
     p.until(lambda found: found.status == 401, p.path("configmaps"))
 
 
 @scenario("namespaces", namespaced=False)
-def namespaces(p: Play) -> None:
-    body = made("v1", "Namespace", p.namespace, {})
+def namespaces(p: ScenarioClient) -> None:
+    body = manifest("v1", "Namespace", p.namespace, {})
     p.create("namespaces", body)
     p.create("namespaces", body)
     p.until(lambda found: found.at("status.phase") == "Active", p.path("namespaces", p.namespace))
     for name in ("UPPER", "a.b", "x" * 64, ""):
-        p.create("namespaces", made("v1", "Namespace", name, {}))
-    p.create("namespaces", made("v1", "Namespace", p.name("dry"), {}), dryRun="All")
+        p.create("namespaces", manifest("v1", "Namespace", name, {}))
+    p.create("namespaces", manifest("v1", "Namespace", p.name("dry"), {}), dryRun="All")
     p.patch("merge", "namespaces", p.namespace, {"metadata": {"labels": {"a": "b"}}})
     p.patch("merge", "namespaces", p.namespace, {"metadata": {"labels": {"kubernetes.io/metadata.name": "other"}}})
     p.patch("merge", "namespaces", p.namespace, {"spec": {"finalizers": []}})
@@ -139,7 +139,7 @@ def namespaces(p: Play) -> None:
 
 
 @scenario("nodes", namespaced=False)
-def nodes(p: Play) -> None:
+def nodes(p: ScenarioClient) -> None:
     name = p.name("n")
     p.create(
         "nodes",
@@ -161,7 +161,7 @@ def nodes(p: Play) -> None:
 
 
 @scenario("events")
-def events_of_both_groups(p: Play) -> None:
+def events_of_both_groups(p: ScenarioClient) -> None:
     p.create("events", bodies.event("e", p.namespace))
     p.create("events", bodies.event("away", "elsewhere"))
     p.create("events", bodies.event("typed", p.namespace, type="Strange"))
@@ -189,13 +189,14 @@ def events_of_both_groups(p: Play) -> None:
         "note": "n",
         "type": "Normal",
     }
-    p.create("events.events.k8s.io", made("events.k8s.io/v1", "Event", "modern", modern))
+    p.create("events.events.k8s.io", manifest("events.k8s.io/v1", "Event", "modern", modern))
     p.create(
-        "events.events.k8s.io", made("events.k8s.io/v1", "Event", "wrong", {**modern, "action": "", "reportingController": ""})
+        "events.events.k8s.io",
+        manifest("events.k8s.io/v1", "Event", "wrong", {**modern, "action": "", "reportingController": ""}),
     )
     p.create(
         "events.events.k8s.io",
-        made("events.k8s.io/v1", "Event", "timeless", {"regarding": {"namespace": p.namespace}, "type": "Normal"}),
+        manifest("events.k8s.io/v1", "Event", "timeless", {"regarding": {"namespace": p.namespace}, "type": "Normal"}),
     )
     p.read("events", "modern")
     p.read("events.events.k8s.io", "e")
@@ -206,7 +207,7 @@ def events_of_both_groups(p: Play) -> None:
 
 
 @scenario("leases")
-def leases(p: Play) -> None:
+def leases(p: ScenarioClient) -> None:
     body = bodies.lease(
         "l",
         holderIdentity="a",
@@ -226,12 +227,12 @@ def leases(p: Play) -> None:
 
 
 @scenario("replicationcontrollers")
-def replication_controllers(p: Play) -> None:
+def replication_controllers(p: ScenarioClient) -> None:
     pods: dict[str, Any] = {"containers": [{"name": "c", "image": "i"}]}
     template: dict[str, Any] = {"metadata": {"labels": {"app": "x"}}, "spec": pods}
 
     def controller(name: str, **spec: Any) -> dict[str, Any]:
-        return made("v1", "ReplicationController", name, {"spec": {"replicas": 0, "template": template, **spec}})
+        return manifest("v1", "ReplicationController", name, {"spec": {"replicas": 0, "template": template, **spec}})
 
     p.create("replicationcontrollers", controller("plain"))
     p.create("replicationcontrollers", controller("chosen", selector={"app": "x"}, minReadySeconds=3))

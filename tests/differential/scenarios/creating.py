@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from tests.differential.bodies import config_map, generated, pod
-from tests.differential.catalogue import scenario
-from tests.differential.play import Play
+from tests.differential.scenario_client import ScenarioClient
+from tests.differential.scenario_list import scenario
 
 JSON = {"Content-Type": "application/json"}
 YAML = {"Content-Type": "application/yaml"}
 
 
 @scenario("create")
-def an_object_is_created_read_and_refused_twice(p: Play) -> None:
+def an_object_is_created_read_and_refused_twice(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("one", labels={"x": "y"}, annotations={"note": "n"}))
     p.read("configmaps", "one")
     p.create("configmaps", config_map("one"))
@@ -19,7 +19,7 @@ def an_object_is_created_read_and_refused_twice(p: Play) -> None:
 
 
 @scenario("create")
-def names_of_config_maps(p: Play) -> None:
+def names_of_config_maps(p: ScenarioClient) -> None:
     for name in ("UPPER", "under_score", "-first", "last-", "a.", "a" * 254, "a" * 253, "with space", "ünï", "a/b", "..", "1"):
         p.create("configmaps", config_map(name))
     p.create("configmaps", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}})
@@ -28,7 +28,7 @@ def names_of_config_maps(p: Play) -> None:
 
 
 @scenario("create")
-def names_of_pods_and_services(p: Play) -> None:
+def names_of_pods_and_services(p: ScenarioClient) -> None:
     for name in ("UPPER", "a.b", "a" * 64, "1st", "a" * 253):
         p.create("pods", pod(name))
     for name in ("1st", "a.b", "a" * 64, "Upper"):
@@ -38,7 +38,7 @@ def names_of_pods_and_services(p: Play) -> None:
 
 
 @scenario("create")
-def names_are_generated(p: Play) -> None:
+def names_are_generated(p: ScenarioClient) -> None:
     made = p.create("configmaps", generated("some-"))
     p.read("configmaps", made.at("metadata.name"))
     p.create("configmaps", generated("Upper-"))
@@ -48,7 +48,7 @@ def names_are_generated(p: Play) -> None:
 
 
 @scenario("create")
-def a_dry_run_keeps_nothing(p: Play) -> None:
+def a_dry_run_keeps_nothing(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("dry"), dryRun="All")
     p.read("configmaps", "dry")
     p.create("configmaps", config_map("dry"), dryRun="Some")
@@ -57,7 +57,7 @@ def a_dry_run_keeps_nothing(p: Play) -> None:
 
 
 @scenario("create")
-def unknown_fields_by_strictness(p: Play) -> None:
+def unknown_fields_by_strictness(p: ScenarioClient) -> None:
     body = {**config_map("strict"), "colour": "red", "metadata": {"name": "strict", "shape": "round"}}
     for how in ("Strict", "Warn", "Ignore", "", "Sometimes"):
         p.create("configmaps", body, fieldValidation=how, dryRun="All")
@@ -68,7 +68,7 @@ def unknown_fields_by_strictness(p: Play) -> None:
 
 
 @scenario("create")
-def duplicate_fields_by_strictness(p: Play) -> None:
+def duplicate_fields_by_strictness(p: ScenarioClient) -> None:
     twice = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","name":"b"},"data":{"k":"1","k":"2"},"data":{"l":"3"}}'
     for how in ("Strict", "Warn", "Ignore"):
         p.create("configmaps", twice, fieldValidation=how, dryRun="All")
@@ -81,7 +81,7 @@ def duplicate_fields_by_strictness(p: Play) -> None:
 
 
 @scenario("create")
-def values_of_wrong_types(p: Play) -> None:
+def values_of_wrong_types(p: ScenarioClient) -> None:
     p.create("configmaps", {**config_map("wrong"), "data": {"a": 1}})
     p.create("configmaps", {**config_map("wrong"), "data": ["a"]})
     p.create("configmaps", {**config_map("wrong"), "data": "a"})
@@ -102,7 +102,7 @@ def values_of_wrong_types(p: Play) -> None:
 
 
 @scenario("create")
-def bodies_that_are_no_objects(p: Play) -> None:
+def bodies_that_are_no_objects(p: ScenarioClient) -> None:
     for body in (
         "",
         "{",
@@ -124,7 +124,7 @@ def bodies_that_are_no_objects(p: Play) -> None:
 
 
 @scenario("create")
-def yaml_is_taken(p: Play) -> None:
+def yaml_is_taken(p: ScenarioClient) -> None:
     p.send("POST", p.path("configmaps"), "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: y\ndata:\n  a: 'b'\n", YAML)
     p.send("POST", p.path("configmaps"), "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: n\ndata:\n  a: 1\n", YAML)
     p.send("POST", p.path("configmaps"), "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: d\n", YAML)
@@ -132,7 +132,7 @@ def yaml_is_taken(p: Play) -> None:
 
 
 @scenario("create")
-def kinds_and_versions_that_do_not_fit(p: Play) -> None:
+def kinds_and_versions_that_do_not_fit(p: ScenarioClient) -> None:
     p.create("configmaps", {**config_map("kind"), "kind": "Secret"})
     p.create("configmaps", {**config_map("kind"), "kind": "Nothing"})
     p.create("configmaps", {**config_map("kind"), "kind": ""})
@@ -146,7 +146,7 @@ def kinds_and_versions_that_do_not_fit(p: Play) -> None:
 
 
 @scenario("create")
-def namespaces_that_do_not_fit(p: Play) -> None:
+def namespaces_that_do_not_fit(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("away", namespace="elsewhere"))
     p.create("configmaps", config_map("home", namespace=p.namespace))
     p.send("POST", "/api/v1/namespaces/no-such-place/configmaps", config_map("lost"))
@@ -162,7 +162,7 @@ def namespaces_that_do_not_fit(p: Play) -> None:
 
 
 @scenario("create")
-def what_only_the_server_may_set(p: Play) -> None:
+def what_only_the_server_may_set(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("version", resourceVersion="7"))
     p.create("configmaps", config_map("zero", resourceVersion="0"))
     p.create(
@@ -181,7 +181,7 @@ def what_only_the_server_may_set(p: Play) -> None:
 
 
 @scenario("create")
-def metadata_is_validated(p: Play) -> None:
+def metadata_is_validated(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("meta", labels={"a b": "c"}))
     p.create("configmaps", config_map("meta", labels={"a": "b c"}))
     p.create("configmaps", config_map("meta", labels={"a": "x" * 64}))
@@ -204,13 +204,13 @@ def metadata_is_validated(p: Play) -> None:
 
 
 @scenario("create")
-def a_body_that_is_too_large(p: Play) -> None:
+def a_body_that_is_too_large(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("large", {"a": "x" * (1 << 20)}))
     p.create("configmaps", config_map("huge", {"a": "x" * (4 << 20)}))
 
 
 @scenario("create")
-def media_types_of_bodies(p: Play) -> None:
+def media_types_of_bodies(p: ScenarioClient) -> None:
     body = config_map("typed")
     for kind in ("text/plain", "application/xml", "application/json; charset=utf-8", "nonsense", "application/merge-patch+json"):
         p.send("POST", p.path("configmaps"), body, {"Content-Type": kind}, dryRun="All")
@@ -218,7 +218,7 @@ def media_types_of_bodies(p: Play) -> None:
 
 
 @scenario("create")
-def field_managers_are_checked(p: Play) -> None:
+def field_managers_are_checked(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("managed"), fieldManager="x" * 129, dryRun="All")
     p.create("configmaps", config_map("managed"), fieldManager="b\u0007ll", dryRun="All")
     p.create("configmaps", config_map("managed"), fieldManager="ok", dryRun="All")
@@ -227,7 +227,7 @@ def field_managers_are_checked(p: Play) -> None:
 
 
 @scenario("create")
-def a_terminating_namespace_takes_nothing_new(p: Play) -> None:
+def a_terminating_namespace_takes_nothing_new(p: ScenarioClient) -> None:
     name = p.name("ending")
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     p.create("namespaces", body)

@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.differential import bodies
 from tests.differential.bodies import config_map, pod
-from tests.differential.catalogue import scenario
-from tests.differential.play import Play
+from tests.differential.scenario_client import ScenarioClient
+from tests.differential.scenario_list import scenario
 
 NO_SUCH_UID = "11111111-2222-3333-4444-555555555555"
 
@@ -17,7 +17,7 @@ def options(**rest: Any) -> dict[str, Any]:
 
 
 @scenario("delete")
-def an_object_is_deleted_once(p: Play) -> None:
+def an_object_is_deleted_once(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("a"))
     p.delete("configmaps", "a", dryRun="All")
     p.delete("configmaps", "a", options(dryRun=["All"]))
@@ -28,13 +28,13 @@ def an_object_is_deleted_once(p: Play) -> None:
 
 
 @scenario("delete")
-def what_a_deletion_answers_by_kind(p: Play) -> None:
+def what_a_deletion_answers_by_kind(p: ScenarioClient) -> None:
     p.create("pods", pod("p"))
     p.create("services", bodies.service("s"))
     p.create("secrets", bodies.secret("s"))
     p.create("jobs", bodies.job("j"))
     p.create("leases", bodies.lease("l"))
-    p.create("serviceaccounts", bodies.made("v1", "ServiceAccount", "sa", {}))
+    p.create("serviceaccounts", bodies.manifest("v1", "ServiceAccount", "sa", {}))
     p.create("pytorchjobs", bodies.training_job("PyTorchJob", "t"))
     p.create("horizontalpodautoscalers", bodies.autoscaler("h"))
     p.create("events", bodies.event("e", p.namespace))
@@ -47,7 +47,7 @@ def what_a_deletion_answers_by_kind(p: Play) -> None:
 
 
 @scenario("delete")
-def preconditions(p: Play) -> None:
+def preconditions(p: ScenarioClient) -> None:
     made = p.create("configmaps", config_map("a"))
     uid, version = made.at("metadata.uid"), made.at("metadata.resourceVersion")
     p.delete("configmaps", "a", options(preconditions={"uid": NO_SUCH_UID}))
@@ -62,7 +62,7 @@ def preconditions(p: Play) -> None:
 
 
 @scenario("delete")
-def options_that_are_wrong(p: Play) -> None:
+def options_that_are_wrong(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("a"))
     for body in (
         "{",
@@ -88,7 +88,7 @@ def options_that_are_wrong(p: Play) -> None:
 
 
 @scenario("delete")
-def finalizers_hold_an_object(p: Play) -> None:
+def finalizers_hold_an_object(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("a", finalizers=["example.com/hold", "example.com/more"]))
     p.delete("configmaps", "a")
     p.delete("configmaps", "a")
@@ -103,7 +103,7 @@ def finalizers_hold_an_object(p: Play) -> None:
 
 
 @scenario("delete")
-def a_deleted_custom_resource_is_held_by_finalizers(p: Play) -> None:
+def a_deleted_custom_resource_is_held_by_finalizers(p: ScenarioClient) -> None:
     job = bodies.training_job("PyTorchJob", "t")
     job["metadata"]["finalizers"] = ["example.com/hold"]
     p.create("pytorchjobs", job)
@@ -114,7 +114,7 @@ def a_deleted_custom_resource_is_held_by_finalizers(p: Play) -> None:
 
 
 @scenario("delete")
-def pods_without_a_node_end_at_once(p: Play) -> None:
+def pods_without_a_node_end_at_once(p: ScenarioClient) -> None:
     for name, grace in (("a", None), ("b", 60), ("c", 0)):
         p.create("pods", pod(name))
         p.delete("pods", name, gracePeriodSeconds=grace)
@@ -122,7 +122,7 @@ def pods_without_a_node_end_at_once(p: Play) -> None:
 
 
 @scenario("delete")
-def pods_on_a_node_end_gracefully(p: Play) -> None:
+def pods_on_a_node_end_gracefully(p: ScenarioClient) -> None:
     p.create("pods", pod("a", nodeName="n"))
     p.delete("pods", "a")
     p.delete("pods", "a")
@@ -146,7 +146,7 @@ def pods_on_a_node_end_gracefully(p: Play) -> None:
 
 
 @scenario("delete")
-def pods_with_finalizers(p: Play) -> None:
+def pods_with_finalizers(p: ScenarioClient) -> None:
     p.create("pods", pod("a", nodeName="n", metadata={"finalizers": ["example.com/hold"]}))
     p.delete("pods", "a")
     p.delete("pods", "a", gracePeriodSeconds=0)
@@ -160,7 +160,7 @@ def pods_with_finalizers(p: Play) -> None:
 
 
 @scenario("delete")
-def collections(p: Play) -> None:
+def collections(p: ScenarioClient) -> None:
     for name in ("a", "b", "c", "d"):
         p.create("configmaps", config_map(name, labels={"n": name, "s": "s"}))
     p.delete("configmaps", labelSelector="n=a", dryRun="All")
@@ -188,7 +188,7 @@ def collections(p: Play) -> None:
     p.delete("bindings")
 
 
-def owned(p: Play, name: str, owner: Any, **rest: Any) -> None:
+def owned(p: ScenarioClient, name: str, owner: Any, **rest: Any) -> None:
     reference = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -200,7 +200,7 @@ def owned(p: Play, name: str, owner: Any, **rest: Any) -> None:
 
 
 @scenario("garbage")
-def background_deletion_takes_what_is_owned(p: Play) -> None:
+def background_deletion_takes_what_is_owned(p: ScenarioClient) -> None:
     owner = p.create("configmaps", config_map("owner"))
     owned(p, "child", owner)
     owned(p, "blocking", owner, blockOwnerDeletion=True, controller=True)
@@ -210,7 +210,7 @@ def background_deletion_takes_what_is_owned(p: Play) -> None:
 
 
 @scenario("garbage")
-def foreground_deletion_waits_for_what_blocks(p: Play) -> None:
+def foreground_deletion_waits_for_what_blocks(p: ScenarioClient) -> None:
     owner = p.create("configmaps", config_map("owner"))
     reference = {
         "apiVersion": "v1",
@@ -228,7 +228,7 @@ def foreground_deletion_waits_for_what_blocks(p: Play) -> None:
 
 
 @scenario("garbage")
-def orphans_are_released(p: Play) -> None:
+def orphans_are_released(p: ScenarioClient) -> None:
     owner = p.create("configmaps", config_map("owner"))
     owned(p, "child", owner)
     p.delete("configmaps", "owner", propagationPolicy="Orphan")
@@ -237,14 +237,14 @@ def orphans_are_released(p: Play) -> None:
 
 
 @scenario("garbage")
-def an_owner_that_never_was(p: Play) -> None:
+def an_owner_that_never_was(p: ScenarioClient) -> None:
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "ghost", "uid": NO_SUCH_UID}
     p.create("configmaps", config_map("child", ownerReferences=[reference]))
     p.gone("configmaps", "child")
 
 
 @scenario("garbage")
-def one_of_two_owners_goes(p: Play) -> None:
+def one_of_two_owners_goes(p: ScenarioClient) -> None:
     owners = [p.create("configmaps", config_map(name)) for name in ("one", "two")]
     references = [
         {"apiVersion": "v1", "kind": "ConfigMap", "name": each.at("metadata.name"), "uid": each.at("metadata.uid")}
@@ -258,7 +258,7 @@ def one_of_two_owners_goes(p: Play) -> None:
 
 
 @scenario("garbage")
-def pods_of_a_job_of_ours_go_with_it(p: Play) -> None:
+def pods_of_a_job_of_ours_go_with_it(p: ScenarioClient) -> None:
     job = p.create("pytorchjobs", bodies.training_job("PyTorchJob", "t"))
     reference = {
         "apiVersion": "kubeflow.org/v1",
@@ -274,9 +274,9 @@ def pods_of_a_job_of_ours_go_with_it(p: Play) -> None:
 
 
 @scenario("garbage", namespaced=False)
-def a_deleted_namespace_takes_everything(p: Play) -> None:
+def a_deleted_namespace_takes_everything(p: ScenarioClient) -> None:
     p.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": p.namespace}})
-    p.settle(p.path("serviceaccounts", "default"))
+    p.wait_for(p.path("serviceaccounts", "default"))
     p.create("configmaps", config_map("a"))
     p.create("pods", pod("p", serviceAccountName="default", automountServiceAccountToken=False))
     p.create("pytorchjobs", bodies.training_job("PyTorchJob", "t"))

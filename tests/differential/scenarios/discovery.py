@@ -6,8 +6,8 @@ import contextlib
 import json
 from typing import Any
 
-from tests.differential.catalogue import scenario
-from tests.differential.play import Play
+from tests.differential.scenario_client import ScenarioClient
+from tests.differential.scenario_list import scenario
 
 AGGREGATED = {
     "Accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
@@ -57,13 +57,13 @@ def wanted(found: Any, names: tuple[str, ...]) -> Any:
 
 
 @scenario("discovery", namespaced=False)
-def resources_of_the_core(p: Play) -> None:
+def resources_of_the_core(p: ScenarioClient) -> None:
     p.send("GET", "/api/v1", keep=lambda found: wanted(found, CORE))
     p.send("GET", "/api")
 
 
 @scenario("discovery", namespaced=False)
-def resources_of_the_groups(p: Play) -> None:
+def resources_of_the_groups(p: ScenarioClient) -> None:
     for group, names in OTHERS.items():
         p.send("GET", f"/apis/{group}", keep=lambda found, names=names: wanted(found, names))
 
@@ -74,7 +74,7 @@ def group_of(found: Any, name: str) -> Any:
 
 
 @scenario("discovery", namespaced=False)
-def groups_and_their_versions(p: Play) -> None:
+def groups_and_their_versions(p: ScenarioClient) -> None:
     for group in sorted({each.split("/")[0] for each in OTHERS}):
         p.send("GET", "/apis", keep=lambda found, group=group: group_of(found, group))
         p.send("GET", f"/apis/{group}")
@@ -100,7 +100,7 @@ def _sorted(resource: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 
 @scenario("discovery", namespaced=False)
-def aggregated_discovery(p: Play) -> None:
+def aggregated_discovery(p: ScenarioClient) -> None:
     p.send("GET", "/api", None, AGGREGATED, keep=lambda found: aggregated(found, "", "v1", CORE))
     for name, names in OTHERS.items():
         group, version = name.split("/")
@@ -116,7 +116,7 @@ def keys(document: Any) -> Any:
 
 
 @scenario("discovery", namespaced=False)
-def what_is_there_beside_resources(p: Play) -> None:
+def what_is_there_beside_resources(p: ScenarioClient) -> None:
     p.send("GET", "/version", keep=keys)
     p.send("GET", "/healthz")
     p.send("GET", "/livez")
@@ -129,7 +129,7 @@ def what_is_there_beside_resources(p: Play) -> None:
 
 
 @scenario("http", namespaced=False)
-def paths_that_are_nothing(p: Play) -> None:
+def paths_that_are_nothing(p: ScenarioClient) -> None:
     for path in (
         "/nothing", "/api/v2", "/api/v1/nothings", "/apis/none.example.com", "/apis/none.example.com/v1", "/apis/batch/v9",
         "/apis/none.example.com/v1/namespaces/default/things", "/apis/batch/v1/nothings", "/apis/kubeflow.org/v9/tfjobs",
@@ -145,7 +145,7 @@ def paths_that_are_nothing(p: Play) -> None:
 
 
 @scenario("http", namespaced=False)
-def methods_that_are_not_allowed(p: Play) -> None:
+def methods_that_are_not_allowed(p: ScenarioClient) -> None:
     for method, path in (
         ("PUT", "/api/v1/namespaces/default/configmaps"), ("PATCH", "/api/v1/namespaces/default/configmaps"),
         ("POST", "/api/v1/namespaces/default/configmaps/x"), ("POST", "/api/v1/configmaps"), ("PUT", "/api/v1/configmaps"),
@@ -163,6 +163,6 @@ def methods_that_are_not_allowed(p: Play) -> None:
 
 
 @scenario("http", namespaced=False)
-def heads(p: Play) -> None:
+def heads(p: ScenarioClient) -> None:
     p.send("HEAD", "/api/v1/namespaces/default")
     p.send("HEAD", "/api/v1/namespaces/none")

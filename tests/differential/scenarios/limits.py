@@ -6,18 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.differential import bodies
-from tests.differential.bodies import config_map, container, made, pod
-from tests.differential.catalogue import scenario
-from tests.differential.play import Play
+from tests.differential.bodies import config_map, container, manifest, pod
+from tests.differential.scenario_client import ScenarioClient
+from tests.differential.scenario_list import scenario
 
 
-def refused(p: Play, resource: str, make: Callable[[dict[str, Any]], dict[str, Any]], *specs: dict[str, Any]) -> None:
+def refused(p: ScenarioClient, resource: str, make: Callable[[dict[str, Any]], dict[str, Any]], *specs: dict[str, Any]) -> None:
     for spec in specs:
         p.create(resource, make(spec))
 
 
 @scenario("storage")
-def claims(p: Play) -> None:
+def claims(p: ScenarioClient) -> None:
     p.create("persistentvolumeclaims", bodies.claim("c"))
     p.create("persistentvolumeclaims", bodies.claim("class", storageClassName="", volumeName="v"))
     refused(
@@ -37,7 +37,7 @@ def claims(p: Play) -> None:
 
 
 @scenario("storage", namespaced=False)
-def volumes(p: Play) -> None:
+def volumes(p: ScenarioClient) -> None:
     p.create("persistentvolumes", bodies.volume(p.name("v")))
     p.create("persistentvolumes", bodies.volume(p.name("two"), nfs={"server": "s", "path": "/p"}))
     refused(
@@ -60,7 +60,7 @@ def volumes(p: Play) -> None:
 
 
 @scenario("autoscaling")
-def autoscalers(p: Play) -> None:
+def autoscalers(p: ScenarioClient) -> None:
     p.create("horizontalpodautoscalers", bodies.autoscaler("h"))
     metrics = [{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}}]
     p.create(
@@ -84,7 +84,7 @@ def autoscalers(p: Play) -> None:
 
 
 @scenario("jobs")
-def batch_jobs(p: Play) -> None:
+def batch_jobs(p: ScenarioClient) -> None:
     p.create("jobs", bodies.job("j"))
     p.create(
         "jobs",
@@ -114,9 +114,9 @@ def batch_jobs(p: Play) -> None:
 
 
 @scenario("limits")
-def a_quota_is_kept(p: Play) -> None:
+def a_quota_is_kept(p: ScenarioClient) -> None:
     hard = {"pods": "2", "requests.cpu": "1", "count/configmaps": "3", "services": "1"}
-    p.create("resourcequotas", made("v1", "ResourceQuota", "q", {"spec": {"hard": hard}}))
+    p.create("resourcequotas", manifest("v1", "ResourceQuota", "q", {"spec": {"hard": hard}}))
     p.until(lambda found: found.at("status.used", {}) != {}, p.path("resourcequotas", "q"))
     small = container(resources={"requests": {"cpu": "400m"}})
     p.create("pods", pod("none"))
@@ -127,12 +127,12 @@ def a_quota_is_kept(p: Play) -> None:
     p.create("services", bodies.service("one"))
     p.create("services", bodies.service("two"))
     p.create("configmaps", config_map("x"))
-    p.create("resourcequotas", made("v1", "ResourceQuota", "wrong", {"spec": {"hard": {"pods": "-1", "": "x"}}}))
-    p.create("resourcequotas", made("v1", "ResourceQuota", "wrong", {"spec": {"hard": {"pods": "1.5"}}}))
+    p.create("resourcequotas", manifest("v1", "ResourceQuota", "wrong", {"spec": {"hard": {"pods": "-1", "": "x"}}}))
+    p.create("resourcequotas", manifest("v1", "ResourceQuota", "wrong", {"spec": {"hard": {"pods": "1.5"}}}))
 
 
 @scenario("limits")
-def a_limit_range_is_kept(p: Play) -> None:
+def a_limit_range_is_kept(p: ScenarioClient) -> None:
     limit = {
         "type": "Container",
         "default": {"cpu": "1"},
@@ -140,22 +140,24 @@ def a_limit_range_is_kept(p: Play) -> None:
         "max": {"cpu": "2"},
         "min": {"cpu": "50m"},
     }
-    p.create("limitranges", made("v1", "LimitRange", "l", {"spec": {"limits": [limit]}}))
+    p.create("limitranges", manifest("v1", "LimitRange", "l", {"spec": {"limits": [limit]}}))
     settled = "spec.containers.0.resources.limits.cpu"
     p.until(lambda found: found.at(settled) == "1", p.path("pods"), pod("defaulted"), dryRun="All")
     p.create("pods", pod("big", container(resources={"limits": {"cpu": "3"}})))
     p.create("pods", pod("small", container(resources={"requests": {"cpu": "1m"}, "limits": {"cpu": "1"}})))
     p.create(
         "limitranges",
-        made(
+        manifest(
             "v1", "LimitRange", "wrong", {"spec": {"limits": [{"type": "Container", "max": {"cpu": "1"}, "min": {"cpu": "2"}}]}}
         ),
     )
-    p.create("limitranges", made("v1", "LimitRange", "wrong", {"spec": {"limits": [{"type": "Pod", "default": {"cpu": "1"}}]}}))
+    p.create(
+        "limitranges", manifest("v1", "LimitRange", "wrong", {"spec": {"limits": [{"type": "Pod", "default": {"cpu": "1"}}]}})
+    )
 
 
 @scenario("limits")
-def pod_security_labels(p: Play) -> None:
+def pod_security_labels(p: ScenarioClient) -> None:
     def label(**labels: str) -> None:
         p.patch(
             "merge",

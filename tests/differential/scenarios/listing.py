@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.differential.bodies import config_map, pod
-from tests.differential.catalogue import scenario
-from tests.differential.play import Play
+from tests.differential.scenario_client import ScenarioClient
+from tests.differential.scenario_list import scenario
 
 TABLE = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"}
 PARTIAL = {"Accept": "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"}
@@ -25,7 +25,7 @@ SELECTORS = {
 )
 
 
-def some_config_maps(p: Play) -> list[str]:
+def some_config_maps(p: ScenarioClient) -> list[str]:
     labels: tuple[dict[str, str], ...] = (
         {"app": "a", "tier": "front"},
         {"app": "b", "tier": "back"},
@@ -38,7 +38,7 @@ def some_config_maps(p: Play) -> list[str]:
 
 
 @scenario("list")
-def label_selectors_of_every_operator(p: Play) -> None:
+def label_selectors_of_every_operator(p: ScenarioClient) -> None:
     some_config_maps(p)
     for selector in (
         "app=a", "app==a", "app!=a", "app", "!app", "app in (a,b)", "app notin (a)", "app in (a),tier", "s,app=a,tier!=back",
@@ -49,7 +49,7 @@ def label_selectors_of_every_operator(p: Play) -> None:
 
 
 @scenario("list")
-def label_selectors_that_are_malformed(p: Play) -> None:
+def label_selectors_that_are_malformed(p: ScenarioClient) -> None:
     for selector in (
         "=", "a=b=c", "a in b", "a in (b", "a,", ",a", "a b", "!", "a=b,,c", "a notin", "n>x", "a==", "a===b", "a>b>c", "(a)",
         "!a=b", "a in (b c)", "x" * 64, "a=" + "x" * 64, "a/b/c=d", "-a", "a=b c", "UPPER.example/x", "a in (,)", "!!a", "a=(b)",
@@ -58,7 +58,7 @@ def label_selectors_that_are_malformed(p: Play) -> None:
 
 
 @scenario("list")
-def field_selectors(p: Play) -> None:
+def field_selectors(p: ScenarioClient) -> None:
     some_config_maps(p)
     for selector in (
         "metadata.name=c1", "metadata.name==c1", "metadata.name!=c1,metadata.name!=kube-root-ca.crt",
@@ -72,7 +72,7 @@ def field_selectors(p: Play) -> None:
 
 
 @scenario("list")
-def field_selectors_of_pods(p: Play) -> None:
+def field_selectors_of_pods(p: ScenarioClient) -> None:
     p.create("pods", pod("here", nodeName="some-node", restartPolicy="Never"))
     p.create("pods", pod("waits", schedulerName="other", serviceAccountName="default"))
     for selector in (
@@ -84,7 +84,7 @@ def field_selectors_of_pods(p: Play) -> None:
 
 
 @scenario("list")
-def field_selectors_of_other_kinds(p: Play) -> None:
+def field_selectors_of_other_kinds(p: ScenarioClient) -> None:
     for resource, selectors in SELECTORS.items():
         for selector in selectors:
             p.list(resource, fieldSelector=selector)
@@ -92,7 +92,7 @@ def field_selectors_of_other_kinds(p: Play) -> None:
 
 
 @scenario("list")
-def pages(p: Play) -> None:
+def pages(p: ScenarioClient) -> None:
     some_config_maps(p)
     first = p.list("configmaps", labelSelector="s", limit=2)
     second = p.next_page(first, "configmaps", limit=2, labelSelector="s")
@@ -107,7 +107,7 @@ def pages(p: Play) -> None:
 
 
 @scenario("list")
-def a_page_is_of_the_revision_of_the_first(p: Play) -> None:
+def a_page_is_of_the_revision_of_the_first(p: ScenarioClient) -> None:
     some_config_maps(p)
     first = p.list("configmaps", labelSelector="s", limit=2)
     p.delete("configmaps", "c3")
@@ -117,7 +117,7 @@ def a_page_is_of_the_revision_of_the_first(p: Play) -> None:
 
 
 @scenario("list")
-def continuations_that_are_wrong(p: Play) -> None:
+def continuations_that_are_wrong(p: ScenarioClient) -> None:
     some_config_maps(p)
     page = p.list("configmaps", limit=1).at("metadata.continue")
     for token in ("nonsense", "e30", "eyJ2IjoibWV0YS5rOHMuaW8vdjEifQ", "%%%", page[:-4]):
@@ -128,7 +128,7 @@ def continuations_that_are_wrong(p: Play) -> None:
 
 
 @scenario("list")
-def revisions_and_how_they_match(p: Play) -> None:
+def revisions_and_how_they_match(p: ScenarioClient) -> None:
     versions = some_config_maps(p)
     for version in ("", "0", versions[2], FUTURE, "nonsense", "-1"):
         for match in ("", "Exact", "NotOlderThan", "Whatever"):
@@ -142,7 +142,7 @@ def revisions_and_how_they_match(p: Play) -> None:
 
 
 @scenario("list")
-def an_exact_revision_shows_the_past(p: Play) -> None:
+def an_exact_revision_shows_the_past(p: ScenarioClient) -> None:
     first = p.create("configmaps", config_map("a", labels={"s": "s"})).at("metadata.resourceVersion")
     second = p.create("configmaps", config_map("b", labels={"s": "s"})).at("metadata.resourceVersion")
     third = p.patch("merge", "configmaps", "a", {"data": {"a": "2"}}).at("metadata.resourceVersion")
@@ -152,7 +152,7 @@ def an_exact_revision_shows_the_past(p: Play) -> None:
 
 
 @scenario("list")
-def all_namespaces(p: Play) -> None:
+def all_namespaces(p: ScenarioClient) -> None:
     other = p.name("other")
     p.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": other}})
     for place in (p.namespace, other):
@@ -165,7 +165,7 @@ def all_namespaces(p: Play) -> None:
 
 
 @scenario("tables")
-def tables_of_lists_and_objects(p: Play) -> None:
+def tables_of_lists_and_objects(p: ScenarioClient) -> None:
     some_config_maps(p)
     for include in ("", "None", "Metadata", "Object", "Everything"):
         p.send("GET", p.path("configmaps"), None, TABLE, labelSelector="app=a", includeObject=include or None)
@@ -178,7 +178,7 @@ def tables_of_lists_and_objects(p: Play) -> None:
 
 
 @scenario("tables")
-def metadata_alone(p: Play) -> None:
+def metadata_alone(p: ScenarioClient) -> None:
     some_config_maps(p)
     p.send("GET", p.path("configmaps", "c0"), None, PARTIAL)
     p.send("GET", p.path("configmaps"), None, PARTIAL_LIST, labelSelector="app=a")

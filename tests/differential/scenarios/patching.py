@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.differential import bodies
 from tests.differential.bodies import config_map, container, pod
-from tests.differential.catalogue import scenario
-from tests.differential.play import Play
+from tests.differential.scenario_client import ScenarioClient
+from tests.differential.scenario_list import scenario
 
 
 def operation(name: str, path: str, **rest: Any) -> dict[str, Any]:
@@ -15,7 +15,7 @@ def operation(name: str, path: str, **rest: Any) -> dict[str, Any]:
 
 
 @scenario("patch")
-def json_patches(p: Play) -> None:
+def json_patches(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("a", {"a": "1", "b": "2"}, labels={"l": "m"}, annotations={"x.y/z": "1"}))
     for patch in (
         [operation("add", "/data/c", value="3")],
@@ -35,7 +35,7 @@ def json_patches(p: Play) -> None:
 
 
 @scenario("patch")
-def json_patches_that_fail(p: Play) -> None:
+def json_patches_that_fail(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("a"))
     for patch in (
         [operation("test", "/data/a", value="2")],
@@ -72,7 +72,7 @@ def json_patches_that_fail(p: Play) -> None:
 
 
 @scenario("patch")
-def json_patches_of_lists(p: Play) -> None:
+def json_patches_of_lists(p: ScenarioClient) -> None:
     p.create("pods", pod("a", container("one"), container("two"), nodeSelector={"a": "b"}))
     p.patch("json", "pods", "a", [operation("replace", "/spec/containers/1/image", value="new:2")])
     p.patch("json", "pods", "a", [operation("replace", "/spec/containers/2/image", value="new:2")])
@@ -84,7 +84,7 @@ def json_patches_of_lists(p: Play) -> None:
 
 
 @scenario("patch")
-def merge_patches(p: Play) -> None:
+def merge_patches(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("a", {"a": "1", "b": "2"}, labels={"l": "m", "n": "o"}))
     patches: list[Any] = [
         {"data": {"a": None, "c": "3"}},
@@ -114,7 +114,7 @@ def merge_patches(p: Play) -> None:
 
 
 @scenario("patch")
-def strictness_of_patches(p: Play) -> None:
+def strictness_of_patches(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("a"))
     p.create("pods", pod("p"))
     for how in ("Strict", "Warn", "Ignore", "Never"):
@@ -132,11 +132,11 @@ def strictness_of_patches(p: Play) -> None:
 
 
 @scenario("patch")
-def strategic_patches_of_lists_with_keys(p: Play) -> None:
+def strategic_patches_of_lists_with_keys(p: ScenarioClient) -> None:
     env = [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]
     ports = [{"containerPort": 80, "name": "web"}]
     template = {"spec": {"restartPolicy": "Never", "containers": [container("main", env=env, ports=ports), container("side")]}}
-    p.create("podtemplates", bodies.made("v1", "PodTemplate", "t", {"template": template}))
+    p.create("podtemplates", bodies.manifest("v1", "PodTemplate", "t", {"template": template}))
     inner: list[dict[str, Any]] = [
         {"containers": [{"name": "side", "image": "new:2"}]},
         {"containers": [{"name": "main", "env": [{"name": "B", "value": "3"}, {"name": "C", "value": "4"}]}]},
@@ -161,7 +161,7 @@ def strategic_patches_of_lists_with_keys(p: Play) -> None:
 
 
 @scenario("patch")
-def strategic_patches_of_metadata(p: Play) -> None:
+def strategic_patches_of_metadata(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("a", labels={"a": "1"}, finalizers=["example.com/a", "example.com/b"]))
     p.patch("strategic", "configmaps", "a", {"metadata": {"finalizers": ["example.com/c", "example.com/a"]}})
     p.patch("strategic", "configmaps", "a", {"metadata": {"$deleteFromPrimitiveList/finalizers": ["example.com/b"]}})
@@ -177,7 +177,7 @@ def strategic_patches_of_metadata(p: Play) -> None:
 
 
 @scenario("patch")
-def strategic_patches_that_fail(p: Play) -> None:
+def strategic_patches_that_fail(p: ScenarioClient) -> None:
     p.create("pods", pod("a"))
     patches: list[Any] = [
         {"spec": {"containers": [{"image": "x"}]}},
@@ -198,7 +198,7 @@ def strategic_patches_that_fail(p: Play) -> None:
 
 
 @scenario("patch")
-def media_types_of_patches(p: Play) -> None:
+def media_types_of_patches(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("a"))
     p.create("pytorchjobs", bodies.training_job("PyTorchJob", "t"))
     for kind in (
@@ -219,7 +219,7 @@ def media_types_of_patches(p: Play) -> None:
 
 
 @scenario("patch")
-def a_patch_with_a_version(p: Play) -> None:
+def a_patch_with_a_version(p: ScenarioClient) -> None:
     version = p.create("configmaps", config_map("a")).at("metadata.resourceVersion")
     p.patch("merge", "configmaps", "a", {"metadata": {"resourceVersion": version}, "data": {"b": "1"}})
     p.patch("merge", "configmaps", "a", {"metadata": {"resourceVersion": version}, "data": {"c": "1"}})

@@ -6,12 +6,12 @@ from typing import Any
 
 from tests.differential import bodies
 from tests.differential.bodies import container, pod
-from tests.differential.catalogue import scenario
-from tests.differential.play import Play
+from tests.differential.scenario_client import ScenarioClient
+from tests.differential.scenario_list import scenario
 
 
 @scenario("pods")
-def defaults_of_pods(p: Play) -> None:
+def defaults_of_pods(p: ScenarioClient) -> None:
     p.create("pods", pod("bare"))
     probe = {"httpGet": {"port": 80}, "periodSeconds": 3}
     resources = {"requests": {"cpu": "0.5", "memory": "1024Ki"}, "limits": {"memory": "2000M", "nvidia.com/gpu": 1}}
@@ -60,7 +60,7 @@ def defaults_of_pods(p: Play) -> None:
 
 
 @scenario("pods")
-def pods_that_are_invalid(p: Play) -> None:
+def pods_that_are_invalid(p: ScenarioClient) -> None:
     wrong: tuple[dict[str, Any], ...] = (
         {"containers": []},
         {"containers": None},
@@ -114,11 +114,11 @@ def pods_that_are_invalid(p: Play) -> None:
 
 
 def binding(name: str, node: str = "node-1", **target: Any) -> dict[str, Any]:
-    return bodies.made("v1", "Binding", name, {"target": {"kind": "Node", "name": node, **target}})
+    return bodies.manifest("v1", "Binding", name, {"target": {"kind": "Node", "name": node, **target}})
 
 
 @scenario("pods")
-def bindings(p: Play) -> None:
+def bindings(p: ScenarioClient) -> None:
     p.create("pods", pod("a"))
     p.create("pods", binding("a", dryRun="x"), "a", "binding", dryRun="All")
     p.create("pods", binding("a"), "a", "binding")
@@ -137,9 +137,9 @@ def bindings(p: Play) -> None:
 
 
 @scenario("pods")
-def evictions(p: Play) -> None:
+def evictions(p: ScenarioClient) -> None:
     def eviction(name: str, **rest: Any) -> dict[str, Any]:
-        return bodies.made("policy/v1", "Eviction", name, rest)
+        return bodies.manifest("policy/v1", "Eviction", name, rest)
 
     p.create("pods", pod("a", nodeName="n"))
     p.create("pods", eviction("a"), "a", "eviction", dryRun="All")
@@ -157,12 +157,12 @@ def evictions(p: Play) -> None:
 
 
 @scenario("pods")
-def evictions_within_a_budget(p: Play) -> None:
+def evictions_within_a_budget(p: ScenarioClient) -> None:
     def eviction(name: str, **rest: Any) -> dict[str, Any]:
-        return bodies.made("policy/v1", "Eviction", name, rest)
+        return bodies.manifest("policy/v1", "Eviction", name, rest)
 
     def budget(name: str, **spec: Any) -> dict[str, Any]:
-        return bodies.made(
+        return bodies.manifest(
             "policy/v1", "PodDisruptionBudget", name, {"spec": {"selector": {"matchLabels": {"of": name}}, **spec}}
         )
 
@@ -201,7 +201,7 @@ def evictions_within_a_budget(p: Play) -> None:
 
 
 @scenario("pods")
-def logs_and_streams_without_a_node(p: Play) -> None:
+def logs_and_streams_without_a_node(p: ScenarioClient) -> None:
     p.create("pods", pod("a", container("one"), container("two"), initContainers=[container("zero")]))
     p.create("pods", pod("b"))
     p.send("GET", p.path("pods", "a", "log"))
@@ -228,7 +228,7 @@ def logs_and_streams_without_a_node(p: Play) -> None:
 
 
 @scenario("pods")
-def ephemeral_and_resized(p: Play) -> None:
+def ephemeral_and_resized(p: ScenarioClient) -> None:
     p.create("pods", pod("a"))
     p.read("pods", "a", "ephemeralcontainers")
     p.read("pods", "a", "resize")
@@ -236,15 +236,15 @@ def ephemeral_and_resized(p: Play) -> None:
 
 
 @scenario("pods")
-def priorities(p: Play) -> None:
+def priorities(p: ScenarioClient) -> None:
     name = p.name("high")
     p.create(
         "priorityclasses",
-        bodies.made("scheduling.k8s.io/v1", "PriorityClass", name, {"value": 1000, "preemptionPolicy": "Never"}),
+        bodies.manifest("scheduling.k8s.io/v1", "PriorityClass", name, {"value": 1000, "preemptionPolicy": "Never"}),
     )
-    p.create("priorityclasses", bodies.made("scheduling.k8s.io/v1", "PriorityClass", p.name("max"), {"value": 2000000000}))
-    p.create("priorityclasses", bodies.made("scheduling.k8s.io/v1", "PriorityClass", "system-mine", {"value": 1}))
-    p.create("priorityclasses", bodies.made("scheduling.k8s.io/v1", "PriorityClass", p.name("none"), {}))
+    p.create("priorityclasses", bodies.manifest("scheduling.k8s.io/v1", "PriorityClass", p.name("max"), {"value": 2000000000}))
+    p.create("priorityclasses", bodies.manifest("scheduling.k8s.io/v1", "PriorityClass", "system-mine", {"value": 1}))
+    p.create("priorityclasses", bodies.manifest("scheduling.k8s.io/v1", "PriorityClass", p.name("none"), {}))
     p.create("pods", pod("a", priorityClassName=name))
     p.create("pods", pod("b", priorityClassName=name, priority=5))
     p.create("pods", pod("c", priority=5))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from tests.differential import bodies
 from tests.differential.bodies import config_map, pod
-from tests.differential.catalogue import scenario
-from tests.differential.play import Play
+from tests.differential.scenario_client import ScenarioClient
+from tests.differential.scenario_list import scenario
 
 NO_SUCH_UID = "11111111-2222-3333-4444-555555555555"
 
 
 @scenario("update")
-def an_update_with_the_right_and_the_wrong_version(p: Play) -> None:
+def an_update_with_the_right_and_the_wrong_version(p: ScenarioClient) -> None:
     first = p.create("configmaps", config_map("a")).object
     second = p.replace("configmaps", "a", {**first, "data": {"b": "2"}})
     p.replace("configmaps", "a", {**first, "data": {"c": "3"}})
@@ -26,7 +26,7 @@ def an_update_with_the_right_and_the_wrong_version(p: Play) -> None:
 
 
 @scenario("update")
-def an_update_that_does_not_fit_its_path(p: Play) -> None:
+def an_update_that_does_not_fit_its_path(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("a"))
     p.replace("configmaps", "a", config_map("b"))
     p.replace("configmaps", "a", config_map("a", namespace="elsewhere"))
@@ -40,30 +40,30 @@ def an_update_that_does_not_fit_its_path(p: Play) -> None:
 
 
 @scenario("update")
-def creation_by_update(p: Play) -> None:
+def creation_by_update(p: ScenarioClient) -> None:
     p.replace("leases", "l", bodies.lease("l"))
     p.replace("leases", "m", bodies.lease("m"), dryRun="All")
-    p.replace("leases", "n", bodies.made("coordination.k8s.io/v1", "Lease", "n", {}, {"resourceVersion": "4"}))
-    p.replace("leases", "o", bodies.made("coordination.k8s.io/v1", "Lease", "o", {}, {"uid": NO_SUCH_UID}))
+    p.replace("leases", "n", bodies.manifest("coordination.k8s.io/v1", "Lease", "n", {}, {"resourceVersion": "4"}))
+    p.replace("leases", "o", bodies.manifest("coordination.k8s.io/v1", "Lease", "o", {}, {"uid": NO_SUCH_UID}))
     p.replace("leases", "l", bodies.lease("l", holderIdentity="other"))
     p.replace("events", "e", bodies.event("e", p.namespace))
     p.replace("services", "s", bodies.service("s"))
     p.replace("pods", "p", pod("p"))
     p.replace("secrets", "s", bodies.secret("s"))
-    p.replace("serviceaccounts", "s", bodies.made("v1", "ServiceAccount", "s", {}))
-    p.replace("roles", "r", bodies.made("rbac.authorization.k8s.io/v1", "Role", "r", {"rules": []}))
+    p.replace("serviceaccounts", "s", bodies.manifest("v1", "ServiceAccount", "s", {}))
+    p.replace("roles", "r", bodies.manifest("rbac.authorization.k8s.io/v1", "Role", "r", {"rules": []}))
     p.replace("jobs", "j", bodies.job("j"))
     p.replace("persistentvolumeclaims", "c", bodies.claim("c"))
     p.replace("horizontalpodautoscalers", "h", bodies.autoscaler("h"))
     p.replace("pytorchjobs", "t", bodies.training_job("PyTorchJob", "t"))
     p.replace("nodes", p.name("n"), bodies.node(p.name("n")))
-    p.replace("endpoints", "e", bodies.made("v1", "Endpoints", "e", {}))
-    p.replace("limitranges", "l", bodies.made("v1", "LimitRange", "l", {"spec": {"limits": []}}))
-    p.replace("resourcequotas", "q", bodies.made("v1", "ResourceQuota", "q", {"spec": {}}))
+    p.replace("endpoints", "e", bodies.manifest("v1", "Endpoints", "e", {}))
+    p.replace("limitranges", "l", bodies.manifest("v1", "LimitRange", "l", {"spec": {"limits": []}}))
+    p.replace("resourcequotas", "q", bodies.manifest("v1", "ResourceQuota", "q", {"spec": {}}))
 
 
 @scenario("update")
-def pods_hardly_change(p: Play) -> None:
+def pods_hardly_change(p: ScenarioClient) -> None:
     made = p.create("pods", pod("a", bodies.container(), bodies.container("side"))).object
     changed = {**made, "spec": {**made["spec"], "restartPolicy": "Never"}}
     p.replace("pods", "a", changed)
@@ -85,7 +85,7 @@ def pods_hardly_change(p: Play) -> None:
 
 
 @scenario("update")
-def immutable_things(p: Play) -> None:
+def immutable_things(p: ScenarioClient) -> None:
     p.create("configmaps", {**config_map("fixed"), "immutable": True})
     p.patch("merge", "configmaps", "fixed", {"data": {"a": "2"}})
     p.patch("merge", "configmaps", "fixed", {"immutable": False})
@@ -109,7 +109,7 @@ def immutable_things(p: Play) -> None:
 
 
 @scenario("update")
-def metadata_that_may_not_change(p: Play) -> None:
+def metadata_that_may_not_change(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("a"))
     for change in (
         {"name": "b"},
@@ -131,7 +131,7 @@ def metadata_that_may_not_change(p: Play) -> None:
 
 
 @scenario("status")
-def status_and_spec_are_apart(p: Play) -> None:
+def status_and_spec_are_apart(p: ScenarioClient) -> None:
     made = p.create("pods", pod("a")).object
     both = {**made, "spec": {**made["spec"], "nodeName": "x"}, "status": {"phase": "Running", "message": "m"}}
     both["metadata"]["labels"] = {"from": "status"}
@@ -154,7 +154,7 @@ def status_and_spec_are_apart(p: Play) -> None:
 
 
 @scenario("status")
-def status_of_other_kinds(p: Play) -> None:
+def status_of_other_kinds(p: ScenarioClient) -> None:
     p.create("jobs", bodies.job("j"))
     p.patch(
         "merge", "jobs", "j", {"status": {"active": 2, "startTime": "2001-01-01T00:00:00Z"}, "spec": {"suspend": True}}, "status"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.differential import bodies
-from tests.differential.catalogue import scenario
-from tests.differential.play import Play
+from tests.differential.scenario_client import ScenarioClient
+from tests.differential.scenario_list import scenario
 from tests.differential.scenarios.listing import TABLE
 
 EMPTY = (
@@ -21,13 +21,13 @@ NODE_INFO = (
 
 
 @scenario("tables")
-def columns_of_every_kind(p: Play) -> None:
+def columns_of_every_kind(p: ScenarioClient) -> None:
     for resource in EMPTY:
         p.send("GET", p.path(resource), None, TABLE, labelSelector="none=none")
 
 
 @scenario("tables")
-def rows_of_pods(p: Play) -> None:
+def rows_of_pods(p: ScenarioClient) -> None:
     p.create("pods", bodies.pod("plain"))
     p.create("pods", bodies.pod("two", bodies.container("a"), bodies.container("b"), nodeName="n", restartPolicy="Never"))
     p.create(
@@ -60,7 +60,7 @@ def rows_of_pods(p: Play) -> None:
 
 
 @scenario("tables")
-def rows_of_other_kinds(p: Play) -> None:
+def rows_of_other_kinds(p: ScenarioClient) -> None:
     p.create(
         "services",
         bodies.service("web", type="NodePort", ports=[{"name": "a", "port": 80}, {"name": "b", "port": 90, "protocol": "UDP"}]),
@@ -72,14 +72,14 @@ def rows_of_other_kinds(p: Play) -> None:
     p.create("persistentvolumeclaims", bodies.claim("c"))
     p.create("horizontalpodautoscalers", bodies.autoscaler("h"))
     p.create("events", bodies.event("e", p.namespace, count=3, firstTimestamp="2001-01-01T00:00:00Z", source={"component": "me"}))
-    p.create("serviceaccounts", bodies.made("v1", "ServiceAccount", "sa", {}))
+    p.create("serviceaccounts", bodies.manifest("v1", "ServiceAccount", "sa", {}))
     rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]
-    p.create("roles", bodies.made("rbac.authorization.k8s.io/v1", "Role", "r", {"rules": rules}))
+    p.create("roles", bodies.manifest("rbac.authorization.k8s.io/v1", "Role", "r", {"rules": rules}))
     binding = {
         "roleRef": {"kind": "Role", "name": "r"},
         "subjects": [{"kind": "ServiceAccount", "name": "sa"}, {"kind": "User", "name": "u"}],
     }
-    p.create("rolebindings", bodies.made("rbac.authorization.k8s.io/v1", "RoleBinding", "b", binding))
+    p.create("rolebindings", bodies.manifest("rbac.authorization.k8s.io/v1", "RoleBinding", "b", binding))
     for resource in (
         "services",
         "secrets",
@@ -96,7 +96,7 @@ def rows_of_other_kinds(p: Play) -> None:
 
 
 @scenario("tables")
-def rows_of_cluster_wide_kinds(p: Play) -> None:
+def rows_of_cluster_wide_kinds(p: ScenarioClient) -> None:
     labels = {"s": p.namespace}
     info = dict.fromkeys(NODE_INFO, "") | {"kubeletVersion": "v1.32.0", "osImage": "Linux", "containerRuntimeVersion": "x://1"}
     made = bodies.node(
@@ -112,7 +112,7 @@ def rows_of_cluster_wide_kinds(p: Play) -> None:
     volume = bodies.volume(p.name("v"))
     volume["metadata"]["labels"] = labels
     p.create("persistentvolumes", volume)
-    priority = bodies.made("scheduling.k8s.io/v1", "PriorityClass", p.name("p"), {"value": 7}, {"labels": labels})
+    priority = bodies.manifest("scheduling.k8s.io/v1", "PriorityClass", p.name("p"), {"value": 7}, {"labels": labels})
     p.create("priorityclasses", priority)
     for resource in ("nodes", "persistentvolumes", "priorityclasses"):
         p.send("GET", p.path(resource), None, TABLE, labelSelector=f"s={p.namespace}")

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from tests.differential.bodies import config_map, pod, training_job
-from tests.differential.catalogue import scenario
-from tests.differential.play import Play
+from tests.differential.scenario_client import ScenarioClient
+from tests.differential.scenario_list import scenario
 from tests.differential.scenarios.listing import FUTURE, PARTIAL, PARTIAL_LIST, TABLE
 
 END = "zz-end"
 
 
-def start(p: Play) -> str:
+def start(p: ScenarioClient) -> str:
     """A revision to watch from."""
     return str(p.create("configmaps", config_map("start", labels={"s": "s"})).at("metadata.resourceVersion"))
 
 
-def a_life(p: Play) -> None:
+def a_life(p: ScenarioClient) -> None:
     p.create("configmaps", config_map("a", labels={"s": "s"}))
     p.patch("merge", "configmaps", "a", {"data": {"a": "2"}})
     p.patch("merge", "configmaps", "a", {"data": {"a": "2"}})
@@ -26,7 +26,7 @@ def a_life(p: Play) -> None:
 
 
 @scenario("watch")
-def a_life_is_told(p: Play) -> None:
+def a_life_is_told(p: ScenarioClient) -> None:
     version = start(p)
     with p.watch("configmaps", resourceVersion=version) as watch:
         a_life(p)
@@ -34,7 +34,7 @@ def a_life_is_told(p: Play) -> None:
 
 
 @scenario("watch")
-def a_life_is_told_afterwards(p: Play) -> None:
+def a_life_is_told_afterwards(p: ScenarioClient) -> None:
     version = start(p)
     a_life(p)
     with p.watch("configmaps", resourceVersion=version) as watch:
@@ -44,7 +44,7 @@ def a_life_is_told_afterwards(p: Play) -> None:
 
 
 @scenario("watch")
-def a_watch_without_a_version_begins_with_what_is_there(p: Play) -> None:
+def a_watch_without_a_version_begins_with_what_is_there(p: ScenarioClient) -> None:
     start(p)
     p.create("configmaps", config_map("old", labels={"s": "s"}))
     for number, version in enumerate((None, "", "0")):
@@ -55,7 +55,7 @@ def a_watch_without_a_version_begins_with_what_is_there(p: Play) -> None:
 
 
 @scenario("watch")
-def selectors_turn_changes_into_arrivals_and_departures(p: Play) -> None:
+def selectors_turn_changes_into_arrivals_and_departures(p: ScenarioClient) -> None:
     version = start(p)
     with p.watch("configmaps", resourceVersion=version, labelSelector="in=yes") as watch:
         p.create("configmaps", config_map("a"))
@@ -70,7 +70,7 @@ def selectors_turn_changes_into_arrivals_and_departures(p: Play) -> None:
 
 
 @scenario("watch")
-def field_selectors_of_watches(p: Play) -> None:
+def field_selectors_of_watches(p: ScenarioClient) -> None:
     version = str(p.create("pods", pod("start")).at("metadata.resourceVersion"))
     with p.watch("pods", resourceVersion=version, fieldSelector="status.phase=Running") as watch:
         p.create("pods", pod("a", nodeName="n"))
@@ -86,7 +86,7 @@ def field_selectors_of_watches(p: Play) -> None:
 
 
 @scenario("watch")
-def one_object_by_its_name(p: Play) -> None:
+def one_object_by_its_name(p: ScenarioClient) -> None:
     version = start(p)
     with p.watch("configmaps", fieldSelector="metadata.name=a", resourceVersion=version) as watch:
         a_life(p)
@@ -99,7 +99,7 @@ def one_object_by_its_name(p: Play) -> None:
 
 
 @scenario("watch")
-def graceful_and_finalized_ends_are_told(p: Play) -> None:
+def graceful_and_finalized_ends_are_told(p: ScenarioClient) -> None:
     version = str(p.create("pods", pod("start")).at("metadata.resourceVersion"))
     with p.watch("pods", resourceVersion=version) as watch:
         p.create("pods", pod("a", nodeName="n", metadata={"finalizers": ["example.com/x"]}))
@@ -113,7 +113,7 @@ def graceful_and_finalized_ends_are_told(p: Play) -> None:
 
 
 @scenario("watch")
-def initial_events_and_their_bookmark(p: Play) -> None:
+def initial_events_and_their_bookmark(p: ScenarioClient) -> None:
     start(p)
     p.create("configmaps", config_map("a", labels={"s": "s"}))
     asked: dict[str, Any] = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "labelSelector": "s"}
@@ -130,7 +130,7 @@ def initial_events_and_their_bookmark(p: Play) -> None:
 
 
 @scenario("watch")
-def parameters_of_watches_that_are_wrong(p: Play) -> None:
+def parameters_of_watches_that_are_wrong(p: ScenarioClient) -> None:
     start(p)
     queries: tuple[dict[str, Any], ...] = (
         {"sendInitialEvents": "true"},
@@ -156,7 +156,7 @@ def parameters_of_watches_that_are_wrong(p: Play) -> None:
 
 
 @scenario("watch")
-def a_watch_ends_at_its_timeout(p: Play) -> None:
+def a_watch_ends_at_its_timeout(p: ScenarioClient) -> None:
     start(p)
     with p.watch("configmaps", timeoutSeconds=1, labelSelector="s") as watch:
         watch.rest()
@@ -167,14 +167,14 @@ def a_watch_ends_at_its_timeout(p: Play) -> None:
 
 
 @scenario("watch")
-def bookmarks_come_before_the_timeout(p: Play) -> None:
+def bookmarks_come_before_the_timeout(p: ScenarioClient) -> None:
     version = start(p)
     with p.watch("configmaps", resourceVersion=version, allowWatchBookmarks="true", timeoutSeconds=5) as watch:
         watch.bookmark()
 
 
 @scenario("watch")
-def tables_are_watched(p: Play) -> None:
+def tables_are_watched(p: ScenarioClient) -> None:
     version = start(p)
     with p.watch("configmaps", headers=TABLE, resourceVersion=version) as watch:
         a_life(p)
@@ -192,7 +192,7 @@ def tables_are_watched(p: Play) -> None:
 
 
 @scenario("watch")
-def all_namespaces_are_watched(p: Play) -> None:
+def all_namespaces_are_watched(p: ScenarioClient) -> None:
     version = start(p)
     label = {"life": p.namespace}
     with p.watch("configmaps", everywhere=True, resourceVersion=version, labelSelector=f"life={p.namespace}") as watch:
@@ -203,7 +203,7 @@ def all_namespaces_are_watched(p: Play) -> None:
 
 
 @scenario("watch")
-def our_kinds_are_watched(p: Play) -> None:
+def our_kinds_are_watched(p: ScenarioClient) -> None:
     version = start(p)
     with p.watch("pytorchjobs", resourceVersion=version) as watch:
         p.create("pytorchjobs", training_job("PyTorchJob", "a"))
@@ -218,7 +218,7 @@ def our_kinds_are_watched(p: Play) -> None:
 
 
 @scenario("watch")
-def namespaces_are_watched(p: Play) -> None:
+def namespaces_are_watched(p: ScenarioClient) -> None:
     with p.watch("namespaces", fieldSelector=f"metadata.name={p.namespace}") as watch:
         watch.read(1)
         p.patch("merge", "namespaces", p.namespace, {"metadata": {"annotations": {"a": "b"}}})

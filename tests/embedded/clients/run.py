@@ -13,7 +13,7 @@ import contextlib
 import dataclasses
 import pathlib
 
-from tests.differential import sides
+from tests.differential import servers
 from tests.embedded.clients import models, scripts, transcripts
 from tests.embedded.clients.accepted import ACCEPTED, Accepted
 from tests.embedded.clients.player import VERSIONS, play_all
@@ -64,10 +64,10 @@ def main() -> None:
     names, versions = asked.only or scripts.names(), asked.version or list(VERSIONS)
     with contextlib.ExitStack() as stack:
         if asked.record:
-            real = stack.enter_context(sides.real_kubeconfig())
+            real = stack.enter_context(servers.real_kubeconfig())
             record(real, names, versions)
             models.record(real)
-        ours = stack.enter_context(sides.embedded_kubeconfig())
+        ours = stack.enter_context(servers.embedded_kubeconfig())
         print(compare(ours, names, versions).tell())
 
 

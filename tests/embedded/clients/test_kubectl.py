@@ -10,7 +10,7 @@ import pathlib
 from collections.abc import Iterator
 
 import pytest
-from tests.differential import sides
+from tests.differential import servers
 from tests.embedded.clients import scripts
 from tests.embedded.clients.player import VERSIONS
 from tests.embedded.clients.run import compare
@@ -19,7 +19,7 @@ from tools.kube import build, cluster
 
 @pytest.fixture(scope="module")
 def kubeconfig() -> Iterator[pathlib.Path]:
-    with sides.embedded_kubeconfig() as found:
+    with servers.embedded_kubeconfig() as found:
         yield found
 
 

@@ -6,13 +6,13 @@ import pathlib
 from collections.abc import Iterator
 
 import pytest
-from tests.differential import sides
+from tests.differential import servers
 from tests.embedded.clients import models
 
 
 @pytest.fixture(scope="module")
 def kubeconfig() -> Iterator[pathlib.Path]:
-    with sides.embedded_kubeconfig() as found:
+    with servers.embedded_kubeconfig() as found:
         models.place(found)
         yield found
 

@@ -1,4 +1,4 @@
-"""Who may do what: nobody without credentials or from elsewhere, accounts what their roles say; secrets stay secret."""
+"""Authentication, authorization, checks of Host and Origin, and protection of secrets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import aiohttp
 import pytest
-from tests.embedded.resilience.clusters import Process
+from tests.embedded.resilience.cluster_process import ClusterProcess
 
 JSON = {"Content-Type": "application/json"}
 SECRET = "hunter2-very-secret-indeed"  # noqa: S105
@@ -21,20 +21,20 @@ CORE = "/api/v1/namespaces/default"
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClusterProcess]:
     directory = tmp_path_factory.mktemp("security")
-    process = Process(directory / "data", "--log-level", "debug", "--audit-log", str(directory / "audit.log"))
+    process = ClusterProcess(directory / "data", "--log-level", "debug", "--audit-log", str(directory / "audit.log"))
     process.start(umask=0)
     yield process
     assert process.stop() == 0
     assert "Traceback" not in process.log()
 
 
-async def asked(cluster: Process, method: str, path: str, body: object = None, **headers: str) -> tuple[int, Any]:
+async def send_request(cluster: ClusterProcess, method: str, path: str, body: object = None, **headers: str) -> tuple[int, Any]:
     """As the administrator, unless the headers say otherwise."""
     data = json.dumps(body).encode() if body is not None else None
-    async with cluster.client(**headers) as client, client.request(method, path, data=data, headers=JSON) as answer:
-        return answer.status, await answer.json(content_type=None)
+    async with cluster.client(**headers) as client, client.request(method, path, data=data, headers=JSON) as response:
+        return response.status, await response.json(content_type=None)
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ async def asked(cluster: Process, method: str, path: str, body: object = None, *
     ],
 )
 @pytest.mark.parametrize("path", ["/api/v1/pods", "/apis", "/api/v1/namespaces/kubeflow/pods/traincrew-operator/log", "/nowhere"])
-async def test_without_good_credentials_it_is_401(cluster: Process, headers: dict[str, str], path: str) -> None:
-    code, status = await asked(cluster, "GET", path, **headers)
+async def test_invalid_credentials_get_401(cluster: ClusterProcess, headers: dict[str, str], path: str) -> None:
+    code, status = await send_request(cluster, "GET", path, **headers)
     assert (code, status["kind"], status["reason"]) == (401, "Status", "Unauthorized")
 
 
@@ -61,16 +61,16 @@ async def test_without_good_credentials_it_is_401(cluster: Process, headers: dic
     [{"Host": "rebound.example"}, {"Host": "127.0.0.1.nip.example:6443"}, {"Origin": "https://evil.example"}, {"Origin": "null"}],
 )
 @pytest.mark.parametrize("token", ["good", ""])
-async def test_from_elsewhere_it_is_403_with_or_without_credentials(
-    cluster: Process, headers: dict[str, str], token: str
+async def test_foreign_hosts_and_origins_get_403_with_or_without_credentials(
+    cluster: ClusterProcess, headers: dict[str, str], token: str
 ) -> None:
     sent = headers if token else headers | {"Authorization": ""}
     for path in ("/api/v1/pods", "/healthz", "/version"):
-        code, status = await asked(cluster, "GET", path, **sent)
+        code, status = await send_request(cluster, "GET", path, **sent)
         assert (code, status["reason"]) == (403, "Forbidden")
 
 
-async def token_of(cluster: Process, account: str, pod: dict[str, Any] | None = None) -> str:
+async def token_of(cluster: ClusterProcess, account: str, pod: dict[str, Any] | None = None) -> str:
     spec: dict[str, Any] = {"expirationSeconds": 3607}
     if pod:
         spec["boundObjectRef"] = {
@@ -80,13 +80,13 @@ async def token_of(cluster: Process, account: str, pod: dict[str, Any] | None = 
             "uid": pod["metadata"]["uid"],
         }
     body = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "spec": spec}
-    code, found = await asked(cluster, "POST", f"{CORE}/serviceaccounts/{account}/token", body)
+    code, found = await send_request(cluster, "POST", f"{CORE}/serviceaccounts/{account}/token", body)
     assert code == 201, found
     return str(found["status"]["token"])
 
 
-async def made(cluster: Process, plural: str, body: dict[str, Any]) -> dict[str, Any]:
-    code, found = await asked(cluster, "POST", f"{CORE}/{plural}", body)
+async def create(cluster: ClusterProcess, plural: str, body: dict[str, Any]) -> dict[str, Any]:
+    code, found = await send_request(cluster, "POST", f"{CORE}/{plural}", body)
     assert code == 201, found
     assert isinstance(found, dict)
     return found
@@ -96,24 +96,24 @@ def pod(name: str) -> dict[str, Any]:
     return {"metadata": {"name": name}, "spec": {"containers": [{"name": "main", "image": "busybox"}]}}
 
 
-async def test_the_token_of_a_pod_ends_with_the_pod(cluster: Process) -> None:
-    first = await made(cluster, "pods", pod("bound"))
+async def test_a_pod_token_expires_with_the_pod(cluster: ClusterProcess) -> None:
+    first = await create(cluster, "pods", pod("bound"))
     token = await token_of(cluster, "default", first)
-    who = {"Authorization": f"Bearer {token}"}
-    assert (await asked(cluster, "GET", "/api", **who))[0] == 200
-    assert (await asked(cluster, "GET", f"{CORE}/pods", **who))[0] == 403
-    assert (await asked(cluster, "DELETE", f"{CORE}/pods/bound"))[0] == 200
-    assert (await asked(cluster, "GET", "/api", **who))[0] == 401
-    await made(cluster, "pods", pod("bound"))  # another of the same name
-    assert (await asked(cluster, "GET", "/api", **who))[0] == 401
+    credentials = {"Authorization": f"Bearer {token}"}
+    assert (await send_request(cluster, "GET", "/api", **credentials))[0] == 200
+    assert (await send_request(cluster, "GET", f"{CORE}/pods", **credentials))[0] == 403
+    assert (await send_request(cluster, "DELETE", f"{CORE}/pods/bound"))[0] == 200
+    assert (await send_request(cluster, "GET", "/api", **credentials))[0] == 401
+    await create(cluster, "pods", pod("bound"))  # another pod of the same name
+    assert (await send_request(cluster, "GET", "/api", **credentials))[0] == 401
 
 
-async def test_the_token_of_an_account_ends_with_the_account(cluster: Process) -> None:
-    await made(cluster, "serviceaccounts", {"metadata": {"name": "short"}})
-    who = {"Authorization": f"Bearer {await token_of(cluster, 'short')}"}
-    assert (await asked(cluster, "GET", "/api", **who))[0] == 200
-    await asked(cluster, "DELETE", f"{CORE}/serviceaccounts/short")
-    assert (await asked(cluster, "GET", "/api", **who))[0] == 401
+async def test_a_service_account_token_expires_with_the_service_account(cluster: ClusterProcess) -> None:
+    await create(cluster, "serviceaccounts", {"metadata": {"name": "short"}})
+    credentials = {"Authorization": f"Bearer {await token_of(cluster, 'short')}"}
+    assert (await send_request(cluster, "GET", "/api", **credentials))[0] == 200
+    await send_request(cluster, "DELETE", f"{CORE}/serviceaccounts/short")
+    assert (await send_request(cluster, "GET", "/api", **credentials))[0] == 401
 
 
 MPI = {
@@ -129,18 +129,18 @@ MPI = {
 }
 
 
-async def test_the_launcher_of_an_mpi_job_may_enter_its_workers_and_nothing_else(cluster: Process) -> None:
-    code, found = await asked(cluster, "POST", "/apis/kubeflow.org/v1/namespaces/default/mpijobs", MPI)
+async def test_the_launcher_of_an_mpi_job_may_exec_into_its_workers_and_nothing_else(cluster: ClusterProcess) -> None:
+    code, found = await send_request(cluster, "POST", "/apis/kubeflow.org/v1/namespaces/default/mpijobs", MPI)
     assert code == 201, found
     async with asyncio.timeout(60):
-        while (await asked(cluster, "GET", f"{CORE}/pods/m-worker-1"))[0] != 200:
+        while (await send_request(cluster, "GET", f"{CORE}/pods/m-worker-1"))[0] != 200:
             pass
-    await made(cluster, "pods", pod("bystander"))
-    who = {"Authorization": f"Bearer {await token_of(cluster, 'm-launcher')}"}
-    # Allowed, but there is nobody on a node yet to enter: anything but 403.
+    await create(cluster, "pods", pod("bystander"))
+    credentials = {"Authorization": f"Bearer {await token_of(cluster, 'm-launcher')}"}
+    # Allowed, but no node runs the pod yet: any code but 403.
     for worker in ("m-worker-0", "m-worker-1"):
-        assert (await asked(cluster, "POST", f"{CORE}/pods/{worker}/exec?command=ls&stdout=true", **who))[0] != 403
-    refused = [
+        assert (await send_request(cluster, "POST", f"{CORE}/pods/{worker}/exec?command=ls&stdout=true", **credentials))[0] != 403
+    forbidden = [
         ("POST", f"{CORE}/pods/bystander/exec?command=ls&stdout=true"),
         ("GET", f"{CORE}/pods/bystander/exec?command=ls&stdout=true"),
         ("POST", f"{CORE}/pods/m-worker-0/attach?stdout=true"),
@@ -151,34 +151,34 @@ async def test_the_launcher_of_an_mpi_job_may_enter_its_workers_and_nothing_else
         ("POST", f"{CORE}/serviceaccounts/default/token"),
         ("GET", "/api/v1/namespaces/kubeflow/pods"),
     ]
-    for method, path in refused:
-        code, status = await asked(cluster, method, path, {} if method == "POST" else None, **who)
+    for method, path in forbidden:
+        code, status = await send_request(cluster, method, path, {} if method == "POST" else None, **credentials)
         assert (code, status["reason"]) == (403, "Forbidden"), (method, path, status)
-    assert (await asked(cluster, "GET", f"{CORE}/pods", **who))[0] == 200
+    assert (await send_request(cluster, "GET", f"{CORE}/pods", **credentials))[0] == 200
 
 
-async def test_no_account_makes_itself_a_master(cluster: Process) -> None:
-    await made(cluster, "serviceaccounts", {"metadata": {"name": "climber"}})
+async def test_no_account_makes_itself_a_master(cluster: ClusterProcess) -> None:
+    await create(cluster, "serviceaccounts", {"metadata": {"name": "climber"}})
     roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
     rules = [{"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles", "rolebindings"], "verbs": ["create"]}]
-    code, _ = await asked(cluster, "POST", f"{roles}/roles", {"metadata": {"name": "climber"}, "rules": rules})
+    code, _ = await send_request(cluster, "POST", f"{roles}/roles", {"metadata": {"name": "climber"}, "rules": rules})
     assert code == 201
     reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "climber"}
     subjects = [{"kind": "ServiceAccount", "name": "climber", "namespace": "default"}]
     body = {"metadata": {"name": "climber"}, "roleRef": reference, "subjects": subjects}
-    assert (await asked(cluster, "POST", f"{roles}/rolebindings", body))[0] == 201
-    who = {"Authorization": f"Bearer {await token_of(cluster, 'climber')}"}
+    assert (await send_request(cluster, "POST", f"{roles}/rolebindings", body))[0] == 201
+    credentials = {"Authorization": f"Bearer {await token_of(cluster, 'climber')}"}
     more = {"metadata": {"name": "all"}, "rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]}
-    assert (await asked(cluster, "POST", f"{roles}/roles", more, **who))[0] == 403
+    assert (await send_request(cluster, "POST", f"{roles}/roles", more, **credentials))[0] == 403
     admin = reference | {"kind": "ClusterRole", "name": "cluster-admin"}
     bound = {"metadata": {"name": "all"}, "roleRef": admin, "subjects": subjects}
-    assert (await asked(cluster, "POST", f"{roles}/rolebindings", bound, **who))[0] == 403
-    acting = who | {"Impersonate-User": "system:admin", "Impersonate-Group": "system:masters"}
-    assert (await asked(cluster, "GET", "/api/v1/secrets", **acting))[0] == 403
+    assert (await send_request(cluster, "POST", f"{roles}/rolebindings", bound, **credentials))[0] == 403
+    acting = credentials | {"Impersonate-User": "system:admin", "Impersonate-Group": "system:masters"}
+    assert (await send_request(cluster, "GET", "/api/v1/secrets", **acting))[0] == 403
 
 
-async def test_the_kubelet_refuses_strangers(cluster: Process) -> None:
-    _, node = await asked(cluster, "GET", "/api/v1/nodes/traincrew")
+async def test_the_kubelet_refuses_strangers(cluster: ClusterProcess) -> None:
+    _, node = await send_request(cluster, "GET", "/api/v1/nodes/traincrew")
     port = node["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"]
     blind = ssl.create_default_context()
     blind.check_hostname, blind.verify_mode = False, ssl.CERT_NONE
@@ -187,19 +187,19 @@ async def test_the_kubelet_refuses_strangers(cluster: Process) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=blind), headers=headers) as client:
             for path in paths:
-                async with client.get(f"https://127.0.0.1:{port}{path}") as answer:
-                    assert answer.status == 401
+                async with client.get(f"https://127.0.0.1:{port}{path}") as response:
+                    assert response.status == 401
 
 
-def test_nothing_below_the_data_directory_is_for_others_under_any_umask(cluster: Process) -> None:
+def test_nothing_below_the_data_directory_is_for_others_under_any_umask(cluster: ClusterProcess) -> None:
     for path in (cluster.place.data, *cluster.place.data.rglob("*")):
         mode = stat.S_IMODE(path.stat().st_mode)
         assert mode == (0o700 if path.is_dir() else 0o600), f"{path} has mode {mode:o}"
 
 
-async def test_no_secret_is_in_any_log(cluster: Process) -> None:
+async def test_no_secret_is_in_any_log(cluster: ClusterProcess) -> None:
     encoded = base64.b64encode(SECRET.encode()).decode()
-    await made(cluster, "secrets", {"metadata": {"name": "s"}, "data": {"password": encoded}})
+    await create(cluster, "secrets", {"metadata": {"name": "s"}, "data": {"password": encoded}})
     applied = {
         "metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": encoded}},
         "stringData": {"b": SECRET},
@@ -207,13 +207,13 @@ async def test_no_secret_is_in_any_log(cluster: Process) -> None:
     for body in (applied, {"data": {"b": f"not base64 {SECRET}"}}, {"data": [SECRET]}, {SECRET: SECRET}):
         data = json.dumps(body).encode()
         headers = {"Content-Type": "application/merge-patch+json"}
-        async with cluster.client() as client, client.patch(f"{CORE}/secrets/s", data=data, headers=headers) as answer:
-            await answer.read()
+        async with cluster.client() as client, client.patch(f"{CORE}/secrets/s", data=data, headers=headers) as response:
+            await response.read()
     token = await token_of(cluster, "default")
     review = {"kind": "TokenReview", "apiVersion": "authentication.k8s.io/v1", "spec": {"token": token}}
-    assert (await asked(cluster, "POST", "/apis/authentication.k8s.io/v1/tokenreviews", review))[0] == 201
-    await asked(cluster, "GET", f"/api/v1/pods?access_token={token}", Authorization=f"Bearer {token}")
-    await asked(cluster, "GET", "/api", Authorization=f"Bearer {SECRET}")
+    assert (await send_request(cluster, "POST", "/apis/authentication.k8s.io/v1/tokenreviews", review))[0] == 201
+    await send_request(cluster, "GET", f"/api/v1/pods?access_token={token}", Authorization=f"Bearer {token}")
+    await send_request(cluster, "GET", "/api", Authorization=f"Bearer {SECRET}")
     reader, writer = await cluster.connection()
     writer.write(b"GET /%ff HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: \xff\xfe\r\n\r\n")
     writer.write(f"GET / HTTP/1.1\r\nAuthorization: Bearer {SECRET}\r\nbad header\r\n\r\n".encode())
@@ -222,7 +222,7 @@ async def test_no_secret_is_in_any_log(cluster: Process) -> None:
     check_logs(cluster, (SECRET, encoded, token, token.rpartition(".")[2], cluster.token))
 
 
-def check_logs(cluster: Process, secrets: tuple[str, ...]) -> None:
+def check_logs(cluster: ClusterProcess, secrets: tuple[str, ...]) -> None:
     audit = pathlib.Path(cluster.flags[-1])
     assert audit.stat().st_mode & 0o077 == 0
     for log in (cluster.log(), audit.read_text()):

@@ -1,4 +1,4 @@
-"""Clients that begin and do not go on are let go. In the test's own process, with shorter patience than the server's."""
+"""Clients that stop in the middle of a request or response are disconnected. The timeouts are shortened for the tests."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import ssl
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.embedded.resilience import patience, played
-from tests.embedded.resilience.asked import Asked
-from tests.embedded.resilience.clusters import config_map
-from tests.embedded.resilience.test_wire import JSON, LIST, refused
-from tests.embedded.resilience.wire import Connection
+from tests.embedded.resilience import in_process_cluster, timeouts
+from tests.embedded.resilience.cluster_process import config_map
+from tests.embedded.resilience.raw_http import Connection
+from tests.embedded.resilience.request_generator import RawRequest
+from tests.embedded.resilience.test_malformed_http import JSON, LIST, assert_rejected
 
 from traincrew.embedded import daemon
 from traincrew.embedded.apiserver.http import responses, server
 
 
-class Inside:
-    """A cluster within this process, as connections see it."""
+class InProcessEndpoint:
+    """The endpoint of a cluster that runs in the process of the test."""
 
     def __init__(self, found: daemon.Running) -> None:
         self._found = found
@@ -35,15 +35,15 @@ class Inside:
 
 
 @pytest.fixture
-async def cluster(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Inside]:
+async def cluster(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[InProcessEndpoint]:
     monkeypatch.setattr(server, "IDLE", 0.5)
     monkeypatch.setattr(responses, "STALLED", 0.5)
-    async with daemon.running(played.options(tmp_path / "data")) as found:
-        yield Inside(found)
+    async with daemon.running(in_process_cluster.options(tmp_path / "data")) as found:
+        yield InProcessEndpoint(found)
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /api HTTP/1.1\r\nHost: "], ids=["nothing", "half of a header"])
-async def test_a_connection_without_a_request_is_ended(cluster: Inside, sent: bytes) -> None:
+async def test_a_connection_without_a_request_is_closed(cluster: InProcessEndpoint, sent: bytes) -> None:
     reader, writer = await cluster.connection()
     writer.write(sent)
     async with asyncio.timeout(30):
@@ -51,27 +51,27 @@ async def test_a_connection_without_a_request_is_ended(cluster: Inside, sent: by
     writer.transport.abort()
 
 
-async def test_a_body_that_never_ends_is_refused(cluster: Inside) -> None:
+async def test_a_body_that_never_ends_is_rejected(cluster: InProcessEndpoint) -> None:
     connection = await Connection.to(cluster)
-    connection.writer.write(connection.encoded(Asked("POST", LIST.target, JSON, config_map("half")))[:-5])
+    connection.writer.write(connection.encoded(RawRequest("POST", LIST.target, JSON, config_map("half")))[:-5])
     async with asyncio.timeout(30):
-        refused(await connection.answer(), 504, "Timeout")
+        assert_rejected(await connection.response(), 504, "Timeout")
     await connection.close()
 
 
-async def test_who_does_not_read_is_cut_off(cluster: Inside) -> None:
+async def test_a_client_that_does_not_read_is_disconnected(cluster: InProcessEndpoint) -> None:
     before = sockets()
     maker = await Connection.to(cluster)
     for number in range(60):
-        maker.send(Asked("POST", LIST.target, JSON, config_map(f"large-{number}", text="x" * 500_000)))
-        assert (await maker.answer()).code == 201
+        maker.send(RawRequest("POST", LIST.target, JSON, config_map(f"large-{number}", text="x" * 500_000)))
+        assert (await maker.response()).code == 201
     await maker.close()
-    await patience.until(lambda: sockets() == before, "the end of the first connection")
+    await timeouts.until(lambda: sockets() == before, "the first connection to close")
     reader = await Connection.to(cluster)
     reader.send(LIST)
-    # Its own end stays open: who reads nothing does not see that the other end is gone.
-    await patience.until(lambda: sockets() == before + 2, "the connection")
-    await patience.until(lambda: sockets() == before + 1, "the end of the connection")
+    # The end of the client stays open: a client that does not read does not see that the server closed the connection.
+    await timeouts.until(lambda: sockets() == before + 2, "the connection to open")
+    await timeouts.until(lambda: sockets() == before + 1, "the connection to close")
     await reader.close()
 
 

@@ -1,0 +1,107 @@
+"""A cluster in the process of the test, and requests passed to its handler as the HTTP server passes them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import pathlib
+from collections.abc import AsyncIterator
+from typing import NamedTuple
+
+import msgspec
+from tests.embedded.resilience import object_generator
+from tests.embedded.resilience.request_generator import RawRequest
+
+from traincrew import settings
+from traincrew.apimachinery import api_errors
+from traincrew.app import cluster as app_cluster
+from traincrew.embedded.apiserver.authn import users
+from traincrew.embedded.apiserver.endpoints import routing
+from traincrew.embedded.apiserver.endpoints.watches import Event, Watch
+from traincrew.embedded.apiserver.http import server
+from traincrew.embedded.apiserver.requests import request_info
+from traincrew.embedded.apiserver.requests.query_parameters import Query
+from traincrew.embedded.apiserver.requests.request import Request
+from traincrew.embedded.bootstrap import furnish
+from traincrew.embedded.daemon import Daemon, Options
+
+
+class Result(NamedTuple):
+    code: int
+    body: bytes
+
+
+NAMES_BY_KIND = {"CustomResourceDefinition": "widgets.example.com", "Namespace": "other"}
+NOT_HANDLED = Result(0, b"")
+"""The handler does not serve this request: it is for a page or a stream."""
+
+
+def options(data: pathlib.Path) -> Options:
+    furniture = app_cluster.furniture(settings.Cluster())
+    return Options(data, "127.0.0.1", 0, furniture, data / "traincrew.log", "0")
+
+
+@contextlib.asynccontextmanager
+async def cluster(data: pathlib.Path) -> AsyncIterator[Daemon]:
+    daemon = Daemon(options(data))
+    try:
+        await furnish(daemon.own_client("bootstrap"), daemon.options.furniture)
+        await populate(daemon)
+        yield daemon
+    finally:
+        await daemon.store.close()
+
+
+async def populate(daemon: Daemon) -> None:
+    """Creates one valid object of each kind."""
+    for (api_version, kind), found in object_generator.valid_objects().items():
+        info = daemon.registry.by_kind(api_version, kind)
+        if info is None or "list" not in info.verbs:  # reviews and bindings are not stored
+            continue
+        for each in found:
+            place = each["metadata"].get("namespace", "default") if info.namespaced else ""
+            body = msgspec.json.encode(each | {"metadata": each["metadata"] | {"name": NAMES_BY_KIND.get(kind, "a")}})
+            call = Request(users.administrator(), "create", info, place, body=body)
+            try:
+                await daemon.handler.handle(call)
+            except api_errors.StatusError as error:
+                if error.reason != "AlreadyExists":
+                    raise
+
+
+async def send(daemon: Daemon, request: RawRequest) -> Result:
+    """Raises every exception that would be a response with 500 over HTTP."""
+    try:
+        raw, _, parameters = request.target.partition("?")
+        query, target = Query(request_info.query(parameters)), request_info.parse(request_info.decoded(raw))
+        info = daemon.registry.find(target.group, target.version, target.resource) if target else None
+        if target is None or info is None or target.subresource in server.STREAMED:
+            return NOT_HANDLED
+        verb = routing.verb(request.method, target, query)
+        sent = [request.headers.get(name, "") for name in ("Content-Type", "Accept", "User-Agent")]
+        where = (target.namespace if info.namespaced else "", target.name, target.subresource)
+        return await _handled(daemon, Request(users.administrator(), verb, info, *where, query, request.body, *sent))
+    except api_errors.Bare:
+        return NOT_HANDLED
+    except api_errors.StatusError as error:
+        return Result(error.code, json.dumps(error.status()).encode())
+
+
+async def _handled(daemon: Daemon, call: Request) -> Result:
+    if call.verb == "watch":
+        return await _watched(daemon.handler.watch(call))
+    if call.verb == "list":
+        return Result(200, b"".join((await daemon.handler.pieces(call)).parts))
+    response = await daemon.handler.handle(call)
+    return Result(response.code, response.body)
+
+
+async def _watched(watch: Watch) -> Result:
+    """The first events, without waiting for further ones."""
+    batch: list[Event] = []
+    async with contextlib.aclosing(watch.events()) as events:
+        with contextlib.suppress(TimeoutError, StopAsyncIteration):
+            async with asyncio.timeout(0):
+                batch = await anext(events)
+    return Result(200, batch[0].line() if batch else b"{}")

@@ -1,0 +1,71 @@
+"""Lists that are converted to another format are encoded in chunks: the chunks add up to the whole."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import pathlib
+from collections.abc import AsyncIterator
+
+import msgspec
+import pytest
+from tests.embedded.resilience import in_process_cluster
+from tests.embedded.resilience.cluster_process import config_map
+
+from traincrew.apimachinery import api_errors
+from traincrew.embedded import daemon
+from traincrew.embedded.apiserver.authn import users
+from traincrew.embedded.apiserver.endpoints import reads
+from traincrew.embedded.apiserver.printers import partial_metadata, tables
+from traincrew.embedded.apiserver.requests.query_parameters import Query
+from traincrew.embedded.apiserver.requests.request import Request
+from traincrew.model.resources import CONFIG_MAPS
+
+NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+METADATA = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+
+
+@pytest.fixture
+async def cluster(tmp_path: pathlib.Path) -> AsyncIterator[daemon.Daemon]:
+    async with daemon.running(in_process_cluster.options(tmp_path / "data")) as found:
+        found.daemon.cluster.clock = lambda: NOW
+        yield found.daemon
+
+
+def list_request(cluster: daemon.Daemon, accept: str, query: Query | None = None) -> Request:
+    info = cluster.registry.find("", "v1", "configmaps")
+    assert info
+    user = users.User("somebody", (users.MASTERS,))
+    return Request(user, "list", info, "default", query=query or Query({"labelSelector": ["many=yes"]}), accept=accept)
+
+
+async def create(cluster: daemon.Daemon, count: int) -> None:
+    client = cluster.own_client("test")
+    for each in range(count):
+        body = json.loads(config_map(f"m{each:03d}"))
+        body["metadata"]["labels"] = {"many": "yes"}
+        await client.create(CONFIG_MAPS, "default", json.dumps(body).encode())
+
+
+@pytest.mark.parametrize("count", [0, 1, reads.MANY, reads.MANY + 1, reads.MANY * 2 + 1])
+@pytest.mark.parametrize("accept", [TABLE, METADATA])
+async def test_the_chunks_of_a_long_list_add_up_to_the_whole(cluster: daemon.Daemon, accept: str, count: int) -> None:
+    await create(cluster, count)
+    call = list_request(cluster, accept)
+    records = await cluster.handler.listed(call)
+    values = [record.value for record in records.records]
+    assert len(values) == count
+    if accept == TABLE:
+        whole = tables.table(call.info, values, include="Metadata", now=NOW, list_metadata=records.metadata())
+    else:
+        whole = partial_metadata.many(call.info, values, "v1", records.metadata())
+    parts = b"".join((await cluster.handler.pieces(call)).parts)
+    assert parts == msgspec.json.encode(whole)
+
+
+async def test_a_list_that_cannot_become_a_table_is_rejected_before_the_first_chunk(cluster: daemon.Daemon) -> None:
+    await create(cluster, reads.MANY + 1)
+    call = list_request(cluster, TABLE, Query({"includeObject": ["Everything"]}))
+    with pytest.raises(api_errors.StatusError, match="includeObject"):
+        await cluster.handler.pieces(call)
