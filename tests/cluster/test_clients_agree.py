@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 from tests.differential import servers
-from tests.embedded.clients import models, scripts
-from tests.embedded.clients.player import VERSIONS
-from tests.embedded.clients.run import compare
+from tests.embedded.clients import model_lifecycle, scripts
+from tests.embedded.clients.kubectl_comparison import compare
+from tests.embedded.clients.kubectl_runner import VERSIONS
 from tools.kube import build
 
 NEWEST = VERSIONS[0]
@@ -26,11 +26,11 @@ def real() -> Iterator[pathlib.Path]:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_real_api_server_says_what_is_recorded(real: pathlib.Path, version: str) -> None:
     report = compare(real, scripts.names(), [version])
-    print(report.tell())
+    print(report.summary())
     assert not report.differences, "\n".join(map(str, report.differences))
 
 
 def test_models_of_the_official_client_come_back_as_is_recorded(real: pathlib.Path) -> None:
-    models.place(real)
-    for kind in models.kinds():
-        assert models.Life(real, kind).live() == models.recorded(kind), kind
+    model_lifecycle.create_namespace(real)
+    for kind in model_lifecycle.kinds():
+        assert model_lifecycle.ObjectLifecycle(real, kind).run() == model_lifecycle.recorded(kind), kind

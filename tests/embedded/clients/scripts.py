@@ -5,9 +5,9 @@
     apply -f - <<END
     ...
     END
-    until 'word' get pods                 again and again, until the output holds the word
-    watch get pods -w                     begins, and goes on beside the following lines
-    ended 3                               until it has printed three lines
+    until 'word' get pods                 repeats the command until the output contains the word
+    watch get pods -w                     starts a watch that runs beside the following lines
+    ended 3                               waits until the watch has printed three lines and ends it
 
 $NS is the script's own namespace. The folder `files` is the working directory.
 """
@@ -40,12 +40,12 @@ class Watch:
 
 
 @dataclasses.dataclass(frozen=True)
-class Ended:
+class WatchEnd:
     line: str
     lines: int
 
 
-Line = Step | Watch | Ended
+Line = Step | Watch | WatchEnd
 
 
 def names() -> list[str]:
@@ -63,7 +63,7 @@ def _line(line: str, rest: Iterator[str]) -> Line:
     if words[0] == "watch":
         return Watch(line, tuple(words[1:]))
     if words[0] == "ended":
-        return Ended(line, int(words[1]))
+        return WatchEnd(line, int(words[1]))
     until = ""
     if words[0] == "until":
         until, words = words[1], words[2:]

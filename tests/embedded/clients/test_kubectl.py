@@ -1,6 +1,6 @@
-"""kubectl, a current one and an old one, prints of the embedded API server what it prints of a real one.
+"""A current and an old kubectl print the same with the embedded API server as with a real one.
 
-What the real one says is recorded (`run.py --record`); tests/cluster/test_clients_agree.py sees that it still says so.
+The output with the real one is recorded (`python -m tests.embedded.clients.kubectl_comparison --record`); tests/cluster/test_clients_agree.py checks that it is current.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import pytest
 from tests.differential import servers
 from tests.embedded.clients import scripts
-from tests.embedded.clients.player import VERSIONS
-from tests.embedded.clients.run import compare
+from tests.embedded.clients.kubectl_comparison import compare
+from tests.embedded.clients.kubectl_runner import VERSIONS
 from tools.kube import build, cluster
 
 
@@ -24,11 +24,11 @@ def kubeconfig() -> Iterator[pathlib.Path]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_kubectl_prints_what_it_prints_of_a_real_api_server(kubeconfig: pathlib.Path, version: str) -> None:
+def test_kubectl_prints_the_same_as_with_a_real_api_server(kubeconfig: pathlib.Path, version: str) -> None:
     if os.environ.get(cluster.WITHOUT_BUILDS) and not build.is_there("kubectl", version):
-        pytest.skip(f"kubectl {version} is not built yet: `make test-agreement` does it")
+        pytest.skip(f"kubectl {version} is not built yet: run `make test-agreement`")
     report = compare(kubeconfig, scripts.names(), [version])
-    print(report.tell())
+    print(report.summary())
     assert report.commands > 800
-    assert not report.open, report.tell()
-    assert not report.stale, "these differ no longer"
+    assert not report.open, report.summary()
+    assert not report.stale, "accepted differences that no longer occur"

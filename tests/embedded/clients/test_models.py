@@ -1,4 +1,4 @@
-"""The official Python client's models come back from the embedded API server as they do from a real one."""
+"""The models of the official Python client behave on the embedded API server as on a real one."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 import pytest
 from tests.differential import servers
-from tests.embedded.clients import models
+from tests.embedded.clients import model_lifecycle
 
 
 @pytest.fixture(scope="module")
 def kubeconfig() -> Iterator[pathlib.Path]:
     with servers.embedded_kubeconfig() as found:
-        models.place(found)
+        model_lifecycle.create_namespace(found)
         yield found
 
 
-@pytest.mark.parametrize("kind", models.kinds())
-def test_a_model_lives_as_on_a_real_api_server(kubeconfig: pathlib.Path, kind: str) -> None:
-    assert models.Life(kubeconfig, kind).live() == models.recorded(kind)
+@pytest.mark.parametrize("kind", model_lifecycle.kinds())
+def test_a_model_behaves_as_on_a_real_api_server(kubeconfig: pathlib.Path, kind: str) -> None:
+    assert model_lifecycle.ObjectLifecycle(kubeconfig, kind).run() == model_lifecycle.recorded(kind)

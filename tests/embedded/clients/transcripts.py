@@ -1,4 +1,4 @@
-"""What kubectl printed, command by command, in a form that is kept and read."""
+"""The output of kubectl, command by command, as text files."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pathlib
 import re
 from collections.abc import Iterable, Iterator
 
-from tests.embedded.clients.plain import unordered, without_prose
+from tests.embedded.clients.normalization import is_unordered, without_prose
 
 RECORDED = pathlib.Path(__file__).parent / "recorded"
 OWN_KINDS = re.compile(r"(pytorch|mpi|tf)job|widgets")
-"""Whose descriptions are served; those of the built-in kinds are not shipped."""
+"""Kinds whose descriptions are served; those of the built-in kinds are not shipped."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,11 +64,13 @@ def _entries(lines: list[str]) -> Iterator[Entry]:
 def comparable(command: str, lines: tuple[str, ...]) -> tuple[str, ...]:
     if command.startswith("explain ") and not OWN_KINDS.search(command):
         lines = without_prose(lines)
-    return tuple(sorted(lines)) if unordered(command) else lines
+    return tuple(sorted(lines)) if is_unordered(command) else lines
 
 
 def differences(script: str, version: str, real: list[Entry], ours: list[Entry]) -> list[Difference]:
-    assert [each.command for each in real] == [each.command for each in ours], f"{script} has changed: record it anew"
+    assert [each.command for each in real] == [each.command for each in ours], (
+        f"{script} has changed: run kubectl_comparison with --record"
+    )
     return [
         Difference(script, version, there.command, tuple(_lines(there.outcome, here.outcome)))
         for there, here in zip(real, ours, strict=True)

@@ -1,4 +1,4 @@
-"""What two runs of the same command may print differently: times, names and addresses that a server makes up."""
+"""Replaces output that differs between two runs of the same command: times, generated names, addresses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 DURATION = r"(?:\d+y)?(?:\d+d)?(?:\d+h)?(?:\d+m)?(?:\d+s)?(?:\d+ms)?"
 RULES: tuple[tuple[str, str], ...] = (
-    # A diff of Go objects has either kind of space, by chance, so that nobody relies on it.
+    # Go randomizes the spaces in a diff of objects.
     ("\u00a0", " "),
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z| ?[+-]\d\d:?\d\d(?: UTC)?)", "TIME"),
     (r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}", "TIME"),
@@ -33,18 +33,18 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"(?<=\S)[ \t]{2,}", "  "),
     (r"[ \t]+$", ""),
 )
-NOISE = re.compile(r"^W\d{4} .*very short watch.*\n", re.MULTILINE)
-"""A client's remark about its own haste when it gives up early."""
-FAULTS = re.compile(r"(?:^(?:\* |  \.).*\n){2,}", re.MULTILINE)
-"""Several faults of one object: a real API server tells them in any order."""
-COMPILED = tuple((re.compile(pattern, re.MULTILINE | re.DOTALL), by) for pattern, by in RULES)
+WATCH_WARNING = re.compile(r"^W\d{4} .*very short watch.*\n", re.MULTILINE)
+"""A warning of the client about a watch that it ended early."""
+ERROR_LIST = re.compile(r"(?:^(?:\* |  \.).*\n){2,}", re.MULTILINE)
+"""Several errors of one object: a real API server prints them in any order."""
+COMPILED_RULES = tuple((re.compile(pattern, re.MULTILINE | re.DOTALL), by) for pattern, by in RULES)
 
 
-def plain(text: str) -> str:
-    text = NOISE.sub("", text)
-    for pattern, by in COMPILED:
+def normalize(text: str) -> str:
+    text = WATCH_WARNING.sub("", text)
+    for pattern, by in COMPILED_RULES:
         text = pattern.sub(by, text)
-    return FAULTS.sub(lambda block: "".join(sorted(block[0].splitlines(keepends=True))), text)
+    return ERROR_LIST.sub(lambda block: "".join(sorted(block[0].splitlines(keepends=True))), text)
 
 
 UNORDERED = (
@@ -57,13 +57,13 @@ UNORDERED = (
 )
 
 
-def unordered(command: str) -> bool:
-    """kubectl or the API server goes through a map there, in any order."""
+def is_unordered(command: str) -> bool:
+    """kubectl or the API server iterates over a Go map there, in any order."""
     return any(each in command for each in UNORDERED)
 
 
-def document(text: str) -> str:
-    """An answer that kubectl passes on as it came (--raw): the order of its keys is nobody's, nor are managed fields."""
+def sorted_json(text: str) -> str:
+    """A response that kubectl prints unchanged (--raw), with sorted keys and without managed fields."""
     try:
         found = json.loads(text)
     except ValueError:
@@ -80,5 +80,5 @@ def _sorted(value: Any) -> Any:
 
 
 def without_prose(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """What `explain` tells but for the descriptions: kind, fields and their types."""
+    """The output of `explain` without the descriptions: kind, fields and their types."""
     return tuple(line for line in lines if line != "|" and (not line.startswith("|     ") or "\t<" in line))

@@ -1,4 +1,4 @@
-"""The official Python client's models through a life on an API server: made, read, listed, patched, replaced, deleted."""
+"""The life cycle of the official Python client's models on an API server: create, read, list, patch, replace, delete."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ import kubernetes.config
 import kubernetes.watch
 from tests.cluster.api import Api, eventually
 from tests.embedded.apiserver.registry import corpus
-from tests.embedded.clients.plain import plain
+from tests.embedded.clients.normalization import normalize
 
 Object = dict[str, Any]
 RECORDED = pathlib.Path(__file__).parent / "recorded" / "models"
 NAMESPACE = "models"
-MADE_UP = (
+SERVER_FIELDS = (
     "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields",
     "finalizers",
 )  # fmt: skip
-"""Of the metadata: what differs between any two servers, and what only some keep."""
+"""Fields of the metadata that differ between any two servers or that only some servers set."""
 TEMPLATE: Object = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-MORE: dict[str, Object] = {
+EXTRA_KINDS: dict[str, Object] = {
     "PodTemplate": {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {}, "template": TEMPLATE},
 }
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
-"""A taint that only a controller would take away again."""
+"""A taint that only a controller would remove."""
 APIS = {
     "v1": "CoreV1Api", "apps/v1": "AppsV1Api", "batch/v1": "BatchV1Api", "autoscaling/v2": "AutoscalingV2Api",
     "policy/v1": "PolicyV1Api", "rbac.authorization.k8s.io/v1": "RbacAuthorizationV1Api", "storage.k8s.io/v1": "StorageV1Api",
@@ -37,8 +37,8 @@ APIS = {
 }  # fmt: skip
 
 
-class Life:
-    """Of one object, by the calls that the client has for its kind."""
+class ObjectLifecycle:
+    """The life cycle of one object, by the calls that the client has for its kind."""
 
     def __init__(self, kubeconfig: pathlib.Path, kind: str) -> None:
         self._body = json.loads(json.dumps(base(kind)).replace('"NAMESPACE"', f'"{NAMESPACE}"'))
@@ -51,8 +51,8 @@ class Life:
         if self._namespaced:
             self._body["metadata"]["namespace"] = NAMESPACE
 
-    def live(self) -> Object:
-        """What came of each call, as the models hold it."""
+    def run(self) -> Object:
+        """The result of each call, as the models hold it."""
         model = self._model(self._body)
         found = {"made": self._call("create", body=model)}
         whole = self._call("read", name=self._name)
@@ -69,7 +69,7 @@ class Life:
         return {key: self._plain(value) for key, value in found.items()}
 
     def _watched(self, version: str) -> list[Object]:
-        """The changes since the list that are ours; a controller may have made others in between."""
+        """The changes of this client since the list; a controller may have made others in between."""
         watch, events = kubernetes.watch.Watch(), []
         verb, place = self._verb("list"), self._place()
         for event in watch.stream(verb, *place, resource_version=version, label_selector=f"part={NAMESPACE}", timeout_seconds=20):
@@ -81,12 +81,12 @@ class Life:
         return events
 
     def _model(self, body: Object) -> Any:
-        class Answer:
+        class Response:
             data = json.dumps(body)
 
         version = self._body["apiVersion"].rpartition("/")[2].upper()
         named = f"{version}{self._body['kind']}"
-        return self._client.deserialize(Answer, "CoreV1Event" if named == "V1Event" else named)
+        return self._client.deserialize(Response, "CoreV1Event" if named == "V1Event" else named)
 
     def _verb(self, verb: str) -> Callable[..., Any]:
         middle = "_namespaced_" if self._namespaced else "_"
@@ -105,18 +105,18 @@ class Life:
 
 
 def _stripped(value: Any, later: bool) -> Any:
-    """`later`: its status is a controller's, which takes its time."""
+    """`later`: a controller writes the status at some later time."""
     if isinstance(value, list):
         return [_stripped(each, later) for each in value if each != NOT_READY]
     if isinstance(value, str):
-        return plain(value)
+        return normalize(value)
     if not isinstance(value, dict):
         return value
-    left_out = (*MADE_UP, "status") if later else MADE_UP
+    left_out = (*SERVER_FIELDS, "status") if later else SERVER_FIELDS
     return {key: _stripped(each, later) for key, each in value.items() if key not in left_out}
 
 
-def place(kubeconfig: pathlib.Path) -> None:
+def create_namespace(kubeconfig: pathlib.Path) -> None:
     api = Api(kubeconfig)
     if not api.find("namespaces", "", NAMESPACE):
         api.call("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
@@ -124,11 +124,11 @@ def place(kubeconfig: pathlib.Path) -> None:
 
 
 def base(kind: str) -> Object:
-    return MORE[kind] if kind in MORE else corpus.base(kind)
+    return EXTRA_KINDS[kind] if kind in EXTRA_KINDS else corpus.base(kind)
 
 
 def kinds() -> list[str]:
-    return sorted([*corpus.kinds(), *MORE])
+    return sorted([*corpus.kinds(), *EXTRA_KINDS])
 
 
 def recorded(kind: str) -> Object:
@@ -137,7 +137,9 @@ def recorded(kind: str) -> Object:
 
 
 def record(kubeconfig: pathlib.Path) -> None:
-    place(kubeconfig)
+    create_namespace(kubeconfig)
     RECORDED.mkdir(parents=True, exist_ok=True)
     for kind in kinds():
-        (RECORDED / f"{kind}.json").write_text(json.dumps(Life(kubeconfig, kind).live(), indent=1, sort_keys=True) + "\n")
+        (RECORDED / f"{kind}.json").write_text(
+            json.dumps(ObjectLifecycle(kubeconfig, kind).run(), indent=1, sort_keys=True) + "\n"
+        )

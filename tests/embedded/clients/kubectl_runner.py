@@ -1,4 +1,4 @@
-"""Plays a script with the kubectl of a version on the server of a kubeconfig."""
+"""Runs a script with one version of kubectl on the server of a kubeconfig."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from collections.abc import Iterator
 
 from tests.cluster.api import Api, eventually
 from tests.embedded.clients import scripts
-from tests.embedded.clients.plain import document, plain
+from tests.embedded.clients.normalization import normalize, sorted_json
 from tests.embedded.clients.transcripts import Entry, outcome
 from tools.kube import build
 
 VERSIONS = ("1.32", "1.28")
-AT_ONCE = 3
+CONCURRENCY = 3
 LIMIT = 60.0  # seconds, for one command
 
 
-class Player:
+class KubectlRunner:
     def __init__(self, kubeconfig: pathlib.Path, version: str, directory: pathlib.Path) -> None:
         self.api = Api(kubeconfig)
         self.version = version
         self._program = build.program("kubectl", version)
         self._directory = directory
-        # Its cache goes by host and port, and another server may have had this port before.
+        # The cache is keyed by host and port, and another server may have had this port before.
         cache = {"KUBECONFIG": str(kubeconfig), "KUBECACHEDIR": str(directory / "cache"), "HOME": str(directory)}
         self._environment = {key: value for key, value in os.environ.items() if "proxy" not in key.lower()} | cache
 
-    def play(self, script: str) -> list[Entry]:
+    def run(self, script: str) -> list[Entry]:
         namespace = f"{script}-{self.version.replace('.', '-')}"
-        self._make(namespace)
+        self._create_namespace(namespace)
         files = self._files(namespace)
         entries, watching = [], []
         try:
             for line in scripts.read(script, namespace):
                 if isinstance(line, scripts.Watch):
-                    watching.append(_Watching(self._command(line.words, namespace), self._environment, files))
-                elif isinstance(line, scripts.Ended):
-                    entries.append(Entry(line.line, outcome(0, plain(watching.pop(0).ended(line.lines)), "")))
+                    watching.append(_KubectlWatch(self._command(line.words, namespace), self._environment, files))
+                elif isinstance(line, scripts.WatchEnd):
+                    entries.append(Entry(line.line, outcome(0, normalize(watching.pop(0).ended(line.lines)), "")))
                 else:
                     entries.append(Entry(line.line, self._outcome(line, namespace, files)))
         finally:
@@ -64,13 +64,13 @@ class Player:
                 capture_output=True, text=True, check=False, timeout=LIMIT,
             )  # fmt: skip
             if step.until in done.stdout + done.stderr:
-                told = document(done.stdout) if "--raw" in step.words else done.stdout
-                return outcome(done.returncode, plain(told), plain(done.stderr))
+                printed = sorted_json(done.stdout) if "--raw" in step.words else done.stdout
+                return outcome(done.returncode, normalize(printed), normalize(done.stderr))
             assert time.monotonic() < deadline, f"{step.line}: {done.stdout}{done.stderr}"
             time.sleep(0.1)
 
-    def _make(self, namespace: str) -> None:
-        """Anew, with what controllers put into it."""
+    def _create_namespace(self, namespace: str) -> None:
+        """Creates the namespace again and waits for the objects that controllers create in it."""
         if self.api.find("namespaces", "", namespace):
             self.api.call("DELETE", f"/api/v1/namespaces/{namespace}")
             eventually(lambda: not self.api.find("namespaces", "", namespace))
@@ -88,41 +88,41 @@ class Player:
         return here
 
 
-class _Watching:
-    """A kubectl that goes on; what is told by it counts, not how it ends."""
+class _KubectlWatch:
+    """A kubectl that goes on; what is printed by it counts, not how it ends."""
 
     def __init__(self, command: list[str], environment: dict[str, str], directory: pathlib.Path) -> None:
         self._out, self._err = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")  # noqa: SIM115
         self._process = subprocess.Popen([*command, "-v=6"], env=environment, cwd=directory, stdout=self._out, stderr=self._err)
-        eventually(self._begun, because=f"{command} does not watch")
+        eventually(self._has_started, because=f"{command} did not start to watch")
 
-    def _begun(self) -> bool:
+    def _has_started(self) -> bool:
         self._err.seek(0)
         return any("watch=true" in line and "200 OK" in line for line in self._err)
 
     def ended(self, lines: int) -> str:
         try:
             with contextlib.suppress(AssertionError):
-                eventually(lambda: len(self._told().splitlines()) >= lines, seconds=15)
+                eventually(lambda: len(self._output().splitlines()) >= lines, seconds=15)
             self._process.send_signal(signal.SIGINT)
             self._process.wait(10)
-            return self._told()
+            return self._output()
         finally:
             self._process.kill()
             self._process.wait()
             self._out.close()
             self._err.close()
 
-    def _told(self) -> str:
+    def _output(self) -> str:
         self._out.seek(0)
         return self._out.read()
 
 
-def play_all(kubeconfig: pathlib.Path, version: str, names: list[str]) -> Iterator[tuple[str, list[Entry]]]:
-    """Several at once: each has a namespace of its own."""
+def run_all(kubeconfig: pathlib.Path, version: str, names: list[str]) -> Iterator[tuple[str, list[Entry]]]:
+    """Runs several scripts at once, each in a namespace of its own."""
     with (
         tempfile.TemporaryDirectory(prefix="traincrew-kubectl-") as directory,
-        concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool,
+        concurrent.futures.ThreadPoolExecutor(CONCURRENCY) as pool,
     ):
-        player = Player(kubeconfig, version, pathlib.Path(directory))
-        yield from zip(names, pool.map(player.play, names), strict=True)
+        runner = KubectlRunner(kubeconfig, version, pathlib.Path(directory))
+        yield from zip(names, pool.map(runner.run, names), strict=True)

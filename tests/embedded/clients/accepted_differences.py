@@ -1,4 +1,4 @@
-"""The differences that stay, each with its reason. One that covers nothing any more fails the suite."""
+"""The accepted differences, each with its reason. An entry that covers no difference fails the suite."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ class Accepted:
     reason: str
     script: str
     command: str
-    """A regular expression for its beginning."""
-    told: str = ""
-    """One for what must be in the difference, where the command alone is too wide."""
+    """A regular expression for the beginning of the command."""
+    output: str = ""
+    """A regular expression for the difference, where the command alone matches too much."""
 
     def covers(self, found: Difference) -> bool:
         same = found.script == self.script and re.match(self.command, found.command)
-        return bool(same and re.search(self.told, "\n".join(found.lines)))
+        return bool(same and re.search(self.output, "\n".join(found.lines)))
 
 
 IN_GO = "The fields that may not change are told, but not as Go prints its structures."
 NOT_SERVED = "This resource is not served."
 FIRST_APPLY = "Ownership of fields is kept from an object's first apply on: before, there are no managed fields."
 
-MEASURED = "metrics.k8s.io is always served; the real API server of the comparison has no metrics server beside it."
+METRICS_SERVED = "metrics.k8s.io is always served; the real API server of the comparison has no metrics server beside it."
 
 ACCEPTED = (
-    Accepted(MEASURED, "discovering", "top (nodes|pods?)", "Metrics API not available"),
+    Accepted(METRICS_SERVED, "discovering", "top (nodes|pods?)", "Metrics API not available"),
     Accepted(NOT_SERVED, "access", "certificate approve"),
     Accepted(NOT_SERVED, "forms", "get componentstatuses"),
     Accepted(NOT_SERVED, "discovering", "api-resources --api-group=apps", "-. controllerrevisions"),
