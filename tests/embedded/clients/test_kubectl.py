@@ -1,6 +1,7 @@
 """A current and an old kubectl print the same with the embedded API server as with a real one.
 
-The output with the real one is recorded (`python -m tests.embedded.clients.kubectl_comparison --record`); tests/cluster/test_clients_agree.py checks that it is current.
+The output with the real one is recorded (`python -m tests.embedded.clients.kubectl_comparison --record`).
+tests/cluster/test_clients_agree.py checks that the recording is current.
 """
 
 from __future__ import annotations
