@@ -20,9 +20,9 @@ def kinds() -> Iterator[str]:
     for kind in KINDS:
         roles = ", ".join(role.name for role in kind.roles)
         versions = ", ".join((kind.version, *kind.variants))
-        port = f"{kind.port[0]} {kind.port[1]}" if kind.port else "none"
-        container = kind.container or "the first"
-        scale = "yes" if kind.scalable else "no"
+        port = f"{kind.pods.port[0]} {kind.pods.port[1]}" if kind.pods.port else "none"
+        container = kind.pods.container or "the first"
+        scale = "yes" if kind.crd.scalable else "no"
         yield f"| {kind.kind} | {kind.plural}.kubeflow.org | {versions} | {roles} | {container} | {port} | {scale} |"
 
 

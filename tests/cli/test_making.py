@@ -18,7 +18,9 @@ BY_NAME = {kind.kind: kind for kind in KINDS}
 
 
 def order(kind: str, **changes: Any) -> job_from_command.Order:
-    wish = kinds_job_from_command.Wish(changes.pop("command", PYTHON), changes.pop("workers", 3), changes.pop("elastic", None))
+    wish = kinds_job_from_command.CommandRequest(
+        changes.pop("command", PYTHON), changes.pop("workers", 3), changes.pop("elastic", None)
+    )
     wish = wish._replace(gpus=changes.pop("gpus", 0))
     return job_from_command.Order(BY_NAME[kind], wish, "train-abcde", image="i", directory="/home/me/it", **changes)
 
@@ -42,8 +44,8 @@ def test_a_job_of_every_kind_is_accepted_without_a_word(kind: JobKind, workers: 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 def test_as_many_train_as_were_asked_for(kind: JobKind) -> None:
-    sketch = kind.sketch(kinds_job_from_command.Wish(PYTHON, 3))
-    assert sum(part.replicas for part in sketch.parts if part.trains) == 3
+    outline = kind.from_command(kinds_job_from_command.CommandRequest(PYTHON, 3))
+    assert sum(part.replicas for part in outline.roles if part.trains) == 3
 
 
 @pytest.mark.parametrize("kind", ["TFJob", "PyTorchJob", "MPIJob", "PaddleJob"])

@@ -20,7 +20,7 @@ def test_more_processes_than_slots_are_told_by_an_event(api: Api, namespace: str
     launcher = manifests.replicas("MPIJob", 1, command=["horovodrun", "-np", "4", "python", "train.py"])
     api.create(namespace, manifests.job("MPIJob", Launcher=launcher, Worker=2))
 
-    assert "asks for 4 processes, the job has 2 slots" in advice(api, namespace)
+    assert "starts 4 processes, but the job has 2 slots" in advice(api, namespace)
 
 
 def advice(api: Api, namespace: str) -> str:

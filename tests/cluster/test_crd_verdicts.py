@@ -13,7 +13,9 @@ from tests.validation.valid import minimal
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
 
-WEBHOOK_KINDS = pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.server_rules], ids=lambda kind: kind.kind)
+WEBHOOK_KINDS = pytest.mark.parametrize(
+    "kind", [kind for kind in KINDS if kind.validation.server_rules], ids=lambda kind: kind.kind
+)
 DRY = {"dryRun": "All", "fieldValidation": "Strict"}
 
 
@@ -57,7 +59,7 @@ def test_a_container_without_image_is_refused(api: Api, namespace: str, kind: Jo
 def test_every_replica_type_needs_the_container_of_the_kinds_name(api: Api, namespace: str, kind: JobKind) -> None:
     document = valid.job(kind)
     last_role(kind, document)["template"]["spec"]["containers"][0]["name"] = "other"
-    with refused(422, f"must have at least one container with name {kind.container}"):
+    with refused(422, f"must have at least one container with name {kind.pods.container}"):
         api.create(namespace, document, **DRY)
 
 
@@ -225,6 +227,6 @@ def test_misspelt_fields_outside_the_template_are_refused_by_strict_clients(api:
 def test_a_negative_number_of_workers_is_refused_where_there_is_scale(api: Api, namespace: str) -> None:
     for kind in KINDS:
         document = minimal(kind.kind, **{kind.roles[0].name: 1, "Worker": -1})
-        if kind.scalable:
+        if kind.crd.scalable:
             with refused(422, "Worker.replicas"):
                 api.create(namespace, document, **DRY)

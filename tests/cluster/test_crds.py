@@ -63,7 +63,7 @@ def test_kubectl_prints_the_columns_of_the_go_operators_and_wide_says_why(
     api.patch(kind.plural, namespace, name, {"status": status}, sub="status")
     header, row = kube.kubectl("get", kind.singular, "-n", namespace).stdout.splitlines()
     columns = dict(zip(header.split(), row.split(), strict=True))
-    assert header.split() == (["NAME", "AGE", "STATE"] if kind.columns[0] == "Age" else ["NAME", "STATE", "AGE"])
+    assert header.split() == (["NAME", "AGE", "STATE"] if kind.crd.columns[0] == "Age" else ["NAME", "STATE", "AGE"])
     assert (columns["NAME"], columns["STATE"]) == (name, "Running")
     wide = kube.kubectl("get", kind.plural, "-n", namespace, "-o", "wide").stdout
     assert wide.splitlines()[0].split()[-2:] == ["WHY", "MESSAGE"]
@@ -79,7 +79,7 @@ def test_all_jobs_of_a_namespace_are_listed_by_category_and_mpijobs_by_short_nam
         found = kube.kubectl("get", category, "-n", namespace, "-o", "name").stdout.split()
         assert sorted(found) == sorted(f"{kind.singular}.kubeflow.org/my-{kind.singular}" for kind in KINDS)
     for kind in KINDS:
-        for short in kind.short_names:
+        for short in kind.crd.short_names:
             assert (
                 kube.kubectl("get", short, "-n", namespace, "-o", "name").stdout
                 == f"{kind.singular}.kubeflow.org/my-{kind.singular}\n"
@@ -115,7 +115,7 @@ def test_a_status_condition_needs_type_and_status(api: Api, namespace: str) -> N
 @EACH_KIND
 def test_only_kinds_whose_workers_may_change_have_scale(api: Api, namespace: str, kind: JobKind) -> None:
     api.create(namespace, job(kind))
-    if kind.scalable:
+    if kind.crd.scalable:
         assert api.get(kind.plural, namespace, f"my-{kind.singular}", sub="scale")["kind"] == "Scale"
     else:
         with refused(404):
@@ -123,7 +123,7 @@ def test_only_kinds_whose_workers_may_change_have_scale(api: Api, namespace: str
 
 
 @pytest.mark.contract(6, 7)
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.scalable], ids=lambda kind: kind.kind)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.crd.scalable], ids=lambda kind: kind.kind)
 def test_scale_reads_and_writes_the_workers(kube: cluster.Cluster, api: Api, namespace: str, kind: JobKind) -> None:
     api.create(namespace, job(kind))
     name = f"my-{kind.singular}"

@@ -9,7 +9,7 @@ import msgspec
 from tests.kinds.replicas import defaulted
 from tests.planner import manifests
 
-from traincrew.kinds.mpi import elastic, files, host_discovery
+from traincrew.kinds.mpi import files, host_discovery, launch_command
 from traincrew.model import objects
 from traincrew.model.observed import Observed
 
@@ -99,14 +99,14 @@ def test_nobody_is_late_while_no_launcher_runs() -> None:
 
 def test_how_many_workers_a_launch_begins_with_is_in_its_command() -> None:
     def begins(*words: str) -> int:
-        return elastic.starts_with(defaulted(job(command=["horovodrun", *words, "--host-discovery-script", "x"]))[1])
+        return launch_command.initial_workers(defaulted(job(command=["horovodrun", *words, "--host-discovery-script", "x"]))[1])
 
     assert (begins("-np", "3", "--min-np", "2"), begins("--min-num-proc=2"), begins()) == (3, 2, 1)
 
 
 def test_names_in_dns_keep_their_meaning_in_every_spelling() -> None:
     host = "j-worker-1.j.default.svc"
-    found = {host_discovery.dns_spelling(host, f"0123-{restarts}") for restarts in range(8)}
+    found = {host_discovery.dns_alias(host, f"0123-{restarts}") for restarts in range(8)}
     assert len(found) == 8
     assert {spelling.lower() for spelling in found} == {host}
 

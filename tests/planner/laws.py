@@ -60,7 +60,7 @@ def _check_port(world: World, plan: Plan, action: Create) -> None:
     new = set(every) - {port for found in world.stored.status.host_ports.values() for port in found}
     assert not new & world.ports_taken, "no port is another job's"
     declared = [port for container in action.body["spec"]["containers"] for port in container.get("ports", [])]
-    own = [port["containerPort"] for port in declared if port.get("name") == (world.kind.port or ("", 0))[0]]
+    own = [port["containerPort"] for port in declared if port.get("name") == (world.kind.pods.port or ("", 0))[0]]
     role = action.body["metadata"]["labels"][naming.REPLICA_TYPE]
     given = next((found for name, found in ports.items() if name.lower() == role), None)
     assert given is None or own[0] in given, "a pod listens where its status says"

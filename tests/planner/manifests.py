@@ -15,7 +15,7 @@ BY_NAME: dict[str, JobKind] = {kind.kind: kind for kind in KINDS}
 
 
 def template(kind: JobKind, **container: Any) -> Manifest:
-    return {"spec": {"containers": [{"name": kind.container or "mpi", "image": "train:1", **container}]}}
+    return {"spec": {"containers": [{"name": kind.pods.container or "mpi", "image": "train:1", **container}]}}
 
 
 def job(

@@ -37,7 +37,7 @@ def test_every_kind_that_listens_is_given_ports(kind: str) -> None:
     found.settle()
     assert set(found.status["hostPorts"]) == set(roles)
     assert all(RANGE[0] <= port <= RANGE[1] for port in given(found))
-    main = manifests.BY_NAME[kind].port
+    main = manifests.BY_NAME[kind].pods.port
     assert main is not None
     for pod in found.of("pods"):
         (port,) = (each for each in pod["spec"]["containers"][0]["ports"] if each["name"] == main[0])

@@ -71,7 +71,7 @@ class World:
     # What the operator sees
 
     @property
-    def stored(self) -> jobs.Stored[Any]:
+    def stored(self) -> jobs.JobObject[Any]:
         assert self.job is not None
         return decode(self.kind, msgspec.json.encode(self.job))
 

@@ -85,7 +85,7 @@ def test_a_launch_that_waits_for_more_workers_than_there_are_is_told_on_the_job(
     path = tmp_path / "job.yaml"
     path.write_text(yaml.safe_dump(job))
     cluster.kubectl("create", "-f", str(path))
-    told = eventually(lambda: "asks for 3 processes" in (text := cluster.kubectl("describe", "mpijob", "too-many")) and text)
+    told = eventually(lambda: "starts 3 processes" in (text := cluster.kubectl("describe", "mpijob", "too-many")) and text)
     assert "the job has 2 slots" in told
     cluster.delete("mpijob/too-many")
 

@@ -14,7 +14,7 @@ from traincrew.kinds.kind import JobKind
 from traincrew.validation import findings, verdict
 
 Manifest = dict[str, Any]
-WEBHOOK_KINDS = pytest.mark.parametrize("kind", [k for k in KINDS if k.server_rules], ids=lambda kind: kind.kind)
+WEBHOOK_KINDS = pytest.mark.parametrize("kind", [k for k in KINDS if k.validation.server_rules], ids=lambda kind: kind.kind)
 
 
 def errors(document: Manifest) -> dict[str, str]:
@@ -226,7 +226,7 @@ def test_more_processes_than_slots_are_warned_of() -> None:
     launcher["command"], launcher["args"] = ["horovodrun"], ["-np", "2", "python", "-n", "9"]
     assert verdict.admit(document).warnings == ()
     launcher["args"][1] = "3"
-    assert "asks for 3 processes, the job has 2 slots" in str(verdict.admit(document).warnings[0])
+    assert "starts 3 processes, but the job has 2 slots" in str(verdict.admit(document).warnings[0])
 
 
 @pytest.mark.parametrize(

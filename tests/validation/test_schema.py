@@ -100,7 +100,7 @@ def test_rules_use_nothing_that_kubernetes_1_27_does_not_know(kind: JobKind) -> 
 def test_no_rule_stands_on_the_replicas_of_a_kind_whose_faults_are_told_by_event() -> None:
     for kind in KINDS:
         found = {path for path, node in nodes(crds.openapi(kind.plural, "v1")) if "x-kubernetes-validations" in node}
-        assert kind.server_rules or found == {".spec.runPolicy", ".spec.runPolicy.schedulingPolicy.queue"}
+        assert kind.validation.server_rules or found == {".spec.runPolicy", ".spec.runPolicy.schedulingPolicy.queue"}
 
 
 def test_quantities_of_ours_have_the_form_of_the_templates_quantities() -> None:

@@ -14,7 +14,7 @@ BY_NAME = {kind.kind: kind for kind in KINDS}
 
 def job(kind: JobKind, version: str = "") -> Manifest:
     """A job with every role of its kind that may stand together, and the kind's own fields."""
-    roles = [role for role in kind.roles if not (kind.open_roles and role.name == "Master")]
+    roles = [role for role in kind.roles if not (kind.validation.open_roles and role.name == "Master")]
     specs = {role.name: {"replicas": 1, "restartPolicy": "Never", "template": template(kind)} for role in roles}
     return {
         "apiVersion": f"kubeflow.org/{version or kind.version}",
@@ -68,7 +68,10 @@ def template(kind: JobKind) -> Manifest:
     return {
         "metadata": {"labels": {"a": "b"}, "annotations": {"sidecar.istio.io/inject": "false"}},
         "spec": {
-            "containers": [container(kind.container or "main"), {"name": "sidecar", "image": "busybox", "args": ["-c", "true"]}],
+            "containers": [
+                container(kind.pods.container or "main"),
+                {"name": "sidecar", "image": "busybox", "args": ["-c", "true"]},
+            ],
             "initContainers": [{"name": "fetch", "image": "busybox", "command": ["true"]}],
             "imagePullSecrets": [{"name": "default-secret"}],
             "nodeSelector": {"disk": "ssd"},
@@ -119,5 +122,5 @@ def minimal(name: str, **roles: Any) -> Manifest:
 def entry(kind: JobKind, given: Any) -> Any:
     if isinstance(given, dict):
         return given
-    template = {"spec": {"containers": [{"name": kind.container or "main", "image": "i"}]}}
+    template = {"spec": {"containers": [{"name": kind.pods.container or "main", "image": "i"}]}}
     return {"template": template} if given is None else {"replicas": given, "template": template}

@@ -1,14 +1,14 @@
-"""What is allowed in a job of any kind but hardly meant."""
+"""Values in a job of any kind that are allowed but probably a mistake."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from traincrew.kinds import validation_rules
-from traincrew.kinds.kind import Fault, JobKind
+from traincrew.kinds.kind import JobKind, Violation, unenforced
 from traincrew.model import jobs
 
-_CLEANING = ("None", "Running", "All")
+_CLEAN_POD_POLICIES = ("None", "Running", "All")
 _POLICY_FIELDS = {
     "clean_pod_policy": "cleanPodPolicy",
     "ttl_seconds_after_finished": "ttlSecondsAfterFinished",
@@ -17,43 +17,39 @@ _POLICY_FIELDS = {
 }
 
 
-def advice(kind: JobKind, job: jobs.Job) -> list[Fault]:
-    return [*kind.advise(job), *_roles(kind, job), *_policy(job), *_two_places(job)]
+def of_job(kind: JobKind, job: jobs.Job) -> list[Violation]:
+    return [*kind.validation.advise(job), *_roles(kind, job), *_policy(job), *_overridden_fields(job)]
 
 
-def _roles(kind: JobKind, job: jobs.Job) -> Iterator[Fault]:
+def _roles(kind: JobKind, job: jobs.Job) -> Iterator[Violation]:
     for role in job.roles.values():
         for key, _ in validation_rules.entries(kind, job, role.name):
             path = validation_rules.replica_path(kind, key)
             if role.replicas == 0:
-                yield _advice(f"{path}.replicas", "is 0: this replica type gets no pods")
-            own = (role.parsed.get("spec") or {}).get("restartPolicy")
-            if own and own != role.restart_policy:
-                message = f"{own!r} is not used: the replica type's restartPolicy, {role.restart_policy!r}, takes its place"
-                yield _advice(f"{path}.template.spec.restartPolicy", message)
+                yield unenforced(f"{path}.replicas", "is 0: no pods are created for this replica type")
+            ignored = (role.parsed.get("spec") or {}).get("restartPolicy")
+            if ignored and ignored != role.restart_policy:
+                message = f"{ignored!r} is ignored: restartPolicy {role.restart_policy!r} of the replica type is used instead"
+                yield unenforced(f"{path}.template.spec.restartPolicy", message)
 
 
-def _policy(job: jobs.Job) -> Iterator[Fault]:
-    cleaning = job.policy.clean_pod_policy
-    if cleaning and cleaning not in _CLEANING:
-        message = f"{cleaning!r} is none of {', '.join(_CLEANING)} and acts like All"
-        yield _advice(_place(job, "clean_pod_policy"), message)
+def _policy(job: jobs.Job) -> Iterator[Violation]:
+    clean_pod_policy = job.policy.clean_pod_policy
+    if clean_pod_policy and clean_pod_policy not in _CLEAN_POD_POLICIES:
+        message = f"{clean_pod_policy!r} is not one of {', '.join(_CLEAN_POD_POLICIES)} and is treated as All"
+        yield unenforced(_policy_path(job, "clean_pod_policy"), message)
     if job.policy.active_deadline_seconds is not None and job.policy.active_deadline_seconds <= 0:
-        yield _advice(_place(job, "active_deadline_seconds"), "the job fails as soon as it starts")
+        yield unenforced(_policy_path(job, "active_deadline_seconds"), "the job fails as soon as it starts")
 
 
-def _place(job: jobs.Job, field: str) -> str:
+def _policy_path(job: jobs.Job, field: str) -> str:
     policy = job.spec.run_policy
-    inside = "spec.runPolicy." if policy is not None and getattr(policy, field) is not None else "spec."
-    return inside + _POLICY_FIELDS[field]
+    parent = "spec.runPolicy." if policy is not None and getattr(policy, field) is not None else "spec."
+    return parent + _POLICY_FIELDS[field]
 
 
-def _two_places(job: jobs.Job) -> Iterator[Fault]:
+def _overridden_fields(job: jobs.Job) -> Iterator[Violation]:
     for field, name in _POLICY_FIELDS.items():
-        older = getattr(job.spec, field)
-        if older is not None and older != getattr(job.policy, field):
-            yield _advice(f"spec.{name}", f"is not used: spec.runPolicy.{name} takes its place")
-
-
-def _advice(path: str, message: str) -> Fault:
-    return Fault(path=path, message=message, server=False)
+        legacy = getattr(job.spec, field)
+        if legacy is not None and legacy != getattr(job.policy, field):
+            yield unenforced(f"spec.{name}", f"is ignored: spec.runPolicy.{name} is used instead")

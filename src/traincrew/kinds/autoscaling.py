@@ -1,17 +1,18 @@
-"""Elastic workers: between which bounds, and the autoscaler that moves them where metrics are given."""
+"""Elastic workers: the bounds of their number, and the HorizontalPodAutoscaler if the elastic policy has metrics."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
 from traincrew.apimachinery import merge_diff
-from traincrew.kinds.kind import Desired
+from traincrew.kinds import validation_rules
+from traincrew.kinds.kind import Dependent, Dependents, JobKind, Violation, unenforced
 from traincrew.model import jobs, resources
 from traincrew.model.observed import Observed
 
 
-class Elastic(Protocol):
-    """An elastic policy, whatever else it holds."""
+class ElasticPolicy(Protocol):
+    """The fields that the elastic policies of all kinds share."""
 
     @property
     def min_replicas(self) -> int | None: ...
@@ -21,8 +22,8 @@ class Elastic(Protocol):
     def metrics(self) -> list[dict[str, Any]] | None: ...
 
 
-def bounds(job: jobs.Job, elastic: Elastic) -> tuple[int, int]:
-    """Smallest and largest number of workers; where one bound is given it is both, where none is, the present number."""
+def bounds(job: jobs.Job, elastic: ElasticPolicy) -> tuple[int, int]:
+    """Smallest and largest number of workers. One bound alone is both; without bounds, the present number is both."""
     low, high = elastic.min_replicas, elastic.max_replicas
     workers = job.count("Worker")
     return (
@@ -31,7 +32,23 @@ def bounds(job: jobs.Job, elastic: Elastic) -> tuple[int, int]:
     )
 
 
-def autoscalers(kind: str, job: jobs.Job, elastic: Elastic | None, observed: Observed) -> list[Desired]:
+def advise(kind: JobKind, job: jobs.Job, elastic: ElasticPolicy) -> list[Violation]:
+    """Bounds that contradict each other or the present number of workers."""
+    low, high = bounds(job, elastic)
+    if low > high:
+        return [unenforced("spec.elasticPolicy.minReplicas", f"is {low}, more than maxReplicas, which is {high}")]
+    if "Worker" in job.roles and not low <= job.count("Worker") <= high:
+        message = f"is {job.count('Worker')}, not between minReplicas {low} and maxReplicas {high}"
+        return [unenforced(f"{validation_rules.replica_path(kind, 'Worker')}.replicas", message)]
+    return []
+
+
+def dependents(kind: str) -> Dependents:
+    return Dependents(lambda job, observed: _autoscalers(kind, job, observed), (resources.AUTOSCALERS,))
+
+
+def _autoscalers(kind: str, job: jobs.Job, observed: Observed) -> list[Dependent]:
+    elastic = job.spec.elastic_policy
     if elastic is None or elastic.metrics is None:
         return []
     low, high = bounds(job, elastic)
@@ -41,7 +58,7 @@ def autoscalers(kind: str, job: jobs.Job, elastic: Elastic | None, observed: Obs
         "maxReplicas": high,
         "metrics": elastic.metrics,
     }
-    found = next((scaler for scaler in observed.autoscalers if scaler.metadata.name == job.name), None)
-    drift = {key: value for key, value in spec.items() if found and not merge_diff.holds(found.spec.get(key), value)}
+    existing = next((scaler for scaler in observed.autoscalers if scaler.metadata.name == job.name), None)
+    drift = {key: value for key, value in spec.items() if existing and not merge_diff.holds(existing.spec.get(key), value)}
     body = {"metadata": {"name": job.name}, "spec": spec}
-    return [Desired(resources.AUTOSCALERS, body, found is not None, {"spec": drift} if drift else None)]
+    return [Dependent(resources.AUTOSCALERS, body, existing is not None, {"spec": drift} if drift else None)]

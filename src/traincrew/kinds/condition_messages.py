@@ -6,7 +6,7 @@ import dataclasses
 
 
 @dataclasses.dataclass(frozen=True)
-class Phrases:
+class ConditionMessages:
     created: str = "{kind} {name} is created."
     running: str = "{kind} {name} is running."
     unseen: str = "{kind} {name} is running."
@@ -23,9 +23,9 @@ class Phrases:
     deadline: str = "Job {name} has failed because it was active longer than specified deadline"
 
 
-PLAIN = Phrases()
+PLAIN = ConditionMessages()
 
-QUALIFIED = Phrases(
+QUALIFIED = ConditionMessages(
     running="{kind} {namespace}/{name} is running.",
     succeeded="{kind} {namespace}/{name} successfully completed.",
 )

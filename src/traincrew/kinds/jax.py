@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from traincrew.kinds.condition_messages import QUALIFIED
-from traincrew.kinds.kind import JobKind, Manifest, Replica, Role, port_number, var
+from traincrew.kinds.kind import CRD, JobKind, Manifest, PodConfig, Replica, Reporting, Role, env_var, port_number
 from traincrew.model import jobs, naming
 
 CONTAINER = "jax"
@@ -19,26 +19,21 @@ class Spec(jobs.JobSpec):
 def env(replica: Replica) -> list[Manifest]:
     job = replica.job
     return [
-        var("PYTHONUNBUFFERED", 1),
-        var("COORDINATOR_PORT", port_number(job, "Worker", CONTAINER, PORT)),
-        var("COORDINATOR_ADDRESS", naming.replica(job.name, "Worker", 0)),
-        var("NUM_PROCESSES", job.total),
-        var("PROCESS_ID", replica.index),
+        env_var("PYTHONUNBUFFERED", 1),
+        env_var("COORDINATOR_PORT", port_number(job, "Worker", CONTAINER, PORT)),
+        env_var("COORDINATOR_ADDRESS", naming.replica(job.name, "Worker", 0)),
+        env_var("NUM_PROCESSES", job.total),
+        env_var("PROCESS_ID", replica.index),
     ]
 
 
 KIND = JobKind(
     kind="JAXJob",
-    plural="jaxjobs",
     framework="jax",
     spec=Spec,
-    replicas_field="jaxReplicaSpecs",
     roles=(Role("Worker"),),
     leaders=("Worker",),
-    container=CONTAINER,
-    port=PORT,
-    env=env,
-    phrases=lambda job: QUALIFIED,
-    ttl_event="SuccessfulDeletePod",
-    scalable=True,
+    pods=PodConfig(env, CONTAINER, PORT),
+    reporting=Reporting(messages=lambda job: QUALIFIED, ttl_event="SuccessfulDeletePod"),
+    crd=CRD(scalable=True),
 )

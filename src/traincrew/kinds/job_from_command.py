@@ -1,4 +1,4 @@
-"""A job out of one command: which replicas run what. `traincrew run --kind K -- COMMAND` fills in the rest."""
+"""The roles and commands of a job that runs one command. `traincrew run --kind K -- COMMAND` adds the rest."""
 
 from __future__ import annotations
 
@@ -9,52 +9,56 @@ from typing import Any, NamedTuple
 Command = tuple[str, ...]
 
 
-class Wish(NamedTuple):
-    """What somebody asks for."""
+class CommandRequest(NamedTuple):
+    """The command to run, and how many replicas run it."""
 
     command: Command
     workers: int = 1
-    """Replicas that train, the leading one included where there is one."""
+    """Replicas that train, including the leading one."""
     elastic: tuple[int, int] | None = None
-    """The fewest and the most of them."""
+    """Smallest and largest number of workers of an elastic job."""
     gpus: int = 0
-    """For each of them."""
+    """GPUs of each worker."""
 
 
-class Part(NamedTuple):
+class RoleOutline(NamedTuple):
     role: str
     replicas: int
     command: Command = ()
-    """Empty: what the kind gives to a replica that has none."""
+    """Empty: the kind sets the command."""
     trains: bool = True
-    """False: it needs no devices, and little of anything."""
+    """False: the role needs no devices and few resources."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Sketch:
-    parts: tuple[Part, ...]
+class JobOutline:
+    roles: tuple[RoleOutline, ...]
     spec: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    """Fields of the kind's own."""
+    """Values of the kind's own spec fields."""
     env: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """Variables of every replica that a job of this make needs."""
+    """Environment variables of every replica."""
 
 
 class NotElastic(ValueError):
-    """A kind whose replicas cannot come and go."""
+    """The kind does not support a changing number of replicas."""
 
 
-def workers_only(wish: Wish) -> Sketch:
-    if wish.elastic is not None:
+def workers_only(request: CommandRequest) -> JobOutline:
+    if request.elastic is not None:
         raise NotElastic
-    return Sketch((Part("Worker", wish.workers, wish.command),))
+    return JobOutline((RoleOutline("Worker", request.workers, request.command),))
 
 
-def led_by(role: str, wish: Wish) -> Sketch:
-    """The first of those that train is the one that the others look for."""
-    if wish.elastic is not None:
+def elastic_workers(request: CommandRequest, spec: Mapping[str, Any]) -> JobOutline:
+    return JobOutline((RoleOutline("Worker", request.workers, request.command),), spec)
+
+
+def with_leader(role: str, request: CommandRequest, spec: Mapping[str, Any] | None = None) -> JobOutline:
+    """The first replica has the leading role, the others are workers."""
+    if request.elastic is not None:
         raise NotElastic
-    rest = (Part("Worker", wish.workers - 1, wish.command),) if wish.workers > 1 else ()
-    return Sketch((Part(role, 1, wish.command), *rest))
+    workers = (RoleOutline("Worker", request.workers - 1, request.command),) if request.workers > 1 else ()
+    return JobOutline((RoleOutline(role, 1, request.command), *workers), spec or {})
 
 
 def is_python(command: Command) -> bool:

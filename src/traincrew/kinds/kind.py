@@ -1,19 +1,20 @@
-"""What a job kind is: data and plain functions. Nothing outside a kind's own file names it.
+"""Job kinds as data and plain functions. Nothing outside a kind's own file names that kind.
 
-To add a kind, copy `jax.py`, name it in `KINDS`, add an example, run `make golden` and read the diff.
+To add a kind, copy `jax.py`, add the kind to `KINDS`, add an example, run `make golden` and read the diff.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
 from traincrew import settings
 from traincrew.kinds import job_from_command
-from traincrew.kinds.condition_messages import PLAIN, Phrases
+from traincrew.kinds.condition_messages import PLAIN, ConditionMessages
 from traincrew.model import jobs, naming, objects
 from traincrew.model.meta import Struct, Time
 from traincrew.model.observed import Observed
@@ -21,22 +22,25 @@ from traincrew.model.resources import Resource
 
 Schema = Mapping[str, Any]
 Manifest = dict[str, Any]
-Pods = Mapping[str, Sequence[objects.Pod]]
+PodsByRole = Mapping[str, Sequence[objects.Pod]]
 """The pods of a job by role name, each list in the order of the replica index."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Role:
+    """A replica type of a kind, such as Master or Worker."""
+
     name: str
     replicas: int = 1
-    """How many when the user gives no number."""
+    """Number of replicas if the job gives none."""
     restart_policy: str = "Never"
+    """Restart policy if the job gives none."""
     indexed: bool = True
-    """False: the only pod of the role is called `<job>-<role>`, with no index."""
+    """False: the role has one pod, named `<job>-<role>` without an index."""
     delegated: bool = False
-    """Its pods are made by another controller, from an object among the extras."""
+    """Another controller creates the pods of the role, from one of the dependents (a batch Job)."""
     shared_port: bool = False
-    """The kind's variables have room for one port of the role only: on one node there can be one replica that listens."""
+    """The environment variables of the kind hold one port for the whole role: only one replica per node can listen."""
 
     @property
     def label(self) -> str:
@@ -45,7 +49,7 @@ class Role:
 
 @dataclasses.dataclass(frozen=True)
 class Replica:
-    """One pod-to-be: a role's n-th member."""
+    """The n-th member of a role, for which a pod is built."""
 
     job: jobs.Job
     role: Role
@@ -59,29 +63,35 @@ class Replica:
         return f"{self.job.name}-{self.role.label}"
 
 
-class Fault(Struct):
-    """Something wrong with a job: where, and what to do about it."""
+class Violation(Struct):
+    """A field of a job with a value that is not allowed, or that is allowed but probably a mistake."""
 
     path: str
     message: str
     type: Literal["Required", "Invalid", "NotSupported", "Forbidden"] = "Invalid"
     server: bool = True
-    """The API server refuses this too, by schema or CEL; False: only told on the job and by `traincrew validate`."""
+    """The API server rejects the job too, by schema or CEL. False: the operator reports it on the job."""
+
+
+def unenforced(path: str, message: str) -> Violation:
+    """A violation that the API server does not enforce."""
+    return Violation(path=path, message=message, server=False)
 
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """A CEL rule of the CRD. Its twin in Python is a Fault with `server` set.
+    """A validation rule in two languages: CEL for the CRD, Python for the CLI and the embedded API server.
 
-    Kubernetes 1.27 knows neither `reason` nor `fieldPath` of a rule, hence the message names what it is about.
+    Kubernetes 1.27 supports neither `reason` nor `fieldPath` of a CEL rule, hence the message names the field.
     """
 
     at: Literal["object", "spec", "policy", "queue", "replicas", "template-spec"]
-    """The node of the schema it sits on: the whole object, spec, runPolicy, the queue in it, the replica map, a pod's spec."""
+    """The schema node of the rule: the whole object, spec, runPolicy, its queue, the replica map, a pod spec."""
     cel: str
     message: str
+    check: Callable[[JobKind, jobs.Job], Iterable[Violation]] = lambda kind, job: ()
     counts: str = ""
-    """The role whose number of replicas it compares; CEL then refuses 1.0, which the schema would let pass for an integer."""
+    """The role whose replicas the rule compares. CEL then rejects 1.0, which the schema accepts as an integer."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,12 +102,14 @@ class Option:
     default: str
     help: str
     is_file: bool = False
-    """The value is a file name; the kind receives the file's text, or nothing if it cannot be read."""
+    """The value is a file name. The kind receives the text of the file, or nothing if the file cannot be read."""
+    former_flag: str = ""
+    """An older name of the flag, which is still accepted."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Ending:
-    """How a job has ended, where another controller's object says so."""
+class Outcome:
+    """The result of a job, as the object of another controller reports it."""
 
     succeeded: bool
     reason: str = ""
@@ -106,101 +118,160 @@ class Ending:
 
 
 @dataclasses.dataclass(frozen=True)
-class Desired:
-    """An object beside pods and services that a job wants."""
+class Dependent:
+    """An object other than a pod or a replica's service that a job needs."""
 
     resource: Resource
     body: Manifest
     exists: bool
     drift: Manifest | None = None
-    """The merge patch that brings the existing object back to what is wanted."""
+    """The merge patch that restores the desired state of the existing object."""
     owned: bool = True
-    """False: it may belong to the user; it is made if absent, then left alone."""
+    """False: the object may belong to the user. It is created if it does not exist, and never changed."""
     shared: bool = False
-    """An object of this name is used whoever made it."""
+    """An existing object of this name is used, whoever created it."""
     generate: Literal["", "ssh-keypair"] = ""
-    """What the executor must fill in because a pure function cannot make it."""
+    """Content that the executor generates, because a pure function cannot."""
+
+
+@dataclasses.dataclass(frozen=True)
+class PodConfig:
+    """How the pod of a replica differs from the template of its role."""
+
+    env: Callable[[Replica], list[Manifest]]
+    """Environment variables that the operator adds."""
+    container: str = ""
+    """Name of the container that trains. Empty: the first container."""
+    port: tuple[str, int] | None = None
+    """Name and default number of the port at which a replica listens."""
+    env_in: Literal["all", "main"] = "all"
+    """Containers that get the environment variables."""
+    services: bool = True
+    """Each replica has a headless Service of its own."""
+    customize: Callable[[Manifest, Replica], None] = lambda pod, replica: None
+    """Further changes to the pod manifest, made in place."""
+    labels: Callable[[Replica], dict[str, str]] | None = None
+    """The pod labels, if they differ from the common five."""
+    wait_containers: tuple[str, ...] = ()
+    """Names of init containers that `customize` adds. They wait or copy files; their logs do not matter afterwards."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Dependents:
+    """The objects that a job needs beside its pods and their services."""
+
+    build: Callable[[jobs.Job, Observed], list[Dependent]] = lambda job, observed: []
+    resources: tuple[Resource, ...] = ()
+    """Resources of these objects. The operator watches them and needs permissions for them."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Lifecycle:
+    """How the state of a job follows from its pods."""
+
+    succeeded: Callable[[jobs.Job, PodsByRole, Sequence[str]], bool] = lambda job, pods, leading: all(
+        all_succeeded(job, pods, role) for role in leading
+    )
+    """Whether the job succeeded, given its leading roles. Default: every pod of the leading roles succeeded."""
+    running: Callable[[jobs.Job, PodsByRole, Sequence[str]], bool] = lambda job, pods, leading: any(
+        pod.active for role in leading for pod in pods.get(role, ())
+    )
+    """Whether the job is running. Default: a pod of a leading role is active."""
+    outcome: Callable[[jobs.Job, Observed], Outcome | None] = lambda job, observed: None
+    """The result of a job whose leading role is delegated."""
+    tolerates_failure: Callable[[jobs.Job, str], bool] = lambda job, role: False
+    """A failed pod of this role with restartPolicy Never does not fail the job."""
+    rendezvous: Callable[[jobs.Job], str] = lambda job: ""
+    """Name of the replica that hosts the rendezvous: if it is lost, all others fail. Empty: there is none."""
+    fixed_size: Callable[[jobs.Job], bool] = lambda job: True
+    """The number of replicas is part of each pod's environment, so the job cannot be scaled while it runs."""
+    drain_seconds: Callable[[jobs.Job], float] = lambda job: 0.0
+    """Time between the removal of a replica from the host list and the deletion of its pod, on scale-down."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Reporting:
+    """Conditions and events in the words of the Go operators."""
+
+    messages: Callable[[jobs.Job], ConditionMessages] = lambda job: PLAIN
+    ttl_event: str = "SuccessfulDeleteJob"
+    running_before_end: bool = False
+    """A Running condition is written even if the job ended before it was seen running."""
+    event_conditions: tuple[str, ...] = ()
+    """Conditions that are also reported by an event, in addition to those of every kind."""
+    invalid_reason: str = ""
+    """Reason of the Failed condition of an invalid job. Empty: `<kind>FailedValidation`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Validation:
+    """What the kind checks in addition to the checks of every kind."""
+
+    rules: tuple[Rule, ...] = ()
+    check: Callable[[jobs.Job], list[Violation]] = lambda job: []
+    """Checks that the API server does not know."""
+    advise: Callable[[jobs.Job], list[Violation]] = lambda job: []
+    """Values that are allowed but probably a mistake. They never fail the job."""
+    server_rules: bool = True
+    """The API server checks names, containers and replica types. False: only the operator reports violations."""
+    open_roles: bool = False
+    """The API server accepts unknown replica types. The operator reports them."""
+    strict_cases: bool = False
+    """Replica types must be written in their canonical case."""
+    restart_policies: tuple[str, ...] = ("Always", "OnFailure", "Never", "ExitCode")
+
+
+@dataclasses.dataclass(frozen=True)
+class CRD:
+    """The parts of the CustomResourceDefinition that differ between kinds. The schema derives from `JobKind.spec`."""
+
+    columns: tuple[str, ...] = ("State", "Age")
+    scalable: bool = False
+    """The CRD has a scale subresource for the workers."""
+    short_names: tuple[str, ...] = ()
+    version_schema: Schema = dataclasses.field(default_factory=dict)
+    """Additions to the schema of the spec fields in this API version: defaults and enums."""
 
 
 @dataclasses.dataclass(frozen=True)
 class JobKind:
-    # Identity
     kind: str
-    plural: str
     framework: str
     spec: type[jobs.JobSpec]
-    replicas_field: str
     roles: tuple[Role, ...]
     leaders: tuple[str, ...]
     """Roles whose pods decide whether the job runs and succeeds; the first that are in the job count."""
-    # The replicas' pods
-    env: Callable[[Replica], list[Manifest]]
-    container: str = ""
-    """Name of the container that trains; empty: the first."""
-    port: tuple[str, int] | None = None
-    env_in: Literal["all", "main"] = "all"
-    services: bool = True
-    adorn: Callable[[Manifest, Replica], None] = lambda pod, replica: None
-    """Whatever else the pod of a replica needs, done to the manifest in place."""
-    labels: Callable[[Replica], dict[str, str]] | None = None
-    """The pod labels, where they differ from the usual five."""
-    # The job
-    operator_name: str = ""
+    pods: PodConfig
     version: str = "v1"
-    extras: Callable[[jobs.Job, Observed], list[Desired]] = lambda job, observed: []
-    makes: tuple[Resource, ...] = ()
-    """Resources of the extras: what must be watched, and what the operator needs rights for."""
-    validate: Callable[[jobs.Job], list[Fault]] = lambda job: []
-    """The kind's own checks, on top of those in `rules`."""
-    advise: Callable[[jobs.Job], list[Fault]] = lambda job: []
-    """What is allowed but hardly meant: told by `traincrew validate`, never held against the job."""
-    succeeded: Callable[[jobs.Job, Pods], bool] | None = None
-    """Where the rule is another than: every pod of the leading role has succeeded."""
-    running: Callable[[jobs.Job, Pods, Observed], bool] | None = None
-    ending: Callable[[jobs.Job, Observed], Ending | None] = lambda job, observed: None
-    tolerates: Callable[[jobs.Job, str], bool] = lambda job, role: False
-    """A failed pod of that role, under Never, leaves the job alone."""
-    meeting_point: Callable[[jobs.Job], str] = lambda job: ""
-    """Name of the replica with which all others end, since they meet at it; empty: there is none."""
-    fixed_crew: Callable[[jobs.Job], bool] = lambda job: True
-    """Each pod is told at its start how many there are: others that come later are told another number, and do not fit in."""
-    farewell: Callable[[jobs.Job], float] = lambda job: 0.0
-    """Seconds that a replica gets to leave the others when the job is scaled down, before its pod is deleted."""
-    phrases: Callable[[jobs.Job], Phrases] = lambda job: PLAIN
-    ttl_event: str = "SuccessfulDeleteJob"
-    running_before_end: bool = False
-    """A Running entry is written even if the job was never seen to run."""
-    announces: tuple[str, ...] = ()
-    """Conditions told by an event beyond the usual ones."""
-    invalid_reason: str = ""
-    open_roles: bool = False
-    """The API server lets unknown replica types pass; the job then says so."""
-    server_rules: bool = True
-    """The API server checks names, containers and replica types; False: the operator tells faults by event only."""
-    restart_policies: tuple[str, ...] = ("Always", "OnFailure", "Never", "ExitCode")
-    strict_cases: bool = False
-    """Replica types must be written in their canonical case."""
+    operator_name: str = ""
+    """Value of the operator-name label, if it is not `<kind>-controller`."""
+    managers: tuple[str, ...] = ("kubeflow.org/training-operator",)
+    """Values of runPolicy.managedBy with which this operator reconciles the job."""
+    dependents: Dependents = Dependents()
+    lifecycle: Lifecycle = Lifecycle()
+    reporting: Reporting = Reporting()
+    validation: Validation = Validation()
+    crd: CRD = CRD()
     options: tuple[Option, ...] = ()
-    sketch: Callable[[job_from_command.Wish], job_from_command.Sketch] = job_from_command.workers_only
-    """The job that `traincrew run` makes of a command."""
-    # The CRD
-    columns: tuple[str, ...] = ("State", "Age")
-    scalable: bool = False
-    short_names: tuple[str, ...] = ()
-    schema: Schema = dataclasses.field(default_factory=dict)
-    """JSON schema of the kind's own spec fields."""
-    version_schema: Schema = dataclasses.field(default_factory=dict)
-    """What this version alone adds to the schema of such fields, in a kind that is the variant of another: defaults, enums."""
-    rules: tuple[Rule, ...] = ()
-    # Contracts
+    from_command: Callable[[job_from_command.CommandRequest], job_from_command.JobOutline] = job_from_command.workers_only
+    """The job that `traincrew run` builds from a command."""
     variants: Mapping[str, JobKind] = dataclasses.field(default_factory=dict)
     """Other API versions of the same resource whose jobs behave differently, by version."""
     contract: Callable[[jobs.JobSpec], str] = lambda spec: ""
-    """Which version's behaviour a job asks for, judged by its spec; empty: this kind's own."""
+    """The API version whose behaviour a spec asks for. Empty: this kind's own."""
 
     @property
     def singular(self) -> str:
         return self.kind.lower()
+
+    @property
+    def plural(self) -> str:
+        return f"{self.singular}s"
+
+    @functools.cached_property
+    def replicas_field(self) -> str:
+        """JSON name of the replica map, such as `tfReplicaSpecs`."""
+        return next(field.encode_name for field in msgspec.structs.fields(self.spec) if field.name == "replica_specs")
 
     @property
     def controller(self) -> str:
@@ -212,30 +283,30 @@ class JobKind:
         return Resource(jobs.GROUP, "v1", self.plural, self.kind)
 
     def role(self, key: str) -> Role | None:
-        """The role a key of the replica map stands for; letters' case does not matter unless the kind says so."""
+        """The role for a key of the replica map. Case does not matter, unless the kind is strict."""
         for role in self.roles:
-            if key == role.name or (not self.strict_cases and key.isascii() and key.lower() == role.label):
+            if key == role.name or (not self.validation.strict_cases and key.isascii() and key.lower() == role.label):
                 return role
         return None
 
-    def following(self, stored: jobs.Stored[Any]) -> JobKind:
-        """The kind whose behaviour a job follows: as recorded in its status, else as its spec tells."""
+    def following(self, stored: jobs.JobObject[Any]) -> JobKind:
+        """The kind whose behaviour a job follows: as recorded in its status, else as its spec asks for."""
         version = stored.status.contract or self.contract(stored.spec)
         return self.variants.get(version, self)
 
-    def job(self, stored: jobs.Stored[Any]) -> jobs.Job:
-        """The job with its defaults filled in."""
+    def job(self, stored: jobs.JobObject[Any]) -> jobs.Job:
+        """The job with defaults."""
         given = {role.name: spec for key, spec in (stored.spec.replica_specs or {}).items() if (role := self.role(key))}
         roles = {role.name: _role_spec(role, given[role.name]) for role in self.roles if role.name in given}
         return jobs.Job(stored.metadata, stored.spec, stored.spec.policy(), roles, stored.status, stored.status.host_ports)
 
     def leading(self, job: jobs.Job) -> tuple[str, ...]:
-        """The roles that decide: leaders[0] and its alternatives if present, else the last resort."""
+        """The roles that decide: the leaders that the job has, else the last of the leaders."""
         present = tuple(name for name in self.leaders[:-1] if name in job.roles)
         return present or self.leaders[-1:]
 
     def leads(self, replica: Replica) -> bool:
-        """Whether the pod carries job-role=master: all of an explicit leading role, or its first worker."""
+        """Whether the pod gets job-role=master: every pod of an explicit leading role, or the first worker."""
         if replica.role.name not in self.leading(replica.job):
             return False
         return replica.role.name != self.leaders[-1] or replica.index == 0
@@ -251,8 +322,13 @@ def _role_spec(role: Role, spec: jobs.ReplicaSpec | None) -> jobs.RoleSpec:
     )
 
 
+def all_succeeded(job: jobs.Job, pods: PodsByRole, role: str) -> bool:
+    succeeded = sum(pod.status.phase == "Succeeded" for pod in pods.get(role, ()))
+    return succeeded >= job.count(role) > 0
+
+
 def port_number(job: jobs.Job, role: str, container: str, port: tuple[str, int]) -> int:
-    """Where a role's first replica listens: at the port it was given, else at that of this name, else the default."""
+    """The port of a role's first replica: its host port, else the container port of this name, else the default."""
     if (given := job.port(role, 0)) is not None:
         return given
     if role in job.roles:
@@ -264,19 +340,15 @@ def port_number(job: jobs.Job, role: str, container: str, port: tuple[str, int])
     return port[1]
 
 
-def var(name: str, value: object) -> Manifest:
+def env_var(name: str, value: object) -> Manifest:
     return {"name": name, "value": str(value)}
 
 
-def decode(kind: JobKind, raw: bytes) -> jobs.Stored[Any]:
-    stored: jobs.Stored[Any] = _decoder(kind.spec).decode(raw)
+def decode(kind: JobKind, raw: bytes) -> jobs.JobObject[Any]:
+    stored: jobs.JobObject[Any] = _decoder(kind.spec).decode(raw)
     return stored
 
 
-_DECODERS: dict[type, msgspec.json.Decoder[Any]] = {}
-
-
+@functools.cache
 def _decoder(spec: type[jobs.JobSpec]) -> msgspec.json.Decoder[Any]:
-    if spec not in _DECODERS:
-        _DECODERS[spec] = msgspec.json.Decoder(jobs.Stored[spec], strict=False)  # type: ignore[valid-type]
-    return _DECODERS[spec]
+    return msgspec.json.Decoder(jobs.JobObject[spec], strict=False)  # type: ignore[valid-type]

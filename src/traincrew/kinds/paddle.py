@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from traincrew.kinds import autoscaling, job_from_command
 from traincrew.kinds.condition_messages import PLAIN, QUALIFIED
-from traincrew.kinds.kind import Desired, JobKind, Manifest, Replica, Role, port_number, var
-from traincrew.model import jobs, naming, resources
+from traincrew.kinds.kind import CRD, JobKind, Lifecycle, Manifest, PodConfig, Replica, Reporting, Role, env_var, port_number
+from traincrew.kinds.spec_schema import Metric
+from traincrew.model import jobs, naming
 from traincrew.model.meta import Struct
-from traincrew.model.observed import Observed
 
 CONTAINER = "paddle"
 PORT = ("master", 36543)
@@ -21,7 +19,7 @@ class ElasticPolicy(Struct):
     min_replicas: int | None = None
     max_replicas: int | None = None
     max_restarts: int | None = None
-    metrics: list[dict[str, Any]] | None = None
+    metrics: list[Metric] | None = None
 
 
 class Spec(jobs.JobSpec):
@@ -33,56 +31,38 @@ def env(replica: Replica) -> list[Manifest]:
     job = replica.job
     (role,) = KIND.leading(job)
     port = port_number(job, role, CONTAINER, PORT)
-    found = [var("PYTHONUNBUFFERED", 1), var("PADDLE_JOB_ID", job.name), var("PADDLE_NNODES", job.total)]
+    variables = [env_var("PYTHONUNBUFFERED", 1), env_var("PADDLE_JOB_ID", job.name), env_var("PADDLE_NNODES", job.total)]
     if replica.role.name == role and replica.index == 0:
         # The rendezvous host binds its own address; its service name may not resolve yet.
-        found.append({"name": "POD_IP_DUMMY", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}})
-        found.append(var("PADDLE_MASTER", f"$(POD_IP_DUMMY):{port}"))
+        variables.append({"name": "POD_IP_DUMMY", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}})
+        variables.append(env_var("PADDLE_MASTER", f"$(POD_IP_DUMMY):{port}"))
     else:
-        found.append(var("PADDLE_MASTER", f"{naming.replica(job.name, role, 0)}:{port}"))
+        variables.append(env_var("PADDLE_MASTER", f"{naming.replica(job.name, role, 0)}:{port}"))
     if role == "Master":
-        found.append(var("PADDLE_SERVER_NUM" if replica.role.name == "Master" else "PADDLE_TRAINER_NUM", 1))
-    return found
+        variables.append(env_var("PADDLE_SERVER_NUM" if replica.role.name == "Master" else "PADDLE_TRAINER_NUM", 1))
+    return variables
 
 
-def extras(job: jobs.Job, observed: Observed) -> list[Desired]:
-    return autoscaling.autoscalers(KIND.kind, job, job.spec.elastic_policy, observed)
+def from_command(request: job_from_command.CommandRequest) -> job_from_command.JobOutline:
+    if request.elastic is None:
+        return job_from_command.workers_only(request)
+    low, high = request.elastic
+    return job_from_command.elastic_workers(request, {"elasticPolicy": {"minReplicas": low, "maxReplicas": high}})
 
-
-def sketch(wish: job_from_command.Wish) -> job_from_command.Sketch:
-    spec = {} if wish.elastic is None else {"elasticPolicy": {"minReplicas": wish.elastic[0], "maxReplicas": wish.elastic[1]}}
-    return job_from_command.Sketch((job_from_command.Part("Worker", wish.workers, wish.command),), spec)
-
-
-INT32 = {"type": "integer", "format": "int32"}
 
 KIND = JobKind(
     kind="PaddleJob",
-    plural="paddlejobs",
     framework="paddle",
     spec=Spec,
-    replicas_field="paddleReplicaSpecs",
     roles=(Role("Master", restart_policy="OnFailure"), Role("Worker", restart_policy="OnFailure")),
     leaders=("Master", "Worker"),
-    container=CONTAINER,
-    port=PORT,
-    env=env,
-    extras=extras,
-    fixed_crew=lambda job: job.spec.elastic_policy is None,
-    makes=(resources.AUTOSCALERS,),
-    phrases=lambda job: PLAIN if "Master" in job.roles else QUALIFIED,
-    ttl_event="SuccessfulDeletePod",
-    sketch=sketch,
-    scalable=True,
-    schema={
-        "elasticPolicy": {
-            "type": "object",
-            "properties": {
-                "minReplicas": INT32,
-                "maxReplicas": INT32,
-                "maxRestarts": INT32,
-                "metrics": {"type": "array", "items": {"$ref": "MetricSpec"}},
-            },
-        },
-    },
+    pods=PodConfig(env, CONTAINER, PORT),
+    dependents=autoscaling.dependents("PaddleJob"),
+    lifecycle=Lifecycle(fixed_size=lambda job: job.spec.elastic_policy is None),
+    reporting=Reporting(
+        messages=lambda job: PLAIN if "Master" in job.roles else QUALIFIED,
+        ttl_event="SuccessfulDeletePod",
+    ),
+    crd=CRD(scalable=True),
+    from_command=from_command,
 )

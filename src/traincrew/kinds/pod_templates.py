@@ -1,4 +1,4 @@
-"""From a role's template to the pod of one replica."""
+"""The pod and the service of a replica, built from the template of its role."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from traincrew.model import naming
 
 
 def labels(kind: JobKind, replica: Replica) -> dict[str, str]:
-    """The operator's labels; they win over the template's."""
-    if kind.labels is not None:
-        return kind.labels(replica)
-    found = address(kind, replica)
-    return {**found, naming.JOB_ROLE: "master"} if kind.leads(replica) else found
+    """The labels that the operator sets. They override those of the template."""
+    if kind.pods.labels is not None:
+        return kind.pods.labels(replica)
+    common = selector(kind, replica)
+    return {**common, naming.JOB_ROLE: "master"} if kind.leads(replica) else common
 
 
-def address(kind: JobKind, replica: Replica) -> dict[str, str]:
-    """The four labels that pick out one replica: a Service's labels and selector."""
+def selector(kind: JobKind, replica: Replica) -> dict[str, str]:
+    """The four labels that select one replica: labels and selector of its Service."""
     return {
         naming.OPERATOR_NAME: kind.controller,
         naming.JOB_NAME: replica.job.name,
@@ -27,7 +27,7 @@ def address(kind: JobKind, replica: Replica) -> dict[str, str]:
 
 
 def build(kind: JobKind, replica: Replica) -> Manifest:
-    """The pod of a replica, without owner: metadata and spec as a template of it would have them too."""
+    """The pod of a replica: metadata and spec, without name and owner reference."""
     role = replica.job.roles[replica.role.name]
     template = role.fresh_template()
     meta = template.get("metadata") or {}
@@ -39,24 +39,34 @@ def build(kind: JobKind, replica: Replica) -> Manifest:
     spec = pod["spec"]
     spec["restartPolicy"] = "Never" if role.restart_policy == "ExitCode" else role.restart_policy
     main = main_container(kind, spec["containers"])
-    if kind.port is not None:
-        _add_port(main, kind.port)
-        if (given := replica.job.port(replica.role.name, replica.index)) is not None:
-            _move(spec, main, kind.port[0], given)
-    env = kind.env(replica)
-    for container in spec["containers"] if kind.env_in == "all" else [main]:
+    if kind.pods.port is not None:
+        _add_port(main, kind.pods.port)
+        if (host_port := replica.job.port(replica.role.name, replica.index)) is not None:
+            _set_port(spec, main, kind.pods.port[0], host_port)
+    env = kind.pods.env(replica)
+    for container in spec["containers"] if kind.pods.env_in == "all" else [main]:
         if env:
             container["env"] = [*container.get("env", []), *env]
-    kind.adorn(pod, replica)
+    kind.pods.customize(pod, replica)
     for container in [*spec.get("initContainers", []), *spec["containers"]]:
-        # The last log lines become the termination message, so that the cause outlives the pod without reading logs.
+        # The last log lines become the termination message: the status keeps the cause after the pod is deleted.
         container.setdefault("terminationMessagePolicy", "FallbackToLogsOnError")
     return pod
 
 
 def main_container(kind: JobKind, containers: list[Any]) -> Manifest:
-    named: Manifest = next((c for c in containers if kind.container and c.get("name") == kind.container), containers[0])
-    return named
+    name = kind.pods.container
+    main: Manifest = next((container for container in containers if name and container.get("name") == name), containers[0])
+    return main
+
+
+def add_init_containers(kind: JobKind, pod: Manifest, containers: list[Manifest]) -> None:
+    """Add init containers with the security context of the main container, which `restricted` namespaces require of all."""
+    main = main_container(kind, pod["spec"]["containers"])
+    for container in containers:
+        if "securityContext" in main:
+            container.setdefault("securityContext", main["securityContext"])
+    pod["spec"].setdefault("initContainers", []).extend(containers)
 
 
 def _add_port(container: Manifest, port: tuple[str, int]) -> None:
@@ -65,34 +75,34 @@ def _add_port(container: Manifest, port: tuple[str, int]) -> None:
         container["ports"] = [*ports, {"name": port[0], "containerPort": port[1]}]
 
 
-def _move(spec: Manifest, container: Manifest, name: str, number: int) -> None:
-    """To the port that the replica was given, whatever its template says."""
+def _set_port(spec: Manifest, container: Manifest, name: str, number: int) -> None:
+    """Replace the port of the template by the host port that was allocated to the replica."""
     for entry in container["ports"]:
         if entry.get("name") == name:
             entry["containerPort"] = number
             if spec.get("hostNetwork") or "hostPort" in entry:
                 entry["hostPort"] = number
     if spec.get("hostNetwork"):
-        # The names of the others are the cluster's, which a node's own resolver does not know.
+        # The node's resolver does not know the cluster's names.
         spec.setdefault("dnsPolicy", "ClusterFirstWithHostNet")
 
 
 def service(kind: JobKind, replica: Replica, pod: Manifest) -> Manifest:
-    """The headless Service that gives a replica its name, with every port of the training container."""
+    """The headless Service that gives a replica its DNS name, with every port of the main container."""
     return {
-        "metadata": {"name": replica.name, "labels": address(kind, replica)},
+        "metadata": {"name": replica.name, "labels": selector(kind, replica)},
         "spec": {
             "clusterIP": "None",
-            "selector": address(kind, replica),
+            "selector": selector(kind, replica),
             "ports": _service_ports(main_container(kind, pod["spec"]["containers"])["ports"]),
         },
     }
 
 
 def _service_ports(ports: list[Manifest]) -> list[Manifest]:
-    """A Service must name each of several ports and wants no number twice; a container's ports need neither."""
-    found: dict[int, Manifest] = {}
+    """Ports with names and without duplicates, which a Service requires and a container does not."""
+    by_number: dict[int, Manifest] = {}
     for entry in ports:
         number = entry["containerPort"]
-        found.setdefault(number, {"name": entry.get("name") or f"port-{number}", "port": number})
-    return list(found.values())
+        by_number.setdefault(number, {"name": entry.get("name") or f"port-{number}", "port": number})
+    return list(by_number.values())

@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import msgspec
-import yaml
 
-from traincrew.kinds import autoscaling, job_from_command, validation_rules
+from traincrew.kinds import autoscaling, job_from_command, pod_templates, validation_rules
 from traincrew.kinds.condition_messages import PLAIN, QUALIFIED
+from traincrew.kinds.dns_wait import DnsWait
 from traincrew.kinds.kind import (
-    Desired,
-    Fault,
+    CRD,
     JobKind,
+    Lifecycle,
     Manifest,
-    Option,
-    Pods,
+    PodConfig,
+    PodsByRole,
     Replica,
+    Reporting,
     Role,
     Rule,
+    Validation,
+    Violation,
+    all_succeeded,
+    env_var,
     port_number,
-    var,
+    unenforced,
 )
-from traincrew.model import jobs, naming, resources
+from traincrew.kinds.spec_schema import Metric
+from traincrew.model import jobs, naming
 from traincrew.model.meta import Struct
-from traincrew.model.observed import Observed
 
 CONTAINER = "pytorch"
 PORT = ("pytorchjob-port", 23456)
-OWN_STORE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
-"""Without it recent PyTorch keeps the first round's store, and a crew that grows is given the addresses of the one before."""
-INIT_IMAGE = "pytorch-init-container-image"
-INIT_TEMPLATE = "pytorch-init-container-template-file"
-INIT_TRIES = "pytorch-init-container-max-tries"
+NO_SHARED_STORE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
+"""Without this variable recent PyTorch reuses the store of the first rendezvous, and new workers get outdated addresses."""
+MASTER_WAIT = DnsWait("init-pytorch", flags="pytorch-init-container", former_image_flag="init-container-image")
 
 
 class RdzvConf(Struct, gc=False):
@@ -51,7 +54,7 @@ class ElasticPolicy(Struct):
     standalone: bool = False
     n_proc_per_node: int | None = None
     max_restarts: int | None = None
-    metrics: list[dict[str, Any]] | None = None
+    metrics: list[Metric] | None = None
 
 
 class Spec(jobs.JobSpec):
@@ -62,13 +65,13 @@ class Spec(jobs.JobSpec):
 
 def env(replica: Replica) -> list[Manifest]:
     job = replica.job
-    found = [var("PYTHONUNBUFFERED", 1)]
+    variables = [env_var("PYTHONUNBUFFERED", 1)]
     if "Master" in job.roles:
-        found += _master_env(replica)
+        variables += _master_env(replica)
     elastic = job.spec.elastic_policy
     if elastic is None or elastic.n_proc_per_node is None:
-        found.append(var("PET_NPROC_PER_NODE", job.spec.nproc_per_node or "auto"))
-    return found + (_elastic_env(job, elastic) if elastic else [var("PET_NNODES", job.total)])
+        variables.append(env_var("PET_NPROC_PER_NODE", job.spec.nproc_per_node or "auto"))
+    return variables + (_elastic_env(job, elastic) if elastic else [env_var("PET_NNODES", job.total)])
 
 
 def _master_env(replica: Replica) -> list[Manifest]:
@@ -78,39 +81,37 @@ def _master_env(replica: Replica) -> list[Manifest]:
     rank = replica.index if replica.role.name == "Master" else replica.index + 1
     nproc = job.spec.nproc_per_node or ""
     return [
-        var("MASTER_PORT", port),
-        var("PET_MASTER_PORT", port),
-        var("MASTER_ADDR", address),
-        var("PET_MASTER_ADDR", address),
-        var("WORLD_SIZE", job.total * (int(nproc) if nproc.isdecimal() else 1)),
-        var("RANK", rank),
-        var("PET_NODE_RANK", rank),
+        env_var("MASTER_PORT", port),
+        env_var("PET_MASTER_PORT", port),
+        env_var("MASTER_ADDR", address),
+        env_var("PET_MASTER_ADDR", address),
+        env_var("WORLD_SIZE", job.total * (int(nproc) if nproc.isdecimal() else 1)),
+        env_var("RANK", rank),
+        env_var("PET_NODE_RANK", rank),
     ]
 
 
 def _elastic_env(job: jobs.Job, elastic: ElasticPolicy) -> list[Manifest]:
     first = naming.replica(job.name, "Worker", 0)
     host = elastic.rdzv_host or first
-    given = job.port("Worker", 0) if host.partition(".")[0] == first else None
-    port = given or elastic.rdzv_port or port_number(job, "Worker", CONTAINER, PORT)
+    host_port = job.port("Worker", 0) if host.partition(".")[0] == first else None
+    port = host_port or elastic.rdzv_port or port_number(job, "Worker", CONTAINER, PORT)
     low, high = autoscaling.bounds(job, elastic)
-    found = [
-        var("PET_RDZV_ENDPOINT", f"{host}:{port}"),
-        var("PET_RDZV_BACKEND", elastic.rdzv_backend or "c10d"),
-        var("PET_NNODES", f"{low}:{high}"),
-    ]
-    optional = {
+    variables = {
+        "PET_RDZV_ENDPOINT": f"{host}:{port}",
+        "PET_RDZV_BACKEND": elastic.rdzv_backend or "c10d",
+        "PET_NNODES": f"{low}:{high}",
         "PET_MAX_RESTARTS": elastic.max_restarts,
         "PET_NPROC_PER_NODE": elastic.n_proc_per_node,
         "PET_RDZV_ID": elastic.rdzv_id,
         "PET_RDZV_CONF": ",".join(f"{conf.key}={conf.value}" for conf in elastic.rdzv_conf) or None,
         "PET_STANDALONE": "" if elastic.standalone else None,
     }
-    return found + [var(name, value) for name, value in optional.items() if value is not None]
+    return [env_var(name, value) for name, value in variables.items() if value is not None]
 
 
-def meeting_point(job: jobs.Job) -> str:
-    """The worker that hosts torchrun's store. Agents that lose it end at once."""
+def rendezvous(job: jobs.Job) -> str:
+    """The worker that hosts torchrun's store. Agents that lose the store exit at once."""
     elastic = job.spec.elastic_policy
     first = naming.replica(job.name, "Worker", 0)
     if elastic is None or elastic.standalone or (elastic.rdzv_backend or "c10d") != "c10d":
@@ -118,191 +119,96 @@ def meeting_point(job: jobs.Job) -> str:
     return first if (elastic.rdzv_host or first).partition(".")[0] == first else ""
 
 
-def adorn(pod: Manifest, replica: Replica) -> None:
-    """Workers wait until the master's name resolves, so that none of them fails before the master is there."""
-    if meeting_point(replica.job):
+def customize(pod: Manifest, replica: Replica) -> None:
+    """Workers wait until the master's name resolves, so that none of them fails before the master exists."""
+    if rendezvous(replica.job):
         for container in pod["spec"]["containers"]:
-            if not any(entry.get("name") == OWN_STORE for entry in container["env"]):
-                container["env"] = [*container["env"], var(OWN_STORE, 1)]
+            if not any(entry.get("name") == NO_SHARED_STORE for entry in container["env"]):
+                container["env"] = [*container["env"], env_var(NO_SHARED_STORE, 1)]
     if replica.role.name == "Worker" and "Master" in replica.job.roles:
-        waiting = _init_containers(replica)
-        main = next((c for c in pod["spec"]["containers"] if c.get("name") == CONTAINER), pod["spec"]["containers"][0])
-        for container in waiting:
-            if "securityContext" in main:
-                container.setdefault("securityContext", main["securityContext"])
-        pod["spec"].setdefault("initContainers", []).extend(waiting)
+        master = naming.replica(replica.job.name, "Master", 0)
+        pod_templates.add_init_containers(KIND, pod, MASTER_WAIT.containers(replica, master))
 
 
-_WAIT = """i=0
-while [ "$i" -lt {tries} ]; do
-  if nslookup {master} >/dev/null 2>&1; then exit 0; fi
-  i=$((i + 1))
-  echo "waiting for master {master} ($i of {tries})"
-  sleep 2
-done
-echo "{master} does not resolve: is its Service there, and does cluster DNS work?"
-exit 1"""
-
-
-def _init_containers(replica: Replica) -> list[Manifest]:
-    options = replica.planning.options
-    image = options.get(INIT_IMAGE) or "alpine:3.10"
-    master = naming.replica(replica.job.name, "Master", 0)
-    tries = options.get(INIT_TRIES) or "100"
-    if options.get(INIT_TEMPLATE):
-        text = options[INIT_TEMPLATE]
-        for field, value in {"MasterAddr": master, "InitContainerImage": image, "MaxTries": tries}.items():
-            text = text.replace("{{." + field + "}}", value).replace("{{ ." + field + " }}", value)
-        return list(yaml.load(text, yaml.CSafeLoader) or [])
-    container = {
-        "name": "init-pytorch",
-        "image": image,
-        "imagePullPolicy": "IfNotPresent",
-        "resources": {
-            "limits": {"cpu": "100m", "memory": "20Mi"},
-            "requests": {"cpu": "50m", "memory": "10Mi"},
-        },
-        "command": ["sh", "-c", _WAIT.format(master=master, tries=tries)],
-    }
-    return [container]
-
-
-def extras(job: jobs.Job, observed: Observed) -> list[Desired]:
-    return autoscaling.autoscalers(KIND.kind, job, job.spec.elastic_policy, observed)
-
-
-def succeeded(job: jobs.Job, pods: Pods) -> bool:
-    (role,) = KIND.leading(job)
-    done = sum(pod.status.phase == "Succeeded" for pod in pods.get(role, ()))
+def succeeded(job: jobs.Job, pods: PodsByRole, leading: Sequence[str]) -> bool:
+    (role,) = leading
     if role == "Worker" and job.spec.elastic_policy is not None:
-        return done > 0  # torchrun ends all agents together: the first that is done speaks for them
-    return done >= job.count(role) > 0
+        # torchrun ends all agents together: the first that succeeds decides.
+        return any(pod.status.phase == "Succeeded" for pod in pods.get(role, ()))
+    return all_succeeded(job, pods, role)
 
 
-def validate(job: jobs.Job) -> list[Fault]:
-    found = []
-    for at, count in validation_rules.counts(KIND, job, "Master"):
-        if count != 1:
-            found.append(Fault(path=at, message=f"must be 1, got {count}", type="Forbidden"))
-    for at, count in validation_rules.counts(KIND, job, "Worker"):
-        if count < 1:
-            found.append(Fault(path=at, message=f"must be at least 1, got {count}", type="Forbidden"))
-    elastic = job.spec.elastic_policy
-    if elastic is not None and "Worker" not in job.roles:
+def _elastic_without_workers(kind: JobKind, job: jobs.Job) -> Iterator[Violation]:
+    if job.spec.elastic_policy is not None and "Worker" not in job.roles:
         message = "must be configured if elastic policy is used"
-        found.append(Fault(path=validation_rules.replica_path(KIND, "Worker"), message=message, type="Required"))
+        yield Violation(path=validation_rules.replica_path(kind, "Worker"), message=message, type="Required")
+
+
+def _nproc_given_twice(kind: JobKind, job: jobs.Job) -> Iterator[Violation]:
+    elastic = job.spec.elastic_policy
     if elastic is not None and elastic.n_proc_per_node is not None and job.spec.nproc_per_node is not None:
         message = "must not be used with spec.nprocPerNode"
-        found.append(Fault(path="spec.elasticPolicy.nProcPerNode", message=message, type="Forbidden"))
-    return found
+        yield Violation(path="spec.elasticPolicy.nProcPerNode", message=message, type="Forbidden")
 
 
-def advise(job: jobs.Job) -> list[Fault]:
+RULES = (
+    validation_rules.exactly_one("Master"),
+    validation_rules.at_least_one("Worker"),
+    Rule(
+        at="spec",
+        cel="!has(self.elasticPolicy) || self.pytorchReplicaSpecs.exists(k, k.lowerAscii() == 'worker')",
+        message="pytorchReplicaSpecs.Worker must be configured if elastic policy is used",
+        check=_elastic_without_workers,
+    ),
+    Rule(
+        at="spec",
+        cel="!has(self.elasticPolicy) || !has(self.elasticPolicy.nProcPerNode) || !has(self.nprocPerNode)",
+        message="elasticPolicy.nProcPerNode must not be used with spec.nprocPerNode",
+        check=_nproc_given_twice,
+    ),
+)
+
+
+def advise(job: jobs.Job) -> list[Violation]:
     elastic = job.spec.elastic_policy
     if elastic is None:
         return []
     found = []
     if elastic.n_proc_per_node is not None:
-        found.append(_advice("spec.elasticPolicy.nProcPerNode", "is deprecated, use spec.nprocPerNode instead"))
-    low, high = autoscaling.bounds(job, elastic)
-    if low > high:
-        found.append(_advice("spec.elasticPolicy.minReplicas", f"is {low}, more than maxReplicas, which is {high}"))
-    elif "Worker" in job.roles and not low <= job.count("Worker") <= high:
-        message = f"is {job.count('Worker')}, not between minReplicas {low} and maxReplicas {high}"
-        found.append(_advice(f"{validation_rules.replica_path(KIND, 'Worker')}.replicas", message))
-    return found
+        found.append(unenforced("spec.elasticPolicy.nProcPerNode", "is deprecated, use spec.nprocPerNode instead"))
+    return found + autoscaling.advise(KIND, job, elastic)
 
 
-def _advice(path: str, message: str) -> Fault:
-    return Fault(path=path, message=message, server=False)
-
-
-def sketch(wish: job_from_command.Wish) -> job_from_command.Sketch:
-    if wish.elastic is None:
-        processes = max(wish.gpus, 1) if wish.command[0].endswith("torchrun") else 1
-        made = job_from_command.led_by("Master", wish)
-        return job_from_command.Sketch(made.parts, {"nprocPerNode": str(processes)})
-    command = wish.command
+def from_command(request: job_from_command.CommandRequest) -> job_from_command.JobOutline:
+    command, bounds = request.command, request.elastic
+    if bounds is None:
+        processes = max(request.gpus, 1) if command[0].endswith("torchrun") else 1
+        return job_from_command.with_leader("Master", request, {"nprocPerNode": str(processes)})
     if job_from_command.is_python(command) and command[1:3] != ("-m", "torch.distributed.run"):
-        command = (command[0], "-m", "torch.distributed.run", *command[1:])
-    low, high = wish.elastic
-    policy = {"minReplicas": low, "maxReplicas": high, "rdzvBackend": "c10d", "maxRestarts": 10}
-    return job_from_command.Sketch(
-        (job_from_command.Part("Worker", wish.workers, command),),
-        {"nprocPerNode": str(max(wish.gpus, 1)), "elasticPolicy": policy},
-    )
+        request = request._replace(command=(command[0], "-m", "torch.distributed.run", *command[1:]))
+    policy = {"minReplicas": bounds[0], "maxReplicas": bounds[1], "rdzvBackend": "c10d", "maxRestarts": 10}
+    return job_from_command.elastic_workers(request, {"nprocPerNode": str(max(request.gpus, 1)), "elasticPolicy": policy})
 
-
-INT32 = {"type": "integer", "format": "int32"}
-STRING = {"type": "string"}
 
 KIND = JobKind(
     kind="PyTorchJob",
-    plural="pytorchjobs",
     framework="pytorch",
     spec=Spec,
-    replicas_field="pytorchReplicaSpecs",
     roles=(Role("Master", restart_policy="OnFailure"), Role("Worker", restart_policy="OnFailure")),
     leaders=("Master", "Worker"),
-    container=CONTAINER,
-    port=PORT,
-    env=env,
-    adorn=adorn,
-    extras=extras,
-    makes=(resources.AUTOSCALERS,),
-    succeeded=succeeded,
-    meeting_point=meeting_point,
-    fixed_crew=lambda job: job.spec.elastic_policy is None,
-    validate=validate,
-    advise=advise,
-    phrases=lambda job: PLAIN if "Master" in job.roles else QUALIFIED,
-    ttl_event="SuccessfulDeletePod",
-    sketch=sketch,
-    scalable=True,
-    options=(
-        Option(INIT_IMAGE, "alpine:3.10", "image of the container in which workers wait for the master's name"),
-        Option(
-            INIT_TEMPLATE,
-            "/etc/config/initContainer.yaml",
-            "file with a YAML list of containers to use instead",
-            True,
-        ),
-        Option(INIT_TRIES, "100", "how often to look for the master's name, two seconds apart, before giving up"),
+    pods=PodConfig(env, CONTAINER, PORT, customize=customize, wait_containers=(MASTER_WAIT.container,)),
+    dependents=autoscaling.dependents("PyTorchJob"),
+    lifecycle=Lifecycle(
+        succeeded=succeeded,
+        rendezvous=rendezvous,
+        fixed_size=lambda job: job.spec.elastic_policy is None,
     ),
-    schema={
-        "nprocPerNode": STRING,
-        "elasticPolicy": {
-            "type": "object",
-            "properties": {
-                "minReplicas": INT32,
-                "maxReplicas": INT32,
-                "rdzvBackend": STRING,
-                "rdzvPort": INT32,
-                "rdzvHost": STRING,
-                "rdzvId": STRING,
-                "rdzvConf": {
-                    "type": "array",
-                    "items": {"type": "object", "properties": {"key": STRING, "value": STRING}},
-                },
-                "standalone": {"type": "boolean"},
-                "nProcPerNode": INT32,
-                "maxRestarts": INT32,
-                "metrics": {"type": "array", "items": {"$ref": "MetricSpec"}},
-            },
-        },
-    },
-    rules=(
-        validation_rules.counted("Master", "== 1", "must be 1"),
-        validation_rules.counted("Worker", ">= 1", "must be at least 1"),
-        Rule(
-            at="spec",
-            cel="!has(self.elasticPolicy) || self.pytorchReplicaSpecs.exists(k, k.lowerAscii() == 'worker')",
-            message="pytorchReplicaSpecs.Worker must be configured if elastic policy is used",
-        ),
-        Rule(
-            at="spec",
-            cel="!has(self.elasticPolicy) || !has(self.elasticPolicy.nProcPerNode) || !has(self.nprocPerNode)",
-            message="elasticPolicy.nProcPerNode must not be used with spec.nprocPerNode",
-        ),
+    reporting=Reporting(
+        messages=lambda job: PLAIN if "Master" in job.roles else QUALIFIED,
+        ttl_event="SuccessfulDeletePod",
     ),
+    validation=Validation(RULES, advise=advise),
+    crd=CRD(scalable=True),
+    options=MASTER_WAIT.options,
+    from_command=from_command,
 )

@@ -1,15 +1,15 @@
-"""Checks that several kinds share. Faults come in the words of the Go operators' webhooks.
+"""Validation rules of all kinds, in the words of the Go operators' webhooks.
 
-Each fault with `server` set has a twin that the API server checks: a rule of `cel`, or the CRD's schema itself (a replica type
-needs a template with a container, a container needs an image).
+For each violation with `server` set the API server has an equivalent check: a CEL rule, or the schema of the CRD itself (a
+replica type needs a template with a container, a container needs an image).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from traincrew.kinds.kind import Fault, JobKind, Rule
+from traincrew.kinds.kind import JobKind, Rule, Violation
 from traincrew.model import jobs, naming, suggestions
 
 DNS_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
@@ -20,9 +20,9 @@ DNS_TEXT = (
 MANAGERS = ("kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue")
 
 
-def cel(kind: JobKind) -> tuple[Rule, ...]:
-    """The rules that the API server checks on jobs of a kind: the kind's own, those of every kind, and the webhooks'."""
-    return (*kind.rules, *_IMMUTABLE, *(_webhook_rules(kind) if kind.server_rules else ()))
+def cel_rules(kind: JobKind) -> tuple[Rule, ...]:
+    """The CEL rules of a kind's CRD: its own, the immutable fields of every kind, and those of the Go operators' webhooks."""
+    return (*kind.validation.rules, *_IMMUTABLE, *(_webhook_rules(kind) if kind.validation.server_rules else ()))
 
 
 _IMMUTABLE = (
@@ -46,49 +46,74 @@ def _webhook_rules(kind: JobKind) -> Iterator[Rule]:
         cel=f"!has(self.managedBy) || self.managedBy in [{_quoted(MANAGERS)}]",
         message=f"unsupported value of managedBy, must be one of {', '.join(MANAGERS)}",
     )
-    if not kind.open_roles:
+    if not kind.validation.open_roles:
         yield Rule(
             at="replicas",
             cel=f"self.all(k, k.lowerAscii() in [{_quoted(role.label for role in kind.roles)}])",
             message=f"unsupported replica type, must be one of {', '.join(role.name for role in kind.roles)}",
         )
-    if kind.container:
+    if kind.pods.container:
         yield Rule(
             at="template-spec",
-            cel=f"self.containers.exists(c, c.name == '{kind.container}')",
-            message=f"must have at least one container with name {kind.container}",
+            cel=f"self.containers.exists(c, c.name == '{kind.pods.container}')",
+            message=f"must have at least one container with name {kind.pods.container}",
         )
 
 
-def counted(role: str, condition: str, message: str) -> Rule:
-    """A rule on how many replicas of a role there may be, where the user gives a number; its twin is `counts`."""
+def exactly_one(role: str) -> Rule:
+    return _count_rule(role, "== 1", "must be 1", lambda count: count == 1)
+
+
+def at_least_one(role: str) -> Rule:
+    return _count_rule(role, ">= 1", "must be at least 1", lambda count: count >= 1)
+
+
+def _count_rule(role: str, condition: str, message: str, allowed: Callable[[int], bool]) -> Rule:
+    """A rule on the number of replicas of a role, for jobs that give a number."""
     cel = f"self.all(k, k.lowerAscii() != '{role.lower()}' || !has(self[k].replicas) || self[k].replicas {condition})"
-    return Rule(at="replicas", cel=cel, message=f"{role} replicas {message}", counts=role)
+
+    def check(kind: JobKind, job: jobs.Job) -> Iterator[Violation]:
+        for path, count in counts(kind, job, role):
+            if not allowed(count):
+                yield Violation(path=path, message=f"{message}, got {count}", type="Forbidden")
+
+    return Rule(at="replicas", cel=cel, message=f"{role} replicas {message}", check=check, counts=role)
+
+
+def required_role(role: str) -> Rule:
+    def check(kind: JobKind, job: jobs.Job) -> Iterator[Violation]:
+        if role not in job.roles:
+            yield Violation(path=replica_path(kind, role), message="must be present", type="Required")
+
+    cel = f"self.exists(k, k.lowerAscii() == '{role.lower()}')"
+    return Rule(at="replicas", cel=cel, message=f"{role} must be present", check=check)
 
 
 def _quoted(words: tuple[str, ...] | Iterator[str]) -> str:
     return ", ".join(f"'{word}'" for word in words)
 
 
-def faults(kind: JobKind, job: jobs.Job) -> list[Fault]:
-    """Everything wrong with a job."""
-    found = _shared(kind, job) if kind.server_rules else []
+def violations(kind: JobKind, job: jobs.Job) -> list[Violation]:
+    """All violations in a job."""
     return [
-        *found,
-        *kind.validate(job),
+        *(_shared(kind, job) if kind.validation.server_rules else ()),
+        *(violation for rule in kind.validation.rules for violation in rule.check(kind, job)),
+        *kind.validation.check(job),
         *_restart_policies(kind, job),
         *_repeated_roles(kind, job),
-        *_too_many(kind, job),
+        *_too_many_replicas(kind, job),
         *_long_names(kind, job),
     ]
 
 
-def _shared(kind: JobKind, job: jobs.Job) -> list[Fault]:
+def _shared(kind: JobKind, job: jobs.Job) -> list[Violation]:
     specs = job.spec.replica_specs
     found = list(_name(job.name))
     if not specs:
         # An empty map passes in Go: such a job was created, and did nothing for ever.
-        found.append(Fault(path=f"spec.{kind.replicas_field}", message="must be required", type="Required", server=specs is None))
+        found.append(
+            Violation(path=f"spec.{kind.replicas_field}", message="must be required", type="Required", server=specs is None)
+        )
     for key, spec in (specs or {}).items():
         found.extend(_replica_spec(kind, key, spec))
     return [*found, *_managed_by(job)]
@@ -99,7 +124,7 @@ def replica_path(kind: JobKind, key: str) -> str:
 
 
 def entries(kind: JobKind, job: jobs.Job, role: str) -> Iterator[tuple[str, jobs.ReplicaSpec]]:
-    """The entries of the replica map that stand for a role, however their keys are written."""
+    """The entries of the replica map for a role, in any case of letters."""
     for key, spec in (job.spec.replica_specs or {}).items():
         found = kind.role(key)
         if found is not None and found.name == role and spec is not None:
@@ -107,79 +132,80 @@ def entries(kind: JobKind, job: jobs.Job, role: str) -> Iterator[tuple[str, jobs
 
 
 def counts(kind: JobKind, job: jobs.Job, role: str) -> Iterator[tuple[str, int]]:
-    """The numbers of replicas that the user has given for a role, each with its path."""
+    """The explicit numbers of replicas of a role, each with its path."""
     for key, spec in entries(kind, job, role):
         if spec.replicas is not None:
             yield f"{replica_path(kind, key)}.replicas", spec.replicas
 
 
-def _name(name: str) -> Iterator[Fault]:
+def _name(name: str) -> Iterator[Violation]:
     if name and (len(name) > 63 or not DNS_LABEL.fullmatch(name)):
-        yield Fault(path="metadata.name", message=f"{DNS_TEXT}, got {name!r}")
+        yield Violation(path="metadata.name", message=f"{DNS_TEXT}, got {name!r}")
 
 
-def _replica_spec(kind: JobKind, key: str, spec: jobs.ReplicaSpec | None) -> Iterator[Fault]:
+def _replica_spec(kind: JobKind, key: str, spec: jobs.ReplicaSpec | None) -> Iterator[Violation]:
     path = replica_path(kind, key)
     if kind.role(key) is None:
         known = [role.name for role in kind.roles]
         message = f"unsupported replica type {key!r}, must be one of {', '.join(known)}{suggestions.did_you_mean(key, known)}"
-        yield Fault(path=path, message=message, type="NotSupported", server=not kind.open_roles)
+        yield Violation(path=path, message=message, type="NotSupported", server=not kind.validation.open_roles)
     if spec is None:
-        yield Fault(path=path, message="must be specified, got null", type="Required")
+        yield Violation(path=path, message="must be specified, got null", type="Required")
         return
     yield from containers(kind, path, spec)
 
 
-def containers(kind: JobKind, path: str, spec: jobs.ReplicaSpec, server: bool = True) -> Iterator[Fault]:
+def containers(kind: JobKind, path: str, spec: jobs.ReplicaSpec, server: bool = True) -> Iterator[Violation]:
     path = f"{path}.template.spec.containers"
     found = jobs.RoleSpec("", 0, "", spec.template).containers
     if not found:
-        yield Fault(path=path, message="must be specified", type="Required", server=server)
+        yield Violation(path=path, message="must be specified", type="Required", server=server)
         return
     for index, container in enumerate(found):
         if not container.get("image"):
-            yield Fault(path=f"{path}[{index}].image", message="must be required", type="Required", server=server)
-    if kind.container and not any(c.get("name") == kind.container for c in found):
-        message = f"must have at least one container with name {kind.container}"
-        yield Fault(path=path, message=message, type="Required", server=server)
+            yield Violation(path=f"{path}[{index}].image", message="must be required", type="Required", server=server)
+    if kind.pods.container and not any(c.get("name") == kind.pods.container for c in found):
+        message = f"must have at least one container with name {kind.pods.container}"
+        yield Violation(path=path, message=message, type="Required", server=server)
 
 
-def _managed_by(job: jobs.Job) -> Iterator[Fault]:
+def _managed_by(job: jobs.Job) -> Iterator[Violation]:
     manager = job.policy.managed_by
     if manager is not None and manager not in MANAGERS:
         message = f"unsupported value {manager!r}, must be one of {', '.join(MANAGERS)}"
-        yield Fault(path="spec.runPolicy.managedBy", message=message, type="NotSupported")
+        yield Violation(path="spec.runPolicy.managedBy", message=message, type="NotSupported")
 
 
-def _restart_policies(kind: JobKind, job: jobs.Job) -> Iterator[Fault]:
-    """A pod with any other policy would be refused for ever."""
+def _restart_policies(kind: JobKind, job: jobs.Job) -> Iterator[Violation]:
+    """The API server rejects pods with any other policy."""
+    supported = kind.validation.restart_policies
     for role in kind.roles:
         for key, spec in entries(kind, job, role.name):
-            if spec.restart_policy and spec.restart_policy not in kind.restart_policies:
-                message = f"unsupported value {spec.restart_policy!r}, must be one of {', '.join(kind.restart_policies)}"
+            if spec.restart_policy and spec.restart_policy not in supported:
+                message = f"unsupported value {spec.restart_policy!r}, must be one of {', '.join(supported)}"
                 path = f"{replica_path(kind, key)}.restartPolicy"
-                yield Fault(path=path, message=message, type="NotSupported", server=False)
+                yield Violation(path=path, message=message, type="NotSupported", server=False)
 
 
-def _repeated_roles(kind: JobKind, job: jobs.Job) -> Iterator[Fault]:
+def _repeated_roles(kind: JobKind, job: jobs.Job) -> Iterator[Violation]:
     for role in job.roles:
         keys = [key for key, _ in entries(kind, job, role)]
         if len(keys) > 1:
             message = f"the replica type {role} is given more than once: {', '.join(keys)}"
-            yield Fault(path=replica_path(kind, keys[-1]), message=message, server=False)
+            yield Violation(path=replica_path(kind, keys[-1]), message=message, server=False)
 
 
-def _too_many(kind: JobKind, job: jobs.Job) -> Iterator[Fault]:
+def _too_many_replicas(kind: JobKind, job: jobs.Job) -> Iterator[Violation]:
     for role in kind.roles:
-        for at, count in counts(kind, job, role.name):
+        for path, count in counts(kind, job, role.name):
             if count > jobs.MOST:
-                yield Fault(path=at, message=f"must be at most {jobs.MOST}, got {count}", server=False)
+                yield Violation(path=path, message=f"must be at most {jobs.MOST}, got {count}", server=False)
 
 
-def _long_names(kind: JobKind, job: jobs.Job) -> Iterator[Fault]:
-    """A Service's name is a DNS label: `<job>-<role>-<index>` must fit, not just the job's own name."""
-    for role in job.roles if kind.services else ():
+def _long_names(kind: JobKind, job: jobs.Job) -> Iterator[Violation]:
+    """The name of a Service is a DNS label: `<job>-<role>-<index>` must fit, not only the name of the job."""
+    for role in job.roles if kind.pods.services else ():
         last = naming.replica(job.name, role, max(job.count(role) - 1, 0))
         if len(last) > 63 and len(job.name) <= 63:
             message = f"too long: the name {last!r} made from it has {len(last)} characters, at most 63 are possible"
-            yield Fault(path="metadata.name", message=message, server=False)
+            yield Violation(path="metadata.name", message=message, server=False)

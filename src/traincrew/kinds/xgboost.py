@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from traincrew.kinds import job_from_command, validation_rules
-from traincrew.kinds.kind import Fault, JobKind, Manifest, Replica, Role, Rule, port_number, var
+from traincrew.kinds.kind import JobKind, Manifest, PodConfig, Replica, Reporting, Role, Validation, env_var, port_number
 from traincrew.model import jobs, naming
 
 CONTAINER = "xgboost"
@@ -19,50 +19,28 @@ class Spec(jobs.JobSpec):
 def env(replica: Replica) -> list[Manifest]:
     job = replica.job
     rank = replica.index + (job.count("Master") if replica.role.name == "Worker" else 0)
-    found = [
-        var("MASTER_PORT", port_number(job, "Master", CONTAINER, PORT)),
-        var("MASTER_ADDR", naming.replica(job.name, "Master", 0)),
-        var("WORLD_SIZE", job.total),
-        var("RANK", rank),
-        var("PYTHONUNBUFFERED", 1),
+    variables = [
+        env_var("MASTER_PORT", port_number(job, "Master", CONTAINER, PORT)),
+        env_var("MASTER_ADDR", naming.replica(job.name, "Master", 0)),
+        env_var("WORLD_SIZE", job.total),
+        env_var("RANK", rank),
+        env_var("PYTHONUNBUFFERED", 1),
     ]
     if job.total > 1:
         workers = ",".join(naming.replica(job.name, "Worker", index) for index in range(job.total - 1))
         port = port_number(job, "Worker", CONTAINER, PORT)
-        found += [var("WORKER_PORT", port), var("WORKER_ADDRS", workers)]
-    return found
-
-
-def validate(job: jobs.Job) -> list[Fault]:
-    if "Master" not in job.roles:
-        return [Fault(path=validation_rules.replica_path(KIND, "Master"), message="must be present", type="Required")]
-    return [
-        Fault(path=at, message=f"must be 1, got {count}", type="Forbidden")
-        for at, count in validation_rules.counts(KIND, job, "Master")
-        if count != 1
-    ]
+        variables += [env_var("WORKER_PORT", port), env_var("WORKER_ADDRS", workers)]
+    return variables
 
 
 KIND = JobKind(
     kind="XGBoostJob",
-    plural="xgboostjobs",
     framework="xgboost",
     spec=Spec,
-    replicas_field="xgbReplicaSpecs",
     roles=(Role("Master"), Role("Worker", shared_port=True)),
     leaders=("Master",),
-    container=CONTAINER,
-    port=PORT,
-    env=env,
-    validate=validate,
-    running_before_end=True,
-    sketch=lambda wish: job_from_command.led_by("Master", wish),
-    rules=(
-        Rule(
-            at="replicas",
-            cel="self.exists(k, k.lowerAscii() == 'master')",
-            message="Master must be present",
-        ),
-        validation_rules.counted("Master", "== 1", "must be 1"),
-    ),
+    pods=PodConfig(env, CONTAINER, PORT),
+    reporting=Reporting(running_before_end=True),
+    validation=Validation(rules=(validation_rules.required_role("Master"), validation_rules.exactly_one("Master"))),
+    from_command=lambda request: job_from_command.with_leader("Master", request),
 )

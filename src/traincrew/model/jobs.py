@@ -72,7 +72,7 @@ class JobSpec(Struct):
 SpecT = TypeVar("SpecT", bound=JobSpec)
 
 
-class Stored(Struct, Generic[SpecT]):
+class JobObject(Struct, Generic[SpecT]):
     """A job object as the API server holds it."""
 
     spec: SpecT

@@ -63,7 +63,7 @@ class Tools:
 
 
 class Step:
-    def __init__(self, tools: Tools, kind: JobKind, job: jobs.Stored[Any], notes: Notebook, outcome: Outcome) -> None:
+    def __init__(self, tools: Tools, kind: JobKind, job: jobs.JobObject[Any], notes: Notebook, outcome: Outcome) -> None:
         self._client, self._world, self._metrics = tools.client, tools.world, tools.metrics
         self._teller, self._recall = tools.teller, tools.recall
         self._kind, self._job, self._notes, self._outcome = kind, job, notes, outcome

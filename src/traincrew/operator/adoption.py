@@ -25,7 +25,7 @@ class _Any(Struct):
     metadata: Meta
 
 
-def judge(kind: JobKind, job: jobs.Stored[Any], action: Create, found: Meta) -> Finding:
+def judge(kind: JobKind, job: jobs.JobObject[Any], action: Create, found: Meta) -> Finding:
     owner = found.controller
     if found.deletion_timestamp is not None:
         return Finding.LEAVING
@@ -36,7 +36,7 @@ def judge(kind: JobKind, job: jobs.Stored[Any], action: Create, found: Meta) -> 
     return Finding.OURS if action.shared else Finding.FOREIGN
 
 
-async def inspect(client: port.Client, kind: JobKind, job: jobs.Stored[Any], action: Create) -> tuple[Finding, bytes]:
+async def inspect(client: port.Client, kind: JobKind, job: jobs.JobObject[Any], action: Create) -> tuple[Finding, bytes]:
     """Looks at the object that holds a wanted name; one of ours without our labels gets them."""
     namespace = job.metadata.namespace
     try:

@@ -80,7 +80,7 @@ class Controller:
                 return
         self._queue.add_rate_limited(key)
 
-    async def _round(self, key: JobKey, kind: JobKind, job: jobs.Stored[Any]) -> Outcome | None:
+    async def _round(self, key: JobKey, kind: JobKind, job: jobs.JobObject[Any]) -> Outcome | None:
         """One plan, carried out; None if there was nothing to do."""
         self._executor.look_back(kind, job)
         notes = self._world.notebook(job.metadata.uid)
@@ -120,7 +120,7 @@ class Controller:
             self._queue.add_after(key, left)
         return left > 0
 
-    def _failed(self, key: JobKey, kind: JobKind, job: jobs.Stored[Any], outcome: Outcome) -> None:
+    def _failed(self, key: JobKey, kind: JobKind, job: jobs.JobObject[Any], outcome: Outcome) -> None:
         error = outcome.failed
         assert error is not None
         fields = {"kind": kind.kind, "job": f"{key.namespace}/{key.name}", "error": error.message}
@@ -136,7 +136,7 @@ class Controller:
         level = logging.DEBUG if isinstance(error, errors.Conflict | errors.NotFound) else logging.WARNING
         logger.log(level, "try again", extra={**fields, "retry_in": round(delay, 3)})
 
-    def _log(self, kind: JobKind, job: jobs.Stored[Any], plan: Plan) -> None:
+    def _log(self, kind: JobKind, job: jobs.JobObject[Any], plan: Plan) -> None:
         """A line a decision: what is done, and for what reason as far as the status tells one."""
         if not logger.isEnabledFor(logging.INFO):
             return
@@ -155,7 +155,7 @@ class Controller:
         logger.info("decided", extra=fields)
 
 
-def _is_founding(kind: JobKind, job: jobs.Stored[Any], plan: Plan) -> bool:
+def _is_founding(kind: JobKind, job: jobs.JobObject[Any], plan: Plan) -> bool:
     """A new job's objects are made and nothing else: lost on the way, all of it is planned again from what is there.
 
     Which of several contracts a job follows, and which ports it has, must be on record before anything is made.

@@ -42,7 +42,7 @@ class Doubt:
     """What must have been told about one job, if all went well."""
 
     kind: JobKind
-    job: jobs.Stored[Any]
+    job: jobs.JobObject[Any]
     events: tuple[Event, ...] = ()
     made: dict[Resource, dict[str, str]] = dataclasses.field(default_factory=dict)
     """Names by UID: several objects may have had a name one after the other."""
@@ -68,7 +68,7 @@ class Recall:
                 known.made.setdefault(resource, {}).update(names)
         self._any.set()
 
-    def came_up(self, kind: JobKind, job: jobs.Stored[Any], resource: Resource, entry: meta.Named) -> None:
+    def came_up(self, kind: JobKind, job: jobs.JobObject[Any], resource: Resource, entry: meta.Named) -> None:
         """An object that this operator has not made itself."""
         if resource in announced(kind) and recent(entry, dt.datetime.now(dt.UTC)):
             found = Doubt(kind, job)
@@ -131,7 +131,7 @@ def _generations(untold: dict[str, str]) -> list[dict[str, str]]:
 
 def announced(kind: JobKind) -> tuple[Resource, ...]:
     """Resources whose objects are told of; a Service that is not a replica's own is not."""
-    return desired.ANNOUNCED if kind.services else (resources.PODS,)
+    return desired.ANNOUNCED if kind.pods.services else (resources.PODS,)
 
 
 def recent(entry: meta.Named, now: dt.datetime) -> bool:

@@ -31,7 +31,7 @@ UID_DIGITS = 8
 """Of a UID; enough to tell the objects of one job apart, and an event about thousands of pods stays small."""
 
 
-def name(job: jobs.Stored[Any], event: Event) -> str:
+def name(job: jobs.JobObject[Any], event: Event) -> str:
     """Made of the content: an event told again, by us or by another operator, is the same object."""
     content = "\0".join((job.metadata.uid, event.type, event.reason, event.message, event.key))
     return f"{job.metadata.name}.{hashlib.sha256(content.encode()).hexdigest()[:16]}"
@@ -44,7 +44,7 @@ class Teller:
         self._busy = busy
         self._queue: asyncio.Queue[tuple[float, str, dict[str, Any]]] = asyncio.Queue(BACKLOG)
 
-    def tell(self, kind: JobKind, job: jobs.Stored[Any], event: Event, uids: tuple[str, ...] = ()) -> None:
+    def tell(self, kind: JobKind, job: jobs.JobObject[Any], event: Event, uids: tuple[str, ...] = ()) -> None:
         """uids: of the objects it speaks of; whoever looks for what was left untold finds them there."""
         meta = job.metadata
         now = dt.datetime.now(dt.UTC).replace(microsecond=0)

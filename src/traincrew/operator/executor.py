@@ -22,7 +22,7 @@ class Executor:
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
 
-    async def carry_out(self, kind: JobKind, job: jobs.Stored[Any], plan: Plan, lost: tuple[str, ...] = ()) -> Outcome:
+    async def carry_out(self, kind: JobKind, job: jobs.JobObject[Any], plan: Plan, lost: tuple[str, ...] = ()) -> Outcome:
         """lost: UIDs of the vanished pods that the plan knows of."""
         outcome, notes = Outcome(), self._tools.world.notebook(job.metadata.uid)
         if plan.status is not None:
@@ -44,7 +44,7 @@ class Executor:
                 self._tell(kind, job, plan)
         return outcome
 
-    def look_back(self, kind: JobKind, job: jobs.Stored[Any]) -> None:
+    def look_back(self, kind: JobKind, job: jobs.JobObject[Any]) -> None:
         """If a status whose answer was lost has been taken after all, what it says is still to be told."""
         notes = self._tools.world.notebook(job.metadata.uid)
         unsure = notes.unsure
@@ -55,7 +55,7 @@ class Executor:
             notes.reckoned(unsure.lost)
             self._tell(kind, job, unsure.plan)
 
-    async def _write_status(self, kind: JobKind, job: jobs.Stored[Any], status: JobStatus) -> jobs.Stored[Any]:
+    async def _write_status(self, kind: JobKind, job: jobs.JobObject[Any], status: JobStatus) -> jobs.JobObject[Any]:
         """With the version it was planned from: if the job has changed since, the plan is void."""
         before, after = (msgspec.to_builtins(each) for each in (job.status, status))
         meta = job.metadata
@@ -71,18 +71,18 @@ class Executor:
                 if not error.uncertain:
                     ports.settle(meta.uid)
                 raise
-            learnt: jobs.Stored[Any] = store.learn(raw)
+            learnt: jobs.JobObject[Any] = store.learn(raw)
         ports.seen(meta.uid, learnt.status.host_ports)
         ports.settle(meta.uid)
         return learnt
 
-    def _announce(self, kind: JobKind, job: jobs.Stored[Any], outcome: Outcome) -> None:
+    def _announce(self, kind: JobKind, job: jobs.JobObject[Any], outcome: Outcome) -> None:
         for resource, names in outcome.made.items():
             self._tools.teller.tell(kind, job, *object_events.made(resource, names))
         for resource, names in outcome.removed.items():
             self._tools.teller.tell(kind, job, object_events.removed(resource, names))
 
-    def _tell(self, kind: JobKind, job: jobs.Stored[Any], plan: Plan) -> None:
+    def _tell(self, kind: JobKind, job: jobs.JobObject[Any], plan: Plan) -> None:
         for event in plan.events:
             self._tools.teller.tell(kind, job, event)
         for milestone in plan.milestones:

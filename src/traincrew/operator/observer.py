@@ -49,7 +49,7 @@ def watched(kinds: tuple[JobKind, ...], planning: settings.Planning) -> tuple[Re
     found = [resources.PODS]
     for kind in kinds:
         for each in (kind, *kind.variants.values()):
-            found += [*each.makes, *([resources.SERVICES] if each.services else [])]
+            found += [*each.dependents.resources, *([resources.SERVICES] if each.pods.services else [])]
     if planning.gang_scheduler:
         volcano = planning.gang_scheduler.lower() == "volcano"
         found.append(resources.VOLCANO_POD_GROUPS if volcano else resources.PLUGINS_POD_GROUPS)
@@ -110,8 +110,8 @@ class World:
     def notebook(self, uid: str) -> Notebook:
         return self._notebooks.setdefault(uid, Notebook())
 
-    def job(self, key: JobKey) -> jobs.Stored[Any] | None:
-        found: jobs.Stored[Any] | None = self.jobs[key.plural].get(key.namespace, key.name)
+    def job(self, key: JobKey) -> jobs.JobObject[Any] | None:
+        found: jobs.JobObject[Any] | None = self.jobs[key.plural].get(key.namespace, key.name)
         return found
 
     def keys(self) -> list[JobKey]:
@@ -124,7 +124,7 @@ class World:
     def ready(self) -> bool:
         return all(informer.synced.is_set() for informer in self.informers)
 
-    def observe(self, job: jobs.Stored[Any]) -> Observed:
+    def observe(self, job: jobs.JobObject[Any]) -> Observed:
         uid = job.metadata.uid
         notes = self._notebooks.get(uid) or Notebook()
         launchers = self.owned(resources.BATCH_JOBS, uid)
@@ -155,7 +155,7 @@ class World:
         return store.owned_by(uid) if store is not None else ()
 
     def _job_changed(self, plural: str) -> Callable[[Any, Any], None]:
-        def changed(old: jobs.Stored[Any] | None, new: jobs.Stored[Any] | None) -> None:
+        def changed(old: jobs.JobObject[Any] | None, new: jobs.JobObject[Any] | None) -> None:
             job = new or old
             assert job is not None
             if new is None:
@@ -221,10 +221,10 @@ def _decoder(type: type[Any]) -> Callable[[bytes], Any]:
     return msgspec.json.Decoder(type).decode
 
 
-def _job_decoder(kind: JobKind) -> Callable[[bytes], jobs.Stored[Any]]:
+def _job_decoder(kind: JobKind) -> Callable[[bytes], jobs.JobObject[Any]]:
     """A finished job's templates are never used again: thousands of such jobs may be around."""
 
-    def decode(raw: bytes) -> jobs.Stored[Any]:
+    def decode(raw: bytes) -> jobs.JobObject[Any]:
         stored = kinds.decode(kind, raw)
         if not stored.status.finished:
             return stored

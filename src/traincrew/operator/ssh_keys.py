@@ -1,4 +1,4 @@
-"""The key pair with which an MPI launcher reaches its workers."""
+"""The SSH key pair with which a launcher reaches its workers."""
 
 from __future__ import annotations
 

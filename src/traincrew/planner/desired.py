@@ -7,7 +7,7 @@ import json
 from collections.abc import Container, Iterable, Sequence
 
 from traincrew.kinds import pod_templates
-from traincrew.kinds.kind import Desired, Manifest, Replica
+from traincrew.kinds.kind import Dependent, Manifest, Replica
 from traincrew.model import naming, objects, resources
 from traincrew.model.meta import Named
 from traincrew.model.resources import Resource
@@ -50,7 +50,7 @@ def creates(crew: Replicas, missing_pods: Iterable[Replica]) -> tuple[list[Creat
 
 def _creates(crew: Replicas, missing_pods: Iterable[Replica]) -> list[Create]:
     missing = {replica.name for replica in missing_pods}
-    served = {service.metadata.name for service in crew.observed.services} if crew.kind.services else None
+    served = {service.metadata.name for service in crew.observed.services} if crew.kind.pods.services else None
     found: list[Create] = []
     for replica in (slot.replica for slot in crew.slots):
         serve = served is not None and replica.name not in served
@@ -75,7 +75,7 @@ def _pod(crew: Replicas, replica: Replica, template: Manifest) -> Manifest:
 
 def extras(crew: Replicas, *, gangs: bool = True) -> tuple[list[Action], list[Action], list[Action]]:
     """Everything beside pods and their services: what must be done first, what must be there before the pods, what is to go."""
-    wanted = [*(gang.desired(crew) if gangs else ()), *crew.kind.extras(crew.job, crew.observed)]
+    wanted = [*(gang.desired(crew) if gangs else ()), *crew.kind.dependents.build(crew.job, crew.observed)]
     first: list[Action] = []
     make: list[Action] = []
     for item in wanted:
@@ -91,14 +91,14 @@ def extras(crew: Replicas, *, gangs: bool = True) -> tuple[list[Action], list[Ac
     return first, make, transient(crew, {(item.resource, item.body["metadata"]["name"]) for item in wanted})
 
 
-def _mark_launcher(crew: Replicas, item: Desired) -> None:
+def _mark_launcher(crew: Replicas, item: Dependent) -> None:
     """Pods that another controller makes belong to the gang too: without them it would never be complete."""
     for role in crew.kind.roles:
         if role.delegated and item.resource == resources.BATCH_JOBS:
             gang.mark(crew, item.body["spec"]["template"], role)
 
 
-def _unstarted(crew: Replicas, item: Desired, name: str) -> list[Action]:
+def _unstarted(crew: Replicas, item: Dependent, name: str) -> list[Action]:
     """A Job's scheduling may be changed only while it counts as not started, even if it was suspended since."""
     if item.resource != resources.BATCH_JOBS or "template" not in (item.drift or {}).get("spec", {}):
         return []
@@ -108,7 +108,7 @@ def _unstarted(crew: Replicas, item: Desired, name: str) -> list[Action]:
     return [Patch(item.resource, name, {"status": {"startTime": None}}, "status")]
 
 
-def _labelled(crew: Replicas, item: Desired) -> Manifest:
+def _labelled(crew: Replicas, item: Dependent) -> Manifest:
     """Our labels on everything, so that one watch a resource sees just what is ours."""
     meta = item.body["metadata"]
     if not item.owned:
@@ -143,7 +143,7 @@ def deletes(unwanted: Iterable[objects.Pod]) -> list[Action]:
 
 def stray_services(crew: Replicas) -> list[Action]:
     """Services of replicas that are no more."""
-    return service_deletes(crew, {slot.replica.name for slot in crew.slots}) if crew.kind.services else []
+    return service_deletes(crew, {slot.replica.name for slot in crew.slots}) if crew.kind.pods.services else []
 
 
 def service_deletes(crew: Replicas, kept: Container[str]) -> list[Action]:
@@ -154,7 +154,7 @@ def service_deletes(crew: Replicas, kept: Container[str]) -> list[Action]:
 
 def digest(crew: Replicas) -> str:
     """Identifies the files that the launcher has mounted."""
-    for item in crew.kind.extras(crew.job, crew.observed):
+    for item in crew.kind.dependents.build(crew.job, crew.observed):
         if item.resource == resources.CONFIG_MAPS:
             text = json.dumps(item.body["data"], sort_keys=True)
             return hashlib.sha256(text.encode()).hexdigest()[:16]

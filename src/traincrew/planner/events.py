@@ -38,7 +38,7 @@ def milestones(old: JobStatus, new: JobStatus) -> tuple[str, ...]:
 
 def events(kind: JobKind, old: JobStatus, new: JobStatus) -> list[Event]:
     found = []
-    told = ("Succeeded", "Failed", "Restarting", "Suspended", *kind.announces)
+    told = ("Succeeded", "Failed", "Restarting", "Suspended", *kind.reporting.event_conditions)
     for entry in transitions(old, new):
         if entry.type in told and (entry.status == "True" or (entry.type == "Suspended" and old.is_true("Suspended"))):
             level = "Warning" if entry.type in _WARNINGS else "Normal"
@@ -60,7 +60,7 @@ def exits(job: jobs.Job, losses: tuple[Loss, ...]) -> list[Event]:
 
 def parted(kind: JobKind, job: jobs.Job, old: JobStatus, new: JobStatus) -> list[Event]:
     """The replica was lost at which the others meet: that explains why they all end, whatever each of them says."""
-    point = "" if new.finished else kind.meeting_point(job)
+    point = "" if new.finished else kind.lifecycle.rendezvous(job)
     known = (old.failure, old.last_failure)
     lost = [record for record in (new.failure, new.last_failure) if record is not None and point and record.pod == point]
     return [_parted(record) for record in dict.fromkeys(lost) if record not in known]
@@ -86,11 +86,11 @@ def overridden(kind: JobKind, job: jobs.Job, gang_scheduler: str) -> list[Event]
         if gang_scheduler and spec.get("schedulerName"):
             message = f"Another scheduler is specified when gang-scheduling is enabled; it is kept ({role.name})"
             found.append(Event("Warning", "SetPodTemplateSchedulerName", message))
-    found += [Event("Warning", "Advice", f"{fault.path}: {fault.message}") for fault in advice.advice(kind, job)]
+    found += [Event("Warning", "Advice", f"{fault.path}: {fault.message}") for fault in advice.of_job(kind, job)]
     return found
 
 
-def implied(kind: JobKind, stored: jobs.Stored[Any], observed: Observed, since: Time) -> list[Event]:
+def implied(kind: JobKind, stored: jobs.JobObject[Any], observed: Observed, since: Time) -> list[Event]:
     """The events that a job's status stands for, as far as what they tell is younger than that moment."""
     status, found = stored.status, []
     for entry in status.conditions:

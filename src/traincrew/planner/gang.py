@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from traincrew.apimachinery import merge_diff, quantities
-from traincrew.kinds.kind import Desired, Manifest, Role
+from traincrew.kinds.kind import Dependent, Manifest, Role
 from traincrew.model import jobs, objects, resources
 from traincrew.model.resources import Resource
 from traincrew.planner.replicas import Replicas
@@ -26,7 +26,7 @@ def resource(scheduler: str) -> Resource:
     return resources.VOLCANO_POD_GROUPS if is_volcano(scheduler) else resources.PLUGINS_POD_GROUPS
 
 
-def desired(crew: Replicas) -> list[Desired]:
+def desired(crew: Replicas) -> list[Dependent]:
     scheduler = crew.observed.planning.gang_scheduler
     if not scheduler:
         return []
@@ -38,7 +38,7 @@ def desired(crew: Replicas) -> list[Desired]:
     if annotations:
         meta["annotations"] = annotations
     body = {"metadata": meta, "spec": spec}
-    return [Desired(resource(scheduler), body, found is not None, {"spec": drift} if drift else None)]
+    return [Dependent(resource(scheduler), body, found is not None, {"spec": drift} if drift else None)]
 
 
 def _spec(crew: Replicas, found: objects.PodGroup | None) -> Manifest:

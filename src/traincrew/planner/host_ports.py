@@ -54,7 +54,7 @@ def _count(kind: JobKind, job: jobs.Job, role: str) -> int:
 def _has_ports(crew: Replicas, role: str) -> bool:
     """Pods that are there keep what they were told: all of a job's or none are given ports."""
     job, planning = crew.job, crew.observed.planning
-    if crew.kind.port is None:
+    if crew.kind.pods.port is None:
         return False
     if job.status.host_ports:
         return role in job.status.host_ports or _on_host(crew, role)

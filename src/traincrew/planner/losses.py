@@ -47,7 +47,7 @@ class Loss:
         if policy == "ExitCode":
             # A pod that left no exit code was not ended by its program.
             return "restart" if self.exit_code is None or self.exit_code >= 128 else "fail-permanently"
-        return "tolerate" if kind.tolerates(self.replica.job, self.replica.role.name) else "fail"
+        return "tolerate" if kind.lifecycle.tolerates_failure(self.replica.job, self.replica.role.name) else "fail"
 
 
 def examine(kind: JobKind, replica: Replica, pod: objects.Pod, now: Time, *, gone: bool = False) -> Loss | None:
@@ -102,7 +102,7 @@ def _ended_before_deletion(pod: objects.Pod, ended: objects.Terminated | None) -
 
 def main_container(kind: JobKind, replica: Replica) -> str:
     """The name of the container that trains: the kind's own, else the first of the template."""
-    return kind.container or next((str(c.get("name")) for c in replica.job.roles[replica.role.name].containers), "")
+    return kind.pods.container or next((str(c.get("name")) for c in replica.job.roles[replica.role.name].containers), "")
 
 
 def _terminated(kind: JobKind, replica: Replica, pod: objects.Pod) -> objects.Terminated | None:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from traincrew.kinds import validation_rules
-from traincrew.kinds.kind import Fault, JobKind
+from traincrew.kinds.kind import JobKind, Violation
 from traincrew.model import jobs
 from traincrew.model.meta import Time
 from traincrew.model.observed import Observed
@@ -17,19 +17,17 @@ from traincrew.planner import clock, desired, failure_summary, host_ports, progr
 from traincrew.planner.actions import NOTHING, Action, Event, Plan
 from traincrew.planner.replicas import Replicas
 
-OURS = ("kubeflow.org/training-operator", "kubeflow.org/mpi-operator")
 
-
-def plan(kind: JobKind, stored: jobs.Stored[Any], observed: Observed, now: Time) -> Plan:
+def plan(kind: JobKind, stored: jobs.JobObject[Any], observed: Observed, now: Time) -> Plan:
     kind = kind.following(stored)
     job = kind.job(stored)
     manager = job.policy.managed_by
-    if job.metadata.deletion_timestamp is not None or (manager is not None and manager not in OURS):
+    if job.metadata.deletion_timestamp is not None or (manager is not None and manager not in kind.managers):
         return NOTHING
     crew = Replicas(kind, job, observed)
     if job.status.finished:
         return _after_the_end(crew, now)
-    faults = validation_rules.faults(kind, job)
+    faults = validation_rules.violations(kind, job)
     if faults:
         return _invalid(crew, faults, now)
     if job.suspended:
@@ -58,14 +56,14 @@ def _after_the_end(crew: Replicas, now: Time) -> Plan:
 
 def _delete_job(crew: Replicas) -> Plan:
     job, kind = crew.job, crew.kind
-    told = Event("Normal", kind.ttl_event, f"Deleted job: {job.name}")
+    told = Event("Normal", kind.reporting.ttl_event, f"Deleted job: {job.name}")
     gone = desired.delete(kind.resource, job)
     return Plan(stages=((gone,),), events=(told,), milestones=("deleted",))
 
 
-def _invalid(crew: Replicas, faults: list[Fault], now: Time) -> Plan:
+def _invalid(crew: Replicas, faults: list[Violation], now: Time) -> Plan:
     """A job that was never started fails, so that whoever waits for it is told; one that runs is left alone."""
-    reason = crew.kind.invalid_reason or f"{crew.kind.kind}FailedValidation"
+    reason = crew.kind.reporting.invalid_reason or f"{crew.kind.kind}FailedValidation"
     text = "; ".join(f"{fault.path}: {fault.message}" for fault in faults)
     if crew.job.status.start_time is not None:
         return running.watch_only(crew, "InvalidSpec", f"the edited specification cannot be used: {text}", now)
@@ -90,7 +88,7 @@ def _suspended(crew: Replicas, now: Time) -> Plan:
     if crew.delegates:  # the launcher is suspended, not removed
         _, made, gone = desired.extras(crew, gangs=False)
     gone = [*desired.deletes(crew.own_pods), *gone]
-    if kind.services:
+    if kind.pods.services:
         gone += desired.service_deletes(crew, ())
     return running.finish_plan(crew, status, (tuple(made), tuple(gone)), None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from traincrew.kinds import pod_templates
-from traincrew.kinds.kind import Ending, JobKind, Role
+from traincrew.kinds.kind import JobKind, Outcome, Role
 from traincrew.model import indexes, jobs, naming
 from traincrew.model.meta import Time
 from traincrew.model.status import Condition, JobStatus, ReplicaStatus
@@ -17,7 +17,7 @@ def state(kind: JobKind, job: jobs.Job, type: str, status: str = "True", **detai
     """A condition in the words of the kind. `say` picks another phrase than the type's own, `reason` another reason."""
     say = str(details.pop("say", type.lower()))
     reason = str(details.pop("reason", "") or f"{kind.kind}{type}")
-    phrase: str = getattr(kind.phrases(job), say)
+    phrase: str = getattr(kind.reporting.messages(job), say)
     message = phrase.format(kind=kind.kind, name=job.name, namespace=job.namespace, **details)
     return Condition(type=type, status=status, reason=reason, message=message)
 
@@ -64,7 +64,7 @@ def _completed(crew: Replicas, role: str) -> str:
 
 def selector(crew: Replicas, role: str) -> str:
     """For the scale subresource; only the role that it scales is worth selecting, yet peers write it for all."""
-    if not crew.kind.scalable:
+    if not crew.kind.crd.scalable:
         return ""
     labels = pod_templates.labels(crew.kind, crew.replica(role))
     wanted = (naming.JOB_NAME, naming.OPERATOR_NAME, naming.REPLICA_TYPE)
@@ -82,32 +82,22 @@ def still_active(crew: Replicas, status: JobStatus) -> JobStatus:
     return msgspec.structs.replace(status, replica_statuses=found)
 
 
-def ending(crew: Replicas) -> Ending | None:
+def ending(crew: Replicas) -> Outcome | None:
     """How the job has ended, judged by those who decide it; None while it has not."""
-    told = crew.kind.ending(crew.job, crew.observed)
+    told = crew.kind.lifecycle.outcome(crew.job, crew.observed)
     if told is not None or crew.delegates:
         return told
-    if crew.kind.succeeded is not None:
-        done = crew.kind.succeeded(crew.job, crew.by_role)
-    else:
-        done = all(_all_succeeded(crew, role) for role in crew.kind.leading(crew.job))
-    return Ending(True) if done else None
-
-
-def _all_succeeded(crew: Replicas, role: str) -> bool:
-    done = sum(pod.status.phase == "Succeeded" for pod in crew.by_role.get(role, ()))
-    return done >= crew.job.count(role) > 0
+    leading = crew.kind.leading(crew.job)
+    return Outcome(True) if crew.kind.lifecycle.succeeded(crew.job, crew.by_role, leading) else None
 
 
 def running(crew: Replicas) -> bool:
-    if crew.kind.running is not None:
-        return crew.kind.running(crew.job, crew.by_role, crew.observed)
-    return any(pod.active for role in crew.kind.leading(crew.job) for pod in crew.by_role.get(role, ()))
+    return crew.kind.lifecycle.running(crew.job, crew.by_role, crew.kind.leading(crew.job))
 
 
 def ended(crew: Replicas, status: JobStatus, entry: Condition, by: str, now: Time) -> JobStatus:
     """The status of a job that ends now: both states at once are impossible, and waiters find a time."""
-    if crew.kind.running_before_end and by != "Validation" and conditions.find(status.conditions, "Running") is None:
+    if crew.kind.reporting.running_before_end and by != "Validation" and conditions.find(status.conditions, "Running") is None:
         status = with_condition(status, state(crew.kind, crew.job, "Running", say="unseen"), now)
     status = with_condition(status, entry, now)
     if status.restarts.retry_at is not None:

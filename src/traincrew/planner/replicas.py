@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 
-from traincrew.kinds.kind import JobKind, Pods, Replica, Role
+from traincrew.kinds.kind import JobKind, PodsByRole, Replica, Role
 from traincrew.model import indexes, jobs, meta, objects
 from traincrew.model.observed import Observed
 
@@ -70,7 +70,7 @@ class Replicas:
         return tuple(pod for pod in self.own_pods if pod.name not in wanted)
 
     @functools.cached_property
-    def by_role(self) -> Pods:
+    def by_role(self) -> PodsByRole:
         found: dict[str, list[objects.Pod]] = {name: [] for name in self.job.roles}
         for slot in self.slots:
             if slot.pod is not None:

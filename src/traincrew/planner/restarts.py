@@ -25,7 +25,7 @@ LONGEST_DELAY = 300
 
 
 @dataclasses.dataclass(frozen=True)
-class Reckoning:
+class Accounting:
     """What the losses of a job come to."""
 
     book: Restarts
@@ -41,7 +41,7 @@ class Reckoning:
     """Failures beside the losses, the earliest first: inside living pods, in tolerated ones, in another controller's."""
 
 
-def reckon(crew: Replicas, status: JobStatus, now: Time) -> Reckoning:
+def account(crew: Replicas, status: JobStatus, now: Time) -> Accounting:
     kind, book = crew.kind, status.restarts
     there = {pod.metadata.uid for pod in (*crew.own_pods, *crew.observed.vanished)}
     known = frozenset(book.entered)
@@ -63,7 +63,7 @@ def reckon(crew: Replicas, status: JobStatus, now: Time) -> Reckoning:
     book = status.restarts if book == status.restarts else book  # an untouched book is left out of the status
     record = failure_records.of_loss(kind, cause) if cause is not None else None
     seen = _seen(crew, tolerated, msgspec.structs.replace(status, restarts=book), now)
-    return Reckoning(book, tuple(fresh), left, fatal, record, seen)
+    return Accounting(book, tuple(fresh), left, fatal, record, seen)
 
 
 def _losses(crew: Replicas, now: Time) -> list[Loss]:

@@ -44,7 +44,7 @@ def clean_up(crew: Replicas, status: JobStatus, now: Time) -> tuple[list[Action]
     doomed = [pod for pod in live if not pod.finished] if rule == "Running" else live
     kept = {pod.name for pod in crew.own_pods if rule == "Running" and pod.finished}
     actions = desired.deletes(doomed)
-    if crew.kind.services:
+    if crew.kind.pods.services:
         actions += desired.service_deletes(crew, kept)
     return actions, None
 

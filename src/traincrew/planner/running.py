@@ -6,7 +6,7 @@ import dataclasses
 
 import msgspec
 
-from traincrew.kinds.kind import Ending
+from traincrew.kinds.kind import Outcome
 from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.status import Condition, Failure, JobStatus
@@ -14,7 +14,7 @@ from traincrew.planner import clock, desired, events, gang, host_ports, progress
 from traincrew.planner.actions import Action, Plan
 from traincrew.planner.losses import Loss
 from traincrew.planner.replicas import Replicas
-from traincrew.planner.restarts import Reckoning
+from traincrew.planner.restarts import Accounting
 
 Stages = tuple[tuple[Action, ...], ...]
 
@@ -83,8 +83,8 @@ def _started(crew: Replicas, now: Time) -> JobStatus:
     return status if status.start_time is not None else msgspec.structs.replace(status, start_time=now)
 
 
-def _reckoned(crew: Replicas, status: JobStatus, now: Time) -> tuple[JobStatus, Reckoning]:
-    reckoning = restarts.reckon(crew, status, now)
+def _reckoned(crew: Replicas, status: JobStatus, now: Time) -> tuple[JobStatus, Accounting]:
+    reckoning = restarts.account(crew, status, now)
     status = progress.counted(crew, status)
     status = msgspec.structs.replace(status, restarts=reckoning.book)
     if status.failure is None:
@@ -95,7 +95,7 @@ def _reckoned(crew: Replicas, status: JobStatus, now: Time) -> tuple[JobStatus, 
     return status, reckoning
 
 
-def _first_failure(reckoning: Reckoning) -> Failure | None:
+def _first_failure(reckoning: Accounting) -> Failure | None:
     """A pod that was taken away has not failed."""
     if reckoning.cause is not None and not reckoning.cause.disruption:
         return reckoning.cause
@@ -111,7 +111,7 @@ def _is_news(latest: Failure, status: JobStatus, fresh: bool) -> bool:
     return latest.time >= known.time
 
 
-def _judged(crew: Replicas, status: JobStatus, reckoning: Reckoning, now: Time) -> JobStatus:
+def _judged(crew: Replicas, status: JobStatus, reckoning: Accounting, now: Time) -> JobStatus:
     """Conditions: an end if there is one, success before failure, else whether it runs or restarts."""
     kind, job, stamp = crew.kind, crew.job, clock.whole(now)
     end = progress.ending(crew)
@@ -129,7 +129,7 @@ def _judged(crew: Replicas, status: JobStatus, reckoning: Reckoning, now: Time) 
     return _going(crew, status, reckoning, stamp)
 
 
-def _ended(crew: Replicas, status: JobStatus, end: Ending, now: Time) -> JobStatus:
+def _ended(crew: Replicas, status: JobStatus, end: Outcome, now: Time) -> JobStatus:
     stamp = clock.whole(now)
     if end.succeeded:
         entry, by = progress.state(crew.kind, crew.job, "Succeeded"), "Success"
@@ -146,7 +146,7 @@ def _failed(crew: Replicas, fatal: Loss, status: JobStatus) -> Condition:
     return progress.state(crew.kind, crew.job, "Failed", role=role, count=count)
 
 
-def _going(crew: Replicas, status: JobStatus, reckoning: Reckoning, now: Time) -> JobStatus:
+def _going(crew: Replicas, status: JobStatus, reckoning: Accounting, now: Time) -> JobStatus:
     lost = _lost_role(crew, reckoning)
     # A job that runs again goes on running while it is scaled up, even if the book is not closed yet.
     pending = bool(reckoning.fresh) or not status.is_true("Running")
@@ -158,7 +158,7 @@ def _going(crew: Replicas, status: JobStatus, reckoning: Reckoning, now: Time) -
     return status
 
 
-def _lost_role(crew: Replicas, reckoning: Reckoning) -> str | None:
+def _lost_role(crew: Replicas, reckoning: Accounting) -> str | None:
     """The role of which a pod is on its way to be replaced: that of the cause, else of the first that is missing."""
     missing = [
         slot.replica.role.name
@@ -169,7 +169,7 @@ def _lost_role(crew: Replicas, reckoning: Reckoning) -> str | None:
     return next(iter(fresh + missing), None) if missing else None
 
 
-def _ending(crew: Replicas, status: JobStatus, reckoning: Reckoning, now: Time) -> Plan:
+def _ending(crew: Replicas, status: JobStatus, reckoning: Accounting, now: Time) -> Plan:
     """The pass in which a job ends also puts away; if it is cut short, the next one does the same."""
     actions, moment = run_policy.clean_up(crew, status, now)
     stages = (tuple(actions + desired.transient(crew)),)

@@ -17,7 +17,7 @@ from traincrew.planner.replicas import Replicas
 
 def strays(crew: Replicas, now: Time) -> tuple[list[Action], Time | None]:
     """What is to be done about pods that no replica stands for any more, and when to look again."""
-    grace = crew.kind.farewell(crew.job)
+    grace = crew.kind.lifecycle.drain_seconds(crew.job)
     if not grace or not _met(crew):
         return desired.deletes(crew.strays), None
     actions: list[Action] = [_marked(slot.pod, None) for slot in crew.slots if slot.pod is not None and _since(slot.pod)]
@@ -36,7 +36,7 @@ def strays(crew: Replicas, now: Time) -> tuple[list[Action], Time | None]:
 def returned(crew: Replicas, status: JobStatus, created: list[Create]) -> list[Create]:
     """Pods made after a loss are marked: whoever has met their predecessors must be able to tell them apart."""
     count = status.restarts.charged + status.restarts.disruptions
-    if not count or not crew.kind.farewell(crew.job):
+    if not count or not crew.kind.lifecycle.drain_seconds(crew.job):
         return created
     for action in created:
         if action.resource == resources.PODS:

@@ -34,7 +34,7 @@ def _made_after(pod: objects.Pod, moment: Time) -> bool:
 
 def _with_the_meeting_point(crew: Replicas, status: JobStatus, pod: objects.Pod, failed: Time) -> bool:
     """In a run that had met at the replica that was lost, however late it noticed, or that could not meet for want of it."""
-    name = crew.kind.meeting_point(crew.job)
+    name = crew.kind.lifecycle.rendezvous(crew.job)
     point = next((slot.pod for slot in crew.slots if slot.replica.name == name), None)
     if point is None or pod.name == name:
         return False

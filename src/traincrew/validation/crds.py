@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from traincrew.kinds import KINDS, validation_rules
+from traincrew.kinds import KINDS, spec_schema, validation_rules
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
 from traincrew.validation import pod_template_schema, run_policy_schema, status_schema
@@ -43,7 +43,7 @@ def _names(kind: JobKind) -> Schema:
         "plural": kind.plural,
         "singular": kind.singular,
         "categories": ["kubeflow", "training"],
-        **({"shortNames": list(kind.short_names)} if kind.short_names else {}),
+        **({"shortNames": list(kind.crd.short_names)} if kind.crd.short_names else {}),
     }
 
 
@@ -58,8 +58,8 @@ def _version(kind: JobKind, version: str) -> Schema:
         "served": True,
         "storage": version == kind.version,
         "schema": {"openAPIV3Schema": openapi(kind.plural, version)},
-        "subresources": {"status": {}, **({"scale": scale(kind)} if kind.scalable else {})},
-        "additionalPrinterColumns": [*(_COLUMNS[name] for name in kind.columns), *_WIDE_COLUMNS],
+        "subresources": {"status": {}, **({"scale": scale(kind)} if kind.crd.scalable else {})},
+        "additionalPrinterColumns": [*(_COLUMNS[name] for name in kind.crd.columns), *_WIDE_COLUMNS],
     }
 
 
@@ -86,7 +86,7 @@ def openapi(plural: str, version: str) -> Schema:
     """The schema of a resource's version; one shared copy, for reading only."""
     kind = next(kind for kind in KINDS if kind.plural == plural)
     nodes = _nodes(kind, kind.variants.get(version, kind))
-    for rule in validation_rules.cel(kind):
+    for rule in validation_rules.cel_rules(kind):
         entry = {"rule": rule.cel, "message": rule.message}
         nodes[rule.at].setdefault("x-kubernetes-validations", []).append(entry)
     return nodes["object"]
@@ -97,7 +97,8 @@ def _nodes(kind: JobKind, variant: JobKind) -> dict[str, Schema]:
     template = pod_template_schema.pod_template(kind)
     replicas = _replicas(kind, template)
     policy = run_policy_schema.run_policy()
-    own = {name: {**_resolved(node), **variant.version_schema.get(name, {})} for name, node in kind.schema.items()}
+    fields = spec_schema.own_fields(kind.spec)
+    own = {name: {**_resolved(node), **variant.crd.version_schema.get(name, {})} for name, node in fields.items()}
     properties = {kind.replicas_field: replicas, "runPolicy": policy, **run_policy_schema.legacy(), **own}
     spec = {"type": "object", "required": [kind.replicas_field], "properties": properties}
     root = {
@@ -139,7 +140,7 @@ def _replicas(kind: JobKind, template: Schema) -> Schema:
         "description": f"The job's pods by replica type: {names}.",
         "additionalProperties": entry,
     }
-    if kind.server_rules:
+    if kind.validation.server_rules:
         entry["required"] = ["template"]
         replicas["maxProperties"] = MAX_ROLES
     return replicas

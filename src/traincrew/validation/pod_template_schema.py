@@ -33,7 +33,7 @@ def pod_template(kind: JobKind) -> Schema:
     """PodTemplateSpec: typed in full, yet open, so that a field newer than this schema reaches the pod."""
     found: Schema = msgspec.json.decode(_read("podtemplate.json"))
     _open(found)
-    if kind.server_rules:
+    if kind.validation.server_rules:
         _demand_containers(found)
     return found
 

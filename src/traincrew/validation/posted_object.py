@@ -55,7 +55,7 @@ def _numbers(value: Value) -> Value:
 
 def _scale_faults(kind: JobKind, stored: Manifest) -> Iterator[Finding]:
     """The number behind /scale is checked apart from the schema, and more strictly."""
-    if not kind.scalable:
+    if not kind.crd.scalable:
         return
     path = tuple(crds.scale(kind)["specReplicasPath"].split(".")[1:])
     value = at(stored, path)
@@ -66,7 +66,7 @@ def _scale_faults(kind: JobKind, stored: Manifest) -> Iterator[Finding]:
 
 
 def _count_faults(kind: JobKind, stored: Manifest) -> Iterator[Finding]:
-    roles = {rule.counts for rule in validation_rules.cel(kind)} - {""}
+    roles = {rule.counts for rule in validation_rules.cel_rules(kind)} - {""}
     replicas = at(stored, ("spec", kind.replicas_field))
     for key, entry in replicas.items() if isinstance(replicas, dict) else ():
         role = kind.role(key)
@@ -97,7 +97,7 @@ def _sound(kind: JobKind, stored: Manifest, errors: list[Finding]) -> Manifest:
 
 
 def _stand_in(kind: JobKind) -> Manifest:
-    return {"spec": {"containers": [{"name": kind.container, "image": "unknown"}]}}
+    return {"spec": {"containers": [{"name": kind.pods.container, "image": "unknown"}]}}
 
 
 def _cut(value: Value, path: Path) -> None:

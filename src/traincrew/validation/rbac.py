@@ -26,7 +26,7 @@ _VERBS: dict[Resource, tuple[str, ...]] = {
 
 def operator_rules() -> list[Manifest]:
     """Every request that the operator sends, and what it must have itself to be allowed to grant the launcher's Role."""
-    made = {resource for kind in KINDS for each in (kind, *kind.variants.values()) for resource in each.makes}
+    made = {resource for kind in KINDS for each in (kind, *kind.variants.values()) for resource in each.dependents.resources}
     always = {resources.PODS, resources.SERVICES, resources.EVENTS, resources.VOLCANO_POD_GROUPS, resources.PLUGINS_POD_GROUPS}
     wanted = {(each.group, each.plural): _VERBS.get(each, _MAKE) for each in made | always}
     wanted["", "pods/exec"] = ("create",)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from traincrew.kinds import KINDS, advice, validation_rules
-from traincrew.kinds.kind import Fault, JobKind, Manifest, decode
+from traincrew.kinds.kind import JobKind, Manifest, Violation, decode
 from traincrew.model import jobs
 from traincrew.validation import crds, object_meta, posted_object, schema_validation
 from traincrew.validation.findings import Finding, Path, Value, parse, render
@@ -21,7 +21,7 @@ class Admitted:
     kind: JobKind
     document: Manifest
     """The object as the API server stores it: unknown fields dropped, defaults filled in."""
-    stored: jobs.Stored[Any] | None
+    stored: jobs.JobObject[Any] | None
     """The object decoded; None where it is refused."""
     errors: tuple[Finding, ...] = ()
     """What the API server refuses."""
@@ -66,13 +66,13 @@ def admit(document: Manifest) -> Admitted:
     )
 
 
-def _judge(kind: JobKind, document: Manifest) -> tuple[jobs.Stored[Any] | None, list[Fault]]:
+def _judge(kind: JobKind, document: Manifest) -> tuple[jobs.JobObject[Any] | None, list[Violation]]:
     if not isinstance(document.get("spec"), dict):
         return None, []  # which has been told
     named = {**document, "metadata": object_meta.of_new_object(document.get("metadata", {}))}
     job = decode(kind, msgspec.json.encode(_whole(named)))
     follows = kind.following(job)
-    return job, validation_rules.faults(follows, follows.job(job))
+    return job, validation_rules.violations(follows, follows.job(job))
 
 
 def _whole(value: Value) -> Value:
@@ -84,7 +84,7 @@ def _whole(value: Value) -> Value:
     return int(value) if isinstance(value, float) and schema_validation.is_whole(value) else value
 
 
-def _finding(fault: Fault) -> Finding:
+def _finding(fault: Violation) -> Finding:
     return Finding(parse(fault.path), fault.message)
 
 
@@ -113,11 +113,11 @@ def _is_metadata(path: Path) -> bool:
     return path[-2:-1] == ("metadata",) and path[-1] in object_meta.SCHEMA["properties"]
 
 
-def _advice(kind: JobKind, job: jobs.Stored[Any] | None) -> list[Finding]:
+def _advice(kind: JobKind, job: jobs.JobObject[Any] | None) -> list[Finding]:
     if job is None:
         return []
     follows = kind.following(job)
-    return [_finding(fault) for fault in advice.advice(follows, follows.job(job))]
+    return [_finding(fault) for fault in advice.of_job(follows, follows.job(job))]
 
 
 def admit_update(old: Manifest, new: Manifest) -> Admitted:

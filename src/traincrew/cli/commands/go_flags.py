@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from traincrew.kinds import KINDS
+
 logger = logging.getLogger(__name__)
 
 UNNEEDED = {
@@ -37,7 +39,7 @@ RENAMED = {
     "threadiness": "controller-threads",
     "gang-scheduling": "gang-scheduler-name",
     "lock-namespace": "leader-election-namespace",
-    "init-container-image": "pytorch-init-container-image",
+    **{option.former_flag: option.flag for kind in KINDS for option in kind.options if option.former_flag},
 }
 
 

@@ -53,7 +53,7 @@ def crds(kinds: tuple[str, ...], directory: pathlib.Path | None) -> None:
 
 def _find(name: str) -> JobKind:
     for kind in KINDS:
-        if name.lower() in (kind.singular, kind.plural, f"{kind.plural}.{kind.resource.group}", *kind.short_names):
+        if name.lower() in (kind.singular, kind.plural, f"{kind.plural}.{kind.resource.group}", *kind.crd.short_names):
             return kind
     known = ", ".join(kind.kind for kind in KINDS)
     raise click.BadParameter(f"there is no kind {name!r}; there are {known}", param_hint="KIND")

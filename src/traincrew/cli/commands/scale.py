@@ -49,7 +49,7 @@ async def _scale(name: str, replicas: int, where: cli_target.TargetOptions, forc
             raise errors.SettingsError(f"{seen.reference} {objection}; --force does it all the same")
         change: dict[str, Any] = {"spec": {"replicas": replicas}}
         subresource = "scale"
-        if not found.kind.scalable or key != ROLE:  # /scale looks for the role in its canonical spelling
+        if not found.kind.crd.scalable or key != ROLE:  # /scale looks for the role in its canonical spelling
             change, subresource = {"spec": {found.kind.replicas_field: {key: {"replicas": replicas}}}}, ""
         body = msgspec.json.encode(change)
         await client.patch(found.kind.resource, target.namespace, seen.job.name, body, subresource=subresource)
@@ -77,7 +77,7 @@ def _beyond(seen: View, replicas: int) -> str:
 def _left_behind(seen: View, replicas: int) -> str:
     """What becomes of the pods that there are."""
     made = [pod for pod in seen.pods if not pod.finished and not pod.terminating]
-    if not made or replicas == seen.job.count(ROLE) or not seen.kind.fixed_crew(seen.job):
+    if not made or replicas == seen.job.count(ROLE) or not seen.kind.lifecycle.fixed_size(seen.job):
         return ""
     return (
         f"is not elastic: its {len(made)} pods were told at their start that there are {seen.job.total}, and would wait for "

@@ -55,7 +55,7 @@ def _container(seen: view.View, pod: objects.Pod, wanted: str) -> str:
     names = [each.name for each in pod.status.container_statuses]
     if wanted and wanted not in names:
         raise errors.NoJob(f"pod {pod.name} has no container {wanted!r}: it has {', '.join(names)}")
-    return wanted or (seen.kind.container if seen.kind.container in names else next(iter(names), ""))
+    return wanted or (seen.kind.pods.container if seen.kind.pods.container in names else next(iter(names), ""))
 
 
 async def _converse(session: exec_websocket.Session, wanted: exec_websocket.Command) -> int:

@@ -24,7 +24,7 @@ class Order:
     """What was asked for on the command line."""
 
     kind: JobKind
-    wish: job_from_command.Wish
+    wish: job_from_command.CommandRequest
     name: str
     namespace: str = ""
     image: str = ""
@@ -39,23 +39,23 @@ class Order:
 
 def manifest(order: Order) -> dict[str, Any]:
     try:
-        sketch = order.kind.sketch(order.wish)
+        outline = order.kind.from_command(order.wish)
     except job_from_command.NotElastic:
         raise errors.SettingsError(_not_elastic(order)) from None
-    replicas = {part.role: _replica(order, sketch, part) for part in sketch.parts}
+    replicas = {part.role: _replica(order, outline, part) for part in outline.roles}
     metadata = {"name": order.name, **({"namespace": order.namespace} if order.namespace else {})}
     return {
         "apiVersion": f"{jobs.GROUP}/{order.kind.version}",
         "kind": order.kind.kind,
         "metadata": metadata,
-        "spec": {**_policy(order, sketch), **sketch.spec, order.kind.replicas_field: replicas},
+        "spec": {**_policy(order, outline), **outline.spec, order.kind.replicas_field: replicas},
     }
 
 
-def _policy(order: Order, sketch: job_from_command.Sketch) -> dict[str, Any]:
+def _policy(order: Order, outline: job_from_command.JobOutline) -> dict[str, Any]:
     # The limit is the restart that is one too many.
     policy: dict[str, Any] = {"backoffLimit": order.retries + 1} if order.retries else {}
-    if any(not part.command for part in sketch.parts):
+    if any(not part.command for part in outline.roles):
         # Those who have no command of their own serve the others, and would go on with their devices when the job is over.
         policy["cleanPodPolicy"] = "Running"
     return {"runPolicy": policy} if policy else {}
@@ -69,7 +69,7 @@ def _elastic_kinds() -> list[str]:
     found = []
     for kind in KINDS:
         try:
-            kind.sketch(job_from_command.Wish(("true",), 1, (1, 1)))
+            kind.from_command(job_from_command.CommandRequest(("true",), 1, (1, 1)))
         except job_from_command.NotElastic:
             continue
         found.append(kind.kind)
@@ -80,11 +80,11 @@ def _or(words: list[str]) -> str:
     return " or ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else words[0]
 
 
-def _replica(order: Order, sketch: job_from_command.Sketch, part: job_from_command.Part) -> dict[str, Any]:
-    container: dict[str, Any] = {"name": order.kind.container or part.role.lower(), "image": order.image}
+def _replica(order: Order, outline: job_from_command.JobOutline, part: job_from_command.RoleOutline) -> dict[str, Any]:
+    container: dict[str, Any] = {"name": order.kind.pods.container or part.role.lower(), "image": order.image}
     if part.command:
         container["command"] = list(part.command)
-    env = {**sketch.env, **dict(order.env)}
+    env = {**outline.env, **dict(order.env)}
     if env:
         container["env"] = [{"name": name, "value": value} for name, value in env.items()]
     if resources := _resources(order, part):
@@ -98,7 +98,7 @@ def _replica(order: Order, sketch: job_from_command.Sketch, part: job_from_comma
     return {"replicas": part.replicas, "restartPolicy": policy, "template": {"spec": spec}}
 
 
-def _resources(order: Order, part: job_from_command.Part) -> dict[str, Any]:
+def _resources(order: Order, part: job_from_command.RoleOutline) -> dict[str, Any]:
     if not part.trains:
         return {}
     gpus = str(order.wish.gpus) if order.wish.gpus else ""

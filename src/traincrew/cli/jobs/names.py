@@ -40,7 +40,7 @@ def find_kind(word: str) -> JobKind:
     """A kind by any of the names that kubectl knows it by."""
     plain = word.lower().partition(".")[0]
     for kind in KINDS:
-        if plain in (kind.singular, kind.plural, *kind.short_names, kind.framework):
+        if plain in (kind.singular, kind.plural, *kind.crd.short_names, kind.framework):
             return kind
     known = [kind.kind for kind in KINDS]
     meant = suggestions.did_you_mean(word, known)

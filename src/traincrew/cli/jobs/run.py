@@ -80,7 +80,7 @@ def of_command(kind: str, command: tuple[str, ...], where: target.TargetOptions,
     suffix = "".join(random.choice(CHARACTERS) for _ in range(5))
     order = making.Order(
         kind=found,
-        wish=job_from_command.Wish(command, workers, elastic, flags["gpus"]),
+        wish=job_from_command.CommandRequest(command, workers, elastic, flags["gpus"]),
         name=flags["name"] or making.name_for(command, suffix),
         namespace=where.namespace,
         image=flags["image"] or _image(where),

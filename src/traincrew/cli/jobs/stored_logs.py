@@ -14,9 +14,6 @@ from traincrew.embedded.kubelet.logs import log_directory, reader
 from traincrew.embedded.kubelet.runtime.streaming import LogOptions
 from traincrew.kinds.kind import JobKind
 
-WAITERS = ("init-pytorch", "kubectl-delivery")
-"""Init containers that the operator adds: nothing that they write is of interest once they are through."""
-
 
 class Kept(NamedTuple):
     pod: str
@@ -48,7 +45,11 @@ def newest(root: pathlib.Path, place: pod_logs.LogPosition, uid: str) -> int | N
 
 
 def _trainers(names: list[str]) -> list[str]:
-    return [name for name in names if name not in WAITERS]
+    """Without the init containers that the operator adds: their logs do not matter once they have ended."""
+    from traincrew.kinds import KINDS
+
+    added = {name for kind in KINDS for name in kind.pods.wait_containers}
+    return [name for name in names if name not in added]
 
 
 def is_replica(pod: str, kind: JobKind | None, job: str) -> bool:

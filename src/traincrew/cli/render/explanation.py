@@ -97,7 +97,7 @@ def _causes(view: View, evidence: Evidence, now: Time) -> tuple[list[str], list[
     for title, failure in (("the first failure", status.failure), ("the last loss", status.last_failure)):
         if failure is not None:
             causes.append(f"{title}: {_told(failure)}")
-            if failure.pod and failure.pod == view.kind.meeting_point(view.job):
+            if failure.pod and failure.pod == view.kind.lifecycle.rendezvous(view.job):
                 causes.append(f"{failure.pod} is where the other replicas meet: they ended with it, and all start again together")
             remedies.append(advice.on_failure(failure, _last_lines(failure, evidence), _of_image(failure, evidence)))
     return causes or [_nothing(view)], remedies

@@ -1,22 +1,22 @@
-"""How kubectl gets into a v1 launcher, and how the launcher waits for its workers.
+"""The init container of a v1 launcher: it copies kubectl into the launcher, and waits until the workers are ready.
 
-The launcher pod is made in the same pass as the workers, since gang schedulers need the whole gang. It must not start before
-the workers can be reached: the init container that brings kubectl waits for them.
+The launcher pod is created together with the workers, since gang schedulers need the whole gang.
 """
 
 from __future__ import annotations
 
-from traincrew.kinds.kind import Manifest, Replica, var
-from traincrew.kinds.mpi import elastic
-from traincrew.kinds.mpi.spec import CONFIG_VOLUME, DELIVERY_IMAGE, MOUNT
+from traincrew.kinds.kind import Manifest, Option, Replica, env_var
+from traincrew.kinds.mpi import launch_command
+from traincrew.kinds.mpi.spec import CONFIG_VOLUME, MOUNT
 from traincrew.model import jobs
 
+CONTAINER = "kubectl-delivery"
+IMAGE = Option("mpi-kubectl-delivery-image", "kubeflow/kubectl-delivery:latest", "image that brings kubectl into launcher pods")
 TARGET = "/opt/kube"
 VOLUME = "mpi-job-kubectl"
 
-# Counts against the mounted host file, so that a job scaled before its start waits for the right number. jsonpath prints one
-# status a line, so grep counts pods. Workers that are started beside the launcher are ready in a moment; for those that are not,
-# once a second is enough. (Not every sleep knows parts of seconds.)
+# The mounted host file has the number of workers, also if the job was scaled before its start. jsonpath prints one status per
+# line, so grep counts pods. Most workers are ready in a moment, hence the short first intervals (if `sleep` knows fractions).
 _SCRIPT = """set -eu
 kubectl="$(command -v kubectl || true)"
 if [ -z "$kubectl" ]; then echo "no kubectl in this image: give the operator an image that has one"; exit 1; fi
@@ -37,45 +37,21 @@ while true; do
 done"""
 
 
-def delivery(pod: Manifest, replica: Replica, workers: str) -> None:
-    """Adds the container; `workers` selects the pods to wait for."""
-    spec = pod["spec"]
-    main = spec["containers"][0]
+def container(replica: Replica, workers: str) -> Manifest:
+    """`workers` is the label selector of the pods to wait for."""
     resources = {"cpu": "100m", "memory": "512Mi", "ephemeral-storage": "5Gi"}
-    container: Manifest = {
-        "name": "kubectl-delivery",
-        "image": replica.planning.options.get(DELIVERY_IMAGE) or "kubeflow/kubectl-delivery:latest",
+    return {
+        "name": CONTAINER,
+        "image": replica.planning.options.get(IMAGE.flag) or IMAGE.default,
         "imagePullPolicy": "IfNotPresent",
         "command": ["/bin/sh", "-c", script(replica.job, workers)],
-        "env": [var("TARGET_DIR", TARGET), var("NAMESPACE", replica.job.namespace)],
+        "env": [env_var("TARGET_DIR", TARGET), env_var("NAMESPACE", replica.job.namespace)],
         "volumeMounts": [{"name": VOLUME, "mountPath": TARGET}, {"name": CONFIG_VOLUME, "mountPath": MOUNT}],
         "resources": {"requests": dict(resources), "limits": dict(resources)},
     }
-    if "securityContext" in main:  # `restricted` namespaces demand it of every container
-        container["securityContext"] = main["securityContext"]
-    spec.setdefault("initContainers", []).append(container)
-    spec.setdefault("volumes", []).append({"name": VOLUME, "emptyDir": {}})
-    main["volumeMounts"].append({"name": VOLUME, "mountPath": TARGET})
-    if not spec.get("serviceAccount"):  # the field's older name
-        spec.setdefault("serviceAccountName", f"{replica.job.name}-launcher")
 
 
 def script(job: jobs.Job, workers: str) -> str:
-    least = elastic_minimum(job)
+    minimum = launch_command.minimum_workers(job)
     counted = f"$(grep -c '^{job.name}-worker-' {MOUNT}/hostfile || true)"
-    return _SCRIPT.format(need=f'need="{counted}"' if least is None else f"need={least}", selector=workers)
-
-
-def elastic_minimum(job: jobs.Job) -> int | None:
-    """How many workers an elastic launch needs to start; None where the command names no host discovery script."""
-    first = next(iter(job.roles["Launcher"].containers), {})
-    words = [str(word) for word in (first.get("command") or []) + (first.get("args") or [])]
-    words = [part for word in words for part in word.split()]
-    if not any(word.startswith("--host-discovery-script") for word in words):
-        return None
-    for flags in (("--min-np", "--min-num-proc"), ("-np", "--num-proc")):
-        value = elastic.flag(words, flags)
-        if value is not None:
-            per_worker = max(int(job.spec.slots_per_worker or 1), 1)
-            return max(-(-value // per_worker), 1)
-    return 1
+    return _SCRIPT.format(need=f'need="{counted}"' if minimum is None else f"need={minimum}", selector=workers)

@@ -1,29 +1,19 @@
-"""The union of both versions' fields, and the facts that both contracts use."""
+"""The union of both versions' spec fields, and the facts about a job that both versions use."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
 
-from traincrew.model import jobs, naming, objects
+from traincrew.kinds.kind import Dependent, Manifest, Replica, env_var
+from traincrew.model import jobs, naming, objects, resources
 from traincrew.model.observed import Observed
 
-DELIVERY_IMAGE = "mpi-kubectl-delivery-image"
+MANAGERS = ("kubeflow.org/mpi-operator", "kubeflow.org/training-operator")
 MOUNT = "/etc/mpi"
 CONFIG_VOLUME = "mpi-job-config"
-INT32 = {"type": "integer", "format": "int32"}
-STRING = {"type": "string"}
-BOOLEAN = {"type": "boolean"}
-
-SCHEMA = {
-    "slotsPerWorker": INT32,
-    "mainContainer": STRING,
-    "runLauncherAsWorker": BOOLEAN,
-    "sshAuthMountPath": STRING,
-    "launcherCreationPolicy": STRING,
-    "mpiImplementation": STRING,
-}
 
 
 class Spec(jobs.JobSpec):
@@ -52,8 +42,17 @@ def launcher_name(job: jobs.Job) -> str:
     return f"{job.name}-launcher"
 
 
+def gpu_launcher(job: jobs.Job) -> bool:
+    """A launcher that requests GPUs trains too, so it is one of the hosts."""
+    for container in job.roles["Launcher"].containers:
+        limits = (container.get("resources") or {}).get("limits") or {}
+        if any(name.endswith(".com/gpu") or "gpu" in name for name in limits):
+            return True
+    return False
+
+
 def reachable(job: jobs.Job, pods: Iterable[objects.Pod]) -> list[str]:
-    """Workers that a launcher may use now, in the order of their index: running, not leaving, not known to be unready."""
+    """Workers that the launcher can use now, by index: running, not terminating, not reported unready."""
     usable = {pod.name for pod in pods if pod.active and not _unready(pod)}
     return [name for name in worker_names(job) if name in usable]
 
@@ -63,5 +62,33 @@ def _unready(pod: objects.Pod) -> bool:
     return ready is not None and ready.status == "False"
 
 
-def find_config(job: jobs.Job, observed: Observed) -> objects.ConfigMap | None:
-    return next((found for found in observed.config_maps if found.metadata.name == f"{job.name}-config"), None)
+def env_unless_set(replica: Replica, variables: Mapping[str, str]) -> list[Manifest]:
+    """Variables that the first container of the template does not set itself."""
+    container = next(iter(replica.job.roles[replica.role.name].containers), {})
+    names = {entry.get("name") for entry in container.get("env") or []}
+    return [env_var(name, value) for name, value in variables.items() if name not in names]
+
+
+def metadata(job: jobs.Job, name: str) -> Manifest:
+    return {"name": name, "labels": {"app": job.name}}
+
+
+def named(entries: Iterable[Any], name: str) -> Any:
+    """The object of this name, or None."""
+    return next((entry for entry in entries if entry.metadata.name == name), None)
+
+
+def config_map(job: jobs.Job, observed: Observed, data: dict[str, str]) -> Dependent:
+    name = f"{job.name}-config"
+    existing = named(observed.config_maps, name)
+    drift = {"data": data} if existing and existing.data != data else None
+    return Dependent(resources.CONFIG_MAPS, {"metadata": metadata(job, name), "data": data}, existing is not None, drift)
+
+
+def mount_config(pod: Manifest, job: jobs.Job, modes: Mapping[str, int]) -> None:
+    """Mount files of the ConfigMap into the first container."""
+    spec = pod["spec"]
+    items = [{"key": key, "path": key, "mode": mode} for key, mode in modes.items()]
+    source = {"name": f"{job.name}-config", "items": items}
+    spec.setdefault("volumes", []).append({"name": CONFIG_VOLUME, "configMap": source})
+    spec["containers"][0].setdefault("volumeMounts", []).append({"name": CONFIG_VOLUME, "mountPath": MOUNT})

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from traincrew.kinds.kind import Manifest, Replica, var
-from traincrew.kinds.mpi import elastic
-from traincrew.kinds.mpi.spec import CONFIG_VOLUME, MOUNT, launcher_name, slots
+from traincrew.kinds.kind import Manifest, Replica, env_var
+from traincrew.kinds.mpi import launch_command
+from traincrew.kinds.mpi.spec import MOUNT, env_unless_set, launcher_name, mount_config, slots
 from traincrew.model import naming, objects
 
 _SSH_ARGS = "-o ConnectionAttempts=10"
@@ -14,64 +14,54 @@ _HOSTFILE = f"{MOUNT}/hostfile"
 
 
 def env(replica: Replica) -> list[Manifest]:
-    role = var("K_MPI_JOB_ROLE", replica.role.label)
+    role = env_var("K_MPI_JOB_ROLE", replica.role.label)
     if replica.role.name == "Worker":
         return [role]
-    spec = replica.job.spec
-    found = [role, *_implementation(spec.mpi_implementation or "OpenMPI", slots(replica.job))]
-    found += [var(name, value) for name, value in _optional(replica).items() if name not in _taken(replica)]
-    if not spec.run_launcher_as_worker:
-        found += [var("NVIDIA_VISIBLE_DEVICES", ""), var("NVIDIA_DRIVER_CAPABILITIES", "")]
-    return found
+    job = replica.job
+    implementation = job.spec.mpi_implementation or "OpenMPI"
+    optional = launch_command.elastic_env(job)
+    if implementation == "OpenMPI":
+        # Open MPI 5 reads only these names. Without them every rank would run on the launcher, without an error.
+        optional = {"PRTE_MCA_prte_default_hostfile": _HOSTFILE, "PRTE_MCA_plm_ssh_args": _SSH_ARGS, **optional}
+    variables = [role, *_implementation(implementation, slots(job)), *env_unless_set(replica, optional)]
+    if not job.spec.run_launcher_as_worker:
+        variables += [env_var("NVIDIA_VISIBLE_DEVICES", ""), env_var("NVIDIA_DRIVER_CAPABILITIES", "")]
+    return variables
 
 
 def _implementation(name: str, count: int) -> list[Manifest]:
     if name == "Intel":
         return [
-            var("I_MPI_HYDRA_HOST_FILE", _HOSTFILE),
-            var("I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", _SSH_ARGS),
-            var("I_MPI_PERHOST", count),
+            env_var("I_MPI_HYDRA_HOST_FILE", _HOSTFILE),
+            env_var("I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", _SSH_ARGS),
+            env_var("I_MPI_PERHOST", count),
         ]
     if name == "MPICH":
-        return [var("HYDRA_HOST_FILE", _HOSTFILE), var("HYDRA_LAUNCH_EXTRA_ARGS", _SSH_ARGS)]
+        return [env_var("HYDRA_HOST_FILE", _HOSTFILE), env_var("HYDRA_LAUNCH_EXTRA_ARGS", _SSH_ARGS)]
     return [
-        var("OMPI_MCA_orte_keep_fqdn_hostnames", "true"),
-        var("OMPI_MCA_orte_default_hostfile", _HOSTFILE),
-        var("OMPI_MCA_plm_rsh_args", _SSH_ARGS),
-        var("OMPI_MCA_orte_set_default_slots", count),
+        env_var("OMPI_MCA_orte_keep_fqdn_hostnames", "true"),
+        env_var("OMPI_MCA_orte_default_hostfile", _HOSTFILE),
+        env_var("OMPI_MCA_plm_rsh_args", _SSH_ARGS),
+        env_var("OMPI_MCA_orte_set_default_slots", count),
     ]
-
-
-def _optional(replica: Replica) -> dict[str, str]:
-    found = elastic.variables(replica.job)
-    if (replica.job.spec.mpi_implementation or "OpenMPI") != "OpenMPI":
-        return found
-    # Open MPI 5 reads these names only; without them every rank would quietly run on the launcher.
-    return {"PRTE_MCA_prte_default_hostfile": _HOSTFILE, "PRTE_MCA_plm_ssh_args": _SSH_ARGS, **found}
-
-
-def _taken(replica: Replica) -> set[str | None]:
-    """What the user has set."""
-    first = next(iter(replica.job.roles[replica.role.name].containers), {})
-    return {entry.get("name") for entry in first.get("env") or []}
 
 
 def labels(replica: Replica) -> dict[str, str]:
     job = replica.job
     shift = 1 if job.spec.run_launcher_as_worker else 0
-    found = {
+    labels = {
         naming.OPERATOR_NAME: "mpi-operator",
         naming.JOB_NAME: job.name,
         naming.JOB_ROLE: replica.role.label,
     }
     if replica.role.name == "Worker":
-        found[naming.REPLICA_INDEX] = str(replica.index + shift)
+        labels[naming.REPLICA_INDEX] = str(replica.index + shift)
     elif shift:
-        found[naming.REPLICA_INDEX] = "0"
-    return found
+        labels[naming.REPLICA_INDEX] = "0"
+    return labels
 
 
-def adorn(pod: Manifest, replica: Replica) -> None:
+def customize(pod: Manifest, replica: Replica) -> None:
     spec = pod["spec"]
     main = spec["containers"][0]
     job = replica.job
@@ -81,7 +71,7 @@ def adorn(pod: Manifest, replica: Replica) -> None:
         spec["dnsPolicy"] = "ClusterFirstWithHostNet"
     _mount_keys(spec, main, replica)
     if replica.role.name == "Launcher":
-        _mount_config(spec, main, replica)
+        mount_config(pod, job, {"hostfile": 0o444, "discover_hosts.sh": 0o555})
         return
     if not main.get("command") and not main.get("args"):
         main["command"] = ["/usr/sbin/sshd", "-De"]
@@ -99,19 +89,9 @@ def _mount_keys(spec: Manifest, main: Manifest, replica: Replica) -> None:
     ]
     secret: Manifest = {"secretName": f"{replica.job.name}-ssh", "items": items}
     if path == "/root/.ssh":
-        secret["defaultMode"] = 0o600  # sshd refuses keys that others may read; elsewhere users fix modes themselves
+        secret["defaultMode"] = 0o600  # sshd rejects keys that others can read; at other paths users set the modes themselves
     spec.setdefault("volumes", []).append({"name": "ssh-auth", "secret": secret})
     main.setdefault("volumeMounts", []).append({"name": "ssh-auth", "mountPath": path})
-
-
-def _mount_config(spec: Manifest, main: Manifest, replica: Replica) -> None:
-    items = [
-        {"key": "hostfile", "path": "hostfile", "mode": 0o444},
-        {"key": "discover_hosts.sh", "path": "discover_hosts.sh", "mode": 0o555},
-    ]
-    config = {"name": f"{replica.job.name}-config", "items": items}
-    spec["volumes"].append({"name": CONFIG_VOLUME, "configMap": config})
-    main["volumeMounts"].append({"name": CONFIG_VOLUME, "mountPath": MOUNT})
 
 
 def launcher_job(replica: Replica, template: Manifest) -> Manifest:
@@ -129,18 +109,19 @@ def launcher_job(replica: Replica, template: Manifest) -> Manifest:
     return {"metadata": {"name": launcher_name(replica.job)}, "spec": spec}
 
 
-def scheduling_directives(template: Manifest, found: objects.BatchJob) -> Manifest:
-    """What a queueing system may have changed while the job was suspended, and a suspended Job lets us change.
+def scheduling_directives(template: Manifest, existing: objects.BatchJob) -> Manifest:
+    """The fields of a suspended Job that a queueing system may have changed and that may be updated.
 
-    A merge patch: what the Job still has of an earlier admission is null. Its labels are not all ours, so none is removed.
+    The result is a merge patch: a node selector that is left over from an earlier admission becomes null. Labels are never
+    removed, since some of them belong to other controllers.
     """
     spec, meta = template.get("spec") or {}, template.get("metadata") or {}
     selector = spec.get("nodeSelector") or {}
-    gone = sorted(found.spec.template.spec.node_selector.keys() - selector.keys())
+    stale = sorted(existing.spec.template.spec.node_selector.keys() - selector.keys())
     return {
         "metadata": {key: meta[key] for key in ("labels", "annotations") if key in meta},
         "spec": {
-            "nodeSelector": {**dict.fromkeys(gone), **selector},
+            "nodeSelector": {**dict.fromkeys(stale), **selector},
             **{key: spec.get(key) for key in ("tolerations", "schedulingGates")},
         },
     }

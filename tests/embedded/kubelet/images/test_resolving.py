@@ -23,8 +23,8 @@ from traincrew.embedded.kubelet.images import (
 from traincrew.embedded.kubelet.images.image_map import Entry, parse, written
 from traincrew.embedded.kubelet.images.yaml_lines import Faulty
 from traincrew.embedded.kubelet.runtime.spec import Mount
+from traincrew.kinds import dns_wait
 from traincrew.kinds.mpi import kubectl_delivery
-from traincrew.kinds.pytorch import _WAIT
 
 DEFAULT = Environment(path=("/default/bin",), source="the default", own=False)
 
@@ -212,7 +212,7 @@ def test_a_container_with_nothing_to_run_is_told() -> None:
 
 
 def test_the_operators_init_containers_are_known_by_what_they_run() -> None:
-    waiting = {"name": "any", "command": ["sh", "-c", _WAIT.format(master="m", tries=3)]}
+    waiting = {"name": "any", "command": ["sh", "-c", dns_wait.SCRIPT.format(master="m", tries=3)]}
     target = [{"name": "TARGET_DIR", "value": "/opt/kube"}]
     script = kubectl_delivery._SCRIPT.format(need="need=1", selector="a=b")
     bringing = {"name": "other", "command": ["/bin/sh", "-c", script], "env": target}

@@ -1,0 +1,121 @@
+"""The command of the launcher: how many processes it starts, and whether it is Horovod Elastic, which polls its hosts."""
+
+from __future__ import annotations
+
+import re
+
+from traincrew.kinds import job_from_command
+from traincrew.kinds.kind import Violation, unenforced
+from traincrew.kinds.mpi.spec import MOUNT, gpu_launcher, slots
+from traincrew.model import jobs
+
+DRAIN_SECONDS = 30.0
+"""Horovod polls its hosts every second, workers learn of a change at their next commit, then a new ring is formed."""
+ELASTIC_ENV = {"HOROVOD_GLOO_TIMEOUT_SECONDS": "300"}
+"""The other workers wait this long for one that joins. The default, 30 s, is shorter than some imports; then all would abort."""
+LAUNCHERS = ("mpirun", "mpiexec", "horovodrun", "orterun", "prterun")
+_DISCOVERY = re.compile(r"--host-discovery-script|discover_hosts")
+_LAUNCH = re.compile(r"\b(?:mpirun|mpiexec|horovodrun)\b")
+_PROCESSES = re.compile(r"\s(?:-np|--np|-n)\s+([0-9]+)(?:\s|$)")
+_NUMBER = ("-np", "--num-proc")
+_MINIMUM = ("--min-np", "--min-num-proc")
+
+
+def is_elastic(job: jobs.Job) -> bool:
+    return "Launcher" in job.roles and _DISCOVERY.search(" ".join(_words(job))) is not None
+
+
+def elastic_env(job: jobs.Job) -> dict[str, str]:
+    """Variables of the launcher, which passes them on to the workers. The flags of horovodrun override them."""
+    return ELASTIC_ENV if is_elastic(job) else {}
+
+
+def drain_seconds(job: jobs.Job) -> float:
+    return DRAIN_SECONDS if is_elastic(job) else 0.0
+
+
+def initial_workers(job: jobs.Job) -> int:
+    """Number of workers with which an elastic launcher starts its ranks: -np, else --min-np."""
+    return _workers(job, _split(_words(job)), (_NUMBER, _MINIMUM))
+
+
+def minimum_workers(job: jobs.Job) -> int | None:
+    """Number of workers that an elastic launcher needs: --min-np, else -np. None: it has no host discovery script."""
+    words = _split(_words(job, first_container=True))
+    if not any(word.startswith("--host-discovery-script") for word in words):
+        return None
+    return _workers(job, words, (_MINIMUM, _NUMBER))
+
+
+def _words(job: jobs.Job, *, first_container: bool = False) -> list[str]:
+    containers = job.roles["Launcher"].containers[: 1 if first_container else None]
+    return [str(word) for each in containers for word in (*(each.get("command") or []), *(each.get("args") or []))]
+
+
+def _split(words: list[str]) -> list[str]:
+    """A word may be a shell script."""
+    return [part for word in words for part in word.split()]
+
+
+def _workers(job: jobs.Job, words: list[str], flags: tuple[tuple[str, ...], ...]) -> int:
+    """The number of processes, divided by the slots of a worker and rounded up."""
+    values = (value for names in flags if (value := _flag(words, names)) is not None)
+    return max(-(-next(values, 1) // max(int(job.spec.slots_per_worker or 1), 1)), 1)
+
+
+def _flag(words: list[str], names: tuple[str, ...]) -> int | None:
+    for index, word in enumerate(words):
+        name, _, value = word.partition("=")
+        if name in names:
+            value = value or (words[index + 1] if index + 1 < len(words) else "")
+            if value.isdecimal():
+                return int(value)
+    return None
+
+
+def advise(job: jobs.Job) -> list[Violation]:
+    """More processes than slots: mpirun fails, horovodrun waits for hosts that never come."""
+    if "Launcher" not in job.roles:
+        return []
+    requested = _processes(job)
+    hosts = job.count("Worker") + (1 if job.spec.run_launcher_as_worker or gpu_launcher(job) else 0)
+    available = hosts * slots(job)
+    if requested is None or requested <= available:
+        return []
+    message = f"the launcher's command starts {requested} processes, but the job has {available} slots (workers × slotsPerWorker)"
+    return [unenforced("spec.mpiReplicaSpecs[Launcher].template.spec.containers[0]", message)]
+
+
+def _processes(job: jobs.Job) -> int | None:
+    command = " ".join(_words(job, first_container=True))
+    launch = _LAUNCH.search(command)
+    number = _PROCESSES.search(command, launch.end()) if launch else None
+    return int(number[1]) if number else None
+
+
+RUN_ENV = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    # Pods on the same node each see all of its cores: with binding, all ranks would share the first core.
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "PRTE_MCA_hwloc_default_binding_policy": "none",
+}
+
+
+def from_command(request: job_from_command.CommandRequest) -> job_from_command.JobOutline:
+    """Idle workers, and a launcher that starts the command on them."""
+    per_worker = max(request.gpus, 1)
+    launcher = job_from_command.RoleOutline("Launcher", 1, _launch(request, per_worker), trains=False)
+    workers = job_from_command.RoleOutline("Worker", request.workers)
+    return job_from_command.JobOutline((launcher, workers), {"slotsPerWorker": per_worker}, RUN_ENV)
+
+
+def _launch(request: job_from_command.CommandRequest, per_worker: int) -> job_from_command.Command:
+    if request.command[0].rpartition("/")[2] in LAUNCHERS:
+        return request.command
+    processes = str(request.workers * per_worker)
+    if request.elastic is None:
+        return ("mpirun", "-n", processes, *request.command)
+    low, high = (str(bound * per_worker) for bound in request.elastic)
+    script = ("--host-discovery-script", f"{MOUNT}/discover_hosts.sh")
+    return ("horovodrun", "-np", processes, "--min-np", low, "--max-np", high, *script, *request.command)
