@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import datetime as dt
 import faulthandler
 import os
 import signal
@@ -12,6 +11,7 @@ from collections.abc import Callable
 
 from traincrew import __version__, settings
 from traincrew.app import signals
+from traincrew.client import clock
 from traincrew.embedded import daemon
 from traincrew.embedded.apiserver.authn import users
 from traincrew.embedded.bootstrap import Furniture
@@ -94,7 +94,7 @@ async def serve(options: settings.Cluster, place: DataDirectory, voice: Voice) -
         node=options.node,
     )
     async with daemon.running(chosen) as cluster:
-        started = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+        started = clock.now().isoformat(timespec="seconds")
         node = options.node.name if options.node is not None else ""
         place.announce(
             cluster.url, started, node=node, overcommit=list(options.overcommit), environment=_environment(options.node)

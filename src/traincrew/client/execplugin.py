@@ -17,6 +17,7 @@ from collections.abc import Mapping
 import msgspec
 
 from traincrew import errors
+from traincrew.client import clock
 
 API_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 PATIENCE = 60.0
@@ -132,4 +133,4 @@ def _life(expires: dt.datetime | None) -> float:
     if expires is None:
         return math.inf
     moment = expires if expires.tzinfo else expires.replace(tzinfo=dt.UTC)
-    return max(SHORTEST_LIFE, (moment - dt.datetime.now(dt.UTC)).total_seconds() - EXPIRY_MARGIN)
+    return max(SHORTEST_LIFE, (moment - clock.now()).total_seconds() - EXPIRY_MARGIN)

@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from traincrew import errors, settings
-from traincrew.client import port
+from traincrew.apimachinery import times
+from traincrew.client import clock, port
 from traincrew.model import resources
 from traincrew.model.meta import Meta, Struct, Time
 
@@ -102,7 +103,7 @@ class Elector:
         return msgspec.json.decode(raw, type=Lease)
 
     async def _take(self, lease: Lease | None) -> bool:
-        now = dt.datetime.now(dt.UTC)
+        now = clock.now()
         if lease is None:
             await self._create(LeaseSpec(**self._mine(now), acquire_time=now))
             return True
@@ -151,5 +152,5 @@ def _encode(lease: Lease) -> bytes:
     # MicroTime wants exactly six digits after the second.
     for field, value in (("acquireTime", lease.spec.acquire_time), ("renewTime", lease.spec.renew_time)):
         if value is not None:
-            body["spec"][field] = value.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+            body["spec"][field] = times.rfc3339_micro(value)
     return msgspec.json.encode(body)

@@ -9,6 +9,7 @@ import re
 from collections.abc import AsyncGenerator
 from typing import NamedTuple
 
+from traincrew.apimachinery import times
 from traincrew.client.remote import RemoteClient
 from traincrew.model import resources
 
@@ -41,7 +42,7 @@ class Position:
     def since(self) -> str:
         """The second to ask from: the API knows no finer times."""
         moment = dt.datetime.fromtimestamp(self.last // NANO, dt.UTC)
-        return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if self.last else ""
+        return times.rfc3339(moment) if self.last else ""
 
     def took(self, line: Line) -> None:
         if line.nanoseconds > self.last:

@@ -14,6 +14,7 @@ import msgspec
 
 from traincrew import errors, settings
 from traincrew.apimachinery.resource_info import Object
+from traincrew.client import clock
 from traincrew.embedded import admin_kubeconfig, bootstrap, gc_tuning, mirror_pod, private_files
 from traincrew.embedded.apiserver.audit.audit_log import Audit
 from traincrew.embedded.apiserver.authn import stored_credentials, users
@@ -30,7 +31,7 @@ from traincrew.embedded.apiserver.http import origins
 from traincrew.embedded.apiserver.http.authentication_filter import Gate
 from traincrew.embedded.apiserver.http.server import ApiServer
 from traincrew.embedded.apiserver.registry.resources import Registry
-from traincrew.embedded.apiserver.requests.scope import Identity, RequestScope, decoded, now
+from traincrew.embedded.apiserver.requests.scope import Identity, RequestScope, decoded
 from traincrew.embedded.apiserver.schema import builtin_kinds
 from traincrew.embedded.apiserver.storage.records import Change, Facts
 from traincrew.embedded.apiserver.storage.store import Store
@@ -85,7 +86,7 @@ class Daemon:
     def __init__(self, options: Options) -> None:
         self.options = options
         private_files.directory(options.data)
-        self.registry = Registry((*builtin_kinds.load().resources(), *metrics_api.RESOURCES), now)
+        self.registry = Registry((*builtin_kinds.load().resources(), *metrics_api.RESOURCES), clock.timestamp)
         self.registry.trust(options.furniture.definitions)
         self.store = Store.open(options.data / "cluster.db", self._describe)
         self.policy = Policy()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 
+from traincrew.client import clock
 from traincrew.embedded.apiserver.requests.metrics_source import Measurement, Metrics, PodUsage, Usage
 from traincrew.embedded.kubelet.stats.collector import Meter
 
@@ -12,7 +13,7 @@ def by(meter: Meter, node: str) -> Metrics:
     async def latest() -> Measurement:
         found = meter.rates
         if found is None:
-            return Measurement(dt.datetime.now(dt.UTC), dt.timedelta())
+            return Measurement(clock.now(), dt.timedelta())
         pods = [
             PodUsage(namespace, name, {each: Usage(rate.cores, rate.memory) for each, rate in containers.items()})
             for (namespace, name), containers in found.pods.items()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import datetime as dt
 import logging
 import os
 import platform
@@ -14,7 +13,7 @@ import msgspec
 
 from traincrew import errors
 from traincrew.apimachinery.resource_info import Object
-from traincrew.client import port
+from traincrew.client import clock, port
 from traincrew.embedded.bootstrap import NODES, ensure
 from traincrew.model import resources
 from traincrew.model.resources import Resource
@@ -30,11 +29,7 @@ PATIENCE = 1.0
 async def show_node(client: port.Client, kubelet_port: int, version: str) -> None:
     """The node that this machine would be, if an agent ran its pods."""
     await ensure(client, NODES, {"metadata": {"name": NODE, "labels": {"kubernetes.io/hostname": NODE}}})
-    await _status(client, None, NODE, _node_status(kubelet_port, version, _now()))
-
-
-def _now() -> str:
-    return dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    await _status(client, None, NODE, _node_status(kubelet_port, version, clock.timestamp()))
 
 
 class Shown:
@@ -43,7 +38,7 @@ class Shown:
     def __init__(self, client: port.Client, version: str, around: Sequence[tuple[Resource, Object]] = ()) -> None:
         """around: what belongs into its namespace beside it."""
         self._client, self._version, self._around = client, version, around
-        self._since = _now()
+        self._since = clock.timestamp()
 
     @contextlib.asynccontextmanager
     async def kept(self) -> AsyncIterator[None]:

@@ -8,6 +8,7 @@ import pathlib
 from collections.abc import AsyncIterator
 from typing import Any
 
+from traincrew.client import clock
 from traincrew.embedded.kubelet.runtime.streaming import (
     ContainerNotStarted,
     ExecFailed,
@@ -91,7 +92,7 @@ class OwnLog:
         content = self._path.read_bytes()
         end = content.rfind(b"\n") + 1
         lines = content[:end].splitlines(keepends=True)
-        since = options.since(dt.datetime.now(dt.UTC))
+        since = options.since(clock.now())
         if since is not None:
             lines = lines[_first_after(lines, since) :]
         if options.tail_lines is not None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 import logging
 from collections import Counter
 from typing import Any
 
 from traincrew import errors
+from traincrew.client import clock
 from traincrew.client.workqueue import WorkQueue
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
@@ -84,7 +84,7 @@ class Controller:
         """One plan, carried out; None if there was nothing to do."""
         self._executor.look_back(kind, job)
         notes = self._world.notebook(job.metadata.uid)
-        now, lost = dt.datetime.now(dt.UTC), tuple(notes.vanished)
+        now, lost = clock.now(), tuple(notes.vanished)
         plan = decide(self._world.kinds[key.plural], job, self._world.observe(job), now)
         wanted = {(a.resource, a.name) for stage in plan.stages for a in stage if isinstance(a, Create)}
         if notes.keep_only(wanted):

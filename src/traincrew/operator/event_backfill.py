@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from traincrew import errors
-from traincrew.client import port
+from traincrew.client import clock, port
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs, meta, naming, resources
 from traincrew.model.resources import Resource
@@ -70,7 +70,7 @@ class Recall:
 
     def came_up(self, kind: JobKind, job: jobs.JobObject[Any], resource: Resource, entry: meta.Named) -> None:
         """An object that this operator has not made itself."""
-        if resource in announced(kind) and recent(entry, dt.datetime.now(dt.UTC)):
+        if resource in announced(kind) and recent(entry, clock.now()):
             found = Doubt(kind, job)
             found.add(resource, entry)
             self.doubt(found)

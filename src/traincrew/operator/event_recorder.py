@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 import hashlib
 import logging
 from collections.abc import Callable
@@ -12,7 +11,7 @@ from typing import Any
 import msgspec
 
 from traincrew import errors
-from traincrew.client import port, retries
+from traincrew.client import clock, port, retries
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs, naming, resources
 from traincrew.planner.actions import Event
@@ -47,7 +46,7 @@ class Teller:
     def tell(self, kind: JobKind, job: jobs.JobObject[Any], event: Event, uids: tuple[str, ...] = ()) -> None:
         """uids: of the objects it speaks of; whoever looks for what was left untold finds them there."""
         meta = job.metadata
-        now = dt.datetime.now(dt.UTC).replace(microsecond=0)
+        now = clock.now().replace(microsecond=0)
         body = {
             "apiVersion": "v1",
             "kind": "Event",

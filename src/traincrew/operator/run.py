@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Coroutine
 from typing import Any
 
 from traincrew import errors, settings
-from traincrew.client import port
+from traincrew.client import clock, port
 from traincrew.client.leases import Elector
 from traincrew.client.workqueue import WorkQueue
 from traincrew.kinds.kind import JobKind
@@ -133,7 +133,7 @@ class Operator:
         _rest_memory()
         known = self.world.keys()
         logger.info("working", extra={"jobs": len(known), "pid": os.getpid()})
-        self._doubt_what_is_recent(dt.datetime.now(dt.UTC))
+        self._doubt_what_is_recent(clock.now())
         self._acting = True
         for key in known:
             self._queue.add(key)

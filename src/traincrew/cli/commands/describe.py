@@ -8,6 +8,7 @@ import json
 import click
 
 from traincrew.cli import target as cli_target
+from traincrew.client import clock
 
 
 @click.command()
@@ -25,7 +26,6 @@ def describe(job: str, form: str, reach: cli_target.TargetOptions) -> None:
 
 
 async def _describe(name: str, form: str, where: cli_target.TargetOptions) -> None:
-    import datetime as dt
 
     from traincrew.cli.jobs import query
     from traincrew.cli.render import description, objects
@@ -33,7 +33,7 @@ async def _describe(name: str, form: str, where: cli_target.TargetOptions) -> No
     async with query.connected(where) as (client, target):
         seen, found = await query.job(client, target.namespace, name)
         evidence = await query.evidence(client, seen)
-    now = dt.datetime.now(dt.UTC)
+    now = clock.now()
     if form == "text":
         click.echo(description.describe(seen, evidence, now))
     else:

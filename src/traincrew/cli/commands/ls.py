@@ -10,6 +10,7 @@ import sys
 import click
 
 from traincrew.cli import target as cli_target
+from traincrew.client import clock
 
 
 @click.command()
@@ -30,7 +31,6 @@ def ls(everywhere: bool, form: str, reach: cli_target.TargetOptions) -> None:
 
 
 async def _ls(everywhere: bool, form: str, where: cli_target.TargetOptions) -> None:
-    import datetime as dt
 
     from traincrew.cli.jobs import query
     from traincrew.cli.render import objects, tables
@@ -47,4 +47,4 @@ async def _ls(everywhere: bool, form: str, where: cli_target.TargetOptions) -> N
         chosen = query.in_order(views)
         cut = sys.stdout.isatty() and form != "wide"
         columns = shutil.get_terminal_size().columns if cut else 0
-        click.echo(tables.jobs(chosen, dt.datetime.now(dt.UTC), namespaces=everywhere, columns=columns))
+        click.echo(tables.jobs(chosen, clock.now(), namespaces=everywhere, columns=columns))

@@ -7,6 +7,7 @@ import asyncio
 import click
 
 from traincrew.cli import target as cli_target
+from traincrew.client import clock
 
 
 @click.command()
@@ -24,7 +25,6 @@ def why(job: str, form: str, reach: cli_target.TargetOptions) -> None:
 
 
 async def _why(name: str, form: str, where: cli_target.TargetOptions) -> None:
-    import datetime as dt
 
     from traincrew.cli.jobs import query
     from traincrew.cli.render import explanation, objects
@@ -32,7 +32,7 @@ async def _why(name: str, form: str, where: cli_target.TargetOptions) -> None:
     async with query.connected(where) as (client, target):
         seen, _ = await query.job(client, target.namespace, name)
         evidence = await query.evidence(client, seen)
-    now = dt.datetime.now(dt.UTC)
+    now = clock.now()
     told = explanation.explain(seen, evidence, now)
     if form == "text":
         click.echo(explanation.text(told))

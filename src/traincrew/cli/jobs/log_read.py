@@ -11,12 +11,13 @@ import sys
 from collections.abc import AsyncGenerator
 
 from traincrew import errors
+from traincrew.apimachinery import times
 from traincrew.cli import target as cli_target
 from traincrew.cli.jobs import container_runs, informers, log_merge, log_streams, query, stored_logs
 from traincrew.cli.jobs import names as jobs_names
 from traincrew.cli.render import time_arguments, view
 from traincrew.cli.render.screen import Screen
-from traincrew.client import pod_logs
+from traincrew.client import clock, pod_logs
 from traincrew.client.remote import RemoteClient
 from traincrew.model import objects
 
@@ -38,7 +39,7 @@ class Request:
     def wanted(self) -> pod_logs.Wanted:
         since = ""
         if self.since:
-            since = time_arguments.moment(self.since, dt.datetime.now(dt.UTC)).astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            since = times.rfc3339(time_arguments.moment(self.since, clock.now()).astimezone(dt.UTC))
         return pod_logs.Wanted(previous=self.previous, tail=self.tail, since=since)
 
 

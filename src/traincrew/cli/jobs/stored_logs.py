@@ -9,7 +9,7 @@ import re
 from collections.abc import AsyncIterator
 from typing import NamedTuple
 
-from traincrew.client import pod_logs
+from traincrew.client import clock, pod_logs
 from traincrew.embedded.kubelet.logs import log_directory, reader
 from traincrew.embedded.kubelet.runtime.streaming import LogOptions
 from traincrew.kinds.kind import JobKind
@@ -83,7 +83,7 @@ async def lines(
 
 async def _of_run(directory: pathlib.Path, attempt: int, wanted: pod_logs.Wanted) -> AsyncIterator[list[pod_logs.Line]]:
     begun = b""
-    async for piece in reader.read(directory, attempt, _options(wanted), dt.datetime.now(dt.UTC)):
+    async for piece in reader.read(directory, attempt, _options(wanted), clock.now()):
         *ended, begun = (begun + piece).split(b"\n")
         yield [pod_logs.parse(raw) for raw in ended]
     if begun:

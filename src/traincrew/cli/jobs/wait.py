@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-import datetime as dt
 import pathlib
 from collections.abc import AsyncIterator, Sequence
 
@@ -13,6 +12,7 @@ from traincrew.cli.jobs import informers, log_streams
 from traincrew.cli.jobs.interrupts import Answer, Interrupts
 from traincrew.cli.render import stages, tables, view
 from traincrew.cli.render.screen import Screen
+from traincrew.client import clock
 from traincrew.client.remote import RemoteClient
 from traincrew.model import naming, objects
 from traincrew.planner import failure_summary
@@ -162,7 +162,7 @@ class Attendance:
             if now is None or not now.job.status.finished:
                 self._screen.say(f"{job.copy.key.kind.singular}/{job.copy.key.name} was deleted before it had ended")
                 continue
-            took = tables.took(now, dt.datetime.now(dt.UTC))
+            took = tables.took(now, clock.now())
             self._screen.say(f"{now.reference} {now.state.lower()} after {took}{_blame(now)}{job.unstarted()}")
             if now.state == "Failed":
                 self._screen.say(f"  `traincrew why {now.reference}` tells more")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Sequence
 
-from traincrew.apimachinery import human_durations
+from traincrew.apimachinery import durations
 from traincrew.cli.render import view
 from traincrew.model.meta import Time
 from traincrew.planner import failure_summary
@@ -80,7 +80,7 @@ def _restarted(each: view.View, now: Time) -> str:
 
 
 def age(moment: Time | None, now: Time) -> str:
-    return human_durations.human((now - moment).total_seconds()) if moment is not None else "-"
+    return durations.human((now - moment).total_seconds()) if moment is not None else "-"
 
 
 def took(each: view.View, now: Time) -> str:
@@ -88,4 +88,4 @@ def took(each: view.View, now: Time) -> str:
     if status.start_time is None:
         return "-"
     end = status.completion_time or (now if not status.finished else view.since(status) or now)
-    return human_durations.human((end - status.start_time).total_seconds())
+    return durations.human((end - status.start_time).total_seconds())

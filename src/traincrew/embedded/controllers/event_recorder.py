@@ -10,8 +10,9 @@ import time
 import msgspec
 
 from traincrew import errors
+from traincrew.apimachinery import times
 from traincrew.apimachinery.resource_info import Object
-from traincrew.client import port
+from traincrew.client import clock, port
 from traincrew.embedded.controllers import event_correlation
 from traincrew.embedded.controllers.event_correlation import Event, Told
 from traincrew.model.resources import EVENTS, Resource
@@ -57,7 +58,7 @@ class Recorder:
     async def _write(self, event: Event, told: Told) -> None:
         namespace = event.namespace or "default"
         if told.name:
-            again = {"count": told.count, "lastTimestamp": _now(), "message": told.message}
+            again = {"count": told.count, "lastTimestamp": clock.timestamp(), "message": told.message}
             try:
                 await self._writer.patch(EVENTS, namespace, told.name, msgspec.json.encode(again))
                 return
@@ -68,8 +69,8 @@ class Recorder:
 
 
 def _body(event: Event, told: Told, namespace: str) -> Object:
-    now = _now()
-    first = dt.datetime.fromtimestamp(told.first, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    now = clock.timestamp()
+    first = times.rfc3339(dt.datetime.fromtimestamp(told.first, dt.UTC))
     about = {
         "kind": event.kind, "namespace": event.namespace, "name": event.name, "uid": event.uid,
         "apiVersion": event.api_version, "resourceVersion": event.resource_version,
@@ -81,7 +82,3 @@ def _body(event: Event, told: Told, namespace: str) -> Object:
         "firstTimestamp": first, "lastTimestamp": now, "source": {"component": event.component},
         "reportingComponent": event.component, "reportingInstance": "",
     }  # fmt: skip
-
-
-def _now() -> str:
-    return dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import datetime as dt
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar
@@ -12,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from traincrew import errors
-from traincrew.client import port
+from traincrew.client import clock, port
 from traincrew.embedded.scheduler.event_recorder import Recorder, Reference, Told
 from traincrew.embedded.scheduler.informers import CLAIMS, GROUPS, Copies
 from traincrew.model.resources import PODS, Resource
@@ -85,7 +84,7 @@ class Deeds:
         if held is None or (held.status, held.reason, held.message) != ("False", reason, message):
             condition = {"type": SCHEDULED, "status": "False", "reason": reason, "message": message}
             if held is None or held.status != "False":
-                condition["lastTransitionTime"] = _now()
+                condition["lastTransitionTime"] = clock.timestamp()
             status["conditions"] = [condition]
         if nominated is not None and nominated != pod.status.nominated_node_name:
             status["nominatedNodeName"] = nominated or None
@@ -97,7 +96,7 @@ class Deeds:
         victim, by = preemption.victim, preemption.preemptor
         message = f"{by.spec.scheduler_name}: preempting to accommodate a higher priority pod"
         condition = {"type": "DisruptionTarget", "status": "True", "reason": PREEMPTED, "message": message}
-        await self._patch_status(victim, {"conditions": [{**condition, "lastTransitionTime": _now()}]})
+        await self._patch_status(victim, {"conditions": [{**condition, "lastTransitionTime": clock.timestamp()}]})
         meta = victim.metadata
         await self._client.delete(PODS, meta.namespace, meta.name, uid=meta.uid)
         told = f"Preempted by pod {by.uid} on node {victim.spec.node_name}"
@@ -145,7 +144,3 @@ class Deeds:
         other = Reference(PODS, related.metadata) if related else None
         by = (related or pod).spec.scheduler_name
         self._recorder.tell(Reference(PODS, pod.metadata), by, told, other)
-
-
-def _now() -> str:
-    return dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 import logging
 import time
 
 import msgspec
 
 from traincrew import errors
-from traincrew.client import port
+from traincrew.apimachinery import times
+from traincrew.client import clock, port
 from traincrew.model import resources
 from traincrew.model.meta import Meta
 from traincrew.model.resources import Resource
@@ -44,7 +44,7 @@ class Recorder:
             "reason": told.reason,
             "message": told.message if len(told.message) <= LIMIT else f"{told.message[: LIMIT - 4]} ...",
             "action": told.action,
-            "eventTime": dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            "eventTime": times.rfc3339_micro(clock.now()),
             "reportingComponent": by,
             "reportingInstance": f"{by}-{self._instance}"[:128],
             **({"related": related.written()} if related else {}),

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 import logging
 import socket
 
-from traincrew.client import port
+from traincrew.client import clock, port
 from traincrew.embedded.scheduler.binder import Deeds
 from traincrew.embedded.scheduler.event_recorder import Recorder
 from traincrew.embedded.scheduler.informers import Copies
@@ -76,7 +75,7 @@ class Scheduler:
     def _look(self) -> Placement:
         pods = [seen for each in self._copies.pods if (seen := self._seen(each)) is not None]
         self._assumed = {uid: self._assumed[uid] for uid in self._assumed.keys() & {pod.uid for pod in pods}}
-        return place(pods, list(self._copies.nodes), self._copies.around(dt.datetime.now(dt.UTC)), self._policy)
+        return place(pods, list(self._copies.nodes), self._copies.around(clock.now()), self._policy)
 
     def _seen(self, pod: PodInfo) -> PodInfo | None:
         """The pod as it will be once what is under way is done; None: leave it alone for now."""

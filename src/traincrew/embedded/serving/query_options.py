@@ -6,7 +6,7 @@ import datetime
 import re
 from collections.abc import Mapping
 
-from traincrew.apimachinery import go_rfc3339
+from traincrew.apimachinery import times
 
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 _LARGEST = 2**63
@@ -39,6 +39,6 @@ def time(query: Mapping[str, str], name: str) -> datetime.datetime | None:
     if not text or text == "null":
         return None
     try:
-        return go_rfc3339.parse(text)
-    except go_rfc3339.BadMoment as error:
+        return times.parse(text)
+    except times.TimeError as error:
         raise BadQuery(str(error)) from error

@@ -2,7 +2,7 @@ import datetime
 
 import pytest
 
-from traincrew.apimachinery.human_durations import Ages, human
+from traincrew.apimachinery.durations import Ages, human
 
 NOW = datetime.datetime(2024, 6, 1, 12, tzinfo=datetime.UTC)
 MINUTE, HOUR, DAY = 60, 3600, 86400

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from traincrew.apimachinery import go_times, go_wording
+from traincrew.apimachinery import go_wording, times
 from traincrew.embedded.apiserver.schema import regular_expressions, string_formats
 
 
 def test_a_time_is_written_in_utc_and_whole_seconds() -> None:
-    assert go_times.canonical("2020-01-01T01:00:00.9+01:00") == "2020-01-01T00:00:00Z"
-    assert go_times.canonical("0001-01-01T00:00:00Z") is None
-    assert go_times.canonical_micro("2020-01-01T00:00:00.123456Z") == "2020-01-01T00:00:00.123456Z"
+    assert times.canonical("2020-01-01T01:00:00.9+01:00") == "2020-01-01T00:00:00Z"
+    assert times.canonical("0001-01-01T00:00:00Z") is None
+    assert times.canonical_micro("2020-01-01T00:00:00.123456Z") == "2020-01-01T00:00:00.123456Z"
 
 
 @pytest.mark.parametrize(
@@ -25,8 +25,8 @@ def test_a_time_is_written_in_utc_and_whole_seconds() -> None:
     ],
 )
 def test_what_is_no_time_is_told(given: str, told: str) -> None:
-    with pytest.raises(go_times.NotATime) as caught:
-        go_times.canonical(given)
+    with pytest.raises(times.TimeError) as caught:
+        times.canonical(given)
     assert str(caught.value) == told
 
 

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import msgspec
 from aiohttp import web
 
-from traincrew.apimachinery import api_errors
+from traincrew.apimachinery import api_errors, times
+from traincrew.client import clock
 from traincrew.embedded.apiserver.audit import redaction
 from traincrew.embedded.apiserver.requests.request import Request
 
@@ -47,7 +48,7 @@ class Audit:
         if self._file is None:
             yield
             return
-        received, code = dt.datetime.now(dt.UTC), 201 if request.verb == "create" else 200
+        received, code = clock.now(), 201 if request.verb == "create" else 200
         try:
             yield
         except api_errors.StatusError as refusal:
@@ -68,8 +69,8 @@ class Audit:
             "userAgent": _plain(origin.agent),
             "objectRef": _reference(request),
             "responseStatus": {"metadata": {}, "code": code},
-            "requestReceivedTimestamp": _written(received),
-            "stageTimestamp": _written(dt.datetime.now(dt.UTC)),
+            "requestReceivedTimestamp": times.rfc3339_micro(received),
+            "stageTimestamp": times.rfc3339_micro(clock.now()),
         }  # fmt: skip
         with contextlib.suppress(OSError):  # a full disk must not make a refusal of what was done
             self._file.write(msgspec.json.encode(entry) + b"\n")
@@ -120,7 +121,3 @@ def _reference(request: Request) -> dict[str, str]:
         "apiVersion": request.info.version, "subresource": request.subresource,
     }  # fmt: skip
     return {key: value for key, value in found.items() if value}
-
-
-def _written(moment: dt.datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

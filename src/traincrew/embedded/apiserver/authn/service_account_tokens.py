@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-import datetime
 import hmac
 import time
 import uuid
 from collections.abc import Callable, Sequence
 
-from traincrew.apimachinery import go_wording
+from traincrew.apimachinery import go_wording, times
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.authn import jwt, token_claims
 from traincrew.embedded.apiserver.authn.token_claims import AUDIENCES, Bound, Life, Verified
@@ -112,4 +111,4 @@ class Tokens:
 
 
 def _seconds(timestamp: str) -> float:
-    return datetime.datetime.fromisoformat(timestamp).timestamp()
+    return times.parse(timestamp).timestamp()

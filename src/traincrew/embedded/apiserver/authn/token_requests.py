@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 from typing import Any
 
-from traincrew.apimachinery import api_errors, field_errors
+from traincrew.apimachinery import api_errors, field_errors, times
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.authn.service_account_tokens import Lookup, Tokens
 from traincrew.embedded.apiserver.authn.token_claims import AUDIENCES, Bound
@@ -50,13 +50,13 @@ def answer(tokens: Tokens, request: Object, asked: Asked) -> Object:
 
 def _answered(request: Object, spec: Object, token: str, asked: Asked) -> Object:
     expiry = asked.now + datetime.timedelta(seconds=spec["expirationSeconds"])
-    metadata = {"name": asked.account, "namespace": asked.namespace, "creationTimestamp": _stamp(asked.now)}
+    metadata = {"name": asked.account, "namespace": asked.namespace, "creationTimestamp": times.rfc3339(asked.now)}
     return {
         "kind": "TokenRequest",
         "apiVersion": request.get("apiVersion", f"{GROUP}/v1"),
         "metadata": metadata | {key: value for key, value in (request.get("metadata") or {}).items() if key not in metadata},
         "spec": spec,
-        "status": {"token": token, "expirationTimestamp": _stamp(expiry)},
+        "status": {"token": token, "expirationTimestamp": times.rfc3339(expiry)},
     }
 
 
@@ -107,7 +107,3 @@ def _node_of(lookup: Lookup, pod: Object) -> Object | None:
     if not name:
         return None
     return lookup("nodes", "", name) or {"metadata": {"name": name}}
-
-
-def _stamp(moment: datetime.datetime) -> str:
-    return moment.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import NamedTuple
 
+from traincrew.apimachinery import times
 from traincrew.apimachinery.resource_info import Object
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
@@ -53,7 +54,7 @@ def ends_apart(obj: Object) -> bool:
 
 def _date(obj: Object, meta: Object, now: dt.datetime, grace: int) -> None:
     first = not meta.get("deletionTimestamp")
-    meta["deletionTimestamp"] = (now + dt.timedelta(seconds=grace)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    meta["deletionTimestamp"] = times.rfc3339(now + dt.timedelta(seconds=grace))
     if ends_apart(obj):
         return
     meta["deletionGracePeriodSeconds"] = grace

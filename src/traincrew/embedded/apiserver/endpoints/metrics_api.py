@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 from collections.abc import Iterator
 
-from traincrew.apimachinery import api_errors
+from traincrew.apimachinery import api_errors, times
 from traincrew.apimachinery.resource_info import Object, ResourceInfo
 from traincrew.embedded.apiserver.requests.metrics_source import Measurement, Usage
 from traincrew.embedded.apiserver.requests.request import Request, Response
-from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded, written
+from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
 from traincrew.embedded.apiserver.storage.records import Facts, Key, Record
 
 GROUP, VERSION = "metrics.k8s.io", "v1beta1"
@@ -68,7 +67,7 @@ def _record(info: ResourceInfo, scope: RequestScope, about: Record, told: Object
 
 def _times(found: Measurement) -> Object:
     seconds = found.window.total_seconds()
-    return {"timestamp": written(found.taken.astimezone(dt.UTC)), "window": f"{seconds:.3f}".rstrip("0").rstrip(".") + "s"}
+    return {"timestamp": times.rfc3339(found.taken), "window": f"{seconds:.3f}".rstrip("0").rstrip(".") + "s"}
 
 
 def _shown(usage: Usage) -> Object:

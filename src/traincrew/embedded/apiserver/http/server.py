@@ -13,6 +13,7 @@ from aiohttp import web
 
 from traincrew import errors
 from traincrew.apimachinery import api_errors
+from traincrew.client import clock
 from traincrew.embedded.apiserver.authz import attributes
 from traincrew.embedded.apiserver.endpoints import routing
 from traincrew.embedded.apiserver.endpoints.dispatch import Handler
@@ -103,7 +104,7 @@ class ApiServer:
         return await self._audited(http_request, request)
 
     async def _audited(self, http_request: web.BaseRequest, request: Request) -> web.StreamResponse:
-        received = dt.datetime.now(dt.UTC)
+        received = clock.now()
         try:
             if request.subresource in STREAMED:
                 self._handler.authorize(_as_stream(request, http_request))

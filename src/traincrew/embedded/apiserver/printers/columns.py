@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from traincrew.apimachinery.human_durations import Ages
+from traincrew.apimachinery.durations import Ages
 from traincrew.apimachinery.resource_info import Object
 
 

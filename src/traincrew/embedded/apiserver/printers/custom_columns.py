@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from traincrew.apimachinery import jsonpath
-from traincrew.apimachinery.human_durations import INVALID, UNKNOWN, Ages, moment
+from traincrew.apimachinery.durations import UNKNOWN, Ages
 from traincrew.apimachinery.resource_info import Column, Object, ResourceInfo
 
 AGE = Column("Age", "date", ".metadata.creationTimestamp", "Since when the object exists")
@@ -70,7 +70,7 @@ class Cells:
             return None
         if not value or value == "null":
             return UNKNOWN
-        return self._ages.since(value) if moment(value) else INVALID
+        return self._ages.since(value)
 
 
 def _decoder(roots: Iterable[str]) -> Callable[[bytes], Object]:

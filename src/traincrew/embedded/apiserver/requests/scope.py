@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from traincrew.apimachinery import api_errors
+from traincrew.apimachinery import api_errors, times
 from traincrew.apimachinery.resource_info import Object, ResourceInfo
+from traincrew.client import clock
 from traincrew.embedded.apiserver.authn.service_account_tokens import Tokens
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz import attributes
@@ -26,19 +27,6 @@ from traincrew.embedded.apiserver.storage.store import Store
 Clock = Callable[[], dt.datetime]
 
 
-def utc_now() -> dt.datetime:
-    return dt.datetime.now(dt.UTC)
-
-
-def now() -> str:
-    """As Kubernetes writes times: whole seconds, UTC."""
-    return written(utc_now())
-
-
-def written(moment: dt.datetime) -> str:
-    return moment.isoformat(timespec="seconds")[:19] + "Z"
-
-
 class Identity(NamedTuple):
     """What others know the API server by."""
 
@@ -48,7 +36,7 @@ class Identity(NamedTuple):
 
 
 class RequestScope:
-    def __init__(self, store: Store, registry: Registry, policy: Policy, identity: Identity, clock: Clock = utc_now) -> None:
+    def __init__(self, store: Store, registry: Registry, policy: Policy, identity: Identity, clock: Clock = clock.now) -> None:
         self.store, self.registry, self.policy, self.identity, self.clock = store, registry, policy, identity, clock
         self.accounts = True
         """Whether every namespace has a service account, and every pod one of them."""
@@ -56,7 +44,7 @@ class RequestScope:
         """Set by whoever runs the pods; None: nobody measures."""
 
     def now(self) -> str:
-        return written(self.clock())
+        return times.rfc3339(self.clock())
 
     def authorize(self, user: User, asked: Attributes) -> None:
         """Raises StatusError."""

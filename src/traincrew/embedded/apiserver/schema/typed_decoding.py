@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from traincrew.apimachinery import go_times, go_wording, quantities
+from traincrew.apimachinery import go_wording, quantities, times
 from traincrew.apimachinery.resource_info import Schema
 from traincrew.embedded.apiserver.schema.builtin_kinds import GO_FIELDS, GO_UNION
 
@@ -147,8 +147,8 @@ def _time(value: Any) -> Any:
     if value.__class__ is not str:
         return _null(value)
     try:
-        return go_times.canonical(value) or ABSENT
-    except go_times.NotATime:
+        return times.canonical(value) or ABSENT
+    except times.TimeError:
         raise Irregular from None
 
 
@@ -156,8 +156,8 @@ def _micro_time(value: Any) -> Any:
     if value.__class__ is not str:
         return _null(value)
     try:
-        return go_times.canonical_micro(value) or ABSENT
-    except go_times.NotATime:
+        return times.canonical_micro(value) or ABSENT
+    except times.TimeError:
         raise Irregular from None
 
 

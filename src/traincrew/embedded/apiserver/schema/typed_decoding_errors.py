@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from traincrew.apimachinery import go_times, go_wording, quantities
+from traincrew.apimachinery import go_wording, quantities, times
 from traincrew.apimachinery.resource_info import Schema
 from traincrew.embedded.apiserver.schema import json_tree
 from traincrew.embedded.apiserver.schema.builtin_kinds import GO_FIELDS, GO_STRUCT, GO_UNION
@@ -136,7 +136,7 @@ class Reading:
                 self._first = self._first or told
                 return None
             raise Unreadable(told) from None
-        except (quantities.QuantityError, go_times.NotATime) as error:
+        except (quantities.QuantityError, times.TimeError) as error:
             raise Unreadable(str(error)) from None
         except go_wording.NotBase64 as error:
             self._first = self._first or str(error)
@@ -213,11 +213,11 @@ def _quantity(node: Any) -> str:
 
 
 def _time(node: Any) -> str | None:
-    return go_times.canonical(_string(node))
+    return times.canonical(_string(node))
 
 
 def _micro_time(node: Any) -> str | None:
-    return go_times.canonical_micro(_string(node))
+    return times.canonical_micro(_string(node))
 
 
 def _string(node: Any) -> str:

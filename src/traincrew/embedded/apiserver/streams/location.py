@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import datetime
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from traincrew.apimachinery import api_errors, field_errors
+from traincrew.apimachinery import api_errors, field_errors, times
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.serving import query_options
@@ -126,14 +124,7 @@ def _log_params(given: dict[str, str], name: str) -> list[tuple[str, str]]:
     flags = [(key, "true") for key in ("follow", "previous", "timestamps") if query_options.flag(given, key)]
     numbers = (("tailLines", tail), ("limitBytes", limit), ("sinceSeconds", seconds))
     params = flags + [(key, str(value)) for key, value in numbers if value is not None]
-    return params + ([("sinceTime", _rfc3339(moment))] if moment else [])
-
-
-def _rfc3339(moment: datetime.datetime) -> str:
-    """In UTC where that can be told: at the edges of time it cannot."""
-    with contextlib.suppress(OverflowError):
-        moment = moment.astimezone(datetime.UTC)
-    return moment.replace(microsecond=0).isoformat().replace("+00:00", "Z")
+    return params + ([("sinceTime", times.rfc3339(moment))] if moment else [])
 
 
 def _port(text: str) -> int:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 from collections.abc import Callable, Sequence
 
 import msgspec
 
 from traincrew import errors
 from traincrew.apimachinery.resource_info import Object
-from traincrew.client import port
+from traincrew.client import clock, port
 from traincrew.client.lister import Unstructured
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import pods, reconcile_loop
@@ -52,7 +51,7 @@ class Autoscalers:
         seen = self._autoscalers.get(*key)
         if seen is None or seen.metadata.deletion_timestamp is not None:
             return None
-        told = decisions.report(seen.body, dt.datetime.now(dt.UTC))
+        told = decisions.report(seen.body, clock.now())
         try:
             await self._scale(seen, told)
         finally:

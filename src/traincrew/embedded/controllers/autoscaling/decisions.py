@@ -6,9 +6,8 @@ import dataclasses
 import datetime as dt
 from collections.abc import Callable, Sequence
 
-from traincrew.apimachinery import quantities
+from traincrew.apimachinery import quantities, times
 from traincrew.apimachinery.resource_info import Object
-from traincrew.embedded.controllers import times
 from traincrew.embedded.controllers.autoscaling import behaviour
 from traincrew.embedded.controllers.autoscaling import metrics as autoscaling_metrics
 from traincrew.embedded.controllers.pods import Pod
@@ -33,7 +32,7 @@ class Report:
             held.append(found)
         status = "True" if value else "False"
         if found.get("status") != status:
-            found["lastTransitionTime"] = times.render(self.now)
+            found["lastTransitionTime"] = times.rfc3339(self.now)
         found |= {"status": status, "reason": reason, "message": message}
         self.status["conditions"] = held
 
@@ -222,7 +221,7 @@ def scaled(told: Report, outcome: Outcome) -> None:
         f"the HPA controller was able to update the target scale to {outcome.replicas}",
     )  # fmt: skip
     told.events.append((NORMAL, "SuccessfulRescale", f"New size: {outcome.replicas}; reason: {outcome.reason}"))
-    told.status |= {"desiredReplicas": outcome.replicas, "lastScaleTime": times.render(told.now)}
+    told.status |= {"desiredReplicas": outcome.replicas, "lastScaleTime": times.rfc3339(told.now)}
 
 
 def not_scaled(told: Report, outcome: Outcome, message: str) -> None:

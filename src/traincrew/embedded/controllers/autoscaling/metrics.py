@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from traincrew.apimachinery import quantities
+from traincrew.apimachinery import durations, quantities, times
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.controllers.pods import Pod
 
@@ -62,21 +62,10 @@ def read(items: Sequence[Object], resource: str, container: str) -> dict[str, Me
         values = [each["usage"][resource] for each in measured if resource in (each.get("usage") or {})]
         if measured and len(values) == len(measured):
             total = sum([quantities.milli_value(value) for value in values])
-            found[item["metadata"]["name"]] = Metric(total, dt.datetime.fromisoformat(item["timestamp"]), _duration(item))
+            found[item["metadata"]["name"]] = Metric(
+                total, times.parse(item["timestamp"]), durations.parse(item.get("window", "0s"))
+            )
     return found
-
-
-def _duration(item: Object) -> dt.timedelta:
-    """Go's form, such as 15s or 1m0.5s."""
-    text, seconds, number = item.get("window", "0s"), 0.0, ""
-    units = {"h": 3600.0, "m": 60.0, "s": 1.0}
-    for character in text.replace("ms", "µ"):
-        if character.isdecimal() or character == ".":
-            number += character
-        else:
-            seconds += float(number or 0) * units.get(character, 0.001)
-            number = ""
-    return dt.timedelta(seconds=seconds)
 
 
 class _Groups(NamedTuple):

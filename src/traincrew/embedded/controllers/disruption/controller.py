@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from traincrew.apimachinery import object_selectors
 from traincrew.apimachinery.resource_info import Object
-from traincrew.client import port
+from traincrew.client import clock, port
 from traincrew.client.lister import Unstructured
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
@@ -62,7 +61,7 @@ class Disruptions:
         seen = self._budgets.get(*key)
         if seen is None or seen.metadata.deletion_timestamp is not None:
             return None
-        now = dt.datetime.now(dt.UTC)
+        now = clock.now()
         pods = [pod for pod in self._pods.within(key[0]) if _selects(seen.body, pod)]
         if not pods:
             self._recorder.tell(BUDGETS, seen.body, NORMAL, "NoPods", "No matching pods found")

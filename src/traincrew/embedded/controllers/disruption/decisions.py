@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from traincrew.apimachinery import disruption_budgets
+from traincrew.apimachinery import disruption_budgets, times
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.controllers.pods import Pod
 
@@ -48,13 +48,13 @@ def _share(value: int | str, whole: int) -> int:
 
 
 def judged(budget: Object, pods: Sequence[Pod], found: Count, now: dt.datetime) -> Verdict:
-    granted = {name: _moment(text) for name, text in (budget.get("status", {}).get("disruptedPods") or {}).items()}
+    granted = {name: times.parse(text) for name, text in (budget.get("status", {}).get("disruptedPods") or {}).items()}
     awaited = {pod.metadata.name: granted[pod.metadata.name] for pod in pods if not pod.deleted and pod.metadata.name in granted}
     overdue = tuple(pod for pod in pods if pod.metadata.name in awaited and awaited[pod.metadata.name] + DELETION < now)
     left = {name: moment for name, moment in awaited.items() if moment + DELETION >= now}
     healthy = sum(pod.ready and not pod.deleted and pod.metadata.name not in left for pod in pods)
     again = min(left.values()) + DELETION if left else None
-    return Verdict(_status(budget, healthy, found, left, _written(now)), again, overdue)
+    return Verdict(_status(budget, healthy, found, left, times.rfc3339(now)), again, overdue)
 
 
 def _status(budget: Object, healthy: int, found: Count, awaited: Mapping[str, dt.datetime], now: str) -> Object:
@@ -62,7 +62,7 @@ def _status(budget: Object, healthy: int, found: Count, awaited: Mapping[str, dt
     status: Object = dict(zip(COUNTS, (healthy, found.desired, found.expected, allowed), strict=True))
     status["observedGeneration"] = budget["metadata"].get("generation", 0)
     if awaited:
-        status["disruptedPods"] = {name: _written(moment) for name, moment in awaited.items()}
+        status["disruptedPods"] = {name: times.rfc3339(moment) for name, moment in awaited.items()}
     before = budget.get("status", {}).get("conditions") or []
     return status | {"conditions": disruption_budgets.conditions({**status, "conditions": before}, now)}
 
@@ -70,15 +70,7 @@ def _status(budget: Object, healthy: int, found: Count, awaited: Mapping[str, dt
 def failed(budget: Object, why: str, now: dt.datetime) -> Object:
     """Nothing may go as long as it is not known what is there."""
     status: Object = {**budget.get("status", {}), "disruptionsAllowed": 0}
-    return status | {"conditions": disruption_budgets.unsynced(status, why, _written(now))}
-
-
-def _moment(text: str) -> dt.datetime:
-    return dt.datetime.fromisoformat(text)
-
-
-def _written(moment: dt.datetime) -> str:
-    return moment.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return status | {"conditions": disruption_budgets.unsynced(status, why, times.rfc3339(now))}
 
 
 def selector(of: Object | None) -> str:

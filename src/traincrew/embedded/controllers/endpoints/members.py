@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from traincrew.apimachinery import times
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.controllers.pods import Pod
 
@@ -94,4 +94,4 @@ def changed(service: Object, pods: Iterable[Pod], new: bool) -> dict[str, str]:
         return {CHANGED: service["metadata"]["creationTimestamp"]}
     ready = [found.last_transition_time for pod in pods if (found := pod.condition("Ready")) is not None]
     moment = max((each for each in ready if each is not None), default=None)
-    return {CHANGED: moment.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")} if moment else {}
+    return {CHANGED: times.rfc3339(moment)} if moment else {}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 
+from traincrew.apimachinery import times
 from traincrew.apimachinery.resource_info import Object
-from traincrew.embedded.controllers import times
 from traincrew.embedded.controllers.jobs import policies
 from traincrew.embedded.controllers.jobs.pod_counts import Census
 
@@ -14,7 +14,7 @@ FINAL = {SUCCESS: "Complete", FAILURE: "Failed"}
 
 
 def condition(type: str, reason: str, message: str, now: dt.datetime, status: str = "True") -> Object:
-    at = times.render(now)
+    at = times.rfc3339(now)
     made = {"type": type, "status": status, "lastProbeTime": at, "lastTransitionTime": at}
     return made | {key: value for key, value in (("reason", reason), ("message", message)) if value}
 
@@ -86,7 +86,7 @@ def until_deadline(census: Census, now: dt.datetime) -> float | None:
     seconds, start = census.spec.get("activeDeadlineSeconds"), census.status.get("startTime")
     if seconds is None or start is None or census.suspended:
         return None
-    return times.seconds_until(times.parse(start) + dt.timedelta(seconds=seconds), now)
+    return (times.parse(start) + dt.timedelta(seconds=seconds) - now).total_seconds()
 
 
 def completed(census: Census, now: dt.datetime) -> Object | None:
@@ -104,5 +104,5 @@ def until_expiry(job: Object, now: dt.datetime) -> float | None:
         return None
     for type in FINAL.values():
         if is_true(job, type) and (ended := find(job, type)) is not None:
-            return times.seconds_until(times.parse(ended["lastTransitionTime"]) + dt.timedelta(seconds=seconds), now)
+            return (times.parse(ended["lastTransitionTime"]) + dt.timedelta(seconds=seconds) - now).total_seconds()
     return None

@@ -9,7 +9,7 @@ import msgspec
 
 from traincrew import errors
 from traincrew.apimachinery.resource_info import Object
-from traincrew.client import port
+from traincrew.client import clock, port
 from traincrew.client.lister import Unstructured
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
@@ -75,7 +75,7 @@ class Jobs:
             seen = self._jobs.get(*key)
             if seen is None:
                 return None
-            now = dt.datetime.now(dt.UTC)
+            now = clock.now()
             pods = self._pods.owned_by(seen.metadata.uid)
             step = plan(seen.body, pods, self._record(seen, pods), now)
             if step.idle:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from typing import NamedTuple
 
+from traincrew.apimachinery import times
 from traincrew.apimachinery.resource_info import Object
-from traincrew.embedded.controllers import times
 from traincrew.embedded.controllers.jobs import completion, completion_indexes, policies
 from traincrew.embedded.controllers.jobs.pod_counts import Census
 from traincrew.embedded.controllers.pods import Pod
@@ -97,7 +97,7 @@ def _is_over(census: Census, verdict: Object | None, pod: Pod) -> bool:
 def _conditions(status: Object, census: Census, verdict: Object | None, now: dt.datetime) -> tuple[tuple[str, str, str], ...]:
     held = list(status.get("conditions") or ())
     if "startTime" not in status and not census.suspended:
-        status["startTime"] = times.render(now)
+        status["startTime"] = times.rfc3339(now)
     events: tuple[tuple[str, str, str], ...] = ()
     if verdict is not None:
         if not completion.is_true(census.job, verdict["type"]):
@@ -109,7 +109,7 @@ def _conditions(status: Object, census: Census, verdict: Object | None, now: dt.
         held = [each for each in held if each["type"] != "Suspended"] + [changed]
         events = (("Normal", word, f"Job {word.lower()}"),)
         if not census.suspended:
-            status["startTime"] = times.render(now)
+            status["startTime"] = times.rfc3339(now)
     status["conditions"] = held or None
     return events
 

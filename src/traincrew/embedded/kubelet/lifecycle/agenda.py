@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 
-from traincrew.embedded.kubelet.lifecycle import times
+from traincrew.apimachinery import times
 from traincrew.embedded.kubelet.lifecycle.facts import ContainerFacts, Facts
 from traincrew.embedded.kubelet.lifecycle.pod import Part, Subject
 from traincrew.embedded.kubelet.lifecycle.steps import Step

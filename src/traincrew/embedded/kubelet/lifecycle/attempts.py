@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 
-from traincrew.embedded.kubelet.lifecycle import backoff, probes, times
+from traincrew.apimachinery import times
+from traincrew.embedded.kubelet.lifecycle import backoff, probes
 from traincrew.embedded.kubelet.lifecycle.facts import (
     DONE,
     LOST,
@@ -59,7 +60,7 @@ def _remembered(subject: Subject, name: str, known: ContainerFacts) -> Container
         told = (state or {}).get("terminated") or {}
         if told.get("containerID") != subject.container_id(name, last.attempt):
             continue
-        began, ended = times.read(told.get("startedAt")), times.read(told.get("finishedAt"))
+        began, ended = times.parse_optional(told.get("startedAt")), times.parse_optional(told.get("finishedAt"))
         if told.get("reason") == "StartError" and ended is not None:
             return dataclasses.replace(known, last=Refused(last.attempt, "StartError", told.get("message") or "", ended))
         message, oom = told.get("message") or "", told.get("reason") == "OOMKilled"
@@ -174,4 +175,4 @@ def has_begun(subject: Subject, part: Part, known: ContainerFacts) -> bool:
 
 
 def start_time(subject: Subject, facts: Facts, now: dt.datetime) -> dt.datetime:
-    return times.read(subject.status.get("startTime")) or facts.seen or now
+    return times.parse_optional(subject.status.get("startTime")) or facts.seen or now

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import NamedTuple
 
-from traincrew.embedded.kubelet.lifecycle import times
+from traincrew.apimachinery import times
 from traincrew.embedded.kubelet.lifecycle.facts import ContainerFacts, Ended, Refused
 
 FIRST, LONGEST = 10, 300

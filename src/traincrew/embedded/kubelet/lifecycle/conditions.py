@@ -6,8 +6,8 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from traincrew.apimachinery import times
 from traincrew.embedded.kubelet.lifecycle import phase as lifecycle_phase
-from traincrew.embedded.kubelet.lifecycle import times
 from traincrew.embedded.kubelet.lifecycle.pod import Role, Subject
 
 Condition = dict[str, Any]
@@ -44,7 +44,7 @@ def dated(subject: Subject, conditions: Iterable[Condition], now: dt.datetime) -
     for each in conditions:
         old = before.get(each["type"]) or {}
         since = old.get("lastTransitionTime") if old.get("status") == each["status"] else None
-        found.append({**each, "lastProbeTime": each.get("lastProbeTime"), "lastTransitionTime": since or times.written(now)})
+        found.append({**each, "lastProbeTime": each.get("lastProbeTime"), "lastTransitionTime": since or times.rfc3339(now)})
     return found
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from traincrew.embedded.kubelet.lifecycle import attempts, backoff, image_pulls, times
+from traincrew.apimachinery import durations, times
+from traincrew.embedded.kubelet.lifecycle import attempts, backoff, image_pulls
 from traincrew.embedded.kubelet.lifecycle.agenda import Case
 from traincrew.embedded.kubelet.lifecycle.facts import Container, ContainerFacts, Ended, Refused, Running, Starting
 from traincrew.embedded.kubelet.lifecycle.pod import Part, Role
@@ -55,7 +56,7 @@ def _why_waiting(case: Case, part: Part, known: ContainerFacts) -> State | None:
         return _waiting(*image_pulls.told(known.environment, part.image, case.now))
     wait = backoff.after_end(known)
     if wait.until is not None and wait.until > case.now:
-        words = f"back-off {times.duration(wait.delay)} restarting failed container={part.name} pod={case.subject.words}"
+        words = f"back-off {durations.render(wait.delay)} restarting failed container={part.name} pod={case.subject.words}"
         return _waiting("CrashLoopBackOff", words)
     if isinstance(known.last, Refused):
         return _waiting("RunContainerError", known.last.message)
@@ -106,7 +107,7 @@ def _waiting(reason: str, message: str = "") -> State:
 
 
 def running(last: Running) -> State:
-    return {"running": {"startedAt": times.written(last.started)}}
+    return {"running": {"startedAt": times.rfc3339(last.started)}}
 
 
 def unlocated(message: str = UNKNOWN_MESSAGE) -> State:
@@ -117,7 +118,7 @@ def terminated(case: Case, part: Part, last: Container) -> State:
     identity = {"containerID": case.subject.container_id(part.name, last.attempt)}
     if isinstance(last, Refused):
         told = {"exitCode": 128, "reason": "StartError", "message": last.message}
-        return {"terminated": {**told, "startedAt": times.EPOCH, "finishedAt": times.written(last.at), **identity}}
+        return {"terminated": {**told, "startedAt": times.EPOCH, "finishedAt": times.rfc3339(last.at), **identity}}
     if not isinstance(last, Ended) or last.exit is None:
         return unlocated(_NO_RECORD if not attempts.gone_unasked(case.facts) else UNKNOWN_MESSAGE)
     end = last.exit
@@ -125,8 +126,8 @@ def terminated(case: Case, part: Part, last: Container) -> State:
     found: State = {"exitCode": end.code, "reason": reason}
     if message := end.message or _fallen_back(part, last):
         found["message"] = message
-    found["startedAt"] = times.written(end.started) if end.started else None
-    found["finishedAt"] = times.written(end.finished) if end.finished else None
+    found["startedAt"] = times.rfc3339(end.started) if end.started else None
+    found["finishedAt"] = times.rfc3339(end.finished) if end.finished else None
     return {"terminated": {**found, **identity}}
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from typing import NamedTuple
 
-from traincrew.embedded.kubelet.lifecycle import backoff, times
+from traincrew.apimachinery import times
+from traincrew.embedded.kubelet.lifecycle import backoff
 from traincrew.embedded.kubelet.lifecycle.facts import Refused
 
 _SHOWN = 2.0

@@ -9,7 +9,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from traincrew.embedded.kubelet.lifecycle import times
+from traincrew.apimachinery import times
 
 Object = Mapping[str, Any]
 
@@ -100,7 +100,7 @@ class Subject:
     @functools.cached_property
     def deletion(self) -> dt.datetime | None:
         """When the grace given with the deletion runs out."""
-        return times.read(self.meta.get("deletionTimestamp"))
+        return times.parse_optional(self.meta.get("deletionTimestamp"))
 
     @property
     def grace(self) -> float:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from traincrew.embedded.kubelet.lifecycle import attempts, conditions, container_statuses, qos, termination, times
+from traincrew.apimachinery import times
+from traincrew.embedded.kubelet.lifecycle import attempts, conditions, container_statuses, qos, termination
 from traincrew.embedded.kubelet.lifecycle import phase as lifecycle_phase
 from traincrew.embedded.kubelet.lifecycle.agenda import Case
 from traincrew.embedded.kubelet.lifecycle.facts import Ready
@@ -27,7 +28,7 @@ def of_pod(case: Case, over: bool) -> PodStatus:
     phase = _phase(case, by_name, over)
     found: PodStatus = {key: subject.status[key] for key in _OF_OTHERS if key in subject.status}
     found |= {"phase": phase, **_told(case, phase), "qosClass": qos.class_of({"spec": subject.spec, "status": subject.status})}
-    found["startTime"] = times.written(attempts.start_time(subject, case.facts, case.now))
+    found["startTime"] = times.rfc3339(attempts.start_time(subject, case.facts, case.now))
     found |= _addresses(case)
     found["conditions"] = _conditions(case, by_name, phase)
     found |= {"initContainerStatuses": inits} if inits else {}
@@ -94,7 +95,7 @@ def _rejected(case: Case, failure: termination.Failure) -> PodStatus:
     subject: Subject = case.subject
     found: PodStatus = {"phase": lifecycle_phase.FAILED, "reason": failure.reason, "message": failure.message}
     found["qosClass"] = qos.class_of({"spec": subject.spec, "status": subject.status})
-    found["startTime"] = times.written(attempts.start_time(subject, case.facts, case.now))
+    found["startTime"] = times.rfc3339(attempts.start_time(subject, case.facts, case.now))
     if subject.status.get("conditions"):
         found["conditions"] = [dict(each) for each in subject.status["conditions"]]
     return found

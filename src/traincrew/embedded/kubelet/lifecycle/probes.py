@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 
-from traincrew.embedded.kubelet.lifecycle import times
+from traincrew.apimachinery import times
 from traincrew.embedded.kubelet.lifecycle.facts import PROBE_KINDS, ContainerFacts, ProbeFacts, ProbeKind, Running
 from traincrew.embedded.kubelet.lifecycle.pod import Object, Part
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from typing import NamedTuple
 
-from traincrew.embedded.kubelet.lifecycle import attempts, due_probes, times
+from traincrew.apimachinery import times
+from traincrew.embedded.kubelet.lifecycle import attempts, due_probes
 from traincrew.embedded.kubelet.lifecycle.agenda import Agenda, Case
 from traincrew.embedded.kubelet.lifecycle.facts import RUNNING, ContainerFacts, Making, Ready, Running, Stopping
 from traincrew.embedded.kubelet.lifecycle.pod import Part, Role

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 
-from traincrew.embedded.kubelet.lifecycle import attempts, backoff, times
+from traincrew.apimachinery import times
+from traincrew.embedded.kubelet.lifecycle import attempts, backoff
 from traincrew.embedded.kubelet.lifecycle.facts import ENDED, REBOOTED, Ended, Facts, Gone
 from traincrew.embedded.kubelet.lifecycle.pod import Role, Subject
 

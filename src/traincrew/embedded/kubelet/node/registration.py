@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import datetime as dt
 import logging
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -12,8 +11,9 @@ from typing import NamedTuple
 import msgspec
 
 from traincrew import errors
+from traincrew.apimachinery import times
 from traincrew.apimachinery.resource_info import Object
-from traincrew.client import port
+from traincrew.client import clock, port
 from traincrew.embedded.kubelet.node import machine
 from traincrew.model.resources import LEASES, Resource
 
@@ -99,7 +99,7 @@ class Registration:
         await self._client.patch(NODES, None, self._place.name, body, subresource="status", type="strategic")
 
     def _conditions(self) -> list[Object]:
-        now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        now = clock.timestamp()
         for kind, condition in self.conditions.items():
             before = self._told.get(kind)
             since = before[1] if before is not None and before[0].status == condition.status and before[1] else now
@@ -147,7 +147,7 @@ class Registration:
 
     async def _renew_once(self) -> None:
         name = self._place.name
-        now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        now = times.rfc3339_micro(clock.now())
         spec = {"holderIdentity": name, "leaseDurationSeconds": LEASE_SECONDS, "renewTime": now}
         try:
             await self._client.patch(LEASES, LEASE_NAMESPACE, name, msgspec.json.encode({"spec": spec}))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from traincrew import errors
-from traincrew.client import port
+from traincrew.client import clock, port
 from traincrew.model.resources import SERVICE_ACCOUNTS
 
 LIFE = 3600
@@ -48,14 +48,10 @@ class _Answer(msgspec.Struct):
 Key = tuple[str, str, Ask]
 
 
-def _now() -> dt.datetime:
-    return dt.datetime.now(dt.UTC)
-
-
 class Tokens:
     """on_due is called with a pod's uid when one of its tokens is to be renewed."""
 
-    def __init__(self, client: port.Client, on_due: Callable[[str], None], clock: Callable[[], dt.datetime] = _now) -> None:
+    def __init__(self, client: port.Client, on_due: Callable[[str], None], clock: Callable[[], dt.datetime] = clock.now) -> None:
         self._client, self._on_due, self._clock = client, on_due, clock
         self._tokens: dict[Key, _Token] = {}
         self._asking: dict[Key, asyncio.Lock] = {}

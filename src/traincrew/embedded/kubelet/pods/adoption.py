@@ -9,6 +9,7 @@ import datetime as dt
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from traincrew.client import clock
 from traincrew.embedded.kubelet.lifecycle.facts import (
     ENDED,
     LOST,
@@ -40,11 +41,11 @@ async def adopt(pod: dict[str, Any], ledger: Ledger, tools: Tools, facts: Facts)
         return Adopted(facts, None)
     facts = dataclasses.replace(facts, eviction=ledger.eviction())
     if identity.boot_id != tools.machine.boot_id:
-        gone = Gone(REBOOTED, _now())
+        gone = Gone(REBOOTED, clock.now())
         await bury(ledger, tools)
         return Adopted(dataclasses.replace(_dead(pod, ledger, facts, gone), rebooted=True), None)
     if ledger.ended():
-        return Adopted(_dead(pod, ledger, facts, Gone(ENDED, _now())), None)
+        return Adopted(_dead(pod, ledger, facts, Gone(ENDED, clock.now())), None)
     try:
         shim = await sandbox.ShimClient.connect(ledger.path)
     except sandbox.ShimGone:
@@ -52,7 +53,7 @@ async def adopt(pod: dict[str, Any], ledger: Ledger, tools: Tools, facts: Facts)
             # The daemon died before there was a sandbox: it is made now.
             return Adopted(facts, None)
         await bury(ledger, tools)
-        return Adopted(_dead(pod, ledger, facts, Gone(LOST, _now())), None)
+        return Adopted(_dead(pod, ledger, facts, Gone(LOST, clock.now())), None)
     await plug(shim, identity, tools)
     ready = Ready(identity.address or tools.place.address, dt.datetime.fromisoformat(identity.made))
     containers = await _living(pod, ledger, shim)
@@ -129,7 +130,3 @@ async def _living(pod: dict[str, Any], ledger: Ledger, shim: sandbox.ShimClient)
 
 def _moment(text: str) -> dt.datetime | None:
     return dt.datetime.fromisoformat(text) if text else None
-
-
-def _now() -> dt.datetime:
-    return dt.datetime.now(dt.UTC)

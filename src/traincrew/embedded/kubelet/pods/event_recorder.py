@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from traincrew import errors
+from traincrew.apimachinery import times
 from traincrew.client import port
 from traincrew.embedded.kubelet.lifecycle.steps import Event
 from traincrew.model.resources import EVENTS
@@ -61,7 +62,7 @@ class Recorder:
 def _body(about: _About, node: str) -> dict[str, Any]:
     meta, event = about.pod["metadata"], about.event
     digest = hashlib.sha256(f"{meta['uid']}/{event.key}".encode()).hexdigest()[:16]
-    at = about.at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    at = times.rfc3339(about.at)
     involved = {
         "kind": "Pod", "apiVersion": "v1", "namespace": meta["namespace"], "name": meta["name"], "uid": meta["uid"],
         "resourceVersion": meta.get("resourceVersion", ""), "fieldPath": event.field_path,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-import datetime as dt
 import logging
 import signal
 from collections.abc import Awaitable, Callable
@@ -14,6 +13,7 @@ from typing import Any, Protocol
 import msgspec
 
 from traincrew import errors
+from traincrew.client import clock
 from traincrew.embedded.kubelet.devices.allocation import Short
 from traincrew.embedded.kubelet.environment.errors import ConfigError
 from traincrew.embedded.kubelet.lifecycle import fact_changes, steps
@@ -84,9 +84,9 @@ class Deeds:
         told = f"{type(error).__name__}: {error}"
         match step:
             case steps.MountVolumes():
-                self._case.learn(lambda facts: fact_changes.not_mounted(facts, "FailedMount", told, _now()))
+                self._case.learn(lambda facts: fact_changes.not_mounted(facts, "FailedMount", told, clock.now()))
             case steps.MakeSandbox():
-                self._case.learn(lambda facts: fact_changes.not_made(facts, told, _now()))
+                self._case.learn(lambda facts: fact_changes.not_made(facts, told, clock.now()))
             case steps.Start():
                 self._refused(step.container, "CreateContainerError", told)
             case steps.RunHook():
@@ -119,7 +119,7 @@ class Deeds:
             await self._builder.mount(self._case.object)
         except (volumes_errors.Unmade, errors.ApiError) as fault:
             reason, message = fault.reason if isinstance(fault, volumes_errors.Unmade) else "FailedMount", fault.message
-            self._case.learn(lambda facts: fact_changes.not_mounted(facts, reason, message, _now()))
+            self._case.learn(lambda facts: fact_changes.not_mounted(facts, reason, message, clock.now()))
         else:
             self._case.learn(lambda facts: dataclasses.replace(facts, volumes=Mounted()))
 
@@ -137,10 +137,10 @@ class Deeds:
             return
         except (OSError, sandbox.ContainerRuntimeError, NoAddress, Short) as error:
             message = str(error)
-            case.learn(lambda facts: fact_changes.not_made(facts, message, _now()))
+            case.learn(lambda facts: fact_changes.not_made(facts, message, clock.now()))
             return
         case.follow(shim)
-        ready = Ready(identity.address or tools.place.address, _now())
+        ready = Ready(identity.address or tools.place.address, clock.now())
         case.learn(lambda facts: dataclasses.replace(facts, sandbox=ready))
 
     def _identity(self) -> Identity:
@@ -148,14 +148,14 @@ class Deeds:
         known = case.ledger.identity()
         if known is not None and known.boot_id == self._tools.machine.boot_id and not case.ledger.ended():
             # Made anew, for the same pod: it keeps its address.
-            known = msgspec.structs.replace(known, made=_now().isoformat())
+            known = msgspec.structs.replace(known, made=clock.now().isoformat())
             case.ledger.identify(known)
             return known
         pool = self._tools.pool
         on_host = bool(case.object["spec"].get("hostNetwork")) or pool is None
         address = "" if on_host or pool is None else pool.take()
         identity = Identity(
-            meta["namespace"], meta["name"], meta["uid"], address, self._tools.machine.boot_id, _now().isoformat(),
+            meta["namespace"], meta["name"], meta["uid"], address, self._tools.machine.boot_id, clock.now().isoformat(),
             host_network=on_host,
         )  # fmt: skip
         case.ledger.open()
@@ -165,7 +165,7 @@ class Deeds:
     def resolve(self, name: str) -> None:
         found = self._builder.resolve(self._case.object, name)
         if isinstance(found, Unfit):
-            self._case.learn(lambda facts: fact_changes.not_resolved(facts, name, found.reason, found.message, _now()))
+            self._case.learn(lambda facts: fact_changes.not_resolved(facts, name, found.reason, found.message, clock.now()))
         else:
             self._case.learn(lambda facts: fact_changes.resolved(facts, name, found))
 
@@ -187,7 +187,7 @@ class Deeds:
             case.learn(lambda facts: fact_changes.ended(facts, name, ended))
 
     def _refused(self, name: str, reason: str, message: str) -> None:
-        self._case.learn(lambda facts: fact_changes.refused(facts, name, reason, message, _now()))
+        self._case.learn(lambda facts: fact_changes.refused(facts, name, reason, message, clock.now()))
 
     def _shim(self) -> sandbox.ShimClient:
         if self._case.shim is None:
@@ -241,7 +241,7 @@ class Deeds:
         with contextlib.suppress(OSError):
             await asyncio.to_thread(self._builder.release)
         case.shim = None
-        case.learn(lambda facts: dataclasses.replace(facts, sandbox=Gone(ENDED, _now()), ending=None))
+        case.learn(lambda facts: dataclasses.replace(facts, sandbox=Gone(ENDED, clock.now()), ending=None))
 
     async def _forget(self) -> None:
         case = self._case
@@ -283,7 +283,3 @@ class _Reached:
 
     async def connect(self, host: str, port: int) -> prober.Connection:
         return await self._tools.connect(host, port)
-
-
-def _now() -> dt.datetime:
-    return dt.datetime.now(dt.UTC)

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from traincrew.client import clock
 from traincrew.embedded.kubelet.lifecycle import fact_changes, next_steps
 from traincrew.embedded.kubelet.lifecycle.facts import Eviction, Facts, Gone, Running
 from traincrew.embedded.kubelet.lifecycle.steps import Forget, ReadLogTail, Resolve, Step
@@ -32,7 +33,7 @@ class Worker:
 
     def __init__(self, pod: dict[str, Any], tools: Tools) -> None:
         self.object = pod
-        self.facts = Facts(seen=_now(), host_ips=(tools.place.address,))
+        self.facts = Facts(seen=clock.now(), host_ips=(tools.place.address,))
         self.shim: sandbox.ShimClient | None = None
         self.ledger = Ledger(tools.pods / pod["metadata"]["uid"])
         self._tools = tools
@@ -69,7 +70,7 @@ class Worker:
 
     async def rested(self) -> None:
         while self.busy:
-            await self._wait(_now() + dt.timedelta(seconds=PATIENCE))
+            await self._wait(clock.now() + dt.timedelta(seconds=PATIENCE))
             await asyncio.sleep(0)
 
     def shown(self, pod: dict[str, Any]) -> None:
@@ -140,11 +141,11 @@ class Worker:
             except Exception:
                 # One pod that cannot be thought through must not end the agent.
                 log.exception("pod not understood", extra={"pod": self.object["metadata"]["name"]})
-                again = _now() + dt.timedelta(seconds=AFTER_A_FAULT)
+                again = clock.now() + dt.timedelta(seconds=AFTER_A_FAULT)
             await self._wait(again)
 
     def _look(self) -> dt.datetime | None:
-        now = _now()
+        now = clock.now()
         if isinstance(self.facts.sandbox, Gone):
             self._tools.devices.give_back(self.uid)
         found = next_steps(self.object, self.facts, now)
@@ -192,7 +193,7 @@ class Worker:
             self._changed.set()
 
     async def _wait(self, until: dt.datetime | None) -> None:
-        seconds = None if until is None else max(0.0, (until - _now()).total_seconds())
+        seconds = None if until is None else max(0.0, (until - clock.now()).total_seconds())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._changed.wait()
@@ -210,13 +211,9 @@ class Worker:
         # Before anybody knows: a sandbox that is made anew has its files in the same places.
         await adoption.bury(self.ledger, self._tools)
         if self.facts.ending is None:
-            self.learn(lambda facts: adoption.lost(facts, self.ledger, _now()))
+            self.learn(lambda facts: adoption.lost(facts, self.ledger, clock.now()))
 
     def heard_end(self, container: str, attempt: int) -> None:
         last = self.facts.of(container).last
         if isinstance(last, Running) and last.attempt == attempt:
             self.learn(lambda facts: fact_changes.ended(facts, container, adoption.exit_of(self.ledger, container, attempt)))
-
-
-def _now() -> dt.datetime:
-    return dt.datetime.now(dt.UTC)

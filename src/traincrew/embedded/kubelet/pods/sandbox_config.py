@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-import datetime as dt
 import pathlib
 from typing import Any
 
+from traincrew.client import clock
 from traincrew.embedded.kubelet import volumes
 from traincrew.embedded.kubelet.environment import variables
 from traincrew.embedded.kubelet.environment.process_config import compose
@@ -63,7 +63,7 @@ class Builder:
         self._mounted = await volumes.mount(pod, self._tools.objects, self._place())
         for note in self._mounted.notes:
             event = Event(f"{NOT_GIVEN}/{note}", "Warning", NOT_GIVEN, note)
-            self._tools.recorder.tell(pod, event, dt.datetime.now(dt.UTC))
+            self._tools.recorder.tell(pod, event, clock.now())
         return self._mounted
 
     async def adopt(self, pod: dict[str, Any]) -> None:

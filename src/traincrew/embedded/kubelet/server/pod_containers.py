@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 import pathlib
 import secrets
 from collections.abc import AsyncIterator
@@ -11,6 +10,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from traincrew.client import clock
 from traincrew.embedded.kubelet.logs import log_directory, reader
 from traincrew.embedded.kubelet.runtime import runtime as sandbox
 from traincrew.embedded.kubelet.runtime.streaming import (
@@ -85,7 +85,7 @@ class NodeContainers:
         run = self._run(namespace, pod)
         directory = log_directory.of_container(self._logs, namespace, pod, run.object["metadata"]["uid"], container)
         attempt = _attempt(log_directory.attempts(directory), options.previous, run.object, container)
-        now = dt.datetime.now(dt.UTC)
+        now = clock.now()
 
         def ended() -> bool:
             latest = log_directory.attempts(directory)[-1:] != [attempt]

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from traincrew.client import clock
 from traincrew.embedded.kubelet.runtime.runtime import ContainerRuntimeError, ContainerUsage
 from traincrew.embedded.kubelet.server.pod_containers import Run
 
@@ -108,7 +109,7 @@ class Meter:
         found = await asyncio.gather(*(_of_pod(run) for run in self._runs()))
         node, total = of_machine(self._proc)
         self._before = self.last
-        self.last = Round(dt.datetime.now(dt.UTC), node, total, tuple(each for each in found if each is not None))
+        self.last = Round(clock.now(), node, total, tuple(each for each in found if each is not None))
 
 
 async def _of_pod(run: Run) -> PodReading | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from traincrew.apimachinery import times
 from traincrew.embedded.kubelet.stats.collector import PodReading, Rates, Reading, Round
 
 
@@ -65,13 +65,13 @@ def _labels(labels: Mapping[str, str]) -> str:
 
 
 def _seconds(moment: str) -> float:
-    return dt.datetime.fromisoformat(moment).timestamp()
+    return times.parse(moment).timestamp()
 
 
 def summary(node: str, found: Round | None, rates: Rates | None) -> dict[str, Any]:
     if found is None:
         return {"node": {"nodeName": node}, "pods": []}
-    time = found.taken.strftime("%Y-%m-%dT%H:%M:%SZ")
+    time = times.rfc3339(found.taken)
     own = rates.node.cores if rates is not None else None
     memory = {**_memory(found.node.memory, time), "availableBytes": max(0, found.total - found.node.memory)}
     told = {"nodeName": node, "cpu": _cpu(found.node.cpu, own, time), "memory": memory}

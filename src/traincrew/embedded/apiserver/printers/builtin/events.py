@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from traincrew.apimachinery.human_durations import Ages
+from traincrew.apimachinery.durations import Ages
 from traincrew.embedded.apiserver.printers.builtin.cells import Fields, Metadata
 from traincrew.embedded.apiserver.printers.columns import Printer, heads
 

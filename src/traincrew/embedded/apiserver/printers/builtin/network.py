@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from traincrew.apimachinery.human_durations import UNKNOWN, Ages
+from traincrew.apimachinery.durations import UNKNOWN, Ages
 from traincrew.embedded.apiserver.printers.builtin.cells import NONE, UNSET, Fields, Metadata, labels, some
 from traincrew.embedded.apiserver.printers.columns import Printer, heads
 

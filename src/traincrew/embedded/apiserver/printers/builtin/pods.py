@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from traincrew.apimachinery.human_durations import Ages
+from traincrew.apimachinery.durations import Ages
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.printers.builtin.cells import (
     NONE,

@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from traincrew.apimachinery.human_durations import Ages, human, moment
+from traincrew.apimachinery import times
+from traincrew.apimachinery.durations import Ages, human
 from traincrew.embedded.apiserver.printers.builtin.cells import (
     NONE,
     UNSET,
@@ -155,7 +156,7 @@ def _duration(status: JobStatus, ages: Ages) -> str:
         return ""
     if status.completion_time is None:
         return ages.since(status.start_time)
-    began, ended = moment(status.start_time), moment(status.completion_time)
+    began, ended = times.parse_optional(status.start_time), times.parse_optional(status.completion_time)
     return human((ended - began).total_seconds()) if began and ended else ""
 
 

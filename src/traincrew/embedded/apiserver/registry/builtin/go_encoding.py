@@ -10,24 +10,20 @@ times are rewritten. forms.json holds the Go types: struct → field → type, a
 
 from __future__ import annotations
 
-import datetime
 import functools
 import importlib.resources
-import re
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from traincrew.apimachinery import quantities
+from traincrew.apimachinery import quantities, times
 from traincrew.apimachinery.resource_info import Object
 
 Within = Callable[[Any], Any]
 """A value that is not empty → the same in its written form; dicts and lists are changed in place."""
 
 _SCALARS = "sbi"
-_PLAIN_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-_ANY_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[Tt](\d\d?:\d\d:\d\d)(?:[.,](\d+))?([Zz]|[+-]\d\d:\d\d)")
 _ABSENT = object()
 
 
@@ -179,27 +175,19 @@ def _zero(kind: str) -> Callable[[], Any]:
 
 
 def time(text: Any) -> Any:
-    """A time to the second, in UTC."""
-    return text if _PLAIN_TIME.fullmatch(text) else _time(text, 0)
+    return _canonical_time(text, times.canonical)
 
 
 def microtime(text: Any) -> Any:
-    return _time(text, 6)
+    return _canonical_time(text, times.canonical_micro)
 
 
-def _time(text: str, digits: int) -> str:
-    found = _ANY_TIME.fullmatch(text)
-    if found is None:
+def _canonical_time(text: str, canonical: Callable[[str], str | None]) -> str | None:
+    """A text that is no time is left as it is: validation refuses it."""
+    try:
+        return canonical(text)
+    except times.TimeError:
         return text
-    date, clock, fraction, zone = found.groups()
-    moment = f"{date}T{clock.zfill(8)}"
-    if zone not in "Zz":
-        try:
-            there = datetime.datetime.fromisoformat(moment + zone)
-        except ValueError:
-            return text
-        moment = there.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    return f"{moment}.{(fraction or '')[:digits].ljust(digits, '0')}Z" if digits else f"{moment}Z"
 
 
 def written(obj: Object) -> None:

@@ -14,6 +14,7 @@ import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Self
 
+from traincrew.client import clock
 from traincrew.embedded.kubelet.runtime import protocol, spec
 from traincrew.embedded.kubelet.runtime.client.connection import Connection
 from traincrew.embedded.kubelet.runtime.client.exec_session import ExecPipes, ExecSession
@@ -234,7 +235,7 @@ def _settle(answer: Answer, message: protocol.Message, fds: list[int]) -> None:
 
 
 def _state(values: Mapping[str, Any]) -> ContainerStatus:
-    started = datetime.datetime.fromisoformat(values["started"]) if values["started"] else datetime.datetime.now(datetime.UTC)
+    started = datetime.datetime.fromisoformat(values["started"]) if values["started"] else clock.now()
     return ContainerStatus(values["attempt"], values["running"], values["pid"], started)
 
 
