@@ -211,8 +211,8 @@ async def house(cluster: Cluster, directory: pathlib.Path) -> AsyncIterator[Hous
     name = uuid.uuid4().hex[:10]
     shop = Workshop(directory / "containers")
     context = cluster.context(directory)
-    callers = server.Callers(names=frozenset({"kube-apiserver-kubelet-client"}))
-    async with server.serving(server.application(shop, callers), "127.0.0.1", 0, context) as port:
+    callers = server.KubeletAuth(names=frozenset({"kube-apiserver-kubelet-client"}))
+    async with server.serve(server.application(shop, callers), "127.0.0.1", 0, context) as port:
         found = House(cluster, shop, f"node-{name}", f"test-{name}")
         await found.do(_register, found.api, found.node, found.namespace, port)
         try:

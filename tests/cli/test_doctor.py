@@ -99,7 +99,7 @@ def test_processes_of_a_cluster_are_known_by_their_directories() -> None:
 def test_whose_a_dead_cluster_is_stands_beside_the_command_that_ends_it(tmp_path: pathlib.Path, user: int) -> None:
     node = tmp_path / "node"
     node.mkdir()
-    words = ["/bin/sh", "-c", "read until_the_end", "traincrew.embedded.kubelet.network.netns_launch"]
+    words = ["/bin/sh", "-c", "read until_the_end", "traincrew.embedded.kubelet.network.netns_launcher"]
     with subprocess.Popen(words, cwd=node, user=user, stdin=subprocess.PIPE) as left:
         try:
             (found,) = [each for each in leftovers.check() if str(tmp_path) in each.told]

@@ -101,11 +101,11 @@ async def test_a_reader_that_has_had_enough_is_no_fault(begun: House) -> None:
 
 def keep(house: House, pod: str, uid: str, attempt: int, *lines: tuple[dt.datetime, bytes]) -> None:
     """A log as the node of this machine leaves it on the disk."""
-    directory = log_directory.of_container(house.cluster.data / "logs", house.namespace, pod, uid, "pytorch")
+    directory = log_directory.container_directory(house.cluster.data / "logs", house.namespace, pod, uid, "pytorch")
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / f"{attempt}.log").open("ab") as file:
         for moment, text in lines:
-            file.write(cri_format.stamp_of(moment) + b" stdout F " + text + b"\n")
+            file.write(cri_format.timestamp(moment) + b" stdout F " + text + b"\n")
 
 
 async def test_logs_of_deleted_pods_and_earlier_runs_are_read_from_the_disk(begun: House) -> None:

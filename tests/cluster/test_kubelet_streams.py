@@ -107,8 +107,8 @@ async def world(
         kube = request.getfixturevalue("ours")
         (certificate, key), trusted = kube.node_certificate(tmp_path), kube.authority
     context = server_server.tls(str(certificate), str(key), str(trusted))
-    callers = server_server.Callers(TOKEN, names=frozenset({"kube-apiserver-kubelet-client"}))
-    async with server_server.serving(server_server.application(shop, callers), "127.0.0.1", 0, context) as port:
+    callers = server_server.KubeletAuth(TOKEN, names=frozenset({"kube-apiserver-kubelet-client"}))
+    async with server_server.serve(server_server.application(shop, callers), "127.0.0.1", 0, context) as port:
         if request.param == "tunnel":
             async with front.serving(Node(shop, port, authority), authority) as serving:
                 serving.add(namespace, "pod", *CONTAINERS)
@@ -360,9 +360,9 @@ async def test_our_words_are_those_of_the_api_server(
     shop.add(namespace, "pod", "side").waiting = "PodInitializing"
     certificate, key = authority.server("kubelet")
     context = server_server.tls(str(certificate), str(key), str(authority.path))
-    app = server_server.application(shop, server_server.Callers(TOKEN))
+    app = server_server.application(shop, server_server.KubeletAuth(TOKEN))
     real = Api(server.kubeconfig)
-    async with server_server.serving(app, "127.0.0.1", 0, context) as port:
+    async with server_server.serve(app, "127.0.0.1", 0, context) as port:
         node = Node(shop, port, authority)
         async with front.serving(node, authority) as ours:
             ours.add(namespace, "pod", *CONTAINERS)

@@ -24,8 +24,8 @@ import yaml
 from tools.frameworks import images
 
 from traincrew.embedded.kubelet.images import image_map
-from traincrew.embedded.kubelet.images.environment import Environment, NoEnvironment
-from traincrew.embedded.kubelet.images.resolver import Images
+from traincrew.embedded.kubelet.images.environment import Environment, EnvironmentNotFound
+from traincrew.embedded.kubelet.images.resolver import ImageResolver
 from traincrew.model.observed import Observed
 from traincrew.planner import plan as decide
 from traincrew.planner.actions import Create
@@ -148,16 +148,16 @@ def planned(path: pathlib.Path) -> tuple[Manifest, list[Manifest], dict[str, str
     return admitted.document, pods, files
 
 
-def known_images(where: pathlib.Path) -> Images:
+def known_images(where: pathlib.Path) -> ImageResolver:
     file = where / "images.yaml"
-    file.write_text(image_map.written(images.entries()))
-    return Images([file], Environment(path=(os.path.dirname(sys.executable),)))
+    file.write_text(image_map.render(images.entries()))
+    return ImageResolver([file], Environment(path=(os.path.dirname(sys.executable),)))
 
 
-def process_of(pod: Manifest, resolved: Images, where: pathlib.Path) -> Process:
+def process_of(pod: Manifest, resolved: ImageResolver, where: pathlib.Path) -> Process:
     name, container = pod["metadata"]["name"], pod["spec"]["containers"][0]
     environment = resolved.resolve(container["image"])
-    if isinstance(environment, NoEnvironment) or (not environment.own and container["image"].startswith("traincrew/")):
+    if isinstance(environment, EnvironmentNotFound) or (not environment.own and container["image"].startswith("traincrew/")):
         pytest.skip(f"{container['image']} has no environment here: make frameworks")
     own = where / name
     env = {"PATH": os.pathsep.join((*environment.path, os.environ["PATH"])), "HOME": str(where), **environment.env}

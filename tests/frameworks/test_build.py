@@ -14,7 +14,7 @@ from tools.frameworks.commands import BuildFailed
 from tools.frameworks.recipes import RECIPES, Recipe, named
 
 from traincrew.embedded.kubelet.images import image_map, image_names
-from traincrew.embedded.kubelet.images.image_map import Entry
+from traincrew.embedded.kubelet.images.image_map import ImageMapEntry
 
 SEEDS = pathlib.Path(__file__).resolve().parents[2] / "examples" / "seeds"
 SMALL = Recipe("mpich", "the smallest there is", 1, proof="import mpi4py")
@@ -100,16 +100,19 @@ def test_every_lock_is_complete_with_hashes_and_without_addresses() -> None:
 
 
 def test_what_the_user_said_of_an_image_stays() -> None:
-    mine = Entry("pytorch/pytorch", "/opt/mine")
-    stale = Entry("traincrew/torch", str(places.root() / "torch-00000000"))
-    ours = (Entry("pytorch/pytorch", str(places.root() / "torch-1")), Entry("traincrew/torch", str(places.root() / "torch-1")))
+    mine = ImageMapEntry("pytorch/pytorch", "/opt/mine")
+    stale = ImageMapEntry("traincrew/torch", str(places.root() / "torch-00000000"))
+    ours = (
+        ImageMapEntry("pytorch/pytorch", str(places.root() / "torch-1")),
+        ImageMapEntry("traincrew/torch", str(places.root() / "torch-1")),
+    )
     assert images.merged((mine, stale), ours) == (mine, ours[1])
 
 
 def test_patterns_are_ones_that_the_image_file_takes_and_none_is_there_twice() -> None:
     patterns = [pattern for image in images.IMAGES for pattern in image.patterns]
-    entries = [Entry(pattern, "/somewhere") for pattern in patterns]
-    assert image_map.parse(image_map.written(entries), "trial") == tuple(entries)
+    entries = [ImageMapEntry(pattern, "/somewhere") for pattern in patterns]
+    assert image_map.parse(image_map.render(entries), "trial") == tuple(entries)
 
 
 def test_mounts_of_images_are_there() -> None:
@@ -122,7 +125,9 @@ def test_mounts_of_images_are_there() -> None:
 def test_every_image_of_the_seeds_has_an_environment(path: pathlib.Path) -> None:
     used = {line.split("image:")[1].strip().strip('"') for line in path.read_text().splitlines() if "image:" in line}
     for image in used - {"<训练镜像>"}:  # the document leaves that one to its reader
-        fitting = [p for each in images.IMAGES for p in each.patterns if image_names.pattern(p).matches(image_names.parse(image))]
+        fitting = [
+            p for each in images.IMAGES for p in each.patterns if image_names.parse_pattern(p).matches(image_names.parse(image))
+        ]
         assert len(fitting) == 1, (image, fitting)
 
 

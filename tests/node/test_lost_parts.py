@@ -166,7 +166,7 @@ def _reboot(machine: Machine) -> None:
     """All its processes are gone, and the kernel gives itself another name."""
     pods = list((machine.data / "node" / "pods").iterdir())
     notes = [netns_state.read(str(each / "shim.json")) for each in pods]
-    shims = [note["pid"] for note in notes if netns_state.lives(note)]  # a number may be somebody else's by now
+    shims = [note["pid"] for note in notes if netns_state.is_alive(note)]  # a number may be somebody else's by now
     for pid in shims:
         _freeze(pid)
     for pid in shims:

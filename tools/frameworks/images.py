@@ -10,7 +10,7 @@ from tools.frameworks.commands import BuildFailed
 from tools.frameworks.recipes import named
 
 from traincrew.embedded.kubelet.images import image_map, image_map_files
-from traincrew.embedded.kubelet.images.image_map import Entry, MountEntry
+from traincrew.embedded.kubelet.images.image_map import ImageMapEntry, MountEntry
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 DEVICES = {"nvidia.com/vgpu": 4, "nvidia.com/gpumem": 16000}
@@ -105,9 +105,9 @@ IMAGES: tuple[Image, ...] = (
 )
 
 
-def entries() -> tuple[Entry, ...]:
+def entries() -> tuple[ImageMapEntry, ...]:
     """For every environment that is built, and for no other."""
-    found: list[Entry] = []
+    found: list[ImageMapEntry] = []
     for image in IMAGES:
         recipe = named(image.recipe)
         try:
@@ -119,13 +119,13 @@ def entries() -> tuple[Entry, ...]:
     return tuple(found)
 
 
-def _entries(image: Image, folder: Path) -> list[Entry]:
+def _entries(image: Image, folder: Path) -> list[ImageMapEntry]:
     mounts = [MountEntry(str(EXAMPLES / source), path, True) for source, path in image.mounts]
     variables = {name: value.format(here=folder) for name, value in named(image.recipe).variables}
     if image.ssh:
         mounts = [MountEntry(str(source), path) for source, path in ssh.provide(folder, variables)] + mounts
     return [
-        Entry(
+        ImageMapEntry(
             pattern=pattern,
             environment=str(folder),
             mounts=tuple(mounts),
@@ -140,13 +140,13 @@ def _entries(image: Image, folder: Path) -> list[Entry]:
 def register() -> Path:
     """Into the user's file of image names. Entries that the user made for the same names stay as they are."""
     ours = entries()
-    where = image_map_files.of_user()
+    where = image_map_files.user_path()
     image_map_files.change(where, lambda known: merged(known, ours))
-    (places.root() / image_map_files.NAME).write_text(image_map.written(ours))
+    (places.root() / image_map_files.NAME).write_text(image_map.render(ours))
     return where
 
 
-def merged(known: tuple[Entry, ...], ours: tuple[Entry, ...]) -> tuple[Entry, ...]:
+def merged(known: tuple[ImageMapEntry, ...], ours: tuple[ImageMapEntry, ...]) -> tuple[ImageMapEntry, ...]:
     here = str(places.root())
     kept = tuple(entry for entry in known if not entry.environment.startswith(here))
     taken = {entry.pattern for entry in kept}

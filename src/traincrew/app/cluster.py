@@ -112,7 +112,7 @@ async def serve(options: settings.Cluster, place: DataDirectory, voice: Voice) -
 
 def _environment(node: settings.Node | None) -> str:
     """What pods run in whose image has no environment of its own; empty: none do."""
-    return default_environment.of_process().source if node is not None and not node.strict_images else ""
+    return default_environment.from_process().source if node is not None and not node.strict_images else ""
 
 
 async def _with_operator(cluster: daemon.Running, options: settings.Cluster, stop: asyncio.Event) -> None:

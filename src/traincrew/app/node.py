@@ -20,7 +20,7 @@ from traincrew.embedded import private_files
 from traincrew.embedded.kubelet import kubelet as kubelet_kubelet
 from traincrew.embedded.kubelet import runtime_setup
 from traincrew.embedded.kubelet.server import server
-from traincrew.embedded.kubelet.server.delegated_authentication import Delegation
+from traincrew.embedded.kubelet.server.delegated_auth import DelegatedAuth
 from traincrew.embedded.pki import certificates
 from traincrew.model.resources import CONFIG_MAPS
 
@@ -32,7 +32,7 @@ async def serve(options: settings.Joined, target: connection.Connection, ready: 
     """Until SIGTERM or SIGINT. Pods run on: they are the cluster's, and the next agent adopts them."""
     stop = asyncio.Event()
     signals.listen(stop.set, *signals.STOP)
-    data = private_files.directory(pathlib.Path(options.data))
+    data = private_files.ensure_directory(pathlib.Path(options.data))
     lock = _alone(data)
     try:
         async with RemoteClient(target, component="node", limits=retries.Limits(in_flight=64)) as client:
@@ -69,7 +69,7 @@ async def _site(
     context.verify_mode = ssl.CERT_OPTIONAL
     parts = urllib.parse.urlsplit(target.server)
     api = (parts.hostname or "127.0.0.1", parts.port or 443)
-    callers = server.Callers(names=frozenset(options.callers), review=Delegation(client, options.node.name))
+    callers = server.KubeletAuth(names=frozenset(options.callers), review=DelegatedAuth(client, options.node.name))
     return kubelet_kubelet.Site(data, __version__, api, context, callers, options.address)
 
 

@@ -85,7 +85,7 @@ class Daemon:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        private_files.directory(options.data)
+        private_files.ensure_directory(options.data)
         self.registry = Registry((*builtin_kinds.load().resources(), *metrics_api.RESOURCES), clock.timestamp)
         self.registry.trust(options.furniture.definitions)
         self.store = Store.open(options.data / "cluster.db", self._describe)
@@ -242,10 +242,10 @@ async def _node(
     daemon: Daemon, url: str, ground: asyncio.Task[RuntimeSetup] | None
 ) -> AsyncIterator[kubelet_kubelet.Node | None]:
     own = OwnLog(daemon.options.log, mirror_pod.NAMESPACE, mirror_pod.POD)
-    callers = server_server.Callers(names=frozenset({certificates.KUBELET_CLIENT}))
+    callers = server_server.KubeletAuth(names=frozenset({certificates.KUBELET_CLIENT}))
     context, client, options = daemon.pki.server_context(), daemon.own_client("node"), daemon.options
     if ground is None or options.node is None:
-        async with server_server.serving(server_server.application(own, callers), "127.0.0.1", 0, context) as port:
+        async with server_server.serve(server_server.application(own, callers), "127.0.0.1", 0, context) as port:
             await mirror_pod.show_node(client, port, options.version)
             yield None
         return

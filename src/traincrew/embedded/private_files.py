@@ -25,14 +25,14 @@ def write(path: pathlib.Path, content: bytes) -> None:
         raise
 
 
-def directory(path: pathlib.Path) -> pathlib.Path:
+def ensure_directory(path: pathlib.Path) -> pathlib.Path:
     """The directory, made if need be, with mode 0700."""
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     path.chmod(0o700)
     return path
 
 
-def read_or_make(path: pathlib.Path, make: Callable[[], bytes]) -> bytes:
+def read_or_create(path: pathlib.Path, make: Callable[[], bytes]) -> bytes:
     """A secret's content: what is there, closed to others again if need be; else a new one, which is kept."""
     try:
         content = path.read_bytes()

@@ -16,7 +16,7 @@ from traincrew import errors
 from traincrew.embedded import data_directory
 
 if TYPE_CHECKING:
-    from traincrew.embedded.kubelet.images.image_map import Entry, MountEntry
+    from traincrew.embedded.kubelet.images.image_map import ImageMapEntry, MountEntry
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -44,7 +44,7 @@ def _which(command: Any) -> Any:
 def _file(data: str, cluster: bool) -> pathlib.Path:
     from traincrew.embedded.kubelet.images import image_map_files
 
-    return image_map_files.of_cluster(data_directory.data_directory(data)) if data or cluster else image_map_files.of_user()
+    return image_map_files.cluster_path(data_directory.data_directory(data)) if data or cluster else image_map_files.user_path()
 
 
 @image.command("set")
@@ -87,7 +87,7 @@ def list_(data: str, cluster: bool, output: str) -> None:
     paths = (
         [_file(data, cluster)]
         if data or cluster
-        else [image_map_files.of_user(), image_map_files.of_cluster(data_directory.data_directory())]
+        else [image_map_files.user_path(), image_map_files.cluster_path(data_directory.data_directory())]
     )
     found = [(path, entry) for path in paths for entry in image_map_files.read(path)]
     if output == "json":
@@ -99,7 +99,7 @@ def list_(data: str, cluster: bool, output: str) -> None:
         width = max(len(entry.pattern) for _, entry in found)
         for path, entry in found:
             click.echo(
-                f"{entry.pattern:<{width}}  {_words(entry)}{'' if path == image_map_files.of_user() else f'  (in {path})'}"
+                f"{entry.pattern:<{width}}  {_words(entry)}{'' if path == image_map_files.user_path() else f'  (in {path})'}"
             )
 
 
@@ -126,16 +126,16 @@ def _troubles(path: pathlib.Path) -> Iterator[None]:
         raise errors.SettingsError(f"{error.filename or path}: {error.strerror or error}") from None
 
 
-def _entry(pattern: str, said: dict[str, Any]) -> Entry:
+def _entry(pattern: str, said: dict[str, Any]) -> ImageMapEntry:
     from traincrew.embedded.kubelet.images import image_names
-    from traincrew.embedded.kubelet.images.image_map import Entry
+    from traincrew.embedded.kubelet.images.image_map import ImageMapEntry
 
     try:
-        image_names.pattern(pattern)
+        image_names.parse_pattern(pattern)
         command = tuple(shlex.split(said["command"]))
     except ValueError as error:
         raise errors.SettingsError(str(error)) from None
-    entry = Entry(
+    entry = ImageMapEntry(
         pattern=pattern,
         environment=_environment(said["environment"]),
         libraries=said["libraries"],
@@ -146,7 +146,7 @@ def _entry(pattern: str, said: dict[str, Any]) -> Entry:
     )
     if entry.libraries and not entry.environment:
         raise errors.SettingsError("--libraries needs --env: whose libraries?")
-    if entry == Entry(pattern):
+    if entry == ImageMapEntry(pattern):
         raise errors.SettingsError("say what the images stand for: --env, --mount, --workdir, --command or --set")
     return entry
 
@@ -187,7 +187,7 @@ def _variable(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _words(entry: Entry) -> str:
+def _words(entry: ImageMapEntry) -> str:
     words = [entry.environment or "the default environment"]
     words += [f"{each.path} from {each.source}{' (read-only)' if each.read_only else ''}" for each in entry.mounts]
     words += [f"in {entry.workdir}"] if entry.workdir else []

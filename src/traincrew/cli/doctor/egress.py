@@ -17,10 +17,10 @@ _FORWARD = pathlib.Path("/proc/sys/net/ipv4/ip_forward")
 _TRIAL = """import sys
 sys.path[:0] = [sys.argv[1]]
 from traincrew.embedded.kubelet.network import nftables
-from traincrew.embedded.kubelet.network.addresses import DEFAULT, Subnet
+from traincrew.embedded.kubelet.network.addresses import DEFAULT_SUBNET, Subnet
 from traincrew.embedded.kubelet.runtime import syscalls
 syscalls.unshare(syscalls.CLONE_NEWNET)
-nftables.masquerade("trial", Subnet.parse(DEFAULT), "lo", by_link=False)"""
+nftables.masquerade("trial", Subnet.parse(DEFAULT_SUBNET), "lo", by_link=False)"""
 """In a network namespace of its own, which ends with it."""
 _INSTALL = "install passt (Debian, Ubuntu, Fedora, Arch) or slirp4netns"
 

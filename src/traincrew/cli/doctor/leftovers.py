@@ -19,7 +19,7 @@ from traincrew.embedded import data_directory
 from traincrew.embedded.kubelet.runtime.cgroups import hierarchies
 from traincrew.embedded.kubelet.runtime.rootfs import host_mounts
 
-_HOLDER = (b"traincrew.embedded.kubelet.network.netns_launch", b"traincrew.embedded.node.network.launch")
+_HOLDER = (b"traincrew.embedded.kubelet.network.netns_launcher", b"traincrew.embedded.node.network.launch")
 _SHIM = (b"traincrew.embedded.kubelet.runtime.shim.template", b"traincrew.embedded.node.sandbox.template")
 """How such processes are started, and how version 0.1.0 started them: theirs may still run."""
 _DELETED = " (deleted)"

@@ -16,12 +16,12 @@ LOCAL_IMAGE = "traincrew.local/default"
 def remarks(wanted: Iterable[Wanted], where: data_directory.DataDirectory) -> list[str]:
     """One for each image; none where the cluster runs no pods, or refuses such images by itself."""
     from traincrew.embedded.kubelet.images.environment import Environment
-    from traincrew.embedded.kubelet.images.resolver import Images
+    from traincrew.embedded.kubelet.images.resolver import ImageResolver
 
     environment = (where.running() or {}).get("environment")
     if not environment:
         return []
-    images = Images.load(where.data)
+    images = ImageResolver.load(where.data)
     named = dict.fromkeys(image for each in wanted if each.job is not None for image in _images(each.document))
     found = {image: images.resolve(image) for image in named if image != LOCAL_IMAGE}
     return [_told(image, str(environment)) for image, each in found.items() if isinstance(each, Environment) and not each.own]

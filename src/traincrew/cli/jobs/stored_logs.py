@@ -25,22 +25,22 @@ class Kept(NamedTuple):
 def of_job(root: pathlib.Path, namespace: str, kind: JobKind | None, job: str) -> list[Kept]:
     """The pods of the jobs of that name of which there are logs, oldest first. Without a kind: of any."""
     found = []
-    for each in log_directory.kept(root):
+    for each in log_directory.list_pod_logs(root):
         if each.namespace == namespace and is_replica(each.pod, kind, job):
             containers = tuple(_trainers(each.containers()))
-            began = min((stamp for name in containers if (stamp := log_directory.began(each.path / name))), default=b"")
+            began = min((stamp for name in containers if (stamp := log_directory.first_timestamp(each.path / name))), default=b"")
             found.append(Kept(each.pod, each.uid, began, containers))
     return sorted(found, key=lambda kept: kept.began)
 
 
 def of_pod(root: pathlib.Path, namespace: str, pod: str, uid: str) -> list[str]:
     """The containers of one pod of which there are logs."""
-    return _trainers(log_directory.Kept(namespace, pod, uid, root / f"{namespace}_{pod}_{uid}").containers())
+    return _trainers(log_directory.PodLogs(namespace, pod, uid, root / f"{namespace}_{pod}_{uid}").containers())
 
 
 def newest(root: pathlib.Path, place: pod_logs.LogPosition, uid: str) -> int | None:
     """The last run of a container of which there is a log."""
-    attempts = log_directory.attempts(log_directory.of_container(root, place.namespace, place.pod, uid, place.container))
+    attempts = log_directory.attempts(log_directory.container_directory(root, place.namespace, place.pod, uid, place.container))
     return attempts[-1] if attempts else None
 
 
@@ -65,7 +65,7 @@ async def lines(
     root: pathlib.Path, place: pod_logs.LogPosition, uid: str, wanted: pod_logs.Wanted, before: int | None = None
 ) -> AsyncIterator[list[pod_logs.Line]]:
     """Of every run (before one), or of the last but one, as it is wanted; a tail is that of all of them together."""
-    directory = log_directory.of_container(root, place.namespace, place.pod, uid, place.container)
+    directory = log_directory.container_directory(root, place.namespace, place.pod, uid, place.container)
     attempts = [number for number in log_directory.attempts(directory) if before is None or number < before]
     if wanted.previous:
         attempts = attempts[-2:-1]

@@ -14,16 +14,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from traincrew import settings
 from traincrew.client import port
 from traincrew.embedded.kubelet.devices import inventory
-from traincrew.embedded.kubelet.images import Images
-from traincrew.embedded.kubelet.images import container_tools as own_tools
+from traincrew.embedded.kubelet.images import ImageResolver
+from traincrew.embedded.kubelet.images import tools_directory as own_tools
 from traincrew.embedded.kubelet.network import api_gateway
 from traincrew.embedded.kubelet.network.addresses import Subnet
-from traincrew.embedded.kubelet.network.service_names_file import LocalNames
-from traincrew.embedded.kubelet.network.service_records import Names
+from traincrew.embedded.kubelet.network.names_file import NamesFileWriter
+from traincrew.embedded.kubelet.network.zone_publisher import ZonePublisher
 from traincrew.embedded.kubelet.node import conditions
 from traincrew.embedded.kubelet.node.machine import Machine, Place
 from traincrew.embedded.kubelet.node.registration import Registration
-from traincrew.embedded.kubelet.objects.object_cache import ApiObjects
+from traincrew.embedded.kubelet.objects.object_cache import ObjectCache
 from traincrew.embedded.kubelet.pods.address_pool import Pool
 from traincrew.embedded.kubelet.pods.device_assignments import Assignments
 from traincrew.embedded.kubelet.pods.event_recorder import Recorder
@@ -33,7 +33,7 @@ from traincrew.embedded.kubelet.runtime.spec import Isolation
 from traincrew.embedded.kubelet.runtime.streaming import StreamingRuntime
 from traincrew.embedded.kubelet.runtime_setup import RuntimeSetup, tear_down
 from traincrew.embedded.kubelet.server import server
-from traincrew.embedded.kubelet.server.pod_containers import NodeContainers
+from traincrew.embedded.kubelet.server.pod_streams import PodStreams
 from traincrew.embedded.kubelet.stats import endpoints as stats_endpoints
 from traincrew.embedded.kubelet.stats.collector import Meter
 
@@ -49,7 +49,7 @@ class Site:
     api: tuple[str, int]
     """Host and port of the API server, as this process reaches it."""
     context: ssl.SSLContext
-    callers: server.Callers
+    callers: server.KubeletAuth
     address: str = "127.0.0.1"
     """At which the API server reaches the endpoints."""
     beside: Callable[[StreamingRuntime], StreamingRuntime] = lambda own: own
@@ -83,14 +83,14 @@ async def running(client: port.Client, options: settings.Node, site: Site, groun
 async def _at_work(client: port.Client, options: settings.Node, site: Site, ground: RuntimeSetup) -> AsyncIterator[Node]:
     pods = Pods()
     async with contextlib.AsyncExitStack() as stack:
-        endpoints = site.beside(NodeContainers(pods, site.data / "logs"))
+        endpoints = site.beside(PodStreams(pods, site.data / "logs"))
         meter = Meter(pods.all)
         app = server.application(endpoints, site.callers, _pages(meter, options.name))
-        serving = server.serving(app, site.address, 0, site.context)
+        serving = server.serve(app, site.address, 0, site.context)
         labels = {conditions.LEVEL: str(ground.isolation)}
         place = Place(options.name, site.address, await stack.enter_async_context(serving), site.version, options.pods, labels)
-        names = Names(client, ground.holder, options.domain)
-        objects = ApiObjects(client, pods.changed)
+        names = ZonePublisher(client, ground.holder, options.domain)
+        objects = ObjectCache(client, pods.changed)
         stack.push_async_callback(objects.close)
         tools = _tools(client, options, site, ground, place, names, objects)
         registration = Registration(client, place, tools.machine)
@@ -100,9 +100,9 @@ async def _at_work(client: port.Client, options: settings.Node, site: Site, grou
         agent = Agent(tools, pods)
         tasks = [asyncio.create_task(each.run()) for each in (registration, names, meter)]
         if ground.holder is None:
-            tasks.append(asyncio.create_task(LocalNames(client, tools.names, options.domain).run()))
-        if ground.holder is not None and (service := await api_gateway.service(client)) is not None:
-            await stack.enter_async_context(api_gateway.Gateway(*site.api).open(ground.holder, *service))
+            tasks.append(asyncio.create_task(NamesFileWriter(client, tools.names, options.domain).run()))
+        if ground.holder is not None and (service := await api_gateway.kubernetes_service(client)) is not None:
+            await stack.enter_async_context(api_gateway.ApiGateway(*site.api).open(ground.holder, *service))
         await names.synced()
         await stack.enter_async_context(agent.running())
         try:
@@ -130,9 +130,15 @@ async def _stop(agent: Agent, ground: RuntimeSetup, grace: float) -> None:
 
 
 def _tools(
-    client: port.Client, options: settings.Node, site: Site, ground: RuntimeSetup, place: Place, names: Names, objects: ApiObjects
+    client: port.Client,
+    options: settings.Node,
+    site: Site,
+    ground: RuntimeSetup,
+    place: Place,
+    names: ZonePublisher,
+    objects: ObjectCache,
 ) -> Tools:
-    devices = Assignments(inventory.look(options.devices, pathlib.Path(options.driver_root)), site.data / "node" / "pods")
+    devices = Assignments(inventory.discover(options.devices, pathlib.Path(options.driver_root)), site.data / "node" / "pods")
     return Tools(
         client=client,
         learn=lambda pod: pod,
@@ -143,7 +149,7 @@ def _tools(
         isolation=ground.isolation,
         template=ground.template,
         holder=ground.holder,
-        images=Images.load(site.data, own_tools.prepare(site.data, site.data / "node" / "doors"), options.strict_images),
+        images=ImageResolver.load(site.data, own_tools.prepare(site.data, site.data / "node" / "doors"), options.strict_images),
         objects=objects,
         recorder=Recorder(client, place.name),
         services=names.services,

@@ -12,8 +12,8 @@ import pathlib
 
 from traincrew import errors, settings
 from traincrew.embedded import private_files
-from traincrew.embedded.kubelet.network.addresses import DEFAULT
-from traincrew.embedded.kubelet.network.client import Holder
+from traincrew.embedded.kubelet.network.addresses import DEFAULT_SUBNET
+from traincrew.embedded.kubelet.network.netns_client import NetnsClient
 from traincrew.embedded.kubelet.runtime import isolation
 from traincrew.embedded.kubelet.runtime.cgroups import hierarchies
 from traincrew.embedded.kubelet.runtime.client.template_client import TemplateClient
@@ -25,7 +25,7 @@ class RuntimeSetup:
     """What pods stand on: made before there is any, and there when the agent is gone."""
 
     isolation: Isolation
-    holder: Holder | None
+    holder: NetnsClient | None
     template: TemplateClient
     refusals: dict[Isolation, str]
     """Why better levels of isolation cannot be had."""
@@ -33,18 +33,18 @@ class RuntimeSetup:
 
 async def prepare(options: settings.Node, data: pathlib.Path) -> RuntimeSetup:
     for name in ("node", "node/pods", "node/doors", "logs"):
-        private_files.directory(data / name)
+        private_files.ensure_directory(data / name)
     (data / "node" / "doors").chmod(0o711)  # pods of other users knock there, too; who has no secret is not let in
     level, refusals = await asyncio.to_thread(_level, options.isolation, str(data / "node"))
     hierarchies.move_daemon_to_leaf()
-    holder, template = await _begun(data, level, options.subnet or DEFAULT)
+    holder, template = await _begun(data, level, options.subnet or DEFAULT_SUBNET)
     return RuntimeSetup(level, holder, template, refusals)
 
 
-async def _begun(data: pathlib.Path, level: Isolation, subnet: str) -> tuple[Holder | None, TemplateClient]:
+async def _begun(data: pathlib.Path, level: Isolation, subnet: str) -> tuple[NetnsClient | None, TemplateClient]:
     if level is Isolation.NONE:
         return None, await TemplateClient.start(data, level)
-    holding = asyncio.create_task(Holder.ensure(data, level, subnet))
+    holding = asyncio.create_task(NetnsClient.ensure(data, level, subnet))
     template: TemplateClient | None = None
     try:
         # Pods live in the user namespace that the holder has made; where there is none, neither need wait for the other.
@@ -65,7 +65,7 @@ async def tear_down(ground: RuntimeSetup, data: pathlib.Path) -> None:
     await _give_up(ground.holder, data)
 
 
-async def _give_up(holder: Holder | None, data: pathlib.Path) -> None:
+async def _give_up(holder: NetnsClient | None, data: pathlib.Path) -> None:
     """A network that pods of an earlier daemon may be in stays; any other is of no use to anybody."""
     if holder is None:
         return

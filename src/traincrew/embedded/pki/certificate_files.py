@@ -16,9 +16,9 @@ _RECORD = "made.json"
 _BEGIN = b"-----BEGIN CERTIFICATE-----"
 
 
-class Shelf:
+class CertificateFiles:
     def __init__(self, directory: pathlib.Path) -> None:
-        self.directory = private_files.directory(directory)
+        self.directory = private_files.ensure_directory(directory)
         self._record: dict[str, dict[str, Any]] = self._read()
 
     def good_until(self, name: str) -> float:

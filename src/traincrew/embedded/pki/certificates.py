@@ -11,7 +11,7 @@ import ssl
 import time
 from collections.abc import Callable, Iterable
 
-from traincrew.embedded.pki.certificate_files import AUTHORITY, AUTHORITY_CERTIFICATE, CLIENT, SERVER, Shelf
+from traincrew.embedded.pki.certificate_files import AUTHORITY, AUTHORITY_CERTIFICATE, CLIENT, SERVER, CertificateFiles
 
 SERVICE_ADDRESS = "10.96.0.1"
 """Of the service `kubernetes`."""
@@ -78,13 +78,13 @@ class Pki:
     def _issue(self, name: str, groups: tuple[str, ...], served: tuple[str, ...] = ()) -> bytes:
         from traincrew.embedded.pki import issuer
 
-        order = issuer.Order(name, groups, served, server=bool(served))
+        order = issuer.CertificateRequest(name, groups, served, server=bool(served))
         return issuer.certificate((self.directory / AUTHORITY).read_bytes(), order, _moment(time.time()))
 
 
 def ensure(directory: pathlib.Path, served: Iterable[str], clock: Callable[[], float] = time.time) -> Pki:
     """The certificates in the directory, as many made anew as must be: absent, damaged, expiring, or without a name."""
-    shelf, now, wanted = Shelf(directory), clock(), tuple(served)
+    shelf, now, wanted = CertificateFiles(directory), clock(), tuple(served)
     stale = {name for name in (AUTHORITY, SERVER, CLIENT) if shelf.good_until(name) < now + RENEWED_BEFORE}
     if not shelf.names(SERVER) >= set(wanted):
         stale.add(SERVER)
@@ -94,23 +94,23 @@ def ensure(directory: pathlib.Path, served: Iterable[str], clock: Callable[[], f
     return Pki(directory, wanted, bool(stale))
 
 
-def _renew(shelf: Shelf, stale: set[str], served: tuple[str, ...], now: float) -> None:
+def _renew(shelf: CertificateFiles, stale: set[str], served: tuple[str, ...], now: float) -> None:
     # The import costs a tenth of a second: a start that makes no certificate must not pay for it.
     from traincrew.embedded.pki import issuer
 
     moment = _moment(now)
     if AUTHORITY in stale:
         authority, same_key = issuer.authority(moment, shelf.content(AUTHORITY))
-        shelf.keep(AUTHORITY, authority, now + issuer.AUTHORITY_LIFE.total_seconds())
+        shelf.keep(AUTHORITY, authority, now + issuer.AUTHORITY_LIFETIME.total_seconds())
         if not same_key:  # nobody would believe what the former one signed
             stale = {SERVER, CLIENT}
     authority = shelf.content(AUTHORITY)
-    expires = now + issuer.LIFE.total_seconds()
+    expires = now + issuer.LIFETIME.total_seconds()
     if SERVER in stale:
-        order = issuer.Order("kube-apiserver", names=served, server=True)
+        order = issuer.CertificateRequest("kube-apiserver", names=served, server=True)
         shelf.keep(SERVER, issuer.certificate(authority, order, moment), expires, served)
     if CLIENT in stale:
-        shelf.keep(CLIENT, issuer.certificate(authority, issuer.Order(KUBELET_CLIENT), moment), expires)
+        shelf.keep(CLIENT, issuer.certificate(authority, issuer.CertificateRequest(KUBELET_CLIENT), moment), expires)
 
 
 def _moment(seconds: float) -> datetime.datetime:

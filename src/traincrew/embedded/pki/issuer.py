@@ -13,14 +13,14 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 AUTHORITY_NAME = "traincrew-ca"
-AUTHORITY_LIFE = datetime.timedelta(days=3650)
-LIFE = datetime.timedelta(days=365)
+AUTHORITY_LIFETIME = datetime.timedelta(days=3650)
+LIFETIME = datetime.timedelta(days=365)
 SKEW = datetime.timedelta(minutes=5)
 """Certificates are good from a little before they are made, for clients whose clock is behind."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Order:
+class CertificateRequest:
     """What a certificate shall say."""
 
     common_name: str
@@ -42,17 +42,17 @@ def authority(now: datetime.datetime, former: bytes = b"") -> tuple[bytes, bool]
         key, kept = ec.generate_private_key(ec.SECP256R1()), False
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, AUTHORITY_NAME)])
     usage = _usage(digital_signature=True, key_cert_sign=True, crl_sign=True)
-    builder = _builder(name, name, key.public_key(), (now, AUTHORITY_LIFE))
+    builder = _builder(name, name, key.public_key(), (now, AUTHORITY_LIFETIME))
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
     builder = builder.add_extension(usage, critical=True)
     return _pem(key, builder.sign(key, hashes.SHA256())), kept
 
 
-def certificate(signed_by: bytes, order: Order, now: datetime.datetime) -> bytes:
+def certificate(signed_by: bytes, order: CertificateRequest, now: datetime.datetime) -> bytes:
     """Key and certificate in one PEM, so that the two can never be of different makes."""
     authority_key, key = _key_of(signed_by), ec.generate_private_key(ec.SECP256R1())
     issuer = x509.load_pem_x509_certificate(signed_by)
-    builder = _builder(_subject(order), issuer.subject, key.public_key(), (now, LIFE))
+    builder = _builder(_subject(order), issuer.subject, key.public_key(), (now, LIFETIME))
     purpose = ExtendedKeyUsageOID.SERVER_AUTH if order.server else ExtendedKeyUsageOID.CLIENT_AUTH
     builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
     builder = builder.add_extension(_usage(digital_signature=True), critical=True)
@@ -83,7 +83,7 @@ def _builder(
     )
 
 
-def _subject(order: Order) -> x509.Name:
+def _subject(order: CertificateRequest) -> x509.Name:
     organizations = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, each) for each in order.organizations]
     return x509.Name([*organizations, x509.NameAttribute(NameOID.COMMON_NAME, order.common_name)])
 

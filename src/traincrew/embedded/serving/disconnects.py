@@ -14,7 +14,7 @@ _GONE = (7, 8, 9)
 """States of Linux's TCP: CLOSE, CLOSE_WAIT, LAST_ACK."""
 
 
-async def hung_up(transport: asyncio.BaseTransport | None) -> None:
+async def wait_for_disconnect(transport: asyncio.BaseTransport | None) -> None:
     """Returns when the other end has closed. Where the system does not tell, it takes until the connection is closed here."""
     while transport is not None and not transport.is_closing() and not _left(transport):  # noqa: ASYNC110
         await asyncio.sleep(_LOOK)  # no event tells of it

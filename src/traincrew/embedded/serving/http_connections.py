@@ -18,7 +18,7 @@ class _Brief(logging.Filter):
         return logging.getLogger().isEnabledFor(logging.DEBUG)
 
 
-def logger() -> logging.Logger:
+def connection_logger() -> logging.Logger:
     """For the HTTP library, in place of its own."""
     found = logging.getLogger(__name__)
     if not found.filters:

@@ -15,7 +15,7 @@ _FLUSH = 5.0
 """Seconds for the client to take what was written before the connection is cut."""
 
 
-class Upgraded(web.StreamResponse):
+class HijackedResponse(web.StreamResponse):
     """What a handler returns that has answered by itself: aiohttp has nothing to write and closes the connection."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class _Tail:
 
 
 @contextlib.asynccontextmanager
-async def taken_over(request: web.BaseRequest, head: bytes) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+async def hijack(request: web.BaseRequest, head: bytes) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     """Writes the head of the answer (101 and so on) and hands out the bytes behind it. The connection is closed at the end."""
     transport, former = request.transport, request.protocol
     if transport is None:
@@ -95,14 +95,14 @@ async def taken_over(request: web.BaseRequest, head: bytes) -> AsyncIterator[tup
         successor.through()
 
 
-def head(status: str, headers: Mapping[str, str]) -> bytes:
+def response_head(status: str, headers: Mapping[str, str]) -> bytes:
     lines = [f"HTTP/1.1 {status}", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
     return "\r\n".join(lines).encode("latin-1")
 
 
-def upgrades(request: web.BaseRequest) -> bool:
+def is_upgrade(request: web.BaseRequest) -> bool:
     return any("upgrade" in value.lower() for value in request.headers.getall("Connection", ()))
 
 
-def wants_websocket(request: web.BaseRequest) -> bool:
-    return upgrades(request) and request.headers.get("Upgrade", "").lower() == "websocket"
+def is_websocket_upgrade(request: web.BaseRequest) -> bool:
+    return is_upgrade(request) and request.headers.get("Upgrade", "").lower() == "websocket"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from traincrew.embedded.kubelet.devices.allocation import Short, allocate, needed
+from traincrew.embedded.kubelet.devices.allocation import InsufficientDevices, allocate, needed_devices
 
 GPU = "nvidia.com/gpu"
 FREE = {GPU: ["a", "b", "c", "d"]}
@@ -28,7 +28,7 @@ def test_no_two_containers_have_the_same_device() -> None:
 def test_init_containers_hand_on_what_they_had_and_sidecars_keep_theirs() -> None:
     sidecar = container("side", 1, restartPolicy="Always")
     found = allocate(pod(container("main", 1), init=(container("before", 2), sidecar, container("after", 2))), FREE)
-    assert needed(pod(container("main", 1), init=(container("before", 2), sidecar, container("after", 2))), GPU) == 3
+    assert needed_devices(pod(container("main", 1), init=(container("before", 2), sidecar, container("after", 2))), GPU) == 3
     assert found["side"][GPU] == ("a",)
     assert found["main"][GPU] == ("b",)
     assert found["after"][GPU] == ("b", "c")
@@ -36,7 +36,7 @@ def test_init_containers_hand_on_what_they_had_and_sidecars_keep_theirs() -> Non
 
 
 def test_too_few_are_none() -> None:
-    with pytest.raises(Short, match=r"unavailable for nvidia\.com/gpu\. Requested: 5, Available: 4"):
+    with pytest.raises(InsufficientDevices, match=r"unavailable for nvidia\.com/gpu\. Requested: 5, Available: 4"):
         allocate(pod(container("one", 2), container("two", 3)), FREE)
 
 

@@ -27,7 +27,7 @@ def driver(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 def test_gpus_are_found_with_their_files_in_the_order_of_the_bus(driver: pathlib.Path) -> None:
-    found = inventory.look({}, driver)
+    found = inventory.discover({}, driver)
     assert found.counts == {GPU: 2}
     assert found.devices[GPU] == (Device(UUIDS[0], f"{driver}/dev/nvidia1"), Device(UUIDS[1], f"{driver}/dev/nvidia0"))
     assert found.files(GPU, (UUIDS[1],)) == (f"{driver}/dev/nvidia0", f"{driver}/dev/nvidiactl", f"{driver}/dev/nvidia-uvm")
@@ -35,13 +35,13 @@ def test_gpus_are_found_with_their_files_in_the_order_of_the_bus(driver: pathlib
 
 
 def test_what_is_declared_counts_whatever_is_found(driver: pathlib.Path) -> None:
-    assert inventory.look({GPU: 1}, driver).devices[GPU] == (Device(UUIDS[0], f"{driver}/dev/nvidia1"),)
-    assert [each.id for each in inventory.look({GPU: 3}, driver).devices[GPU]] == [*UUIDS, "2"]
-    assert inventory.look({GPU: 0}, driver) == inventory.Inventory({}, {}, ())
+    assert inventory.discover({GPU: 1}, driver).devices[GPU] == (Device(UUIDS[0], f"{driver}/dev/nvidia1"),)
+    assert [each.id for each in inventory.discover({GPU: 3}, driver).devices[GPU]] == [*UUIDS, "2"]
+    assert inventory.discover({GPU: 0}, driver) == inventory.Inventory({}, {}, ())
 
 
 def test_devices_without_a_driver_are_numbers_and_other_resources_are_counts_alone(tmp_path: pathlib.Path) -> None:
-    found = inventory.look({GPU: 2, "nvidia.com/gpumem": 32768}, tmp_path)
+    found = inventory.discover({GPU: 2, "nvidia.com/gpumem": 32768}, tmp_path)
     assert found.counts == {GPU: 2, "nvidia.com/gpumem": 32768}
     assert found.devices == {GPU: (Device("0"), Device("1"))}
     assert found.files(GPU, ("0",)) == ()
@@ -50,9 +50,9 @@ def test_devices_without_a_driver_are_numbers_and_other_resources_are_counts_alo
 def test_a_gpu_that_hides_its_uuid_is_called_by_its_number(driver: pathlib.Path) -> None:
     file = driver / "proc/driver/nvidia/gpus/0000:3b:00.0/information"
     file.write_text("GPU UUID: \t GPU-????????-????-????-????-????????????\nDevice Minor: \t 1\n")
-    assert inventory.look({}, driver).devices[GPU][0] == Device("0", f"{driver}/dev/nvidia1")
+    assert inventory.discover({}, driver).devices[GPU][0] == Device("0", f"{driver}/dev/nvidia1")
 
 
 def test_the_drivers_program_names_gpus_in_one_line_each() -> None:
     text = f"GPU 0: NVIDIA A100 (UUID: {UUIDS[0]})\n  MIG 1g.5gb Device 0: (UUID: MIG-x)\nGPU 1: T4 (UUID: {UUIDS[1]})\n"
-    assert inventory.named(text) == [("0", UUIDS[0]), ("1", UUIDS[1])]
+    assert inventory.parse_nvidia_smi(text) == [("0", UUIDS[0]), ("1", UUIDS[1])]

@@ -17,7 +17,7 @@ from tools.kube import certificates
 
 from traincrew.embedded.apiserver.endpoints.in_process_client import LocalClient
 from traincrew.embedded.daemon import Running, running
-from traincrew.embedded.kubelet.images import container_tools
+from traincrew.embedded.kubelet.images import tools_directory
 from traincrew.embedded.kubelet.images.programs import jsonpath, kubeconfig
 from traincrew.model.resources import PODS
 
@@ -26,7 +26,7 @@ __all__ = ["authority", "node", "shop"]
 
 class Kubectl:
     def __init__(self, directory: pathlib.Path, config: pathlib.Path) -> None:
-        self.program = container_tools.prepare(directory).directory / "bin" / "kubectl"
+        self.program = tools_directory.prepare(directory).directory / "bin" / "kubectl"
         self.config = config
 
     async def __call__(self, *words: str, stdin: bytes = b"") -> tuple[int, bytes, bytes]:

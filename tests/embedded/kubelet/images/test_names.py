@@ -55,7 +55,7 @@ def test_what_is_no_name_is_refused(image: str) -> None:
     ],
 )
 def test_patterns_fit_repository_and_tag(pattern: str, image: str, fits: bool) -> None:
-    assert image_names.pattern(pattern).matches(image_names.parse(image)) is fits
+    assert image_names.parse_pattern(pattern).matches(image_names.parse(image)) is fits
 
 
 @pytest.mark.parametrize(
@@ -72,10 +72,10 @@ def test_patterns_fit_repository_and_tag(pattern: str, image: str, fits: bool) -
     ],
 )
 def test_the_closest_pattern_weighs_most(closer: str, other: str) -> None:
-    assert image_names.pattern(closer).weight > image_names.pattern(other).weight
+    assert image_names.parse_pattern(closer).weight > image_names.parse_pattern(other).weight
 
 
 @pytest.mark.parametrize("pattern", ["", "a b", "A", "a//b", "a:b:c", "/x"])
 def test_patterns_that_fit_no_name_are_refused(pattern: str) -> None:
     with pytest.raises(ValueError, match="not like an image's name"):
-        image_names.pattern(pattern)
+        image_names.parse_pattern(pattern)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from traincrew.embedded.kubelet.images import container_tools
+from traincrew.embedded.kubelet.images import tools_directory
 
 KNOWN = "job-master-0.ns.svc.cluster.local"
 
@@ -65,7 +65,7 @@ def resolver() -> Iterator[Resolver]:
 
 
 def look_up(tmp_path: pathlib.Path, resolver: Resolver, name: str) -> subprocess.CompletedProcess[str]:
-    program = container_tools.prepare(tmp_path).directory / "bin" / "nslookup"
+    program = tools_directory.prepare(tmp_path).directory / "bin" / "nslookup"
     words = [str(program), f"-port={resolver.port}", name, "127.0.0.1"]
     return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
 
@@ -100,7 +100,7 @@ def listed(tmp_path: pathlib.Path, name: str) -> subprocess.CompletedProcess[str
     (tmp_path / "resolv.conf").write_text(
         "search ns.svc.cluster.local svc.cluster.local\nnameserver 127.0.0.1\noptions ndots:5\n"
     )
-    program = container_tools.prepare(tmp_path).directory / "bin" / "nslookup"
+    program = tools_directory.prepare(tmp_path).directory / "bin" / "nslookup"
     env = {"TRAINCREW_NAMES": str(tmp_path / "names"), "TRAINCREW_RESOLV_CONF": str(tmp_path / "resolv.conf")}
     return subprocess.run(
         [str(program), name], capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **env}

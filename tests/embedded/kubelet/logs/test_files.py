@@ -28,7 +28,7 @@ class Written:
 
     def raw(self, text: bytes, tag: bytes = b"F", stream: bytes = b"stdout") -> bytes:
         self.count += 1
-        return cri_format.stamp_of(START + dt.timedelta(microseconds=self.count)) + b" %b %b %b\n" % (stream, tag, text)
+        return cri_format.timestamp(START + dt.timedelta(microseconds=self.count)) + b" %b %b %b\n" % (stream, tag, text)
 
     def write(self, text: bytes, tag: bytes = b"F", stream: bytes = b"stdout") -> None:
         with self.path.open("ab") as file:
@@ -130,7 +130,7 @@ async def test_a_follower_sees_each_line_once_over_many_rotations(log: Written) 
     pieces: list[bytes] = []
 
     async def follow() -> None:
-        async for piece in reader.read(log.directory, 0, LogOptions(follow=True), START, reader.Writer(lambda: over)):
+        async for piece in reader.read(log.directory, 0, LogOptions(follow=True), START, reader.LogWriter(lambda: over)):
             pieces.append(piece)
 
     task = asyncio.create_task(follow())
@@ -152,7 +152,7 @@ async def test_a_follower_ends_with_the_news_of_the_end_and_not_with_its_next_lo
     async def until_news(seconds: float) -> None:
         await news.wait()
 
-    follower = reader.read(log.directory, 0, LogOptions(follow=True), START, reader.Writer(news.is_set, until_news))
+    follower = reader.read(log.directory, 0, LogOptions(follow=True), START, reader.LogWriter(news.is_set, until_news))
     reading = asyncio.create_task(_all(follower))
     await asyncio.sleep(0)
     log.write(b"b")
@@ -166,7 +166,7 @@ async def _all(pieces: AsyncIterator[bytes]) -> bytes:
 
 async def test_a_follower_goes_on_when_the_file_it_reads_is_cut_away(log: Written) -> None:
     log.write(b"a")
-    follower = reader.read(log.directory, 0, LogOptions(follow=True), START, reader.Writer(lambda: False))
+    follower = reader.read(log.directory, 0, LogOptions(follow=True), START, reader.LogWriter(lambda: False))
     seen = b""
     while seen != b"a\n":
         seen += await anext(follower)
@@ -184,7 +184,7 @@ async def test_a_follower_goes_on_when_the_file_it_reads_is_cut_away(log: Writte
 
 async def test_a_follower_that_goes_away_lets_go_of_the_file(log: Written) -> None:
     log.write(b"a")
-    follower = reader.read(log.directory, 0, LogOptions(follow=True), START, reader.Writer(lambda: False))
+    follower = reader.read(log.directory, 0, LogOptions(follow=True), START, reader.LogWriter(lambda: False))
     while await anext(follower) != b"a\n":
         pass
     await follower.aclose()
@@ -201,11 +201,11 @@ def open_files() -> list[str]:
 
 def test_the_shelf_knows_pods_containers_and_runs(tmp_path: pathlib.Path) -> None:
     for attempt in ("0.log", "0.log.1", "2.log", "10.log"):
-        path = log_directory.of_container(tmp_path, "ns", "job-worker-0", "u-1", "main") / attempt
+        path = log_directory.container_directory(tmp_path, "ns", "job-worker-0", "u-1", "main") / attempt
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     (tmp_path / "stray").touch()
-    (one,) = log_directory.kept(tmp_path)
+    (one,) = log_directory.list_pod_logs(tmp_path)
     assert (one.namespace, one.pod, one.uid, one.containers()) == ("ns", "job-worker-0", "u-1", ["main"])
     assert log_directory.attempts(one.path / "main") == [0, 2, 10]
-    assert log_directory.kept(tmp_path / "none") == []
+    assert log_directory.list_pod_logs(tmp_path / "none") == []

@@ -20,8 +20,8 @@ from collections.abc import AsyncIterator
 
 from tests.embedded.kubelet import leaks
 
-from traincrew.embedded.kubelet.network.addresses import Subnet, text
-from traincrew.embedded.kubelet.network.client import Holder, stop
+from traincrew.embedded.kubelet.network.addresses import Subnet, to_text
+from traincrew.embedded.kubelet.network.netns_client import NetnsClient, stop
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 
 ROOT = pathlib.Path(__file__).parents[4]
@@ -63,7 +63,7 @@ class Stage:
         self.level, self.data = Isolation(level), data
         self.closing = contextlib.AsyncExitStack()
         self._before = self._traces()
-        self.holder: Holder
+        self.holder: NetnsClient
 
     def _traces(self) -> list[str]:
         links = sorted(name for _, name in socket.if_nameindex())
@@ -72,14 +72,14 @@ class Stage:
             tables = subprocess.run([nft, "list", "ruleset"], capture_output=True, text=True).stdout
         return [*links, tables, pathlib.Path("/proc/sys/net/ipv4/ip_forward").read_text()]
 
-    async def ensure(self) -> Holder:
+    async def ensure(self) -> NetnsClient:
         """Another daemon's view of the same cluster."""
-        holder = await Holder.ensure(self.data, self.level)
+        holder = await NetnsClient.ensure(self.data, self.level)
         self.closing.push_async_callback(holder.close)
         return holder
 
     def address(self, number: int) -> str:
-        return text(Subnet.parse(self.holder.subnet).network + number)
+        return to_text(Subnet.parse(self.holder.subnet).network + number)
 
     def starter(self) -> int:
         """A process that has joined the holder's user namespace, if there is one, as what starts pods does."""

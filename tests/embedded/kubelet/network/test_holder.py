@@ -14,7 +14,7 @@ import pytest
 from tests.embedded.kubelet.network import scenes
 from tests.embedded.kubelet.network.stage import Stage, until
 
-from traincrew.embedded.kubelet.network.client import Holder
+from traincrew.embedded.kubelet.network.netns_client import NetnsClient
 
 LEVEL = pytest.mark.parametrize("level", scenes.LEVELS)
 SERVE = """
@@ -29,10 +29,10 @@ while True:
 FETCH = "import socket; print(socket.create_connection(({address!r}, {port}), 10).recv(100).decode())"
 ENSURE = """
 import asyncio, pathlib, sys
-from traincrew.embedded.kubelet.network.client import Holder
+from traincrew.embedded.kubelet.network.netns_client import NetnsClient
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 async def main():
-    holder = await Holder.ensure(pathlib.Path(sys.argv[1]), Isolation(sys.argv[2]))
+    holder = await NetnsClient.ensure(pathlib.Path(sys.argv[1]), Isolation(sys.argv[2]))
     kept = await holder.listen("10.96.0.1", 443)
     print(holder.pid, flush=True)
     await asyncio.sleep(600)
@@ -229,7 +229,7 @@ async def stopped_after_a_kill(stage: Stage) -> None:
 async def terminated(stage: Stage) -> None:
     await stage.holder.close()
     os.kill(stage.holder.pid, signal.SIGTERM)
-    stage.holder = await Holder.ensure(stage.data, stage.level)
+    stage.holder = await NetnsClient.ensure(stage.data, stage.level)
     await stage.holder.close()
 
 

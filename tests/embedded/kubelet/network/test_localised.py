@@ -7,8 +7,13 @@ from typing import Any
 
 import pytest
 
-from traincrew.embedded.kubelet.network.dns_zone import zone
-from traincrew.embedded.kubelet.network.local_service_names import container, localised, on_host, slices
+from traincrew.embedded.kubelet.network.dns_zone import build_zone
+from traincrew.embedded.kubelet.network.localhost_services import (
+    container_on_localhost,
+    point_to_localhost,
+    ready_endpoint_slices,
+    services_on_localhost,
+)
 
 SERVICES = [
     {"metadata": {"name": "job-master-0", "namespace": "team"}, "spec": {}},
@@ -20,7 +25,7 @@ SERVICES = [
 
 
 def _one(value: str) -> str:
-    return localised({"X": value}, SERVICES, "team")["X"]
+    return point_to_localhost({"X": value}, SERVICES, "team")["X"]
 
 
 @pytest.mark.parametrize(
@@ -76,13 +81,13 @@ def test_roles_and_keys_of_a_tensorflow_cluster_stay_while_its_hosts_move() -> N
 
 
 def test_without_services_nothing_moves() -> None:
-    assert localised({"A": "worker:1"}, [], "team") == {"A": "worker:1"}
+    assert point_to_localhost({"A": "worker:1"}, [], "team") == {"A": "worker:1"}
 
 
 def test_of_a_container_what_is_written_moves_and_what_comes_from_elsewhere_stays() -> None:
     reference = {"name": "NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
     written = {"name": "c", "env": [{"name": "A", "value": "worker:1"}, reference, {"name": "EMPTY"}]}
-    assert container(written, SERVICES, "team") == {
+    assert container_on_localhost(written, SERVICES, "team") == {
         "name": "c", "env": [{"name": "A", "value": "127.0.0.1:1"}, reference, {"name": "EMPTY"}],
     }  # fmt: skip
     assert written["env"][0] == {"name": "A", "value": "worker:1"}
@@ -93,7 +98,7 @@ def test_cluster_ips_are_this_host_and_the_ports_those_of_pods() -> None:
         spec = {"clusterIP": address, "ports": [{"port": 80, **port}]}
         return {"metadata": {"name": name, "namespace": namespace}, "spec": spec}
 
-    found = on_host(
+    found = services_on_localhost(
         [
             service("web", "team", "10.96.0.5", targetPort=8080),
             service("named", "team", "10.96.0.6", targetPort="http"),
@@ -124,6 +129,6 @@ def _pod(name: str, ready: bool, namespace: str = "team", **meta: Any) -> dict[s
 )
 def test_a_name_is_there_once_a_pod_behind_it_is_ready(pod: dict[str, Any], there: bool) -> None:
     service = {"metadata": {"name": "m", "namespace": "team"}, "spec": {"clusterIP": "None", "selector": {"app": "m"}}}
-    names = zone([service], slices([service], [pod]), ()).names
+    names = build_zone([service], ready_endpoint_slices([service], [pod]), ()).names
     for name in ("m.team.svc.cluster.local", "m.m.team.svc.cluster.local"):
         assert names.get(name, {}).get("A") == (["127.0.0.1"] if there else None)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from traincrew.embedded.kubelet.network.pod_files import Resolving, hostname, hosts, resolv_conf
+from traincrew.embedded.kubelet.network.pod_files import ResolvConf, hostname, hosts, resolv_conf
 
-HOST = Resolving.parse("# made by hand\nnameserver 192.0.2.53\nsearch office.example.\noptions edns0 timeout:2\n")
+HOST = ResolvConf.parse("# made by hand\nnameserver 192.0.2.53\nsearch office.example.\noptions edns0 timeout:2\n")
 LOCAL = (
     "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\nfe00::0\tip6-localnet\nfe00::0\tip6-mcastprefix\n"
     "fe00::1\tip6-allnodes\nfe00::2\tip6-allrouters\n"

@@ -15,7 +15,7 @@ import pytest
 from tests.embedded.kubelet.network import scenes
 from tests.embedded.kubelet.network.stage import ROOT, Pod, Stage
 
-from traincrew.embedded.kubelet.network.dns_zone import Zone, zone
+from traincrew.embedded.kubelet.network.dns_zone import Zone, build_zone
 
 LEVEL = pytest.mark.parametrize("level", scenes.LEVELS)
 LOOKUP = """
@@ -38,7 +38,7 @@ sys.path.insert(0, %r)
 from traincrew.embedded.kubelet.network import dns_messages
 found = []
 for name, kind, way in %r:
-    asked = dns_messages.question(4711, name, kind)
+    asked = dns_messages.build_query(4711, name, kind)
     if way == "tcp":
         sock = socket.create_connection((%r, 53), 10)
         sock.sendall(len(asked).to_bytes(2, "big") + asked)
@@ -50,7 +50,7 @@ for name, kind, way in %r:
         sock.sendto(asked, (%r, 53))
         data = sock.recv(65535)
     assert data[:2] == asked[:2]
-    answer = dns_messages.response(data)
+    answer = dns_messages.parse_response(data)
     found.append([answer.code, answer.truncated, [list(each.data) for each in answer.answers], data[7], data[9]])
 print(json.dumps(found))
 """
@@ -59,16 +59,16 @@ import socket, struct, sys, threading
 sys.path.insert(0, %r)
 from traincrew.embedded.kubelet.network import dns_messages
 def answer(asked, limit):
-    query = dns_messages.parse(asked)
+    query = dns_messages.parse_query(asked)
     if query.name == "silent.example":
         return b""
     counts = {"known.example": 1, "large.example": 400}
     if query.kind != dns_messages.A or query.name not in counts:
         code = dns_messages.NOERROR if query.name in counts else dns_messages.NXDOMAIN
-        return dns_messages.pack(query, dns_messages.Reply(code), limit)
+        return dns_messages.encode_reply(query, dns_messages.DnsReply(code), limit)
     addresses = [bytes((203, 0, n // 256, n %% 256)) for n in range(counts[query.name])]
-    records = [dns_messages.Record(query.name, dns_messages.A, 60, address) for address in addresses]
-    return dns_messages.pack(query, dns_messages.Reply(answers=records, authoritative=False), limit)
+    records = [dns_messages.ResourceRecord(query.name, dns_messages.A, 60, address) for address in addresses]
+    return dns_messages.encode_reply(query, dns_messages.DnsReply(answers=records, authoritative=False), limit)
 plain = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 plain.bind(("127.0.0.53", 53))
 server = socket.create_server(("127.0.0.53", 53))
@@ -98,7 +98,7 @@ def _zone(**hosts: str) -> Zone:
     ports = [{"name": "grpc", "port": 2222, "protocol": "TCP"}]
     alias = {"metadata": {"namespace": "team", "name": "away"}, "spec": {"type": "ExternalName", "externalName": "known.example"}}
     services: list[dict[str, Any]] = [{"metadata": meta, "spec": {"clusterIP": "None"}}, alias]
-    return zone(
+    return build_zone(
         services, [{"metadata": meta, "addressType": "IPv4", "endpoints": endpoints, "ports": ports}], [], "cluster.local"
     )
 
@@ -214,7 +214,7 @@ chance = random.Random(%d)
 plain = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for turn in range(3000):
     name = chance.choice(["job.team.svc.cluster.local", "a.b", "5.0.244.10.in-addr.arpa"])
-    data = bytearray(dns_messages.question(turn, name, chance.choice([1, 12, 28, 33, 255])))
+    data = bytearray(dns_messages.build_query(turn, name, chance.choice([1, 12, 28, 33, 255])))
     for _ in range(chance.randrange(6)):
         data[chance.randrange(len(data))] = chance.randrange(256)
     if chance.random() < 0.3:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from traincrew.embedded.kubelet.network import dns_messages
-from traincrew.embedded.kubelet.network.dns_messages import Malformed, Record, Reply
+from traincrew.embedded.kubelet.network.dns_messages import DnsReply, MalformedMessage, ResourceRecord
 
 LABEL = st.from_regex(r"[a-z0-9_]([a-z0-9-]{0,10}[a-z0-9])?", fullmatch=True)
 NAME = st.lists(LABEL, min_size=1, max_size=6).map(".".join)
@@ -21,84 +21,92 @@ def _header(data: bytes) -> tuple[int, ...]:
 
 @given(NAME, st.integers(0, 65535), st.sampled_from([dns_messages.A, dns_messages.AAAA, dns_messages.SRV, dns_messages.PTR]))
 def test_questions_are_read_as_they_are_asked(name: str, number: int, kind: int) -> None:
-    query = dns_messages.parse(dns_messages.question(number, name, kind))
+    query = dns_messages.parse_query(dns_messages.build_query(number, name, kind))
     assert (query.number, query.name, query.kind, query.klass, query.edns) == (number, name, kind, dns_messages.IN, 1232)
 
 
 @given(NAME, st.lists(st.binary(min_size=4, max_size=4), max_size=60))
 def test_answers_are_read_as_they_are_given(name: str, values: list[bytes]) -> None:
-    query = dns_messages.parse(dns_messages.question(7, name, dns_messages.A))
-    packed = dns_messages.pack(query, Reply(answers=[Record(name, dns_messages.A, 5, value) for value in values]), 65535)
-    found = dns_messages.response(packed)
+    query = dns_messages.parse_query(dns_messages.build_query(7, name, dns_messages.A))
+    packed = dns_messages.encode_reply(
+        query, DnsReply(answers=[ResourceRecord(name, dns_messages.A, 5, value) for value in values]), 65535
+    )
+    found = dns_messages.parse_response(packed)
     assert [(each.name, each.data) for each in found.answers] == [(name, value) for value in values]
     assert not found.truncated
 
 
 @given(st.binary(max_size=300))
 def test_rubbish_is_malformed_and_nothing_worse(data: bytes) -> None:
-    for read in (dns_messages.parse, dns_messages.response):
+    for read in (dns_messages.parse_query, dns_messages.parse_response):
         try:
             read(data)
-        except Malformed:
+        except MalformedMessage:
             continue
-    dns_messages.own_question(data)
-    assert len(dns_messages.failed(data, dns_messages.FORMERR)) in (0, 12)
+    dns_messages.question_section(data)
+    assert len(dns_messages.error_response(data, dns_messages.FORMERR)) in (0, 12)
 
 
 @given(NAME, st.lists(st.tuples(st.integers(0, 60), st.integers(0, 255)), max_size=8))
 def test_a_damaged_question_is_malformed_and_nothing_worse(name: str, damages: list[tuple[int, int]]) -> None:
-    data = bytearray(dns_messages.question(1, name, dns_messages.A))
+    data = bytearray(dns_messages.build_query(1, name, dns_messages.A))
     for place, value in damages:
         data[place % len(data)] = value
     try:
-        query = dns_messages.parse(bytes(data))
-    except Malformed:
+        query = dns_messages.parse_query(bytes(data))
+    except MalformedMessage:
         return
-    dns_messages.pack(query, Reply(dns_messages.NXDOMAIN), query.room)
+    dns_messages.encode_reply(query, DnsReply(dns_messages.NXDOMAIN), query.room)
 
 
 def test_names_are_read_in_lower_case_and_repeated_as_they_were_asked() -> None:
-    asked = dns_messages.question(1, "WWW.Example.COM", dns_messages.A)
-    query = dns_messages.parse(asked)
+    asked = dns_messages.build_query(1, "WWW.Example.COM", dns_messages.A)
+    query = dns_messages.parse_query(asked)
     assert query.name == "www.example.com"
-    assert b"\3WWW\7Example\3COM" in dns_messages.pack(query, Reply(), 512)
+    assert b"\3WWW\7Example\3COM" in dns_messages.encode_reply(query, DnsReply(), 512)
 
 
 def test_a_dot_within_a_label_makes_no_other_name() -> None:
     asked = struct.pack("!6H", 1, 0, 1, 0, 0, 0) + b"\7a.b.c.d\0" + struct.pack("!HH", dns_messages.A, dns_messages.IN)
-    assert dns_messages.parse(asked).name == r"a\.b\.c\.d"
+    assert dns_messages.parse_query(asked).name == r"a\.b\.c\.d"
 
 
 @pytest.mark.parametrize("pointer", [b"\xc0\x0c", b"\xc0\x0e", b"\xc0\xff", b"\x01a\xc0\x0c"])
 def test_pointers_that_lead_in_circles_or_nowhere_are_malformed(pointer: bytes) -> None:
-    with pytest.raises(Malformed):
-        dns_messages.parse(struct.pack("!6H", 1, 0, 1, 0, 0, 0) + pointer + struct.pack("!HH", dns_messages.A, dns_messages.IN))
+    with pytest.raises(MalformedMessage):
+        dns_messages.parse_query(
+            struct.pack("!6H", 1, 0, 1, 0, 0, 0) + pointer + struct.pack("!HH", dns_messages.A, dns_messages.IN)
+        )
 
 
 def test_an_answer_is_not_taken_for_a_question() -> None:
-    packed = dns_messages.pack(dns_messages.parse(dns_messages.question(1, "a.b", dns_messages.A)), Reply(), 512)
-    with pytest.raises(Malformed):
-        dns_messages.parse(packed)
-    assert dns_messages.failed(packed, dns_messages.FORMERR) == b""
+    packed = dns_messages.encode_reply(
+        dns_messages.parse_query(dns_messages.build_query(1, "a.b", dns_messages.A)), DnsReply(), 512
+    )
+    with pytest.raises(MalformedMessage):
+        dns_messages.parse_query(packed)
+    assert dns_messages.error_response(packed, dns_messages.FORMERR) == b""
 
 
 @pytest.mark.parametrize(("edns", "room"), [(None, 512), (100, 512), (900, 900), (4096, 1232)])
 def test_what_does_not_fit_is_left_out_and_said_to_be(edns: int | None, room: int) -> None:
-    asked = dns_messages.question(1, "many.example.com", dns_messages.A, edns or 0)
-    query = dns_messages.parse(asked if edns is not None else asked[:10] + b"\0\0" + asked[12:-11])
+    asked = dns_messages.build_query(1, "many.example.com", dns_messages.A, edns or 0)
+    query = dns_messages.parse_query(asked if edns is not None else asked[:10] + b"\0\0" + asked[12:-11])
     assert query.room == room
-    records = [Record("many.example.com", dns_messages.A, 5, bytes(4))] * 100
-    packed = dns_messages.pack(query, Reply(answers=records), query.room)
+    records = [ResourceRecord("many.example.com", dns_messages.A, 5, bytes(4))] * 100
+    packed = dns_messages.encode_reply(query, DnsReply(answers=records), query.room)
     assert room - 16 <= len(packed) <= room
-    assert dns_messages.response(packed).truncated
-    assert 0 < len(dns_messages.response(packed).answers) < 100
+    assert dns_messages.parse_response(packed).truncated
+    assert 0 < len(dns_messages.parse_response(packed).answers) < 100
 
 
 def test_more_than_was_asked_may_be_left_out_without_a_word() -> None:
-    query = dns_messages.parse(dns_messages.question(1, "a.example.com", dns_messages.SRV))
-    packed = dns_messages.pack(
-        query, Reply(additional=[Record(f"x{n}.example.com", dns_messages.A, 5, bytes(4)) for n in range(200)]), query.room
+    query = dns_messages.parse_query(dns_messages.build_query(1, "a.example.com", dns_messages.SRV))
+    packed = dns_messages.encode_reply(
+        query,
+        DnsReply(additional=[ResourceRecord(f"x{n}.example.com", dns_messages.A, 5, bytes(4)) for n in range(200)]),
+        query.room,
     )
     assert len(packed) <= 1232
-    assert not dns_messages.response(packed).truncated
+    assert not dns_messages.parse_response(packed).truncated
     assert _header(packed)[5] > 1

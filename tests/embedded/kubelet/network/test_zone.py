@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traincrew.embedded.kubelet.network.dns_zone import Outcome, Zone, zone
+from traincrew.embedded.kubelet.network.dns_zone import Zone, ZoneOutcome, build_zone
 
 Object = dict[str, Any]
 
@@ -31,7 +31,7 @@ def _endpoint(address: str, hostname: str = "", ready: bool | None = True) -> Ob
 
 
 PORTS = [{"name": "grpc", "port": 2222, "protocol": "TCP"}]
-JOB = zone(
+JOB = build_zone(
     [
         _service("job"),
         _service("web", "10.96.3.4", ports=[{"name": "grpc", "port": 80}]),
@@ -75,7 +75,7 @@ def test_the_api_server_is_found_at_its_cluster_address() -> None:
         "metadata": {"name": "kubernetes", "namespace": "default"},
         "spec": {"clusterIP": "10.96.0.1", "ports": [{"name": "https", "port": 443}]},
     }
-    found = zone([api], [], [])
+    found = build_zone([api], [], [])
     assert _values(found, "kubernetes.default.svc.cluster.local") == ["10.96.0.1"]
     assert _values(found, "_https._tcp.kubernetes.default.svc.cluster.local", "SRV") == [
         [443, "kubernetes.default.svc.cluster.local"]
@@ -103,7 +103,7 @@ def test_a_pod_has_the_name_of_its_host_below_its_service() -> None:
     ],
 )
 def test_what_is_not_there_is_unknown(name: str) -> None:
-    assert JOB.answer(name, "A").outcome is Outcome.UNKNOWN
+    assert JOB.answer(name, "A").outcome is ZoneOutcome.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -120,12 +120,12 @@ def test_what_is_not_there_is_unknown(name: str) -> None:
     ],
 )
 def test_a_name_may_be_there_without_what_was_asked_for(name: str, kind: str) -> None:
-    assert JOB.answer(name, kind).outcome is Outcome.EMPTY
+    assert JOB.answer(name, kind).outcome is ZoneOutcome.EMPTY
 
 
 @pytest.mark.parametrize("name", ["example.com", "", "local", "notcluster.local", "job", "cluster.local.example.com"])
 def test_other_names_are_somebody_elses(name: str) -> None:
-    assert JOB.answer(name, "A").outcome is Outcome.ELSEWHERE
+    assert JOB.answer(name, "A").outcome is ZoneOutcome.ELSEWHERE
 
 
 def test_ports_have_names_with_the_hosts_that_have_them() -> None:
@@ -150,7 +150,7 @@ def test_addresses_lead_back_to_names() -> None:
 def test_aliases_within_the_cluster_are_followed_and_others_are_told() -> None:
     inner = _service("inner", type="ExternalName", externalName="Job.team.svc.cluster.local.")
     outer = _service("outer", type="ExternalName", externalName="example.com")
-    found = zone([_service("job"), inner, outer], [_slice("job", _endpoint("10.244.0.5"))], [])
+    found = build_zone([_service("job"), inner, outer], [_slice("job", _endpoint("10.244.0.5"))], [])
     assert found.answer("inner.team.svc.cluster.local", "A").records == [
         ("inner.team.svc.cluster.local", "CNAME", "job.team.svc.cluster.local"),
         ("job.team.svc.cluster.local", "A", "10.244.0.5"),
@@ -159,7 +159,7 @@ def test_aliases_within_the_cluster_are_followed_and_others_are_told() -> None:
 
 
 def test_both_families_have_their_types() -> None:
-    found = zone(
+    found = build_zone(
         [_service("job")], [_slice("job", _endpoint("fd00::5"), family="IPv6"), _slice("job", _endpoint("10.244.0.5"))], []
     )
     assert _values(found, "job.team.svc.cluster.local", "AAAA") == ["fd00::5"]
@@ -168,9 +168,9 @@ def test_both_families_have_their_types() -> None:
 
 
 def test_a_cluster_may_have_another_domain() -> None:
-    found = zone([_service("job")], [_slice("job", _endpoint("10.244.0.5"))], [], "Example.Org.")
+    found = build_zone([_service("job")], [_slice("job", _endpoint("10.244.0.5"))], [], "Example.Org.")
     assert _values(found, "job.team.svc.example.org") == ["10.244.0.5"]
-    assert found.answer("job.team.svc.cluster.local", "A").outcome is Outcome.ELSEWHERE
+    assert found.answer("job.team.svc.cluster.local", "A").outcome is ZoneOutcome.ELSEWHERE
 
 
 def test_a_zone_is_the_same_after_it_was_written_and_read() -> None:
@@ -187,4 +187,4 @@ def test_what_is_no_zone_is_none(content: Any) -> None:
 def test_slices_of_nobody_are_nobodys() -> None:
     orphan = {"metadata": {"name": "x", "namespace": "team"}, "addressType": "IPv4", "endpoints": [_endpoint("10.244.0.5")]}
     named = _slice("job", {"addresses": ["example.com"]}, family="FQDN")
-    assert zone([_service("job")], [orphan, named], []).names == {"dns-version.cluster.local": {"TXT": ["1.1.0"]}}
+    assert build_zone([_service("job")], [orphan, named], []).names == {"dns-version.cluster.local": {"TXT": ["1.1.0"]}}

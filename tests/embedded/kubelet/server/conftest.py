@@ -30,7 +30,7 @@ def authority(tmp_path: pathlib.Path) -> certificates.Authority:
 async def node(shop: Workshop, authority: certificates.Authority) -> AsyncIterator[Node]:
     certificate, key = authority.server("kubelet")
     context = server.tls(str(certificate), str(key), str(authority.path))
-    async with server.serving(server.application(shop, server.Callers(TOKEN)), "127.0.0.1", 0, context) as port:
+    async with server.serve(server.application(shop, server.KubeletAuth(TOKEN)), "127.0.0.1", 0, context) as port:
         yield Node(shop, port, authority)
 
 

@@ -14,7 +14,7 @@ import aiohttp
 from tests.embedded.kubelet.server.nodes import Node
 
 from traincrew.embedded.kubelet.server import spdy_connection as server_spdy_connection
-from traincrew.embedded.kubelet.server.transports import PlainWire
+from traincrew.embedded.kubelet.server.transports import StreamTransport
 
 V4, V5 = "v4.channel.k8s.io", "v5.channel.k8s.io"
 NUMBERS = {"stdin": 0, "stdout": 1, "stderr": 2, "error": 3, "resize": 4}
@@ -37,11 +37,11 @@ async def upgraded(node: Node, path: str, headers: Mapping[str, str]) -> tuple[s
 
 
 @contextlib.asynccontextmanager
-async def spdy_connection(node: Node, path: str, protocol: str = V4) -> AsyncIterator[server_spdy_connection.Connection]:
+async def spdy_connection(node: Node, path: str, protocol: str = V4) -> AsyncIterator[server_spdy_connection.SpdyConnection]:
     head, reader, writer = await upgraded(node, path, {"X-Stream-Protocol-Version": protocol})
     assert head.startswith("HTTP/1.1 101 "), head
     assert f"X-Stream-Protocol-Version: {protocol}\r\n" in head
-    connection = server_spdy_connection.Connection(PlainWire(reader, writer))
+    connection = server_spdy_connection.SpdyConnection(StreamTransport(reader, writer))
     running = asyncio.create_task(connection.run())
     try:
         yield connection

@@ -47,9 +47,9 @@ async def test_a_certificate_of_another_authority_does_not(node: Node, tmp_path:
 
 async def test_only_certain_names_may_be_let_in(shop: Workshop, authority: certificates.Authority) -> None:
     certificate, key = authority.server("kubelet")
-    callers = server.Callers(names=frozenset({"kube-apiserver"}))
+    callers = server.KubeletAuth(names=frozenset({"kube-apiserver"}))
     context = server.tls(str(certificate), str(key), str(authority.path))
-    async with server.serving(server.application(shop, callers), "127.0.0.1", 0, context) as port:
+    async with server.serve(server.application(shop, callers), "127.0.0.1", 0, context) as port:
         for name, code in (("kube-apiserver", 200), ("somebody", 401)):
             node = Node(shop, port, authority)
             node.ssl.load_cert_chain(*authority.client(name))

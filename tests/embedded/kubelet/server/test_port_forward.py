@@ -40,15 +40,15 @@ async def echo(node: Node) -> AsyncIterator[list[asyncio.StreamWriter]]:
 
 
 async def connect(
-    connection: spdy_connection.Connection, port: int = 80, request: int | None = 0
-) -> tuple[spdy_connection.Stream, spdy_connection.Stream]:
+    connection: spdy_connection.SpdyConnection, port: int = 80, request: int | None = 0
+) -> tuple[spdy_connection.SpdyStream, spdy_connection.SpdyStream]:
     named = {} if request is None else {"requestid": str(request)}
     error = await connection.open({"streamtype": "error", "port": str(port), **named})
     await error.finish()
     return error, await connection.open({"streamtype": "data", "port": str(port), **named})
 
 
-async def everything(stream: spdy_connection.Stream) -> bytes:
+async def everything(stream: spdy_connection.SpdyStream) -> bytes:
     content = bytearray()
     async with asyncio.timeout(60):
         while data := await stream.read():
@@ -58,7 +58,7 @@ async def everything(stream: spdy_connection.Stream) -> bytes:
 
 @pytest.mark.usefixtures("echo")
 async def test_several_connections_at_once_keep_their_bytes_apart(node: Node) -> None:
-    async def talk(connection: spdy_connection.Connection, request: int) -> bool:
+    async def talk(connection: spdy_connection.SpdyConnection, request: int) -> bool:
         content = os.urandom(1_000_000)
         error, data = await connect(connection, request=request)
         reading = asyncio.create_task(everything(data))
@@ -96,7 +96,7 @@ async def test_spdy_may_travel_inside_a_websocket(client: aiohttp.ClientSession)
     content = os.urandom(500_000)
     async with client.ws_connect(PATH, protocols=("SPDY/3.1+portforward.k8s.io",)) as socket:
         assert socket.protocol == "SPDY/3.1+portforward.k8s.io"
-        async with spdy_connection.serving(ClientWire(socket)) as connection:
+        async with spdy_connection.serve(ClientWire(socket)) as connection:
             error, data = await connect(connection)
             await data.write(content)
             await data.finish()

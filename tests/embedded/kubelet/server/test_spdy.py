@@ -30,9 +30,9 @@ def _conversation() -> bytes:
             spdy_frames.data(1, b"", fin=True),
             spdy_frames.ping(5),
             spdy_frames.settings({spdy_frames.INITIAL_WINDOW: 7}),
-            spdy_frames.window(0, 99),
+            spdy_frames.window_update(0, 99),
             encoder.open(3, {"streamtype": "stdin"}),
-            spdy_frames.reset(3, spdy_frames.CANCEL),
+            spdy_frames.rst_stream(3, spdy_frames.CANCEL),
             spdy_frames.go_away(3, 1),
         )
     )
@@ -46,12 +46,12 @@ def _told(pieces: list[bytes]) -> list[spdy_frames.Frame]:
         for frame in decoder.feed(piece):
             last = found[-1] if found else None
             if (
-                isinstance(frame, spdy_frames.Data)
-                and isinstance(last, spdy_frames.Data)
+                isinstance(frame, spdy_frames.DataFrame)
+                and isinstance(last, spdy_frames.DataFrame)
                 and not last.fin
                 and last.data != b"hello"
             ):
-                found[-1] = spdy_frames.Data(frame.stream, last.data + frame.data, frame.fin)
+                found[-1] = spdy_frames.DataFrame(frame.stream, last.data + frame.data, frame.fin)
             else:
                 found.append(frame)
     return found
@@ -62,15 +62,15 @@ def test_frames_are_the_same_however_their_bytes_come(cuts: list[int]) -> None:
     whole = _conversation()
     edges = sorted({0, len(whole), *(cut for cut in cuts if cut < len(whole))})
     assert _told([whole[start:end] for start, end in itertools.pairwise(edges)]) == [
-        spdy_frames.Opened(1, {"streamtype": "stdin", "port": "80"}, False),
-        spdy_frames.Replied(1, {}, False),
-        spdy_frames.Data(1, b"hello", False),
-        spdy_frames.Data(1, b"", True),
+        spdy_frames.SynStream(1, {"streamtype": "stdin", "port": "80"}, False),
+        spdy_frames.SynReply(1, {}, False),
+        spdy_frames.DataFrame(1, b"hello", False),
+        spdy_frames.DataFrame(1, b"", True),
         spdy_frames.Ping(5),
         spdy_frames.Settings({spdy_frames.INITIAL_WINDOW: 7}),
-        spdy_frames.Window(0, 99),
-        spdy_frames.Opened(3, {"streamtype": "stdin"}, False),
-        spdy_frames.Reset(3, spdy_frames.CANCEL),
+        spdy_frames.WindowUpdate(0, 99),
+        spdy_frames.SynStream(3, {"streamtype": "stdin"}, False),
+        spdy_frames.RstStream(3, spdy_frames.CANCEL),
         spdy_frames.GoAway(3, 1),
     ]
 
@@ -109,7 +109,7 @@ class Raw:
     async def open(self, *names: str) -> None:
         for id, name in zip(range(1, 99, 2), names, strict=False):
             self.writer.write(self.encoder.open(id, {"streamtype": name}))
-            assert await self.next() == spdy_frames.Replied(id, {}, False)
+            assert await self.next() == spdy_frames.SynReply(id, {}, False)
 
 
 @contextlib.asynccontextmanager
@@ -131,13 +131,13 @@ async def test_a_peer_with_windows_is_sent_no_more_than_fits(node: Node) -> None
         peer.writer.write(spdy_frames.settings({spdy_frames.INITIAL_WINDOW: 1000}))
         await peer.open("error", "stdout")
         first = await peer.next()
-        assert isinstance(first, spdy_frames.Data)
+        assert isinstance(first, spdy_frames.DataFrame)
         assert (first.stream, len(first.data)) == (3, 1000)
         peer.writer.write(spdy_frames.ping(1))
         assert await peer.next() == spdy_frames.Ping(1)  # and no data before it
-        peer.writer.write(spdy_frames.window(3, 1500))
+        peer.writer.write(spdy_frames.window_update(3, 1500))
         second = await peer.next()
-        assert isinstance(second, spdy_frames.Data)
+        assert isinstance(second, spdy_frames.DataFrame)
         assert len(second.data) == 1500
 
 
@@ -146,7 +146,10 @@ async def test_a_peer_with_windows_is_told_what_was_read(node: Node) -> None:
         peer.writer.write(spdy_frames.settings({}))
         await peer.open("error", "stdin", "stdout")
         peer.writer.write(spdy_frames.data(3, b"x" * 40_000))
-        assert {await peer.next(), await peer.next()} == {spdy_frames.Window(3, 40_000), spdy_frames.Window(0, 40_000)}
+        assert {await peer.next(), await peer.next()} == {
+            spdy_frames.WindowUpdate(3, 40_000),
+            spdy_frames.WindowUpdate(0, 40_000),
+        }
 
 
 async def test_a_peer_without_windows_gets_everything(node: Node) -> None:
@@ -161,22 +164,22 @@ async def test_stream_numbers_must_be_odd_and_rise(node: Node) -> None:
         await peer.open("error")
         for id in (2, 1):
             peer.writer.write(peer.encoder.open(id, {"streamtype": "stdin"}))
-            assert await peer.next() == spdy_frames.Reset(id, spdy_frames.PROTOCOL_ERROR)
+            assert await peer.next() == spdy_frames.RstStream(id, spdy_frames.PROTOCOL_ERROR)
 
 
 async def test_streams_of_an_unknown_or_a_second_kind_are_refused(node: Node) -> None:
     async with raw(node, PATH + query("cat", channels="input output")) as peer:
         for id, kind in ((1, "error"), (3, "error"), (5, "nonsense")):
             peer.writer.write(peer.encoder.open(id, {"streamtype": kind}))
-            assert await peer.next() == spdy_frames.Replied(id, {}, False)
+            assert await peer.next() == spdy_frames.SynReply(id, {}, False)
             if id > 1:
-                assert await peer.next() == spdy_frames.Reset(id, spdy_frames.REFUSED_STREAM)
+                assert await peer.next() == spdy_frames.RstStream(id, spdy_frames.REFUSED_STREAM)
 
 
 async def test_data_for_no_stream_is_answered_with_a_reset(node: Node) -> None:
     async with raw(node, PATH + query("cat", channels="input output")) as peer:
         peer.writer.write(spdy_frames.data(9, b"x"))
-        assert await peer.next() == spdy_frames.Reset(9, spdy_frames.INVALID_STREAM)
+        assert await peer.next() == spdy_frames.RstStream(9, spdy_frames.INVALID_STREAM)
 
 
 async def test_what_is_no_spdy_is_told_and_cut_off(node: Node) -> None:
@@ -189,6 +192,6 @@ async def test_what_is_no_spdy_is_told_and_cut_off(node: Node) -> None:
 async def test_a_reset_of_stdin_closes_it(node: Node) -> None:
     async with raw(node, PATH + query("cat", channels="input output")) as peer:
         await peer.open("error", "stdin", "stdout")
-        peer.writer.write(spdy_frames.data(3, b"so far") + spdy_frames.reset(3, spdy_frames.CANCEL))
-        assert await peer.next() == spdy_frames.Data(5, b"so far", False)
-        assert await peer.next() == spdy_frames.Data(5, b"", True)
+        peer.writer.write(spdy_frames.data(3, b"so far") + spdy_frames.rst_stream(3, spdy_frames.CANCEL))
+        assert await peer.next() == spdy_frames.DataFrame(5, b"so far", False)
+        assert await peer.next() == spdy_frames.DataFrame(5, b"", True)

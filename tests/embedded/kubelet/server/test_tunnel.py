@@ -134,8 +134,8 @@ async def test_a_kubelet_of_another_authority_is_not_trusted(
 ) -> None:
     (tmp_path / "other").mkdir()
     certificate, key = certificates.Authority(tmp_path / "other").server("kubelet")
-    app = server.application(api.node.shop, server.Callers(TOKEN))
-    async with server.serving(app, "127.0.0.1", 0, server.tls(str(certificate), str(key))) as port:
+    app = server.application(api.node.shop, server.KubeletAuth(TOKEN))
+    async with server.serve(app, "127.0.0.1", 0, server.tls(str(certificate), str(key))) as port:
         api.port = port
         async with user.get(PODS + "/pod/log") as response:
             assert response.status == 500
@@ -201,8 +201,8 @@ def test_the_same_goes_on_with_uvloop(tmp_path: pathlib.Path) -> None:
         authority = certificates.Authority(tmp_path)
         certificate, key = authority.server("kubelet")
         context = server.tls(str(certificate), str(key), str(authority.path))
-        app = server.application(shop, server.Callers(TOKEN))
-        async with server.serving(app, "127.0.0.1", 0, context) as port:
+        app = server.application(shop, server.KubeletAuth(TOKEN))
+        async with server.serve(app, "127.0.0.1", 0, context) as port:
             node = Node(shop, port, authority)
             async with front.serving(node, authority) as serving:
                 serving.add("ns", "pod", "main")

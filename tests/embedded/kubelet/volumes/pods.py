@@ -12,7 +12,7 @@ from typing import Any
 from tests.embedded.controllers.clusters import Cluster, cluster
 
 from traincrew.embedded.kubelet import volumes
-from traincrew.embedded.kubelet.objects.object_cache import ApiObjects
+from traincrew.embedded.kubelet.objects.object_cache import ObjectCache
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 from traincrew.model.resources import CONFIG_MAPS, PODS, SECRETS, SERVICE_ACCOUNTS
 
@@ -25,17 +25,17 @@ class Node:
     def __init__(self, found: Cluster, directory: pathlib.Path) -> None:
         self.cluster, self.directory = found, directory
         self.changes: asyncio.Queue[str] = asyncio.Queue()
-        self.objects = ApiObjects(found.daemon.own_client("node"), self.changes.put_nowait)
+        self.objects = ObjectCache(found.daemon.own_client("node"), self.changes.put_nowait)
 
     async def pod(self, *made: Object, name: str = "p", **spec: Any) -> Object:
         """made: its volumes."""
         body = {"containers": [{"name": "main", "image": "x"}], "volumes": list(made), **spec}
         return await self.cluster.make(PODS, {"metadata": {"name": name, "labels": {"app": "a"}}, "spec": body})
 
-    def place(self, pod: Object, isolation: Isolation = Isolation.ROOT) -> volumes.Place:
-        return volumes.Place(self.directory / "node" / "pods" / pod["metadata"]["uid"], self.directory, isolation)
+    def place(self, pod: Object, isolation: Isolation = Isolation.ROOT) -> volumes.VolumeHost:
+        return volumes.VolumeHost(self.directory / "node" / "pods" / pod["metadata"]["uid"], self.directory, isolation)
 
-    async def mount(self, pod: Object) -> volumes.Mounted:
+    async def mount(self, pod: Object) -> volumes.MountedVolumes:
         return await volumes.mount(pod, self.objects, self.place(pod))
 
     async def refresh(self, pod: Object) -> bool:

@@ -17,10 +17,10 @@ from tests.embedded.kubelet.volumes.pods import Node
 
 from traincrew.client import port
 from traincrew.embedded.kubelet import volumes
-from traincrew.embedded.kubelet.objects.object_cache import CLAIMS, VOLUMES, ApiObjects
+from traincrew.embedded.kubelet.objects.object_cache import CLAIMS, VOLUMES, ObjectCache
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 from traincrew.embedded.kubelet.volumes import empty_dir, ephemeral_storage, fs_group, host_path, mounter
-from traincrew.embedded.kubelet.volumes.errors import Unfit
+from traincrew.embedded.kubelet.volumes.errors import VolumeSourceError
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -57,17 +57,17 @@ async def test_scratch_space_in_memory_has_its_size_and_outlives_the_daemon(node
 
 
 def test_without_root_memory_is_a_closed_directory_of_shared_memory(tmp_path: pathlib.Path) -> None:
-    place = volumes.Place(tmp_path / "uid-of-the-pod", isolation=Isolation.USER)
+    place = volumes.VolumeHost(tmp_path / "uid-of-the-pod", isolation=Isolation.USER)
     try:
-        path = pathlib.Path(empty_dir.made("e", {"medium": "Memory"}, place))
+        path = pathlib.Path(empty_dir.create("e", {"medium": "Memory"}, place))
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
         (path / "f").write_bytes(bytes(2 << 20))
         pod = {"spec": {"containers": [], "volumes": [{"name": "e", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}]}}
-        assert ephemeral_storage.exceeded(pod, place, tmp_path) == 'Usage of EmptyDir volume "e" exceeds the limit "1Mi". '
+        assert ephemeral_storage.exceeded_limit(pod, place, tmp_path) == 'Usage of EmptyDir volume "e" exceeds the limit "1Mi". '
         (path / "f").unlink()
-        assert ephemeral_storage.exceeded(pod, place, tmp_path) == ""
+        assert ephemeral_storage.exceeded_limit(pod, place, tmp_path) == ""
     finally:
-        mounter.clear(place)
+        mounter.remove(place)
     assert not path.parent.exists()
 
 
@@ -75,7 +75,7 @@ async def test_other_media_are_refused(node: Node) -> None:
     pod = await node.pod({"name": "e", "emptyDir": {"medium": "HugePages"}}, containers=[
         {"name": "main", "image": "x", "resources": {"limits": {"hugepages-2Mi": "2Mi", "memory": "4Mi", "cpu": "1"}}}
     ])  # fmt: skip
-    with pytest.raises(volumes.Unmade, match="medium HugePages"):
+    with pytest.raises(volumes.VolumeError, match="medium HugePages"):
         await node.mount(pod)
 
 
@@ -86,30 +86,30 @@ def test_host_paths_are_of_the_type_they_say(tmp_path: pathlib.Path) -> None:
         listening.bind(str(tmp_path / "s"))
         kinds = {"Directory": "d", "File": "f", "Socket": "s", "CharDevice": "/dev/null"}
         for kind, name in kinds.items():
-            assert host_path.path_of({"path": str(tmp_path / name), "type": kind}) == str(tmp_path / name)
+            assert host_path.resolve({"path": str(tmp_path / name), "type": kind}) == str(tmp_path / name)
     words = {
         "Directory": ("f", "a directory"), "DirectoryOrCreate": ("f", "a directory"), "File": ("d", "a file"),
         "FileOrCreate": ("d", "a file"), "Socket": ("f", "a socket file"), "CharDevice": ("f", "a character device"),
         "BlockDevice": ("f", "a block device"),
     }  # fmt: skip
     for kind, (name, said) in words.items():
-        with pytest.raises(Unfit) as refusal:
-            host_path.path_of({"path": str(tmp_path / name), "type": kind})
+        with pytest.raises(VolumeSourceError) as refusal:
+            host_path.resolve({"path": str(tmp_path / name), "type": kind})
         assert str(refusal.value) == f"hostPath type check failed: {tmp_path / name} is not {said}"
 
 
 def test_host_paths_are_made_unless_they_must_be_there_already(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(Unfit):
-        host_path.path_of({"path": str(tmp_path / "none"), "type": "Directory"})
+    with pytest.raises(VolumeSourceError):
+        host_path.resolve({"path": str(tmp_path / "none"), "type": "Directory"})
     assert not (tmp_path / "none").exists()
-    assert host_path.path_of({"path": str(tmp_path / "plain")}) == str(tmp_path / "plain")
+    assert host_path.resolve({"path": str(tmp_path / "plain")}) == str(tmp_path / "plain")
     assert (tmp_path / "plain").is_dir(), "as containers' runtimes do where no type is said"
-    host_path.path_of({"path": str(tmp_path / "a" / "b"), "type": "DirectoryOrCreate"})
-    host_path.path_of({"path": str(tmp_path / "a" / "f"), "type": "FileOrCreate"})
+    host_path.resolve({"path": str(tmp_path / "a" / "b"), "type": "DirectoryOrCreate"})
+    host_path.resolve({"path": str(tmp_path / "a" / "f"), "type": "FileOrCreate"})
     assert (tmp_path / "a" / "b").is_dir()
     assert (tmp_path / "a" / "f").is_file()
-    with pytest.raises(Unfit, match="no such file"):
-        host_path.path_of({"path": str(tmp_path / "x" / "f"), "type": "FileOrCreate"})
+    with pytest.raises(VolumeSourceError, match="no such file"):
+        host_path.resolve({"path": str(tmp_path / "x" / "f"), "type": "FileOrCreate"})
 
 
 async def test_no_host_path_leads_into_the_clusters_directory(node: Node, tmp_path: pathlib.Path) -> None:
@@ -118,7 +118,7 @@ async def test_no_host_path_leads_into_the_clusters_directory(node: Node, tmp_pa
     try:
         for number, path in enumerate((tmp_path, tmp_path / "pki", link)):
             pod = await node.pod({"name": "v", "hostPath": {"path": str(path)}}, name=f"p{number}")
-            with pytest.raises(volumes.NotYet, match="belongs to the cluster itself"):
+            with pytest.raises(volumes.VolumeNotReady, match="belongs to the cluster itself"):
                 await node.mount(pod)
     finally:
         link.unlink()
@@ -127,7 +127,7 @@ async def test_no_host_path_leads_into_the_clusters_directory(node: Node, tmp_pa
 @pytest.mark.parametrize("source", [{"nfs": {"server": "s", "path": "/"}}, {"csi": {"driver": "d"}}])
 async def test_volumes_of_other_kinds_are_refused_for_good(node: Node, source: Object) -> None:
     pod = await node.pod({"name": "v", **source})
-    with pytest.raises(volumes.Broken) as refusal:
+    with pytest.raises(volumes.VolumeUnsupported) as refusal:
         await node.mount(pod)
     kind = next(iter(source))
     assert refusal.value.message.startswith(f'MountVolume.SetUp failed for volume "v" : this node has no volumes of kind {kind}')
@@ -163,7 +163,7 @@ async def test_a_bound_claim_is_its_volumes_directory(node: Node, tmp_path: path
 
 async def test_a_claim_waits_in_the_kubelets_words(node: Node) -> None:
     pod = await node.pod({"name": "v", "persistentVolumeClaim": {"claimName": "c"}})
-    with pytest.raises(volumes.NotYet) as refusal:
+    with pytest.raises(volumes.VolumeNotReady) as refusal:
         await node.mount(pod)
     words = 'error processing PVC default/c: failed to fetch PVC from API server: persistentvolumeclaims "c" not found'
     assert refusal.value.message == (
@@ -171,20 +171,20 @@ async def test_a_claim_waits_in_the_kubelets_words(node: Node) -> None:
     )
     space = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     await node.cluster.make(CLAIMS, {"metadata": {"name": "c"}, "spec": space})
-    with pytest.raises(volumes.NotYet, match="error processing PVC default/c: PVC is not bound"):
+    with pytest.raises(volumes.VolumeNotReady, match="error processing PVC default/c: PVC is not bound"):
         await node.mount(pod)
 
 
 async def test_a_local_volume_must_exist(node: Node) -> None:
     pod = await bound(node, {"local": {"path": "/none/such"}})
-    with pytest.raises(volumes.NotYet) as refusal:
+    with pytest.raises(volumes.VolumeNotReady) as refusal:
         await node.mount(pod)
     assert refusal.value.message == 'MountVolume.SetUp failed for volume "pv" : path "/none/such" does not exist'
 
 
 async def test_a_claim_of_another_kind_is_refused_for_good(node: Node) -> None:
     pod = await bound(node, {"nfs": {"server": "s", "path": "/"}})
-    with pytest.raises(volumes.Broken, match=r"this node has no such volumes \(.*nfs.*\)"):
+    with pytest.raises(volumes.VolumeUnsupported, match=r"this node has no such volumes \(.*nfs.*\)"):
         await node.mount(pod)
 
 
@@ -233,9 +233,9 @@ def test_inside_a_user_namespace_its_own_groups_can_be_given(tmp_path: pathlib.P
         child.stdout.readline()
         for kind in ("uid", "gid"):
             pathlib.Path(f"/proc/{child.pid}/{kind}_map").write_text("0 0 65536")
-        assert fs_group.give_inside(child.pid, str(volume), 4321) == ""
+        assert fs_group.apply_in_namespace(child.pid, str(volume), 4321) == ""
         assert volume.stat().st_gid == 4321
-        assert "Invalid argument" in fs_group.give_inside(child.pid, str(volume), 70000)
+        assert "Invalid argument" in fs_group.apply_in_namespace(child.pid, str(volume), 70000)
 
 
 @as_root
@@ -255,8 +255,8 @@ def _as_ordinary_user() -> int:
         "containers": [{"name": "main"}], "securityContext": {"fsGroup": 4321}, "volumes": [{"name": "e", "emptyDir": {}}],
     }}  # fmt: skip
     with tempfile.TemporaryDirectory() as directory:
-        place = volumes.Place(pathlib.Path(directory, "u"), isolation=Isolation.USER)
-        world = ApiObjects(cast(port.Client, None), lambda uid: None)  # it names no object
+        place = volumes.VolumeHost(pathlib.Path(directory, "u"), isolation=Isolation.USER)
+        world = ObjectCache(cast(port.Client, None), lambda uid: None)  # it names no object
         mounted = asyncio.run(volumes.mount(pod, world, place))
     expected = 'volume "e" does not belong to fsGroup 4321: only root gives files to other groups'
     return 0 if mounted.notes == (expected,) else 1

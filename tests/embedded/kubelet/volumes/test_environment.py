@@ -12,7 +12,7 @@ from tests.embedded.kubelet.volumes.pods import Node
 
 from traincrew.embedded.kubelet.environment import downward_api, expansion, service_links
 from traincrew.embedded.kubelet.environment.errors import ConfigError
-from traincrew.embedded.kubelet.environment.variables import Known, command, environment
+from traincrew.embedded.kubelet.environment.variables import EnvironmentSources, build_environment, expand_command
 from traincrew.embedded.kubelet.objects import environment_sources
 
 Object = dict[str, Any]
@@ -28,8 +28,8 @@ def service(name: str, address: str = "10.0.0.1", namespace: str = "ns", port: O
     return {"metadata": {"name": name, "namespace": namespace}, "spec": spec}
 
 
-def made(env: list[Object], known: Known | None = None, **container: Any) -> dict[str, str]:
-    return environment(pod(), {"name": "main", "env": env, **container}, known or Known())
+def made(env: list[Object], known: EnvironmentSources | None = None, **container: Any) -> dict[str, str]:
+    return build_environment(pod(), {"name": "main", "env": env, **container}, known or EnvironmentSources())
 
 
 @pytest.mark.parametrize(
@@ -75,16 +75,18 @@ def _by_hand(text: str, values: dict[str, str]) -> str:
 
 def test_variables_refer_to_earlier_ones_and_to_services() -> None:
     env = [{"name": "A", "value": "1"}, {"name": "B", "value": "$(A)$(C)$(S_SERVICE_HOST)"}, {"name": "C", "value": "3"}]
-    found = made(env, Known(services=[service("s")]))
+    found = made(env, EnvironmentSources(services=[service("s")]))
     assert (found["A"], found["B"], found["C"]) == ("1", "1$(C)10.0.0.1", "3")
 
 
 def test_commands_and_arguments_refer_to_variables() -> None:
-    assert command({"command": ["$(A)", "$$(A)"], "args": ["$(N)"]}, {"A": "1"}) == (("1", "$(A)"), ("$(N)",))
+    assert expand_command({"command": ["$(A)", "$$(A)"], "args": ["$(N)"]}, {"A": "1"}) == (("1", "$(A)"), ("$(N)",))
 
 
 def test_whole_config_maps_and_secrets_become_variables() -> None:
-    known = Known({"c": {"data": {"a": "1", "b": "2"}}, "o": None}, {"s": {"data": {"x": base64.b64encode(b"\xff").decode()}}})
+    known = EnvironmentSources(
+        {"c": {"data": {"a": "1", "b": "2"}}, "o": None}, {"s": {"data": {"x": base64.b64encode(b"\xff").decode()}}}
+    )
     sources = [
         {"configMapRef": {"name": "c"}, "prefix": "P_"},
         {"secretRef": {"name": "s"}},
@@ -95,7 +97,7 @@ def test_whole_config_maps_and_secrets_become_variables() -> None:
 
 
 def test_single_keys_become_variables() -> None:
-    known = Known({"c": {"data": {"a": "1"}}, "o": None}, {"s": {"data": {"x": base64.b64encode(b"2").decode()}}})
+    known = EnvironmentSources({"c": {"data": {"a": "1"}}, "o": None}, {"s": {"data": {"x": base64.b64encode(b"2").decode()}}})
     env = [
         {"name": "A", "valueFrom": {"configMapKeyRef": {"name": "c", "key": "a"}}},
         {"name": "B", "valueFrom": {"secretKeyRef": {"name": "s", "key": "x"}}},
@@ -118,7 +120,7 @@ def test_single_keys_become_variables() -> None:
 )
 def test_what_is_missing_is_told_as_a_kubelet_tells_it(origin: Object, said: str) -> None:
     with pytest.raises(ConfigError) as refusal:
-        made([{"name": "A", "valueFrom": origin}], Known({"c": {"data": {}}}, {"s": {}}))
+        made([{"name": "A", "valueFrom": origin}], EnvironmentSources({"c": {"data": {}}}, {"s": {}}))
     assert refusal.value.message == said
     assert refusal.value.reason == "CreateContainerConfigError"
 
@@ -142,7 +144,7 @@ def test_what_is_missing_is_told_as_a_kubelet_tells_it(origin: Object, said: str
     ],
 )
 def test_fields_of_the_pod_become_variables(path: str, expected: str) -> None:
-    known = Known(pod_ips=("10.1.0.2", "fd00::2"), host_ips=("10.2.0.1",))
+    known = EnvironmentSources(pod_ips=("10.1.0.2", "fd00::2"), host_ips=("10.2.0.1",))
     assert made([{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": path}}}], known) == {"A": expected}
 
 
@@ -184,13 +186,13 @@ def test_services_are_told_as_docker_did() -> None:
 
 
 def test_only_services_that_concern_the_pod_are_told() -> None:
-    known = Known(services=[
+    known = EnvironmentSources(services=[
         service("own"), service("headless", "None"), service("other", namespace="elsewhere"),
         service("kubernetes", "10.96.0.1", "default"),
     ])  # fmt: skip
-    linked = environment(pod(enableServiceLinks=True), {"name": "main"}, known)
+    linked = build_environment(pod(enableServiceLinks=True), {"name": "main"}, known)
     assert {name for name in linked if name.endswith("_HOST")} == {"OWN_SERVICE_HOST", "KUBERNETES_SERVICE_HOST"}
-    alone = environment(pod(enableServiceLinks=False), {"name": "main"}, known)
+    alone = build_environment(pod(enableServiceLinks=False), {"name": "main"}, known)
     assert {name for name in alone if name.endswith("_HOST")} == {"KUBERNETES_SERVICE_HOST"}
 
 
@@ -200,9 +202,9 @@ async def test_what_a_container_names_is_read_from_the_cluster(node: Node) -> No
         {"name": "S", "valueFrom": {"secretKeyRef": {"name": "none", "key": "k"}}}
     ]}  # fmt: skip
     made = await node.pod(containers=[container])
-    known = await environment_sources.known(made, container, node.objects, Known())
+    known = await environment_sources.load_sources(made, container, node.objects, EnvironmentSources())
     with pytest.raises(ConfigError, match='secret "none" not found'):
-        environment(made, container, known)
+        build_environment(made, container, known)
     await node.secret("none", {"k": b"v"})
-    known = await environment_sources.known(made, container, node.objects, Known())
-    assert {"a": "1", "S": "v"}.items() <= environment(made, container, known).items()
+    known = await environment_sources.load_sources(made, container, node.objects, EnvironmentSources())
+    assert {"a": "1", "S": "v"}.items() <= build_environment(made, container, known).items()

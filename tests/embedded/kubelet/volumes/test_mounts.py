@@ -10,8 +10,8 @@ import pytest
 
 from traincrew.embedded.kubelet.environment.errors import ConfigError
 from traincrew.embedded.kubelet.runtime.spec import Mount
-from traincrew.embedded.kubelet.volumes import Mounted, Volume, atomic_writer, mount_nesting, mounts_of
-from traincrew.embedded.kubelet.volumes.projected_files import File
+from traincrew.embedded.kubelet.volumes import MountedVolumes, Volume, atomic_writer, build_mounts, mount_nesting
+from traincrew.embedded.kubelet.volumes.projected_files import ProjectedFile
 
 
 def container(*mounts: dict[str, Any]) -> dict[str, Any]:
@@ -19,32 +19,34 @@ def container(*mounts: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_mounts_are_at_the_very_paths_and_as_writable_as_they_may_be(tmp_path: pathlib.Path) -> None:
-    mounted = Mounted({"a": Volume("/va"), "b": Volume("/vb", read_only=True)})
+    mounted = MountedVolumes({"a": Volume("/va"), "b": Volume("/vb", read_only=True)})
     wanted = container(
         {"name": "a", "mountPath": "/x/"}, {"name": "a", "mountPath": "/y", "readOnly": True}, {"name": "b", "mountPath": "z"}
     )
-    assert mounts_of(wanted, mounted) == (Mount("/x", "/va"), Mount("/y", "/va", True), Mount("/z", "/vb", True))
+    assert build_mounts(wanted, mounted) == (Mount("/x", "/va"), Mount("/y", "/va", True), Mount("/z", "/vb", True))
 
 
 def test_a_volume_that_is_not_there_is_told() -> None:
     with pytest.raises(ConfigError, match='cannot find volume "v" to mount into container "main"'):
-        mounts_of(container({"name": "v", "mountPath": "/x"}), Mounted())
+        build_mounts(container({"name": "v", "mountPath": "/x"}), MountedVolumes())
 
 
 def test_a_part_of_a_volume_is_made_with_its_mode(tmp_path: pathlib.Path) -> None:
     tmp_path.chmod(0o777)
-    (found,) = mounts_of(container({"name": "v", "mountPath": "/x", "subPath": "a/b"}), Mounted({"v": Volume(str(tmp_path))}))
+    (found,) = build_mounts(
+        container({"name": "v", "mountPath": "/x", "subPath": "a/b"}), MountedVolumes({"v": Volume(str(tmp_path))})
+    )
     assert found.source == str(tmp_path / "a" / "b")
     assert os.stat(found.source).st_mode & 0o777 == 0o777
 
 
 def test_a_part_is_named_by_the_containers_variables(tmp_path: pathlib.Path) -> None:
     wanted = container({"name": "v", "mountPath": "/x", "subPathExpr": "$(POD)-$(N)"})
-    mounted = Mounted({"v": Volume(str(tmp_path))})
-    (found,) = mounts_of(wanted, mounted, {"POD": "p", "N": "1"})
+    mounted = MountedVolumes({"v": Volume(str(tmp_path))})
+    (found,) = build_mounts(wanted, mounted, {"POD": "p", "N": "1"})
     assert found.source == str(tmp_path / "p-1")
     with pytest.raises(ConfigError, match="missing value for N"):
-        mounts_of(wanted, mounted, {"POD": "p"})
+        build_mounts(wanted, mounted, {"POD": "p"})
 
 
 @pytest.mark.parametrize("inner", ["link", "link/deeper", "in/link", "in/link/new", "loop"])
@@ -57,33 +59,33 @@ def test_no_link_leads_out_of_the_volume(tmp_path: pathlib.Path, inner: str) -> 
     (volume / "loop").symlink_to("loop")
     told = 'failed to prepare subPath for volumeMount "v" of container "main"'
     with pytest.raises(ConfigError, match=told):
-        mounts_of(container({"name": "v", "mountPath": "/x", "subPath": inner}), Mounted({"v": Volume(str(volume))}))
+        build_mounts(container({"name": "v", "mountPath": "/x", "subPath": inner}), MountedVolumes({"v": Volume(str(volume))}))
     assert list(outside.iterdir()) == []
 
 
 @pytest.mark.parametrize(("inner", "said"), [("/etc", "must not be an absolute path"), ("a/../../b", "must not contain '..'")])
 def test_paths_that_climb_are_refused(tmp_path: pathlib.Path, inner: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
-        mounts_of(container({"name": "v", "mountPath": "/x", "subPath": inner}), Mounted({"v": Volume(str(tmp_path))}))
+        build_mounts(container({"name": "v", "mountPath": "/x", "subPath": inner}), MountedVolumes({"v": Volume(str(tmp_path))}))
 
 
 def test_links_within_the_volume_are_followed(tmp_path: pathlib.Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
-    (found,) = mounts_of(
-        container({"name": "v", "mountPath": "/x", "subPath": "link/new"}), Mounted({"v": Volume(str(tmp_path))})
+    (found,) = build_mounts(
+        container({"name": "v", "mountPath": "/x", "subPath": "link/new"}), MountedVolumes({"v": Volume(str(tmp_path))})
     )
     assert found.source == str(tmp_path / "real" / "new")
 
 
 def test_a_file_of_a_config_map_stays_as_it_was_when_mounted(tmp_path: pathlib.Path) -> None:
-    atomic_writer.write(tmp_path, {"f": File(b"1")})
+    atomic_writer.write(tmp_path, {"f": ProjectedFile(b"1")})
     wanted = container({"name": "v", "mountPath": "/etc/f", "subPath": "f"})
-    (found,) = mounts_of(wanted, Mounted({"v": Volume(str(tmp_path), True)}))
+    (found,) = build_mounts(wanted, MountedVolumes({"v": Volume(str(tmp_path), True)}))
     with open(found.source, "rb") as held:
-        atomic_writer.write(tmp_path, {"f": File(b"2")})
+        atomic_writer.write(tmp_path, {"f": ProjectedFile(b"2")})
         assert held.read() == b"1"
-    (again,) = mounts_of(wanted, Mounted({"v": Volume(str(tmp_path), True)}))
+    (again,) = build_mounts(wanted, MountedVolumes({"v": Volume(str(tmp_path), True)}))
     assert pathlib.Path(again.source).read_bytes() == b"2"
 
 
@@ -94,5 +96,5 @@ def test_mounts_within_mounts_have_a_place(tmp_path: pathlib.Path) -> None:
         {"name": "e", "mountPath": "/o"},
     ]
     pod = {"spec": {"containers": [{"name": "main", "volumeMounts": mounts}]}}
-    assert mount_nesting.points("c", pod) == ["scratch/a"]
-    assert mount_nesting.points("e", pod) == []
+    assert mount_nesting.nested_mount_points("c", pod) == ["scratch/a"]
+    assert mount_nesting.nested_mount_points("e", pod) == []

@@ -15,7 +15,7 @@ import pytest
 from tests.embedded.kubelet.volumes.pods import Node, contents
 
 from traincrew.embedded.kubelet import volumes
-from traincrew.embedded.kubelet.objects.service_account_tokens import Ask, Tokens
+from traincrew.embedded.kubelet.objects.service_account_tokens import TokenCache, TokenRequest
 from traincrew.model.resources import CONFIG_MAPS, SECRETS
 
 
@@ -69,7 +69,7 @@ async def test_what_has_not_changed_is_not_written_again(node: Node) -> None:
 
 async def test_a_missing_config_map_is_told_as_a_kubelet_tells_it(node: Node) -> None:
     pod = await node.pod({"name": "v", "configMap": {"name": "none"}})
-    with pytest.raises(volumes.NotYet) as refusal:
+    with pytest.raises(volumes.VolumeNotReady) as refusal:
         await node.mount(pod)
     assert refusal.value.reason == "FailedMount"
     assert refusal.value.message == 'MountVolume.SetUp failed for volume "v" : configmap "none" not found'
@@ -77,7 +77,7 @@ async def test_a_missing_config_map_is_told_as_a_kubelet_tells_it(node: Node) ->
 
 async def test_a_pod_that_waits_hears_when_its_config_map_is_made(node: Node) -> None:
     pod = await node.pod({"name": "v", "configMap": {"name": "late"}})
-    with pytest.raises(volumes.NotYet):
+    with pytest.raises(volumes.VolumeNotReady):
         await node.mount(pod)
     await node.config_map("late", {"a": "1"})
     async with asyncio.timeout(10):
@@ -88,7 +88,7 @@ async def test_a_pod_that_waits_hears_when_its_config_map_is_made(node: Node) ->
 async def test_a_missing_key_is_told(node: Node) -> None:
     await node.config_map("c", {"a": "1"})
     pod = await node.pod({"name": "v", "configMap": {"name": "c", "items": [{"key": "z", "path": "z"}]}})
-    with pytest.raises(volumes.NotYet, match="configmap references non-existent config key: z"):
+    with pytest.raises(volumes.VolumeNotReady, match="configmap references non-existent config key: z"):
         await node.mount(pod)
 
 
@@ -110,7 +110,7 @@ async def test_what_has_gone_stays_with_the_pods_that_show_it(node: Node) -> Non
     await node.cluster.client.delete(CONFIG_MAPS, "default", "c")
     async with asyncio.timeout(10):
         await node.changes.get()
-    with pytest.raises(volumes.NotYet, match="not found"):
+    with pytest.raises(volumes.VolumeNotReady, match="not found"):
         await node.refresh(pod)
     assert contents(path) == {"a": b"1"}
 
@@ -192,8 +192,8 @@ async def test_a_token_is_renewed_after_four_fifths_of_its_life(node: Node) -> N
     pod = await node.pod()
     now = [dt.datetime.now(dt.UTC)]
     due: list[str] = []
-    tokens = Tokens(node.cluster.client, due.append, clock=lambda: now[0])
-    ask = Ask("p", pod["metadata"]["uid"], seconds=1000)
+    tokens = TokenCache(node.cluster.client, due.append, clock=lambda: now[0])
+    ask = TokenRequest("p", pod["metadata"]["uid"], seconds=1000)
     first = await tokens.get("default", "default", ask)
     renewal = tokens.renewal(ask.uid)
     assert renewal is not None
@@ -218,7 +218,7 @@ async def test_a_projected_volume_joins_its_sources_and_tells_all_that_is_missin
     assert contents((await node.mount(pod)).path("v")) == {"x/a": b"1", "b": b"2", "name": b"p"}
     wrong = [{"configMap": {"name": "n1"}}, {"secret": {"name": "n2"}}]
     pod = await node.pod({"name": "v", "projected": {"sources": wrong}}, name="q")
-    with pytest.raises(volumes.NotYet) as refusal:
+    with pytest.raises(volumes.VolumeNotReady) as refusal:
         await node.mount(pod)
     assert refusal.value.message.endswith(' : [configmap "n1" not found, secret "n2" not found]')
 

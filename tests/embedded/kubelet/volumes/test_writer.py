@@ -13,8 +13,8 @@ import threading
 import pytest
 
 from traincrew.embedded.kubelet.volumes import atomic_writer
-from traincrew.embedded.kubelet.volumes.errors import Unfit
-from traincrew.embedded.kubelet.volumes.projected_files import File, Payload
+from traincrew.embedded.kubelet.volumes.errors import VolumeSourceError
+from traincrew.embedded.kubelet.volumes.projected_files import Payload, ProjectedFile
 
 NAMES = [f"f{index}" for index in range(8)] + ["deep/er/f"]
 
@@ -32,7 +32,7 @@ while True:
 
 def payload(number: int) -> Payload:
     names = NAMES if number % 2 else NAMES[:4]
-    return {name: File(str(number).encode()) for name in names}
+    return {name: ProjectedFile(str(number).encode()) for name in names}
 
 
 def shown(volume: pathlib.Path) -> set[bytes]:
@@ -83,15 +83,15 @@ def test_killed_at_any_moment_it_shows_one_version_and_is_tidied_up(tmp_path: pa
 
 @pytest.mark.parametrize("path", ["", "/a", "../a", "a/../../b", "..data", "..x/y", "a" * 256])
 def test_no_path_leads_out_of_the_volume(tmp_path: pathlib.Path, path: str) -> None:
-    with pytest.raises(Unfit, match="invalid path"):
-        atomic_writer.write(tmp_path, {path: File(b"x")})
+    with pytest.raises(VolumeSourceError, match="invalid path"):
+        atomic_writer.write(tmp_path, {path: ProjectedFile(b"x")})
     assert list(tmp_path.iterdir()) == []
 
 
 def test_modes_do_not_depend_on_the_umask(tmp_path: pathlib.Path) -> None:
     before = os.umask(0o077)
     try:
-        atomic_writer.write(tmp_path, {"d/f": File(b"x", 0o755)})
+        atomic_writer.write(tmp_path, {"d/f": ProjectedFile(b"x", 0o755)})
     finally:
         os.umask(before)
     assert os.stat(tmp_path / "d").st_mode & 0o777 == 0o755

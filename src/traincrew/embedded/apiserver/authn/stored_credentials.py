@@ -14,9 +14,9 @@ _SIGNING_KEY = "service-accounts.key"
 
 def admin_token(directory: pathlib.Path) -> str:
     """Made at the first start; who deletes the file gets another one at the next."""
-    return private_files.read_or_make(directory / _ADMIN_TOKEN, lambda: secrets.token_urlsafe(32).encode()).decode().strip()
+    return private_files.read_or_create(directory / _ADMIN_TOKEN, lambda: secrets.token_urlsafe(32).encode()).decode().strip()
 
 
 def signing_key(directory: pathlib.Path) -> bytes:
     """Tokens of pods outlive a restart of the server, so the key does."""
-    return private_files.read_or_make(directory / _SIGNING_KEY, lambda: secrets.token_bytes(jwt.KEY_SIZE))
+    return private_files.read_or_create(directory / _SIGNING_KEY, lambda: secrets.token_bytes(jwt.KEY_SIZE))

@@ -48,7 +48,7 @@ class ApiServer:
         """Returns the port that it listens on."""
         # Not an Application: its router would take a tenth of a short request's time, to find the one route there is.
         server = web.Server(
-            self._serve, access_log=None, logger=http_connections.logger(), keepalive_timeout=IDLE,
+            self._serve, access_log=None, logger=http_connections.connection_logger(), keepalive_timeout=IDLE,
             max_line_size=LONGEST_LINE, max_field_size=LONGEST_LINE,
         )  # fmt: skip
         self._runner = web.ServerRunner(server, shutdown_timeout=1.0)

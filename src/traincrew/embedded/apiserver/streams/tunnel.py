@@ -14,7 +14,7 @@ from traincrew.apimachinery import api_errors
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver.streams import kubelet_connection
 from traincrew.embedded.serving import upgrades
-from traincrew.embedded.serving.disconnects import hung_up
+from traincrew.embedded.serving.disconnects import wait_for_disconnect
 
 _PIECE = 256 * 1024
 _HANDED_ON = ("Upgrade", "X-Stream-Protocol-Version", "User-Agent", "Origin")
@@ -46,7 +46,7 @@ class Target:
 
 async def tunnel(request: web.BaseRequest, target: Target) -> web.StreamResponse:
     """Exec, attach and port-forward. Raises a StatusError as long as nothing has been answered."""
-    if not upgrades.upgrades(request):
+    if not upgrades.is_upgrade(request):
         raise api_errors.bad_request("Upgrade request required")
     reader, writer = await kubelet_connection.dial(target.host, target.port, target.ssl)
     try:
@@ -54,9 +54,9 @@ async def tunnel(request: web.BaseRequest, target: Target) -> web.StreamResponse
         answer = await kubelet_connection.answer(reader)
         if answer.status == 101:
             with contextlib.suppress(ConnectionError):
-                async with upgrades.taken_over(request, answer.head) as client:
+                async with upgrades.hijack(request, answer.head) as client:
                     await _both_ways(client, (reader, writer))
-            return upgrades.Upgraded()
+            return upgrades.HijackedResponse()
         if answer.status < 400:
             raise StatusError(500, "", f"invalid upgrade response: status code {answer.status}")
         return web.Response(
@@ -87,7 +87,7 @@ _Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 async def _both_ways(client: _Ends, kubelet: _Ends) -> None:
     """Until one of them ends; the other is closed then, when what was on its way is there."""
-    works = (_copy(client[0], kubelet[1]), _copy(kubelet[0], client[1]), hung_up(client[1].transport))
+    works = (_copy(client[0], kubelet[1]), _copy(kubelet[0], client[1]), wait_for_disconnect(client[1].transport))
     tasks = [asyncio.create_task(work) for work in works]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

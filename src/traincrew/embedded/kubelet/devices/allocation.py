@@ -11,7 +11,7 @@ Allocation = dict[str, dict[str, tuple[str, ...]]]
 """By container and resource the names of devices."""
 
 
-class Short(Exception):
+class InsufficientDevices(Exception):
     """There are too few."""
 
     def __init__(self, resource: str, asked: int, free: int) -> None:
@@ -26,15 +26,15 @@ def allocate(pod: Mapping[str, Any], free: Mapping[str, Sequence[str]]) -> Alloc
     """free: in the order in which they are given away. Raises Short. Who asks for nothing is left out."""
     found: Allocation = {}
     for resource, devices in free.items():
-        asked = needed(pod, resource)
+        asked = needed_devices(pod, resource)
         if asked > len(devices):
-            raise Short(resource, asked, len(devices))
+            raise InsufficientDevices(resource, asked, len(devices))
         for container, own in _shared_out(pod, resource, devices[:asked]):
             found.setdefault(container, {})[resource] = own
     return found
 
 
-def needed(pod: Mapping[str, Any], resource: str) -> int:
+def needed_devices(pod: Mapping[str, Any], resource: str) -> int:
     """The most at any one time: init containers hand on to those that run after them, sidecars keep theirs."""
     beside = peak = 0
     for each in pod["spec"].get("initContainers") or ():

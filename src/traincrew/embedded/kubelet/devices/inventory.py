@@ -39,12 +39,12 @@ class Inventory:
         return (*own, *self.shared) if own else ()
 
 
-def look(declared: Mapping[str, int], root: pathlib.Path = pathlib.Path("/")) -> Inventory:
+def discover(declared: Mapping[str, int], root: pathlib.Path = pathlib.Path("/")) -> Inventory:
     """What is declared counts, also where more or fewer are found; a number of 0 hides what there is.
 
     root: where the driver shows itself, if not in the machine's own /proc and /dev.
     """
-    found = gpus(root) if declared.get(GPU, 1) else ()
+    found = nvidia_gpus(root) if declared.get(GPU, 1) else ()
     counts = ({GPU: len(found)} if found else {}) | {name: count for name, count in declared.items() if count}
     if GPU not in counts:
         return Inventory(counts)
@@ -54,7 +54,7 @@ def look(declared: Mapping[str, int], root: pathlib.Path = pathlib.Path("/")) ->
     return Inventory(counts, {GPU: units}, tuple(str(file) for file in files if file.exists()))
 
 
-def gpus(root: pathlib.Path) -> tuple[Device, ...]:
+def nvidia_gpus(root: pathlib.Path) -> tuple[Device, ...]:
     """In the order of their places on the bus, as the driver counts them."""
     known = sorted((root / "proc/driver/nvidia/gpus").glob("*/information"))
     if known:
@@ -80,10 +80,10 @@ def _listed(root: pathlib.Path) -> tuple[Device, ...]:
         done = subprocess.run([program, "-L"], capture_output=True, text=True, timeout=_SECONDS, check=True)
     except (OSError, subprocess.SubprocessError):
         return ()
-    return tuple(Device(uuid, _file(root, number)) for number, uuid in named(done.stdout))
+    return tuple(Device(uuid, _file(root, number)) for number, uuid in parse_nvidia_smi(done.stdout))
 
 
-def named(text: str) -> list[tuple[str, str]]:
+def parse_nvidia_smi(text: str) -> list[tuple[str, str]]:
     """Numbers and UUIDs of `nvidia-smi -L`."""
     return _LISTED.findall(text)
 

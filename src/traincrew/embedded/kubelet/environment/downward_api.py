@@ -12,7 +12,7 @@ Object = dict[str, Any]
 _DEFAULTED = ("cpu", "memory", "ephemeral-storage")
 
 
-class Unsupported(ValueError):
+class UnsupportedField(ValueError):
     pass
 
 
@@ -22,14 +22,14 @@ def metadata(pod: Object, path: str) -> str:
     if path.endswith("']") and "['" in path:
         field, _, key = path[:-2].partition("['")
         if field not in ("metadata.annotations", "metadata.labels"):
-            raise Unsupported(f'fieldPath "{path}" does not support subscript')
+            raise UnsupportedField(f'fieldPath "{path}" does not support subscript')
         return str((meta.get(field.removeprefix("metadata.")) or {}).get(key, ""))
     match path:
         case "metadata.annotations" | "metadata.labels":
             return _listed(meta.get(path.removeprefix("metadata.")) or {})
         case "metadata.name" | "metadata.namespace" | "metadata.uid":
             return str(meta.get(path.removeprefix("metadata."), ""))
-    raise Unsupported(f"unsupported fieldPath: {path}")
+    raise UnsupportedField(f"unsupported fieldPath: {path}")
 
 
 def _listed(values: Mapping[str, str]) -> str:
@@ -58,7 +58,7 @@ def resource(pod: Object, reference: Object, container: str, allocatable: Mappin
     name = reference.get("containerName") or container
     kind, _, what = str(reference.get("resource", "")).partition(".")
     if kind not in ("limits", "requests") or not (what in _DEFAULTED or what.startswith("hugepages-")):
-        raise Unsupported(f"unsupported container resource : {reference.get('resource')}")
+        raise UnsupportedField(f"unsupported container resource : {reference.get('resource')}")
     amounts = (_container(pod, name).get("resources") or {}).get(kind) or {}
     value = amounts.get(what)
     if value is None:
@@ -75,4 +75,4 @@ def _container(pod: Object, name: str) -> Object:
         if each["name"] == name:
             found: Object = each
             return found
-    raise Unsupported(f"container {name} not found")
+    raise UnsupportedField(f"container {name} not found")

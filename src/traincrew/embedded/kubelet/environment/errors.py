@@ -9,6 +9,6 @@ class ConfigError(Exception):
         self.message, self.reason = message, reason
 
 
-class Missing(Exception):
+class ObjectNotFound(Exception):
     def __init__(self, kind: str, name: str) -> None:
         super().__init__(f'{kind} "{name}" not found')

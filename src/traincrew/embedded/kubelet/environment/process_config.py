@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from traincrew.embedded.kubelet.environment.errors import ConfigError
-from traincrew.embedded.kubelet.environment.variables import command
+from traincrew.embedded.kubelet.environment.variables import expand_command
 from traincrew.embedded.kubelet.images.environment import Environment
 
 Object = dict[str, Any]
@@ -17,15 +17,17 @@ PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "
 
 
 @dataclasses.dataclass(frozen=True)
-class Composed:
+class ProcessConfig:
     argv: tuple[str, ...]
     env: dict[str, str]
     cwd: str
 
 
-def compose(container: Object, environment: Environment, variables: Mapping[str, str], own: Mapping[str, str]) -> Composed:
+def build_process_config(
+    container: Object, environment: Environment, variables: Mapping[str, str], own: Mapping[str, str]
+) -> ProcessConfig:
     """variables: those of the pod; own: what any container is told (HOSTNAME, HOME). Raises ConfigError."""
-    words, arguments = command(container, variables)
+    words, arguments = expand_command(container, variables)
     argv = (*(words or environment.command), *arguments)
     if not words and not environment.command and not arguments:
         told = "failed to generate container spec: failed to generate spec: no command specified"
@@ -34,7 +36,7 @@ def compose(container: Object, environment: Environment, variables: Mapping[str,
     env = {**own, **environment.env, **variables}
     env["PATH"] = ":".join(_path(environment, variables.get("PATH") or environment.env.get("PATH", "")))
     cwd = container.get("workingDir") or environment.workdir or "/"
-    return Composed(argv, env, posixpath.normpath(posixpath.join("/", cwd)))
+    return ProcessConfig(argv, env, posixpath.normpath(posixpath.join("/", cwd)))
 
 
 def _path(environment: Environment, asked: str) -> list[str]:

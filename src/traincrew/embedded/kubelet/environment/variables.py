@@ -15,7 +15,7 @@ Object = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
-class Known:
+class EnvironmentSources:
     """What of the cluster a container may be told."""
 
     config_maps: Mapping[str, Object | None] = dataclasses.field(default_factory=dict)
@@ -31,7 +31,7 @@ class _Absent(Exception):
     """An optional value is not there: the variable is left out."""
 
 
-def environment(pod: Object, container: Object, known: Known) -> dict[str, str]:
+def build_environment(pod: Object, container: Object, known: EnvironmentSources) -> dict[str, str]:
     """Raises ConfigError."""
     namespace, spec = pod["metadata"].get("namespace", ""), pod["spec"]
     services = service_links.service_variables(known.services, namespace, spec.get("enableServiceLinks", True) is not False)
@@ -48,13 +48,13 @@ def environment(pod: Object, container: Object, known: Known) -> dict[str, str]:
     return found
 
 
-def command(container: Object, variables: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def expand_command(container: Object, variables: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Command and arguments with their references replaced."""
     words = [tuple(expand(word, variables) for word in container.get(part) or ()) for part in ("command", "args")]
     return words[0], words[1]
 
 
-def named(container: Object) -> tuple[set[str], set[str]]:
+def referenced_objects(container: Object) -> tuple[set[str], set[str]]:
     """The config maps and the secrets that the variables come from."""
     maps: set[str] = set()
     secrets: set[str] = set()
@@ -68,7 +68,7 @@ def named(container: Object) -> tuple[set[str], set[str]]:
     return maps - {""}, secrets - {""}
 
 
-def _whole(source: Object, known: Known) -> Iterator[tuple[str, str]]:
+def _whole(source: Object, known: EnvironmentSources) -> Iterator[tuple[str, str]]:
     if reference := source.get("configMapRef"):
         found = _object(known.config_maps, "configmap", reference)
         yield from ((found or {}).get("data") or {}).items()
@@ -84,7 +84,7 @@ def _object(objects: Mapping[str, Object | None], kind: str, reference: Object) 
     return found
 
 
-def _value(entry: Object, pod: Object, container: Object, known: Known, sofar: Mapping[str, str]) -> str:
+def _value(entry: Object, pod: Object, container: Object, known: EnvironmentSources, sofar: Mapping[str, str]) -> str:
     if entry.get("value"):
         return expand(entry["value"], sofar)
     origin = entry.get("valueFrom") or {}
@@ -93,7 +93,7 @@ def _value(entry: Object, pod: Object, container: Object, known: Known, sofar: M
             return downward_api.field(pod, reference["fieldPath"], known.pod_ips, known.host_ips)
         if reference := origin.get("resourceFieldRef"):
             return downward_api.resource(pod, reference, container["name"], known.allocatable)
-    except downward_api.Unsupported as error:
+    except downward_api.UnsupportedField as error:
         raise ConfigError(str(error)) from None
     namespace = pod["metadata"].get("namespace", "")
     if reference := origin.get("configMapKeyRef"):

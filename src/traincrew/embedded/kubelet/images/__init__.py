@@ -1,9 +1,14 @@
-"""An image is not pulled: its name stands for an environment of this machine."""
+"""Images: no image is pulled; an image name maps to an environment of this machine."""
 
 from __future__ import annotations
 
-from traincrew.embedded.kubelet.images.environment import Environment, NoEnvironment
-from traincrew.embedded.kubelet.images.init_containers import role_of
-from traincrew.embedded.kubelet.images.resolver import Images
+from traincrew.embedded.kubelet.images.environment import Environment, EnvironmentNotFound
+from traincrew.embedded.kubelet.images.init_containers import tool_role
+from traincrew.embedded.kubelet.images.resolver import ImageResolver
 
-__all__ = ["Environment", "Images", "NoEnvironment", "role_of"]
+__all__ = [
+    "Environment",
+    "EnvironmentNotFound",
+    "ImageResolver",
+    "tool_role",
+]

@@ -14,7 +14,7 @@ HIDDEN = ("/tmp/", "/var/tmp/", "/run/")  # noqa: S108 -- where a pod has direct
 UNBUFFERED = {"PYTHONUNBUFFERED": "1"}
 
 
-def of_process(variables: Mapping[str, str] | None = None, prefix: str = sys.prefix) -> Environment:
+def from_process(variables: Mapping[str, str] | None = None, prefix: str = sys.prefix) -> Environment:
     """An activated environment if there is one, else the interpreter's own; then the rest of PATH."""
     variables = os.environ if variables is None else variables
     entries = [entry for entry in variables.get("PATH", "").split(":") if entry.startswith("/")]
@@ -23,24 +23,26 @@ def of_process(variables: Mapping[str, str] | None = None, prefix: str = sys.pre
     active = next((root for root in roots if f"{root}/bin" in entries), None)
     path = tuple(dict.fromkeys([*entries, own] if active else [own, *entries]))
     root = active or prefix
-    env = {**UNBUFFERED, **marks(root)}
-    return Environment(path, env, shown(root, prefix, sys.base_prefix), source=f"the default environment {root}", own=False)
+    env = {**UNBUFFERED, **marker_variables(root)}
+    return Environment(
+        path, env, visible_mounts(root, prefix, sys.base_prefix), source=f"the default environment {root}", own=False
+    )
 
 
-def of_prefix(prefix: str, libraries: bool = False) -> Environment:
-    env = {**UNBUFFERED, **marks(prefix)}
+def from_prefix(prefix: str, libraries: bool = False) -> Environment:
+    env = {**UNBUFFERED, **marker_variables(prefix)}
     if libraries:
         env["LD_LIBRARY_PATH"] = f"{prefix}/lib"
-    return Environment((f"{prefix}/bin",), env, shown(prefix), source=f"the environment {prefix}")
+    return Environment((f"{prefix}/bin",), env, visible_mounts(prefix), source=f"the environment {prefix}")
 
 
-def shown(*prefixes: str) -> tuple[Mount, ...]:
+def visible_mounts(*prefixes: str) -> tuple[Mount, ...]:
     """What must be mounted for a pod to see these: it sees the machine's files, but not those in temporary directories."""
     hidden = dict.fromkeys(prefix for prefix in prefixes if f"{prefix}/".startswith(HIDDEN))
     return tuple(Mount(prefix, prefix, read_only=True, optional=True) for prefix in hidden)
 
 
-def marks(prefix: str) -> dict[str, str]:
+def marker_variables(prefix: str) -> dict[str, str]:
     """What programs know such an environment by."""
     root = pathlib.Path(prefix)
     if (root / "pyvenv.cfg").exists():

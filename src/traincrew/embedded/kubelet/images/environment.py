@@ -25,7 +25,7 @@ class Environment:
 
 
 @dataclasses.dataclass(frozen=True)
-class NoEnvironment:
+class EnvironmentNotFound:
     message: str
     reason: str = "ErrImagePull"
     """Or InvalidImageName."""

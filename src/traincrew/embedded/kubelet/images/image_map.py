@@ -37,7 +37,7 @@ class MountEntry:
 
 
 @dataclasses.dataclass(frozen=True)
-class Entry:
+class ImageMapEntry:
     pattern: str
     environment: str = ""
     libraries: bool = False
@@ -68,9 +68,9 @@ def _plain_mount(mount: MountEntry) -> dict[str, Any]:
     return {"source": mount.source, "path": mount.path} | ({"readOnly": True} if mount.read_only else {})
 
 
-def parse(text: str, file: str) -> tuple[Entry, ...]:
+def parse(text: str, file: str) -> tuple[ImageMapEntry, ...]:
     """Raises lines.Faulty with every fault, each with file and line."""
-    root = yaml_lines.document(text, file)
+    root = yaml_lines.parse_document(text, file)
     if root is None:
         return ()
     root.only("version", "images")
@@ -82,14 +82,14 @@ def parse(text: str, file: str) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-def _entry(node: yaml_lines.Node) -> Entry:
+def _entry(node: yaml_lines.YamlNode) -> ImageMapEntry:
     node.only("pattern", "environment", "libraries", "mounts", "workdir", "command", "variables")
     pattern = node.get("pattern", str) or ""
     try:
-        image_names.pattern(pattern)
+        image_names.parse_pattern(pattern)
     except ValueError as error:
         node.wrong("pattern", str(error))
-    return Entry(
+    return ImageMapEntry(
         pattern=pattern,
         environment=_absolute(node, "environment"),
         libraries=node.get("libraries", bool) or False,
@@ -100,14 +100,14 @@ def _entry(node: yaml_lines.Node) -> Entry:
     )
 
 
-def _absolute(node: yaml_lines.Node, key: str) -> str:
+def _absolute(node: yaml_lines.YamlNode, key: str) -> str:
     value = node.get(key, str) or ""
     if value and not value.startswith("/"):
         node.wrong(key, f"must be an absolute path, got {value!r}")
     return value
 
 
-def _mount(node: yaml_lines.Node) -> MountEntry:
+def _mount(node: yaml_lines.YamlNode) -> MountEntry:
     node.only("source", "path", "readOnly")
     for key in ("source", "path"):
         if not node.get(key, str):
@@ -115,7 +115,7 @@ def _mount(node: yaml_lines.Node) -> MountEntry:
     return MountEntry(_absolute(node, "source"), _absolute(node, "path"), node.get("readOnly", bool) or False)
 
 
-def _variables(node: yaml_lines.Node) -> dict[str, str]:
+def _variables(node: yaml_lines.YamlNode) -> dict[str, str]:
     found = node.texts_by_name("variables")
     for name in found:
         if not _VARIABLE.fullmatch(name):
@@ -123,7 +123,7 @@ def _variables(node: yaml_lines.Node) -> dict[str, str]:
     return found
 
 
-def _check_twice(root: yaml_lines.Node, entries: Iterable[Entry]) -> None:
+def _check_twice(root: yaml_lines.YamlNode, entries: Iterable[ImageMapEntry]) -> None:
     seen: set[str] = set()
     for entry in entries:
         if entry.pattern in seen:
@@ -131,7 +131,7 @@ def _check_twice(root: yaml_lines.Node, entries: Iterable[Entry]) -> None:
         seen.add(entry.pattern)
 
 
-def written(entries: Iterable[Entry]) -> str:
+def render(entries: Iterable[ImageMapEntry]) -> str:
     body = {"version": VERSION, "images": [entry.plain() for entry in entries]}
     head = "# Which environment an image's name stands for; kept by `traincrew image`.\n"
     return head + str(yaml.dump(body, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True))

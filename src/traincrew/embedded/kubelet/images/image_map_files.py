@@ -11,21 +11,21 @@ from collections.abc import Callable, Iterator
 from traincrew import errors
 from traincrew.embedded import private_files
 from traincrew.embedded.kubelet.images import image_map, yaml_lines
-from traincrew.embedded.kubelet.images.image_map import Entry
+from traincrew.embedded.kubelet.images.image_map import ImageMapEntry
 
 NAME = "images.yaml"
 
 
-def of_user() -> pathlib.Path:
+def user_path() -> pathlib.Path:
     config = os.environ.get("XDG_CONFIG_HOME") or pathlib.Path.home() / ".config"
     return pathlib.Path(config, "traincrew", NAME)
 
 
-def of_cluster(data: pathlib.Path) -> pathlib.Path:
+def cluster_path(data: pathlib.Path) -> pathlib.Path:
     return data / NAME
 
 
-def read(path: pathlib.Path) -> tuple[Entry, ...]:
+def read(path: pathlib.Path) -> tuple[ImageMapEntry, ...]:
     """Nothing if there is no such file. Raises SettingsError with every fault."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -35,16 +35,18 @@ def read(path: pathlib.Path) -> tuple[Entry, ...]:
         raise errors.SettingsError(f"{path} cannot be read: {error}") from None
     try:
         return image_map.parse(text, str(path))
-    except yaml_lines.Faulty as error:
+    except yaml_lines.YamlErrors as error:
         raise errors.SettingsError(str(error)) from None
 
 
-def change(path: pathlib.Path, make: Callable[[tuple[Entry, ...]], tuple[Entry, ...]]) -> tuple[Entry, ...]:
+def change(
+    path: pathlib.Path, make: Callable[[tuple[ImageMapEntry, ...]], tuple[ImageMapEntry, ...]]
+) -> tuple[ImageMapEntry, ...]:
     """Reads, changes and writes while nobody else does. Raises SettingsError, OSError."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _locked(path.with_name(f".{path.name}.lock")):
         entries = make(read(path))
-        private_files.write(path, image_map.written(entries).encode())
+        private_files.write(path, image_map.render(entries).encode())
     return entries
 
 

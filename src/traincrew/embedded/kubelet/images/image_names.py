@@ -22,7 +22,7 @@ _REFERENCE = re.compile(
 _PATTERN = re.compile(r"(?P<repository>[^@\s]+?)(?::(?P<tag>[^:/@\s]+))?(?:@(?P<digest>\S+))?")
 
 
-class Name(NamedTuple):
+class ImageName(NamedTuple):
     repository: str
     """In full, with its host."""
     tag: str
@@ -33,7 +33,7 @@ class Name(NamedTuple):
         return self.repository + (f":{self.tag}" if self.tag else "") + (f"@{self.digest}" if self.digest else "")
 
 
-class Weight(NamedTuple):
+class PatternWeight(NamedTuple):
     """How closely a pattern describes its images; the heaviest that fits is taken."""
 
     exact: bool
@@ -42,12 +42,12 @@ class Weight(NamedTuple):
     tag: int
 
 
-class Pattern(NamedTuple):
+class ImagePattern(NamedTuple):
     repository: str
     tag: str
     digest: str = ""
 
-    def matches(self, name: Name) -> bool:
+    def matches(self, name: ImageName) -> bool:
         if self.digest and not _glob(self.digest, name.digest):
             return False
         if self.tag and not _glob(self.tag, name.tag):
@@ -55,22 +55,22 @@ class Pattern(NamedTuple):
         return any(_glob(self.repository, form) for form in _forms(name.repository))
 
     @property
-    def weight(self) -> Weight:
+    def weight(self) -> PatternWeight:
         short = _forms(self.repository)[-1]
         tagged = bool(self.digest) or (bool(self.tag) and not _has_glob(self.tag))
-        return Weight(not _has_glob(short), _letters(short), tagged, _letters(self.tag))
+        return PatternWeight(not _has_glob(short), _letters(short), tagged, _letters(self.tag))
 
 
-def parse(image: str) -> Name:
+def parse(image: str) -> ImageName:
     """ValueError if it is no image's name."""
     found = _REFERENCE.fullmatch(image)
     if found is None:
         raise ValueError("invalid reference format")
     tag, digest = found["tag"] or "", found["digest"] or ""
-    return Name(full(found["repository"]), tag or ("" if digest else "latest"), digest)
+    return ImageName(full_name(found["repository"]), tag or ("" if digest else "latest"), digest)
 
 
-def pattern(text: str) -> Pattern:
+def parse_pattern(text: str) -> ImagePattern:
     """ValueError if no image's name can be like that."""
     found = _PATTERN.fullmatch(text)
     if found is None or "//" in text:
@@ -78,10 +78,10 @@ def pattern(text: str) -> Pattern:
     trial = re.sub(r"[*?]", "a", text)
     if _REFERENCE.fullmatch(trial) is None and not found["digest"]:
         raise ValueError(f"{text!r} is not like an image's name, such as 'repository:tag' or 'registry/*:*'")
-    return Pattern(found["repository"].removeprefix("index."), found["tag"] or "", found["digest"] or "")
+    return ImagePattern(found["repository"].removeprefix("index."), found["tag"] or "", found["digest"] or "")
 
 
-def full(repository: str) -> str:
+def full_name(repository: str) -> str:
     """With the host and the collection that are meant if they are not written."""
     first, slash, rest = repository.partition("/")
     if not slash or not ("." in first or ":" in first or first == "localhost" or first != first.lower()):

@@ -14,7 +14,7 @@ _KUBECTL = re.compile(r"(?<![\w.-])kubectl(?![\w.-])")
 _DELIVERY = "kubectl-delivery"
 
 
-def role_of(pod: Object, container: Object) -> str:
+def tool_role(pod: Object, container: Object) -> str:
     """Which tools of this node it needs to do its work; empty: it is a container like any other."""
     if container["name"] not in {each["name"] for each in pod["spec"].get("initContainers") or ()}:
         return ""

@@ -10,59 +10,61 @@ from collections.abc import Iterable
 
 from traincrew import errors
 from traincrew.embedded.kubelet.images import default_environment, image_map_files, image_names
-from traincrew.embedded.kubelet.images.container_tools import Tools
-from traincrew.embedded.kubelet.images.environment import Environment, NoEnvironment
-from traincrew.embedded.kubelet.images.image_map import Entry
+from traincrew.embedded.kubelet.images.environment import Environment, EnvironmentNotFound
+from traincrew.embedded.kubelet.images.image_map import ImageMapEntry
+from traincrew.embedded.kubelet.images.tools_directory import ContainerTools
 from traincrew.embedded.kubelet.runtime.spec import Mount
 
 Stamp = tuple[tuple[int, int, int] | None, ...]
 
 
-class Images:
+class ImageResolver:
     """Files that change are read again: `traincrew image set` works on a cluster that runs."""
 
     def __init__(
-        self, paths: Iterable[pathlib.Path], default: Environment, tools: Tools | None = None, strict: bool = False
+        self, paths: Iterable[pathlib.Path], default: Environment, tools: ContainerTools | None = None, strict: bool = False
     ) -> None:
         self._paths, self._default, self._tools, self._strict = tuple(paths), default, tools, strict
         self._stamp: Stamp | None = None
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, ImageMapEntry] = {}
         self._fault = ""
 
     @classmethod
-    def load(cls, data: pathlib.Path, tools: Tools | None = None, strict: bool = False) -> Images:
+    def load(cls, data: pathlib.Path, tools: ContainerTools | None = None, strict: bool = False) -> ImageResolver:
         """Of the user and of the cluster, with this process's environment as the default one."""
-        return cls((image_map_files.of_user(), image_map_files.of_cluster(data)), default_environment.of_process(), tools, strict)
+        return cls(
+            (image_map_files.user_path(), image_map_files.cluster_path(data)), default_environment.from_process(), tools, strict
+        )
 
-    def resolve(self, image: str, role: str = "") -> Environment | NoEnvironment:
+    def resolve(self, image: str, role: str = "") -> Environment | EnvironmentNotFound:
         try:
             name = image_names.parse(image)
         except ValueError as error:
             told = f'Failed to apply default image tag "{image}": couldn\'t parse image name "{image}": {error}'
-            return NoEnvironment(told, "InvalidImageName")
+            return EnvironmentNotFound(told, "InvalidImageName")
         self._reread()
         if self._fault:
-            return NoEnvironment(f"the file of image names cannot be used: {self._fault}")
+            return EnvironmentNotFound(f"the file of image names cannot be used: {self._fault}")
         entry = self._best(name)
         if entry is None and self._strict and not (role and self._tools):
-            return NoEnvironment(_unknown(image))
+            return EnvironmentNotFound(_unknown(image))
         found = self._default if entry is None else self._of(entry)
-        if isinstance(found, NoEnvironment) or self._tools is None:
+        if isinstance(found, EnvironmentNotFound) or self._tools is None:
             return found
         return self._tools.added(found, role)
 
-    def _best(self, name: image_names.Name) -> Entry | None:
-        fitting = [each for each in self._entries.values() if image_names.pattern(each.pattern).matches(name)]
-        return max(fitting, key=lambda each: image_names.pattern(each.pattern).weight, default=None)
+    def _best(self, name: image_names.ImageName) -> ImageMapEntry | None:
+        fitting = [each for each in self._entries.values() if image_names.parse_pattern(each.pattern).matches(name)]
+        return max(fitting, key=lambda each: image_names.parse_pattern(each.pattern).weight, default=None)
 
-    def _of(self, entry: Entry) -> Environment | NoEnvironment:
+    def _of(self, entry: ImageMapEntry) -> Environment | EnvironmentNotFound:
         if entry.environment and not os.path.isdir(entry.environment):
             told = f"{entry.environment}, the environment of images {entry.pattern!r}, does not exist"
-            return NoEnvironment(f"{told}: make it, or name another with {_remedy(entry.pattern)}")
+            return EnvironmentNotFound(f"{told}: make it, or name another with {_remedy(entry.pattern)}")
         missing = next((each.source for each in entry.mounts if not os.path.exists(each.source)), "")
         if missing:
-            return NoEnvironment(f"{missing}, which images {entry.pattern!r} are to see, does not exist")
-        base = default_environment.of_prefix(entry.environment, entry.libraries) if entry.environment else self._default
+            return EnvironmentNotFound(f"{missing}, which images {entry.pattern!r} are to see, does not exist")
+        base = default_environment.from_prefix(entry.environment, entry.libraries) if entry.environment else self._default
         source = f"{base.source} (images {entry.pattern!r})"
         mounts = tuple(Mount(each.path, os.path.realpath(each.source), each.read_only) for each in entry.mounts)
         return dataclasses.replace(

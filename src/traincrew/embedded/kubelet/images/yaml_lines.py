@@ -11,11 +11,11 @@ T = TypeVar("T")
 _WORDS = {str: "a text", int: "a number", bool: "true or false"}
 
 
-class Faulty(ValueError):
+class YamlErrors(ValueError):
     """Every fault of a file, one a line."""
 
 
-class Node:
+class YamlNode:
     """A mapping of the file. Faults are gathered and raised together by `finish`."""
 
     def __init__(self, node: yaml.MappingNode, file: str, faults: list[str]) -> None:
@@ -40,11 +40,11 @@ class Node:
         self.wrong(key, f"must be {_WORDS[kind]}")
         return None
 
-    def items(self, key: str) -> list[Node]:
+    def items(self, key: str) -> list[YamlNode]:
         found = []
         for each in self._sequence(key):
             if isinstance(each, yaml.MappingNode):
-                found.append(Node(each, self._file, self._faults))
+                found.append(YamlNode(each, self._file, self._faults))
             else:
                 self._fault(each, f"{key}: each must be a mapping")
         return found
@@ -77,7 +77,7 @@ class Node:
 
     def finish(self) -> None:
         if self._faults:
-            raise Faulty("\n".join(self._faults))
+            raise YamlErrors("\n".join(self._faults))
 
     def _sequence(self, key: str) -> list[yaml.Node]:
         node = self._values.get(key)
@@ -92,19 +92,19 @@ class Node:
         self._faults.append(f"{self._file}, line {node.start_mark.line + 1}: {why}")
 
 
-def document(text: str, file: str) -> Node | None:
+def parse_document(text: str, file: str) -> YamlNode | None:
     """The mapping that the file holds; None if it holds nothing."""
     try:
         node = yaml.compose(text, yaml.SafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark is not None else ""
-        raise Faulty(f"{file}{line}: {getattr(error, 'problem', None) or 'this is not YAML'}") from None
+        raise YamlErrors(f"{file}{line}: {getattr(error, 'problem', None) or 'this is not YAML'}") from None
     if node is None:
         return None
     if not isinstance(node, yaml.MappingNode):
-        raise Faulty(f"{file}, line {node.start_mark.line + 1}: must be a mapping with version and images")
-    return Node(node, file, [])
+        raise YamlErrors(f"{file}, line {node.start_mark.line + 1}: must be a mapping with version and images")
+    return YamlNode(node, file, [])
 
 
 def _value(node: yaml.Node) -> Any:

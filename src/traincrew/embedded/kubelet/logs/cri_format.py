@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from typing import NamedTuple
 
-EARLIEST = b""
+NO_TIMESTAMP = b""
 
 
-class Line(NamedTuple):
+class LogLine(NamedTuple):
     stamp: bytes
     """RFC 3339 with nine digits: as text, too, earlier ones are smaller."""
     stream: bytes
@@ -18,25 +18,25 @@ class Line(NamedTuple):
     """Without the end of line that a whole line has."""
 
 
-def parse(raw: bytes) -> Line | None:
+def parse(raw: bytes) -> LogLine | None:
     """None for what is no such line: torn by a crash, or written by somebody else."""
     parts = raw.rstrip(b"\n").split(b" ", 3)
     if len(parts) < 3 or parts[1] not in (b"stdout", b"stderr") or not parts[0].endswith(b"Z"):
         return None
     tag = parts[2].split(b":", 1)[0]
-    return Line(parts[0], parts[1], tag == b"F", parts[3] if len(parts) > 3 else b"")
+    return LogLine(parts[0], parts[1], tag == b"F", parts[3] if len(parts) > 3 else b"")
 
 
-def stamp_of(moment: dt.datetime) -> bytes:
+def timestamp(moment: dt.datetime) -> bytes:
     """A moment as stamps are written, to be compared with them."""
     utc = moment.astimezone(dt.UTC)
     return f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond:06}000Z".encode()
 
 
-class Shown:
+class LogFormatter:
     """Lines as `kubectl logs` prints them: the parts of one line put together, with its time before it if that is wanted."""
 
-    def __init__(self, *, timestamps: bool = False, since: bytes = EARLIEST, stream: str = "All") -> None:
+    def __init__(self, *, timestamps: bool = False, since: bytes = NO_TIMESTAMP, stream: str = "All") -> None:
         self._timestamps, self._since = timestamps, since
         self._stream = {"Stdout": b"stdout", "Stderr": b"stderr"}.get(stream)
         self._at_start = True
@@ -44,10 +44,10 @@ class Shown:
     def feed(self, raw: list[bytes]) -> bytes:
         return b"".join(self._one(line) for each in raw if (line := parse(each)) is not None and self._wanted(line))
 
-    def _wanted(self, line: Line) -> bool:
+    def _wanted(self, line: LogLine) -> bool:
         return line.stamp >= self._since and self._stream in (None, line.stream)
 
-    def _one(self, line: Line) -> bytes:
+    def _one(self, line: LogLine) -> bytes:
         before = line.stamp + b" " if self._timestamps and self._at_start else b""
         self._at_start = line.whole
         return before + line.text + (b"\n" if line.whole else b"")

@@ -9,8 +9,8 @@ from typing import BinaryIO, NamedTuple
 
 from traincrew.embedded.kubelet.logs import cri_format
 
-PIECE = 1 << 16
-STAMP = 30
+CHUNK_BYTES = 1 << 16
+TIMESTAMP_BYTES = 30
 """Bytes of a stamp with nine digits."""
 
 
@@ -47,10 +47,10 @@ def _look(directory: pathlib.Path, attempt: int) -> list[_File]:
 
 def _described(path: pathlib.Path) -> _File:
     with path.open("rb") as file:
-        return _File(file.read(STAMP), os.fstat(file.fileno()).st_ino, path)
+        return _File(file.read(TIMESTAMP_BYTES), os.fstat(file.fileno()).st_ino, path)
 
 
-class Cursor:
+class LogCursor:
     """Gives every whole line once, from where it was put to the end, over all rotations. Blocks for as long as a disk does."""
 
     def __init__(self, directory: pathlib.Path, attempt: int) -> None:
@@ -91,13 +91,13 @@ class Cursor:
         return self._file
 
     def _read(self) -> list[bytes]:
-        while piece := self._opened.read(PIECE):
+        while piece := self._opened.read(CHUNK_BYTES):
             whole, newline, rest = piece.rpartition(b"\n")
             if not newline:
                 self._begun += rest
                 continue
             found = (self._begun + whole).split(b"\n")
-            self._begun, self._last = rest, found[-1][:STAMP]
+            self._begun, self._last = rest, found[-1][:TIMESTAMP_BYTES]
             return found
         return []
 
@@ -138,7 +138,7 @@ def _tail(file: BinaryIO, ends: int) -> tuple[int, int]:
     """Goes back over so many ends of lines. Where the last of them is, and how many the file had too few."""
     position, carry = file.seek(0, os.SEEK_END), b""
     while position:
-        step = min(PIECE, position)
+        step = min(CHUNK_BYTES, position)
         position -= step
         file.seek(position)
         block = file.read(step) + carry

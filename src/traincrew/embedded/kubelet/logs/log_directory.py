@@ -9,7 +9,7 @@ from typing import NamedTuple
 from traincrew.embedded.kubelet.logs import cursor
 
 
-class Kept(NamedTuple):
+class PodLogs(NamedTuple):
     """The logs of one pod."""
 
     namespace: str
@@ -23,23 +23,23 @@ class Kept(NamedTuple):
         return []
 
 
-def kept(root: pathlib.Path) -> list[Kept]:
+def list_pod_logs(root: pathlib.Path) -> list[PodLogs]:
     found = []
     with contextlib.suppress(FileNotFoundError):
         for path in root.iterdir():
             namespace, _, rest = path.name.partition("_")
             pod, _, uid = rest.partition("_")
             if uid and path.is_dir():
-                found.append(Kept(namespace, pod, uid, path))
+                found.append(PodLogs(namespace, pod, uid, path))
     return found
 
 
-def of_pod(root: pathlib.Path, namespace: str, pod: str, uid: str) -> pathlib.Path:
+def pod_directory(root: pathlib.Path, namespace: str, pod: str, uid: str) -> pathlib.Path:
     return root / f"{namespace}_{pod}_{uid}"
 
 
-def of_container(root: pathlib.Path, namespace: str, pod: str, uid: str, container: str) -> pathlib.Path:
-    return of_pod(root, namespace, pod, uid) / container
+def container_directory(root: pathlib.Path, namespace: str, pod: str, uid: str, container: str) -> pathlib.Path:
+    return pod_directory(root, namespace, pod, uid) / container
 
 
 def attempts(directory: pathlib.Path) -> list[int]:
@@ -50,10 +50,10 @@ def attempts(directory: pathlib.Path) -> list[int]:
     return []
 
 
-def began(directory: pathlib.Path) -> bytes:
+def first_timestamp(directory: pathlib.Path) -> bytes:
     """The stamp of the first line that is kept of a container; empty if there is none."""
     for attempt in attempts(directory):
         for path in cursor.files(directory, attempt):
             with path.open("rb") as file:
-                return file.read(cursor.STAMP)
+                return file.read(cursor.TIMESTAMP_BYTES)
     return b""

@@ -9,14 +9,14 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from typing import NamedTuple
 
 from traincrew.embedded.kubelet.logs import cri_format
-from traincrew.embedded.kubelet.logs.cursor import Cursor
+from traincrew.embedded.kubelet.logs.cursor import LogCursor
 from traincrew.embedded.kubelet.runtime.streaming import LogOptions
 
 SHORTEST, LONGEST = 0.02, 0.25
 """Seconds between looks at a log that is followed: the longer nothing comes, the seldomer."""
 
 
-class Writer(NamedTuple):
+class LogWriter(NamedTuple):
     """The container whose log is followed."""
 
     ended: Callable[[], bool] = lambda: True
@@ -24,21 +24,23 @@ class Writer(NamedTuple):
     """For so many seconds, or until there is news of the container."""
 
 
-OVER = Writer()
+FINISHED = LogWriter()
 
 
 async def read(
-    directory: pathlib.Path, attempt: int, options: LogOptions, now: dt.datetime, writer: Writer = OVER
+    directory: pathlib.Path, attempt: int, options: LogOptions, now: dt.datetime, writer: LogWriter = FINISHED
 ) -> AsyncGenerator[bytes, None]:
     """The log of one run, in pieces; the first comes at once, if need be empty. `directory` is the container's own.
 
     A follower gets what comes until the writer has ended, and everything up to then.
     """
     since = options.since(now)
-    shown = cri_format.Shown(
-        timestamps=options.timestamps, stream=options.stream, since=cri_format.stamp_of(since) if since else cri_format.EARLIEST
+    shown = cri_format.LogFormatter(
+        timestamps=options.timestamps,
+        stream=options.stream,
+        since=cri_format.timestamp(since) if since else cri_format.NO_TIMESTAMP,
     )
-    cursor = Cursor(directory, attempt)
+    cursor = LogCursor(directory, attempt)
     try:
         if options.tail_lines is not None:
             await asyncio.to_thread(cursor.to_tail, options.tail_lines)
@@ -52,7 +54,7 @@ async def read(
         cursor.close()
 
 
-async def _coming(cursor: Cursor, writer: Writer) -> AsyncIterator[list[bytes]]:
+async def _coming(cursor: LogCursor, writer: LogWriter) -> AsyncIterator[list[bytes]]:
     pause = SHORTEST
     while True:
         # Asked before the look: what was written before the end is seen by the look after it.

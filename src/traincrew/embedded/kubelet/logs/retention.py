@@ -20,14 +20,14 @@ class Retention:
     bytes: int = 1 << 30
 
 
-class Aged(NamedTuple):
+class AgedLogs(NamedTuple):
     path: pathlib.Path
     written: float
     """When something was last written there, in seconds of the epoch."""
     bytes: int
 
 
-def superfluous(logs: Iterable[Aged], rule: Retention, now: float) -> list[Aged]:
+def expired(logs: Iterable[AgedLogs], rule: Retention, now: float) -> list[AgedLogs]:
     """Of the logs of pods that are gone, those that are to go."""
     kept, gone = 0, []
     for each in sorted(logs, key=lambda log: log.written, reverse=True):
@@ -38,16 +38,16 @@ def superfluous(logs: Iterable[Aged], rule: Retention, now: float) -> list[Aged]
     return gone
 
 
-def sweep(root: pathlib.Path, living: Collection[str], rule: Retention, now: float) -> list[Aged]:
+def sweep(root: pathlib.Path, living: Collection[str], rule: Retention, now: float) -> list[AgedLogs]:
     """living: uids of pods whose logs are not to be touched."""
-    found = [_aged(each.path) for each in log_directory.kept(root) if each.uid not in living]
-    gone = superfluous(found, rule, now)
+    found = [_aged(each.path) for each in log_directory.list_pod_logs(root) if each.uid not in living]
+    gone = expired(found, rule, now)
     for each in gone:
         shutil.rmtree(each.path, ignore_errors=True)
     return gone
 
 
-def _aged(path: pathlib.Path) -> Aged:
+def _aged(path: pathlib.Path) -> AgedLogs:
     written, size = path.stat().st_mtime, 0
     for directory, _, names in os.walk(path):
         for name in names:
@@ -56,4 +56,4 @@ def _aged(path: pathlib.Path) -> Aged:
             except FileNotFoundError:
                 continue
             written, size = max(written, told.st_mtime), size + told.st_size
-    return Aged(path, written, size)
+    return AgedLogs(path, written, size)

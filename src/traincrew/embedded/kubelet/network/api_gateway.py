@@ -12,7 +12,7 @@ import msgspec
 
 from traincrew import errors
 from traincrew.client import port
-from traincrew.embedded.kubelet.network.client import Holder
+from traincrew.embedded.kubelet.network.netns_client import NetnsClient
 from traincrew.model.resources import SERVICES
 
 log = logging.getLogger(__name__)
@@ -20,14 +20,14 @@ log = logging.getLogger(__name__)
 PIECE = 1 << 16
 
 
-class Gateway:
+class ApiGateway:
     """Hands connections on as they are: TLS is between the pod and the API server."""
 
     def __init__(self, host: str, port: int) -> None:
         self._host, self._port = host, port
 
     @contextlib.asynccontextmanager
-    async def open(self, holder: Holder, address: str, number: int) -> AsyncIterator[None]:
+    async def open(self, holder: NetnsClient, address: str, number: int) -> AsyncIterator[None]:
         ready = asyncio.get_running_loop().create_future()
         task = asyncio.create_task(self._listen(holder, address, number, ready))
         try:
@@ -36,7 +36,7 @@ class Gateway:
         finally:
             task.cancel()
 
-    async def _listen(self, holder: Holder, address: str, number: int, ready: asyncio.Future[None]) -> None:
+    async def _listen(self, holder: NetnsClient, address: str, number: int, ready: asyncio.Future[None]) -> None:
         """Again with every holder: the last one's socket belongs to a network that is gone."""
         while True:
             generation = holder.generation
@@ -82,7 +82,7 @@ async def _pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         writer.close()
 
 
-async def service(client: port.Reader) -> tuple[str, int] | None:
+async def kubernetes_service(client: port.Reader) -> tuple[str, int] | None:
     """Address and port of the Service `kubernetes`, if the cluster has one."""
     try:
         found = msgspec.json.decode(await client.get(SERVICES, "default", "kubernetes"))

@@ -16,13 +16,15 @@ BRIDGE = "crew0"
 _DOOMED = 0x74C0
 
 
-class Wires:
+class PodBridge:
     def __init__(self, subnet: Subnet, mtu: int) -> None:
         self._subnet, self._mtu = subnet, mtu
         self._own = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         self._link = netlink.Netlink()
         self._doomed: set[int] = set()
-        self._link.ask(*netlink.up("lo"), netlink.bridge(BRIDGE, addresses.hardware(subnet.gateway), mtu), *netlink.up(BRIDGE))
+        self._link.ask(
+            *netlink.bring_up("lo"), netlink.bridge(BRIDGE, addresses.mac_address(subnet.gateway), mtu), *netlink.bring_up(BRIDGE)
+        )
         self._bridge = socket.if_nametoindex(BRIDGE)
         self._link.ask(netlink.address(self._bridge, subnet.gateway, subnet.prefix))
 
@@ -35,13 +37,15 @@ class Wires:
             self._pull(address)
             with self._within(space):
                 _pull_eth0()
-            near = netlink.End(_near(address), mtu=self._mtu, master=self._bridge)
-            self._link.ask(netlink.veth(near, netlink.End("eth0", mac, self._mtu, namespace=space)), *netlink.up(near.name))
+            near = netlink.VethEnd(_near(address), mtu=self._mtu, master=self._bridge)
+            self._link.ask(
+                netlink.veth(near, netlink.VethEnd("eth0", mac, self._mtu, namespace=space)), *netlink.bring_up(near.name)
+            )
             with self._within(space), netlink.Netlink() as inside:
                 index = socket.if_nametoindex("eth0")
                 inside.ask(
-                    *netlink.up("lo"),
-                    *netlink.up("eth0"),
+                    *netlink.bring_up("lo"),
+                    *netlink.bring_up("eth0"),
                     netlink.address(index, address, self._subnet.prefix),
                     netlink.default_route(self._subnet.gateway, index),
                 )
@@ -61,7 +65,7 @@ class Wires:
         """Marks it only. Deleting takes 20 ms, in which nobody's names are answered: `sweep` does it for many at once."""
         with contextlib.suppress(OSError):
             self._doomed.add(socket.if_nametoindex(_near(address)))
-            self._link.ask(netlink.regroup(_near(address), _DOOMED, errno.ENODEV))
+            self._link.ask(netlink.set_group(_near(address), _DOOMED, errno.ENODEV))
 
     def sweep(self) -> None:
         self._doomed.clear()
@@ -97,7 +101,7 @@ class Wires:
 
 
 def _near(address: str) -> str:
-    return f"pod{addresses.number(address):08x}"
+    return f"pod{addresses.to_int(address):08x}"
 
 
 def _pull_eth0() -> None:

@@ -16,12 +16,12 @@ _MOST_UDP = 1232
 _RESPONSE, _AUTHORITATIVE, _TRUNCATED, _DESIRED, _AVAILABLE = 0x8000, 0x400, 0x200, 0x100, 0x80
 
 
-class Malformed(ValueError):
+class MalformedMessage(ValueError):
     pass
 
 
 @dataclasses.dataclass(frozen=True)
-class Query:
+class DnsQuery:
     number: int
     flags: int
     name: str
@@ -44,7 +44,7 @@ class Query:
 
 
 @dataclasses.dataclass(frozen=True)
-class Record:
+class ResourceRecord:
     name: str
     kind: int
     ttl: int
@@ -52,29 +52,29 @@ class Record:
 
 
 @dataclasses.dataclass(frozen=True)
-class Reply:
+class DnsReply:
     code: int = NOERROR
-    answers: Sequence[Record] = ()
-    authority: Sequence[Record] = ()
-    additional: Sequence[Record] = ()
+    answers: Sequence[ResourceRecord] = ()
+    authority: Sequence[ResourceRecord] = ()
+    additional: Sequence[ResourceRecord] = ()
     authoritative: bool = True
 
 
-def parse(data: bytes) -> Query:
+def parse_query(data: bytes) -> DnsQuery:
     """Raises Malformed; whoever only has the header right is told so by `failed`."""
     try:
         number, flags, questions, answers, authorities, additional = struct.unpack_from("!6H", data)
         if flags & _RESPONSE:
-            raise Malformed("not a question")
+            raise MalformedMessage("not a question")
         if questions != 1:
-            raise Malformed("not one question")
+            raise MalformedMessage("not one question")
         name, position = _name(data, 12)
         kind, klass = struct.unpack_from("!HH", data, position)
         question, position = data[12 : position + 4], position + 4
         edns, version = _edns(data, position, answers + authorities + additional)
     except (struct.error, IndexError) as error:
-        raise Malformed("cut short") from error
-    return Query(number, flags, name, kind, klass, question, edns, version)
+        raise MalformedMessage("cut short") from error
+    return DnsQuery(number, flags, name, kind, klass, question, edns, version)
 
 
 def _edns(data: bytes, position: int, count: int) -> tuple[int | None, int]:
@@ -83,7 +83,7 @@ def _edns(data: bytes, position: int, count: int) -> tuple[int | None, int]:
         kind, klass, ttl, length = struct.unpack_from("!HHIH", data, position)
         position += 10 + length
         if position > len(data):
-            raise Malformed("cut short")
+            raise MalformedMessage("cut short")
         if kind == OPT:
             return klass, ttl >> 16 & 255
     return None, 0
@@ -98,18 +98,18 @@ def _name(data: bytes, position: int) -> tuple[str, int]:
             after = after or position + 2
             position = (size & 0x3F) << 8 | data[position + 1]
             if position >= limit:
-                raise Malformed("a pointer that leads nowhere")
+                raise MalformedMessage("a pointer that leads nowhere")
             limit = position
             continue
         if size > 63 or (length := length + size + 1) > 254 or position + 1 + size > len(data):
-            raise Malformed("a bad name")
+            raise MalformedMessage("a bad name")
         label = data[position + 1 : position + 1 + size].lower().decode("latin-1")
         labels.append(label.replace("\\", "\\\\").replace(".", "\\."))
         position += 1 + size
     return ".".join(labels), after or position + 1
 
 
-def name(text: str) -> bytes:
+def encode_name(text: str) -> bytes:
     """Raises ValueError if it is none."""
     packed = b""
     for label in text.rstrip(".").split(".") if text.strip(".") else ():
@@ -122,16 +122,16 @@ def name(text: str) -> bytes:
     return packed + b"\0"
 
 
-def question(number: int, text: str, kind: int, room: int = _MOST_UDP) -> bytes:
+def build_query(number: int, text: str, kind: int, room: int = _MOST_UDP) -> bytes:
     head = struct.pack("!6H", number, _DESIRED, 1, 0, 0, 1)
-    return head + name(text) + struct.pack("!HH", kind, IN) + _opt(room, 0)
+    return head + encode_name(text) + struct.pack("!HH", kind, IN) + _opt(room, 0)
 
 
 def _opt(room: int, code: int) -> bytes:
     return b"\0" + struct.pack("!HHIH", OPT, room, (code >> 4) << 24, 0)
 
 
-def pack(query: Query, reply: Reply, limit: int) -> bytes:
+def encode_reply(query: DnsQuery, reply: DnsReply, limit: int) -> bytes:
     """Not more than limit bytes: what does not fit is left out, and said to be."""
     flags = _RESPONSE | query.flags & (0x7800 | _DESIRED) | _AVAILABLE | reply.code & 15
     flags |= _AUTHORITATIVE if reply.authoritative else 0
@@ -148,13 +148,13 @@ def pack(query: Query, reply: Reply, limit: int) -> bytes:
 
 
 class _Writer:
-    def __init__(self, query: Query, limit: int) -> None:
+    def __init__(self, query: DnsQuery, limit: int) -> None:
         self.body = bytearray(query.question)
         self.full = False
         self._limit = limit - 12
         self._known: dict[str, int] = {query.name: 12} if query.name else {}
 
-    def add_all(self, records: Sequence[Record]) -> int:
+    def add_all(self, records: Sequence[ResourceRecord]) -> int:
         count = 0
         for each in records:
             if self.full or not self._add(each):
@@ -163,9 +163,9 @@ class _Writer:
             count += 1
         return count
 
-    def _add(self, each: Record) -> bool:
+    def _add(self, each: ResourceRecord) -> bool:
         known = self._known.get(each.name)
-        owner = struct.pack("!H", 0xC000 | known) if known is not None else name(each.name)
+        owner = struct.pack("!H", 0xC000 | known) if known is not None else encode_name(each.name)
         packed = owner + struct.pack("!HHIH", each.kind, IN, each.ttl, len(each.data)) + each.data
         if len(self.body) + len(packed) > self._limit:
             return False
@@ -175,7 +175,7 @@ class _Writer:
         return True
 
 
-def failed(data: bytes, code: int) -> bytes:
+def error_response(data: bytes, code: int) -> bytes:
     """An answer to what was not understood, for as much of it as was; empty: to nobody."""
     if len(data) < 12 or data[2] & 0x80:
         return b""
@@ -184,15 +184,15 @@ def failed(data: bytes, code: int) -> bytes:
 
 
 @dataclasses.dataclass(frozen=True)
-class Response:
+class DnsResponse:
     """Somebody else's answer."""
 
     code: int
     truncated: bool
-    answers: list[Record]
+    answers: list[ResourceRecord]
 
 
-def response(data: bytes) -> Response:
+def parse_response(data: bytes) -> DnsResponse:
     """Raises Malformed. Only addresses and aliases: other data may have names in it that point into the message."""
     try:
         _, flags, questions, count, _, _ = struct.unpack_from("!6H", data)
@@ -205,18 +205,18 @@ def response(data: bytes) -> Response:
             kind, _, ttl, length = struct.unpack_from("!HHIH", data, position)
             start, position = position + 10, position + 10 + length
             if kind in (A, AAAA) and position <= len(data):
-                found.append(Record(owner, kind, ttl, data[start:position]))
+                found.append(ResourceRecord(owner, kind, ttl, data[start:position]))
             elif kind == CNAME:
-                found.append(Record(owner, kind, ttl, name(_name(data, start)[0])))
+                found.append(ResourceRecord(owner, kind, ttl, encode_name(_name(data, start)[0])))
     except (struct.error, IndexError, UnicodeEncodeError) as error:
-        raise Malformed("cut short") from error
-    return Response(flags & 15, bool(flags & _TRUNCATED), found)
+        raise MalformedMessage("cut short") from error
+    return DnsResponse(flags & 15, bool(flags & _TRUNCATED), found)
 
 
-def own_question(data: bytes) -> bytes:
+def question_section(data: bytes) -> bytes:
     """The question that a message repeats, in lower case; empty if there is none."""
     try:
         _, position = _name(data, 12)
-    except (IndexError, Malformed):
+    except (IndexError, MalformedMessage):
         return b""
     return data[12 : position + 4].lower()

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 from traincrew.embedded.kubelet.network import addresses, dns_messages
 from traincrew.embedded.kubelet.network.addresses import Subnet
-from traincrew.embedded.kubelet.network.dns_messages import Malformed, Query, Record, Reply
-from traincrew.embedded.kubelet.network.dns_zone import Answer, Outcome, Zone
-from traincrew.embedded.kubelet.network.upstream_dns import Upstream
+from traincrew.embedded.kubelet.network.dns_messages import DnsQuery, DnsReply, MalformedMessage, ResourceRecord
+from traincrew.embedded.kubelet.network.dns_upstream import UpstreamResolver
+from traincrew.embedded.kubelet.network.dns_zone import Zone, ZoneAnswer, ZoneOutcome
 from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, EventLoop
 
 TTL = 1
@@ -33,10 +33,10 @@ _REVERSE = ".in-addr.arpa"
 Send = Callable[[bytes], None]
 
 
-class Resolver:
-    def __init__(self, loop: EventLoop, subnet: Subnet, upstream: Upstream) -> None:
+class DnsServer:
+    def __init__(self, loop: EventLoop, subnet: Subnet, upstream: UpstreamResolver) -> None:
         self._zone = Zone()
-        self._made: dict[tuple[str, str], tuple[list[Record], list[Record]]] = {}
+        self._made: dict[tuple[str, str], tuple[list[ResourceRecord], list[ResourceRecord]]] = {}
         self._loop, self._subnet, self._upstream = loop, subnet, upstream
         self._turn = 0
         self._connections: dict[int, _Connection] = {}
@@ -98,27 +98,27 @@ class Resolver:
         """Sends one answer, at once or within a second. whole: by TCP, where there is room for everything."""
         try:
             self._resolve(data, send, whole)
-        except Malformed:
-            send(dns_messages.failed(data, dns_messages.FORMERR))
+        except MalformedMessage:
+            send(dns_messages.error_response(data, dns_messages.FORMERR))
         except Exception:
             traceback.print_exc()
-            send(dns_messages.failed(data, dns_messages.SERVFAIL))
+            send(dns_messages.error_response(data, dns_messages.SERVFAIL))
 
     def _resolve(self, data: bytes, send: Send, whole: bool) -> None:
-        query = dns_messages.parse(data)
+        query = dns_messages.parse_query(data)
         limit = _LONGEST if whole else query.room
         reply = _refused(query) or self._local(query)
         if reply is None:
             code = dns_messages.SERVFAIL if self._upstream.servers() else dns_messages.NXDOMAIN
-            failed = dns_messages.pack(query, Reply(code, authoritative=False), limit)
+            failed = dns_messages.encode_reply(query, DnsReply(code, authoritative=False), limit)
             ask = self._upstream.ask_whole if whole else self._upstream.ask
             ask(data, lambda answer: send(answer or failed))
         elif reply.answers and reply.answers[-1].kind == dns_messages.CNAME and query.kind in (dns_messages.A, dns_messages.AAAA):
             self._follow(query, reply, limit, send)
         else:
-            send(dns_messages.pack(query, reply, limit))
+            send(dns_messages.encode_reply(query, reply, limit))
 
-    def _follow(self, query: Query, reply: Reply, limit: int, send: Send) -> None:
+    def _follow(self, query: DnsQuery, reply: DnsReply, limit: int, send: Send) -> None:
         """An alias for a name outside: whoever asks expects its addresses with it."""
         asked = (
             struct.pack("!6H", 0, 0x100, 1, 0, 0, 0) + reply.answers[-1].data + struct.pack("!HH", query.kind, dns_messages.IN)
@@ -126,34 +126,38 @@ class Resolver:
 
         def heard(answer: bytes) -> None:
             try:
-                found = dns_messages.response(answer)
-                whole = Reply(found.code, [*reply.answers, *found.answers])
-            except Malformed:
-                whole = Reply(dns_messages.SERVFAIL, reply.answers)
-            send(dns_messages.pack(query, whole, limit))
+                found = dns_messages.parse_response(answer)
+                whole = DnsReply(found.code, [*reply.answers, *found.answers])
+            except MalformedMessage:
+                whole = DnsReply(dns_messages.SERVFAIL, reply.answers)
+            send(dns_messages.encode_reply(query, whole, limit))
 
         self._upstream.ask(asked, heard)
 
-    def _local(self, query: Query) -> Reply | None:
+    def _local(self, query: DnsQuery) -> DnsReply | None:
         """None: somebody else's."""
         name = query.name
         if name == "localhost" or name.endswith(".localhost"):
             loopback = {dns_messages.A: bytes((127, 0, 0, 1)), dns_messages.AAAA: bytes(15) + b"\1"}.get(query.kind)
-            return Reply(answers=[Record(name, query.kind, TTL, loopback)]) if loopback else self._nothing(dns_messages.NOERROR)
+            return (
+                DnsReply(answers=[ResourceRecord(name, query.kind, TTL, loopback)])
+                if loopback
+                else self._nothing(dns_messages.NOERROR)
+            )
         if name.endswith(_REVERSE):
             return self._reverse(query)
         if name.rpartition(".")[2] == "svc" or ("." not in name and name and query.kind in (dns_messages.A, dns_messages.AAAA)):
             # What is left of the cluster's names without its domain. No resolver outside knows such; not to ask is quicker.
-            return Reply(dns_messages.NXDOMAIN)
+            return DnsReply(dns_messages.NXDOMAIN)
         if name == self.zone.domain and query.kind in (dns_messages.SOA, dns_messages.NS):
-            return Reply(answers=[self._authority() if query.kind == dns_messages.SOA else self._server()])
+            return DnsReply(answers=[self._authority() if query.kind == dns_messages.SOA else self._server()])
         return self._of_zone(self.zone.answer(name, _KINDS.get(query.kind, "")))
 
-    def _of_zone(self, answer: Answer) -> Reply | None:
-        if answer.outcome is Outcome.ELSEWHERE:
+    def _of_zone(self, answer: ZoneAnswer) -> DnsReply | None:
+        if answer.outcome is ZoneOutcome.ELSEWHERE:
             return None
-        if answer.outcome is not Outcome.FOUND:
-            return self._nothing(dns_messages.NXDOMAIN if answer.outcome is Outcome.UNKNOWN else dns_messages.NOERROR)
+        if answer.outcome is not ZoneOutcome.FOUND:
+            return self._nothing(dns_messages.NXDOMAIN if answer.outcome is ZoneOutcome.UNKNOWN else dns_messages.NOERROR)
         key = (answer.records[0][0], answer.records[-1][1])
         if (made := self._made.get(key)) is None:
             # A Service of hundreds of pods is asked for by each of them.
@@ -162,9 +166,9 @@ class Resolver:
             self._made[key] = made
         self._turn += 1
         start = self._turn % len(made[0]) if made[0][0].kind != dns_messages.CNAME else 0
-        return Reply(answers=made[0][start:] + made[0][:start], additional=made[1])
+        return DnsReply(answers=made[0][start:] + made[0][:start], additional=made[1])
 
-    def _reverse(self, query: Query) -> Reply | None:
+    def _reverse(self, query: DnsQuery) -> DnsReply | None:
         address = ".".join(reversed(query.name.removesuffix(_REVERSE).split(".")))
         try:
             inside = address in self._subnet or address.startswith("127.")
@@ -172,50 +176,52 @@ class Resolver:
             return None
         names = ["localhost"] if address.startswith("127.") else self.zone.pointers.get(address, [])
         if names and query.kind == dns_messages.PTR:
-            return Reply(answers=[Record(query.name, dns_messages.PTR, TTL, dns_messages.name(each)) for each in names])
+            return DnsReply(
+                answers=[ResourceRecord(query.name, dns_messages.PTR, TTL, dns_messages.encode_name(each)) for each in names]
+            )
         if names or inside:
             # Gloo asks for the name of every peer and waits: an address of ours without a name is told at once.
             return self._nothing(dns_messages.NOERROR if names else dns_messages.NXDOMAIN)
         return None
 
-    def _nothing(self, code: int) -> Reply:
-        return Reply(code, authority=[self._authority()])
+    def _nothing(self, code: int) -> DnsReply:
+        return DnsReply(code, authority=[self._authority()])
 
-    def _authority(self) -> Record:
+    def _authority(self) -> ResourceRecord:
         domain = self.zone.domain
         numbers = struct.pack("!5I", int(time.time()), 7200, 1800, 86400, TTL)
-        return Record(
+        return ResourceRecord(
             domain,
             dns_messages.SOA,
             TTL,
-            dns_messages.name(f"ns.dns.{domain}") + dns_messages.name(f"hostmaster.{domain}") + numbers,
+            dns_messages.encode_name(f"ns.dns.{domain}") + dns_messages.encode_name(f"hostmaster.{domain}") + numbers,
         )
 
-    def _server(self) -> Record:
-        return Record(self.zone.domain, dns_messages.NS, TTL, dns_messages.name(f"ns.dns.{self.zone.domain}"))
+    def _server(self) -> ResourceRecord:
+        return ResourceRecord(self.zone.domain, dns_messages.NS, TTL, dns_messages.encode_name(f"ns.dns.{self.zone.domain}"))
 
 
-def _refused(query: Query) -> Reply | None:
+def _refused(query: DnsQuery) -> DnsReply | None:
     if query.opcode != 0:
-        return Reply(dns_messages.NOTIMP, authoritative=False)
+        return DnsReply(dns_messages.NOTIMP, authoritative=False)
     if query.edns_version:
-        return Reply(dns_messages.BADVERS, authoritative=False)
-    return Reply(dns_messages.REFUSED, authoritative=False) if query.klass != dns_messages.IN else None
+        return DnsReply(dns_messages.BADVERS, authoritative=False)
+    return DnsReply(dns_messages.REFUSED, authoritative=False) if query.klass != dns_messages.IN else None
 
 
-def _record(found: tuple[str, str, object], weight: int) -> Record:
+def _record(found: tuple[str, str, object], weight: int) -> ResourceRecord:
     name, kind, value = found
     if kind == "A":
-        data = addresses.number(str(value)).to_bytes(4, "big")
+        data = addresses.to_int(str(value)).to_bytes(4, "big")
     elif kind == "AAAA":
         data = socket.inet_pton(socket.AF_INET6, str(value))
     elif kind == "TXT":
         data = bytes((len(str(value)),)) + str(value).encode()
     elif kind == "SRV" and isinstance(value, list):
-        data = struct.pack("!HHH", 0, weight, value[0]) + dns_messages.name(value[1])
+        data = struct.pack("!HHH", 0, weight, value[0]) + dns_messages.encode_name(value[1])
     else:
-        data = dns_messages.name(str(value))
-    return Record(name, _NUMBERS[kind], TTL, data)
+        data = dns_messages.encode_name(str(value))
+    return ResourceRecord(name, _NUMBERS[kind], TTL, data)
 
 
 class _Connection:

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 Object = Mapping[str, Any]
-DOMAIN = "cluster.local"
-SERVICE = "kubernetes.io/service-name"
+CLUSTER_DOMAIN = "cluster.local"
+SERVICE_NAME_LABEL = "kubernetes.io/service-name"
 _API = ("default", "kubernetes")
 _FAMILIES = {"IPv4": "A", "IPv6": "AAAA"}
 
 
-class Outcome(enum.Enum):
+class ZoneOutcome(enum.Enum):
     FOUND = "found"
     EMPTY = "the name is there, with nothing of that type"
     UNKNOWN = "no such name"
@@ -22,8 +22,8 @@ class Outcome(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
-    outcome: Outcome
+class ZoneAnswer:
+    outcome: ZoneOutcome
     records: list[tuple[str, str, Any]] = dataclasses.field(default_factory=list)
     """Name, type, value: an address, a name, or [port, target] of an SRV."""
     additional: list[tuple[str, str, Any]] = dataclasses.field(default_factory=list)
@@ -31,7 +31,7 @@ class Answer:
 
 @dataclasses.dataclass
 class Zone:
-    domain: str = DOMAIN
+    domain: str = CLUSTER_DOMAIN
     names: dict[str, dict[str, list[Any]]] = dataclasses.field(default_factory=dict)
     """By full name, in lower case, without the last dot: values by type."""
     pointers: dict[str, list[str]] = dataclasses.field(default_factory=dict)
@@ -58,35 +58,37 @@ class Zone:
     def has(self, name: str) -> bool:
         return name == self.domain or name.endswith("." + self.domain)
 
-    def answer(self, name: str, kind: str) -> Answer:
+    def answer(self, name: str, kind: str) -> ZoneAnswer:
         """name: in lower case, without the last dot. An alias within the cluster is followed."""
         if not self.has(name):
-            return Answer(Outcome.ELSEWHERE)
+            return ZoneAnswer(ZoneOutcome.ELSEWHERE)
         known = self.names.get(name)
         if known is None:
-            return Answer(Outcome.EMPTY if name in self._between else Outcome.UNKNOWN)
+            return ZoneAnswer(ZoneOutcome.EMPTY if name in self._between else ZoneOutcome.UNKNOWN)
         if "CNAME" in known:
             alias = [(name, "CNAME", known["CNAME"][0])]
             follow = kind != "CNAME" and self.has(known["CNAME"][0])
             rest = self.names.get(known["CNAME"][0], {}).get(kind, []) if follow else []
-            return Answer(Outcome.FOUND, alias + [(known["CNAME"][0], kind, value) for value in rest])
+            return ZoneAnswer(ZoneOutcome.FOUND, alias + [(known["CNAME"][0], kind, value) for value in rest])
         values = known.get(kind, [])
         found = [(name, kind, value) for value in values]
-        return Answer(Outcome.FOUND if found else Outcome.EMPTY, found, self._targets(values) if kind == "SRV" else [])
+        return ZoneAnswer(
+            ZoneOutcome.FOUND if found else ZoneOutcome.EMPTY, found, self._targets(values) if kind == "SRV" else []
+        )
 
     def _targets(self, values: list[Any]) -> list[tuple[str, str, Any]]:
         targets = dict.fromkeys(value[1] for value in values)
         return [(each, kind, ip) for each in targets for kind in ("A", "AAAA") for ip in self.names.get(each, {}).get(kind, [])]
 
 
-def zone(
-    services: Iterable[Object], endpointslices: Iterable[Object], pods: Iterable[Object], cluster_domain: str = DOMAIN
+def build_zone(
+    services: Iterable[Object], endpointslices: Iterable[Object], pods: Iterable[Object], cluster_domain: str = CLUSTER_DOMAIN
 ) -> Zone:
     domain = cluster_domain.strip(".").lower()
     book = _Book(domain)
     slices: dict[tuple[str, str], list[Object]] = {}
     for each in endpointslices:
-        owner = (each["metadata"].get("labels") or {}).get(SERVICE)
+        owner = (each["metadata"].get("labels") or {}).get(SERVICE_NAME_LABEL)
         if owner and each.get("addressType") in _FAMILIES:
             slices.setdefault((each["metadata"].get("namespace", ""), owner), []).append(each)
     for service in services:

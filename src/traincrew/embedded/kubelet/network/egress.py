@@ -16,25 +16,25 @@ from traincrew.embedded.kubelet.network import firewall, netlink, userspace_rout
 from traincrew.embedded.kubelet.network.addresses import Subnet
 from traincrew.embedded.kubelet.network.netns_state import Record
 
-OUT = "out0"
+UPLINK = "out0"
 _FORWARD = "/proc/sys/net/ipv4/ip_forward"
 _HOST_LINK = re.compile("crew[0-9a-f]+")
 _NONE = "pods reach nothing outside of the cluster: "
 
 
-def outside(isolation: str, subnet: Subnet, pid: int, identity: str, mtu: int) -> Record:
+def set_up_host_side(isolation: str, subnet: Subnet, pid: int, identity: str, mtu: int) -> Record:
     """Called in the host's network, for the holder with that process id. `why` is empty, or says why there is no way out."""
     if isolation != "root":
-        return _told(userspace_routers.start(pid, OUT))
+        return _told(userspace_routers.start(pid, UPLINK))
     done: Record = {"link": f"crew{identity}", "mark": f"traincrew-{identity}", "subnet": str(subnet)}
     try:
         _link(done["link"], subnet, pid, mtu)
         done["forwarding"] = _forward()
-        done["firewall"] = firewall.open_for(done["mark"], subnet, done["link"])
+        done["firewall"] = firewall.allow_egress(done["mark"], subnet, done["link"])
         return {**done, "how": "veth", "why": ""}
     except OSError as error:
-        clear(done)
-        return _told(userspace_routers.start(pid, OUT), error.strerror or str(error))
+        tear_down(done)
+        return _told(userspace_routers.start(pid, UPLINK), error.strerror or str(error))
 
 
 def _told(found: Record, before: str = "") -> Record:
@@ -42,7 +42,7 @@ def _told(found: Record, before: str = "") -> Record:
     return {**found, "why": _NONE + why if found["why"] else ""}
 
 
-def inside(done: Record, subnet: Subnet) -> Record:
+def set_up_cluster_side(done: Record, subnet: Subnet) -> Record:
     """Called in the cluster's network.
 
     A new network namespace takes over the host's net.ipv4.ip_forward. The cluster's own is set to 1 in any case: a router that
@@ -55,25 +55,25 @@ def inside(done: Record, subnet: Subnet) -> Record:
     try:
         if done["how"] == "veth":
             with netlink.Netlink() as link:
-                index = socket.if_nametoindex(OUT)
-                link.ask(*netlink.up(OUT), netlink.address(index, subnet.cluster_end, 30))
+                index = socket.if_nametoindex(UPLINK)
+                link.ask(*netlink.bring_up(UPLINK), netlink.address(index, subnet.cluster_end, 30))
                 link.ask(netlink.default_route(subnet.host_end, index))
         else:
-            firewall.masquerade_by(OUT, subnet)
+            firewall.masquerade_on(UPLINK, subnet)
         _forward()
     except OSError as error:
         return {**done, "why": _NONE + (error.strerror or str(error))}
     return done
 
 
-def clear(done: Record) -> None:
+def tear_down(done: Record) -> None:
     """Called in the host's network; what is not there any more is no fault."""
     if "process" in done:
         userspace_routers.stop(done["process"])
     if "link" not in done:
         return
     with contextlib.suppress(OSError):
-        firewall.close_for(str(done["mark"]), str(done.get("firewall", "")), str(done["link"]), str(done["subnet"]))
+        firewall.revoke_egress(str(done["mark"]), str(done.get("firewall", "")), str(done["link"]), str(done["subnet"]))
     with contextlib.suppress(OSError), netlink.Netlink() as link:
         link.ask(netlink.delete(str(done["link"]), errno.ENODEV))
     if done.get("forwarding") and not _other_clusters():
@@ -91,7 +91,10 @@ def _link(name: str, subnet: Subnet, pid: int, mtu: int) -> None:
     try:
         with netlink.Netlink() as link:
             link.ask(netlink.delete(name, errno.ENODEV))
-            link.ask(netlink.veth(netlink.End(name, mtu=mtu), netlink.End(OUT, mtu=mtu, namespace=space)), *netlink.up(name))
+            link.ask(
+                netlink.veth(netlink.VethEnd(name, mtu=mtu), netlink.VethEnd(UPLINK, mtu=mtu, namespace=space)),
+                *netlink.bring_up(name),
+            )
             index = socket.if_nametoindex(name)
             link.ask(netlink.address(index, subnet.host_end, 30))
             network = str(subnet).partition("/")[0]

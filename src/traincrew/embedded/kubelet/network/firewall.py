@@ -10,12 +10,12 @@ from traincrew.embedded.kubelet.network.addresses import Subnet
 _TABLE = "traincrew"
 
 
-def masquerade_by(link: str, subnet: Subnet) -> None:
+def masquerade_on(link: str, subnet: Subnet) -> None:
     """For what leaves by that link; in a network namespace of our own."""
     nftables.masquerade(_TABLE, subnet, link, by_link=True)
 
 
-def open_for(mark: str, subnet: Subnet, link: str) -> str:
+def allow_egress(mark: str, subnet: Subnet, link: str) -> str:
     """For what comes by that link and leaves by any other. Tells by what means: nft or iptables. Raises OSError."""
     iptables = executables.find("iptables")
     try:
@@ -33,7 +33,7 @@ def open_for(mark: str, subnet: Subnet, link: str) -> str:
     return means
 
 
-def close_for(mark: str, means: str, link: str, subnet: str) -> None:
+def revoke_egress(mark: str, means: str, link: str, subnet: str) -> None:
     if means.startswith("nft"):
         nftables.remove(mark)
     iptables = executables.find("iptables")

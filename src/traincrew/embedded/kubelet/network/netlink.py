@@ -26,7 +26,7 @@ NEW = _CREATE | _EXCL
 
 
 @dataclasses.dataclass(frozen=True)
-class Request:
+class NetlinkRequest:
     kind: int
     payload: bytes
     flags: int = 0
@@ -77,7 +77,7 @@ class Netlink:
     def close(self) -> None:
         self._socket.close()
 
-    def ask(self, *requests: Request) -> None:
+    def ask(self, *requests: NetlinkRequest) -> None:
         """In one go. Later requests are carried out even if an earlier one is refused; the first refusal is raised."""
         first = self._sequence + 1
         packed = []
@@ -87,12 +87,12 @@ class Netlink:
         self._socket.send(b"".join(packed))
         self._settle({first + index: request for index, request in enumerate(requests)})
 
-    def batch(self, raw: bytes, waiting: dict[int, Request]) -> None:
+    def batch(self, raw: bytes, waiting: dict[int, NetlinkRequest]) -> None:
         """Messages that the caller packed and numbered himself; those in `waiting` will be acknowledged."""
         self._socket.send(raw)
         self._settle(waiting)
 
-    def _settle(self, waiting: dict[int, Request]) -> None:
+    def _settle(self, waiting: dict[int, NetlinkRequest]) -> None:
         refusal: OSError | None = None
         while waiting:
             for kind, sequence, payload in _messages(self._socket.recv(1 << 16)):
@@ -102,7 +102,7 @@ class Netlink:
         if refusal is not None:
             raise refusal
 
-    def dump(self, request: Request) -> list[bytes]:
+    def dump(self, request: NetlinkRequest) -> list[bytes]:
         self._sequence += 1
         self._socket.send(message(request, self._sequence, _REQUEST | _DUMP))
         found: list[bytes] = []
@@ -117,7 +117,7 @@ class Netlink:
                 found.append(payload)
 
 
-def message(request: Request, sequence: int, flags: int) -> bytes:
+def message(request: NetlinkRequest, sequence: int, flags: int) -> bytes:
     return struct.pack("=IHHII", len(request.payload) + 16, request.kind, flags, sequence, 0) + request.payload
 
 
@@ -131,7 +131,7 @@ def _messages(data: bytes) -> Iterator[tuple[int, int, bytes]]:
         position += (length + 3) & ~3
 
 
-def _refusal(request: Request, payload: bytes) -> OSError | None:
+def _refusal(request: NetlinkRequest, payload: bytes) -> OSError | None:
     (number,) = struct.unpack_from("=i", payload)
     if number == 0 or -number in request.ignored:
         return None
@@ -152,19 +152,19 @@ def _number(kind: int, value: int) -> bytes:
     return attribute(kind, struct.pack("=I", value))
 
 
-def hardware(mac: str) -> bytes:
+def mac_bytes(mac: str) -> bytes:
     return bytes.fromhex(mac.replace(":", ""))
 
 
-def bridge(name: str, mac: str, mtu: int) -> Request:
+def bridge(name: str, mac: str, mtu: int) -> NetlinkRequest:
     """With an address of its own: else it takes that of whichever pod has the lowest, and changes it as pods come and go."""
-    parts = (_name(name), attribute(_IFLA_ADDRESS, hardware(mac)), _number(_IFLA_MTU, mtu))
+    parts = (_name(name), attribute(_IFLA_ADDRESS, mac_bytes(mac)), _number(_IFLA_MTU, mtu))
     info = nested(_IFLA_LINKINFO, attribute(_KIND, b"bridge"))
-    return Request(NEWLINK, _link() + b"".join(parts) + info, NEW, f"make the bridge {name}")
+    return NetlinkRequest(NEWLINK, _link() + b"".join(parts) + info, NEW, f"make the bridge {name}")
 
 
 @dataclasses.dataclass(frozen=True)
-class End:
+class VethEnd:
     """Of a veth pair. namespace: a descriptor of the network namespace that it goes to; None: the caller's."""
 
     name: str
@@ -175,57 +175,59 @@ class End:
 
     def packed(self) -> bytes:
         found = _link() + _name(self.name) + _number(_IFLA_MTU, self.mtu)
-        found += attribute(_IFLA_ADDRESS, hardware(self.mac)) if self.mac else b""
+        found += attribute(_IFLA_ADDRESS, mac_bytes(self.mac)) if self.mac else b""
         found += _number(_IFLA_MASTER, self.master) if self.master else b""
         return found + (_number(_IFLA_NET_NS_FD, self.namespace) if self.namespace is not None else b"")
 
 
-def veth(near: End, far: End) -> Request:
+def veth(near: VethEnd, far: VethEnd) -> NetlinkRequest:
     info = nested(_IFLA_LINKINFO, attribute(_KIND, b"veth"), nested(_DATA, attribute(_PEER | _NESTED, far.packed())))
-    return Request(NEWLINK, near.packed() + info, NEW, f"make the pair of links {near.name} and {far.name}")
+    return NetlinkRequest(NEWLINK, near.packed() + info, NEW, f"make the pair of links {near.name} and {far.name}")
 
 
-def up(name: str) -> tuple[Request, Request]:
+def bring_up(name: str) -> tuple[NetlinkRequest, NetlinkRequest]:
     """Without an IPv6 address of its own making: hundreds of pods that announce theirs to each other drown other packets."""
     mode = nested(_IFLA_AF_SPEC, nested(socket.AF_INET6, attribute(_ADDRESS_MODE, b"\1")))
-    quiet = Request(SETLINK, _link() + _name(name) + mode, 0, f"keep link {name} quiet", (errno.EAFNOSUPPORT, errno.EOPNOTSUPP))
-    return quiet, Request(SETLINK, _link(flags=_UP) + _name(name), 0, f"set link {name} up")
+    quiet = NetlinkRequest(
+        SETLINK, _link() + _name(name) + mode, 0, f"keep link {name} quiet", (errno.EAFNOSUPPORT, errno.EOPNOTSUPP)
+    )
+    return quiet, NetlinkRequest(SETLINK, _link(flags=_UP) + _name(name), 0, f"set link {name} up")
 
 
-def delete(name: str, *ignored: int) -> Request:
-    return Request(DELLINK, _link() + _name(name), 0, f"delete the link {name}", ignored)
+def delete(name: str, *ignored: int) -> NetlinkRequest:
+    return NetlinkRequest(DELLINK, _link() + _name(name), 0, f"delete the link {name}", ignored)
 
 
-def regroup(name: str, group: int, *ignored: int) -> Request:
-    return Request(SETLINK, _link() + _name(name) + _number(_IFLA_GROUP, group), 0, f"regroup the link {name}", ignored)
+def set_group(name: str, group: int, *ignored: int) -> NetlinkRequest:
+    return NetlinkRequest(SETLINK, _link() + _name(name) + _number(_IFLA_GROUP, group), 0, f"regroup the link {name}", ignored)
 
 
-def delete_group(group: int, *ignored: int) -> Request:
+def delete_group(group: int, *ignored: int) -> NetlinkRequest:
     """Many links for the price of one: the kernel waits once until nobody looks at them any more."""
-    return Request(DELLINK, _link() + _number(_IFLA_GROUP, group), 0, f"delete the links of group {group}", ignored)
+    return NetlinkRequest(DELLINK, _link() + _number(_IFLA_GROUP, group), 0, f"delete the links of group {group}", ignored)
 
 
-def address(index: int, ip: str, prefix: int, *ignored: int) -> Request:
+def address(index: int, ip: str, prefix: int, *ignored: int) -> NetlinkRequest:
     packed = socket.inet_aton(ip)
     broadcast = b""
     if prefix < 31:
         mask = (1 << (32 - prefix)) - 1
         broadcast = attribute(4, (int.from_bytes(packed, "big") | mask).to_bytes(4, "big"))
     body = struct.pack("=BBBBi", socket.AF_INET, prefix, 0, 0, index)
-    return Request(
+    return NetlinkRequest(
         NEWADDR, body + attribute(2, packed) + attribute(1, packed) + broadcast, NEW, f"add the address {ip}/{prefix}", ignored
     )
 
 
-def default_route(gateway: str, index: int) -> Request:
+def default_route(gateway: str, index: int) -> NetlinkRequest:
     return route("0.0.0.0", 0, gateway, index)  # noqa: S104 (nothing is bound here)
 
 
-def route(network: str, prefix: int, gateway: str, index: int) -> Request:
+def route(network: str, prefix: int, gateway: str, index: int) -> NetlinkRequest:
     body = struct.pack("=BBBBBBBBI", socket.AF_INET, prefix, 0, 0, 254, 3, 0, 1, 0)
     parts = attribute(1, socket.inet_aton(network)) if prefix else b""
     parts += attribute(5, socket.inet_aton(gateway)) + _number(4, index)
-    return Request(NEWROUTE, body + parts, NEW, f"route {network}/{prefix} by way of {gateway}")
+    return NetlinkRequest(NEWROUTE, body + parts, NEW, f"route {network}/{prefix} by way of {gateway}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -237,7 +239,7 @@ class Route:
 
 def routes(link: Netlink) -> list[Route]:
     """Of every table, IPv4, but for those to this very host."""
-    asked = Request(GETROUTE, struct.pack("=BBBBBBBBI", socket.AF_INET, 0, 0, 0, 0, 0, 0, 0, 0), what="list the routes")
+    asked = NetlinkRequest(GETROUTE, struct.pack("=BBBBBBBBI", socket.AF_INET, 0, 0, 0, 0, 0, 0, 0, 0), what="list the routes")
     found = []
     for payload in link.dump(asked):
         prefix, kind = payload[1], payload[7]
@@ -250,7 +252,7 @@ def routes(link: Netlink) -> list[Route]:
 
 def mtu(link: Netlink, index: int) -> int:
     """0: there is no such link."""
-    for payload in link.dump(Request(GETLINK, _link(), what="list the links")):
+    for payload in link.dump(NetlinkRequest(GETLINK, _link(), what="list the links")):
         if struct.unpack_from("=i", payload, 4)[0] == index:
             value = dict(attributes(payload[16:])).get(_IFLA_MTU)
             return int(struct.unpack("=I", value)[0]) if value else 0

@@ -9,7 +9,14 @@ from typing import Any
 from traincrew.embedded.kubelet.runtime.protocol import boot_id, process_start
 
 PROTOCOL = 1
-SOCKET, RECORD, PLUGS, ZONE, LOCK, LOG = "holder.sock", "holder.json", "plugs.json", "zone.json", "holder.lock", "holder.log"
+SOCKET, RECORD, ATTACHMENTS, ZONE, LOCK, LOG = (
+    "holder.sock",
+    "holder.json",
+    "plugs.json",
+    "zone.json",
+    "holder.lock",
+    "holder.log",
+)
 
 Record = dict[str, Any]
 
@@ -36,7 +43,7 @@ def identity(pid: int) -> Record:
     return {"pid": pid, "started": process_start(pid), "boot": boot_id()}
 
 
-def lives(found: Record) -> bool:
+def is_alive(found: Record) -> bool:
     """Whether it is still that process, not a later one of the same id, nor one of an earlier boot; nor what is left of it."""
     try:
         same = found["boot"] == boot_id() and process_start(int(found["pid"])) == found["started"]

@@ -7,7 +7,7 @@ import struct
 
 from traincrew.embedded.kubelet.network import netlink
 from traincrew.embedded.kubelet.network.addresses import Subnet
-from traincrew.embedded.kubelet.network.netlink import Request, attribute, nested
+from traincrew.embedded.kubelet.network.netlink import NetlinkRequest, attribute, nested
 
 _SUBSYSTEM = 10
 _NEWTABLE, _DELTABLE, _NEWCHAIN, _NEWRULE = 0, 2, 3, 6
@@ -57,13 +57,13 @@ def remove(table: str) -> None:
 def _carry_out(*deeds: tuple[str, int, bytes, int]) -> None:
     """All of them or none: between a beginning and an end."""
     head = struct.pack("!BBH", 0, 0, _SUBSYSTEM)
-    raw = netlink.message(Request(_BEGIN, head), 0, _REQUEST)
+    raw = netlink.message(NetlinkRequest(_BEGIN, head), 0, _REQUEST)
     waiting = {}
     for number, (what, kind, payload, flags) in enumerate(deeds, 1):
-        request = Request(_SUBSYSTEM << 8 | kind, struct.pack("!BBH", _IPV4, 0, 0) + payload, what=what)
+        request = NetlinkRequest(_SUBSYSTEM << 8 | kind, struct.pack("!BBH", _IPV4, 0, 0) + payload, what=what)
         raw += netlink.message(request, number, _REQUEST | _ACK | flags)
         waiting[number] = request
-    raw += netlink.message(Request(_END, head), len(deeds) + 1, _REQUEST)
+    raw += netlink.message(NetlinkRequest(_END, head), len(deeds) + 1, _REQUEST)
     with netlink.Netlink(netlink.NETLINK_NETFILTER) as link:
         link.batch(raw, waiting)
 

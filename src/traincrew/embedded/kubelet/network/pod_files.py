@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from traincrew.embedded.kubelet.network.dns_zone import DOMAIN
+from traincrew.embedded.kubelet.network.dns_zone import CLUSTER_DOMAIN
 
 Object = Mapping[str, Any]
 _MOST_SERVERS, _MOST_SEARCH, _MOST_SEARCH_BYTES = 3, 32, 2048
@@ -21,7 +21,7 @@ _LOCAL = (
 
 
 @dataclasses.dataclass(frozen=True)
-class Resolving:
+class ResolvConf:
     """What a resolv.conf says."""
 
     servers: Sequence[str] = ()
@@ -29,7 +29,7 @@ class Resolving:
     options: Sequence[str] = ()
 
     @classmethod
-    def parse(cls, text: str) -> Resolving:
+    def parse(cls, text: str) -> ResolvConf:
         """As the C library reads it: the last `search` or `domain` counts, options add up."""
         servers: list[str] = []
         search: list[str] = []
@@ -56,24 +56,24 @@ class Resolving:
         return "".join(f"{line}\n" for line in lines)
 
 
-def resolv_conf(pod: Object, gateway: str, domain: str = DOMAIN, host: Resolving | None = None) -> str:
+def resolv_conf(pod: Object, gateway: str, domain: str = CLUSTER_DOMAIN, host: ResolvConf | None = None) -> str:
     """host: what the host's own says. Without a gateway nobody but the host's servers can be asked."""
     spec = pod.get("spec") or {}
-    policy, host = spec.get("dnsPolicy") or "ClusterFirst", host or Resolving()
+    policy, host = spec.get("dnsPolicy") or "ClusterFirst", host or ResolvConf()
     if policy == "ClusterFirst" and spec.get("hostNetwork"):
         policy = "Default"
     if policy == "None":
-        found = Resolving()
+        found = ResolvConf()
     elif policy == "Default":
         found = host
     else:
         namespace = (pod.get("metadata") or {}).get("namespace") or "default"
         own = (f"{namespace}.svc.{domain}", f"svc.{domain}", domain)
-        found = Resolving((gateway,) if gateway else host.servers, (*own, *host.search), ("ndots:5",))
+        found = ResolvConf((gateway,) if gateway else host.servers, (*own, *host.search), ("ndots:5",))
     return _configured(found, spec.get("dnsConfig") or {}).text()
 
 
-def _configured(found: Resolving, config: Object) -> Resolving:
+def _configured(found: ResolvConf, config: Object) -> ResolvConf:
     """Servers and domains of the pod's own come after the policy's; an option of the same name replaces it."""
     options = {option.partition(":")[0]: option for option in found.options}
     for each in config.get("options") or ():
@@ -81,7 +81,7 @@ def _configured(found: Resolving, config: Object) -> Resolving:
         options[each["name"]] = f"{each['name']}:{value}" if value not in (None, "") else each["name"]
     servers = (*found.servers, *(config.get("nameservers") or ()))
     search = (*found.search, *(each.rstrip(".") or "." for each in config.get("searches") or ()))
-    return Resolving(tuple(dict.fromkeys(servers)), tuple(dict.fromkeys(search)), tuple(options.values()))
+    return ResolvConf(tuple(dict.fromkeys(servers)), tuple(dict.fromkeys(search)), tuple(options.values()))
 
 
 def _limited(search: Iterable[str]) -> list[str]:
@@ -98,13 +98,13 @@ def hostname(pod: Object) -> str:
     return name[:63].rstrip("-.") if len(name) > 63 else name
 
 
-def subdomain(pod: Object, domain: str = DOMAIN) -> str:
+def subdomain(pod: Object, domain: str = CLUSTER_DOMAIN) -> str:
     """The rest of the pod's full name; empty: it has none."""
     spec, meta = pod.get("spec") or {}, pod.get("metadata") or {}
     return f"{spec['subdomain']}.{meta.get('namespace') or 'default'}.svc.{domain}" if spec.get("subdomain") else ""
 
 
-def hosts(pod: Object, ip: str, domain: str = DOMAIN, host: str | None = None) -> str:
+def hosts(pod: Object, ip: str, domain: str = CLUSTER_DOMAIN, host: str | None = None) -> str:
     """host: the host's own /etc/hosts, for a pod in the host's network."""
     spec = pod.get("spec") or {}
     lines = ["# Kubernetes-managed hosts file."]

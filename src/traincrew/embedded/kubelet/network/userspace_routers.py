@@ -35,7 +35,7 @@ def start(pid: int, link: str) -> Record:
 
 
 def stop(process: Record) -> None:
-    if netns_state.lives(process):
+    if netns_state.is_alive(process):
         with contextlib.suppress(OSError):
             os.kill(int(process["pid"]), signal.SIGTERM)
 
@@ -80,8 +80,8 @@ def _slirp(path: str, pid: int, link: str) -> int:
     return process.pid
 
 
-def gone(process: Record, seconds: float) -> bool:
+def wait_until_gone(process: Record, seconds: float) -> bool:
     end = time.monotonic() + seconds
-    while netns_state.lives(process) and time.monotonic() < end:
+    while netns_state.is_alive(process) and time.monotonic() < end:
         time.sleep(0.01)
-    return not netns_state.lives(process)
+    return not netns_state.is_alive(process)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from traincrew.embedded.kubelet.network.client import Holder
+from traincrew.embedded.kubelet.network.netns_client import NetnsClient
 from traincrew.embedded.kubelet.node.registration import Condition
 from traincrew.embedded.kubelet.runtime.cgroups import hierarchies
 from traincrew.embedded.kubelet.runtime.spec import Isolation
@@ -22,7 +22,7 @@ _LEVELS = {
 }
 
 
-def of(level: Isolation, refusals: Mapping[Isolation, str], holder: Holder | None) -> dict[str, Condition]:
+def of(level: Isolation, refusals: Mapping[Isolation, str], holder: NetnsClient | None) -> dict[str, Condition]:
     if holder is None:
         outside = Condition(True, "HostNetwork", "pods share the host's network")
     elif holder.egress:

@@ -7,17 +7,17 @@ import dataclasses
 from typing import Any
 
 from traincrew import errors
-from traincrew.embedded.kubelet.environment.errors import ConfigError, Missing
-from traincrew.embedded.kubelet.environment.variables import Known, named
-from traincrew.embedded.kubelet.objects.object_cache import Objects
+from traincrew.embedded.kubelet.environment.errors import ConfigError, ObjectNotFound
+from traincrew.embedded.kubelet.environment.variables import EnvironmentSources, referenced_objects
+from traincrew.embedded.kubelet.objects.object_cache import ObjectSource
 
 Object = dict[str, Any]
 
 
-async def known(pod: Object, container: Object, world: Objects, rest: Known) -> Known:
+async def load_sources(pod: Object, container: Object, world: ObjectSource, rest: EnvironmentSources) -> EnvironmentSources:
     """`rest` with the config maps and secrets that the container names. Raises ConfigError if the API server does not say."""
     namespace = pod["metadata"]["namespace"]
-    maps, secrets = named(container)
+    maps, secrets = referenced_objects(container)
     try:
         found = await asyncio.gather(
             *(_or_none(world.get_config_map(namespace, name)) for name in sorted(maps)),
@@ -32,6 +32,6 @@ async def known(pod: Object, container: Object, world: Objects, rest: Known) -> 
 async def _or_none(asked: Any) -> Object | None:
     try:
         found: Object = await asked
-    except Missing:
+    except ObjectNotFound:
         return None
     return found

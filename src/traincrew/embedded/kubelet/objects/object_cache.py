@@ -9,10 +9,10 @@ import msgspec
 
 from traincrew import errors
 from traincrew.client import port
-from traincrew.embedded.kubelet.environment.errors import Missing
-from traincrew.embedded.kubelet.environment.variables import named as named_by
-from traincrew.embedded.kubelet.objects.object_watch import Follower, Key
-from traincrew.embedded.kubelet.objects.service_account_tokens import Ask, Tokens
+from traincrew.embedded.kubelet.environment.errors import ObjectNotFound
+from traincrew.embedded.kubelet.environment.variables import referenced_objects as named_by
+from traincrew.embedded.kubelet.objects.object_watch import ObjectKey, ObjectWatch
+from traincrew.embedded.kubelet.objects.service_account_tokens import TokenCache, TokenRequest
 from traincrew.model.resources import CONFIG_MAPS, SECRETS, Resource
 
 Object = dict[str, Any]
@@ -21,7 +21,7 @@ CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
 VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
 
 
-class Objects(Protocol):
+class ObjectSource(Protocol):
     """What volumes and environments are made of. Missing: there is no such object; ApiError: it cannot be known."""
 
     async def get_config_map(self, namespace: str, name: str) -> Object: ...
@@ -32,7 +32,7 @@ class Objects(Protocol):
 
     async def get_volume(self, name: str) -> Object: ...
 
-    async def get_service_account_token(self, namespace: str, account: str, ask: Ask) -> str: ...
+    async def get_service_account_token(self, namespace: str, account: str, ask: TokenRequest) -> str: ...
 
     def follow(self, pod: Object) -> None:
         """From now on the objects that the pod names are watched, until `forget`."""
@@ -41,7 +41,7 @@ class Objects(Protocol):
     async def forget(self, uid: str) -> None: ...
 
 
-class ApiObjects:
+class ObjectCache:
     """`Objects` of an API server. A node's rights suffice: each object is listed and watched by its name.
 
     on_change is called with a pod's uid when something that it shows has changed, appeared or gone, or a token of it grows old.
@@ -49,15 +49,15 @@ class ApiObjects:
 
     def __init__(self, client: port.Client, on_change: Callable[[str], None]) -> None:
         self._client, self._on_change = client, on_change
-        self._followers: dict[Key, Follower] = {}
-        self._followed: dict[str, set[Key]] = {}
-        self.tokens = Tokens(client, on_change)
+        self._followers: dict[ObjectKey, ObjectWatch] = {}
+        self._followed: dict[str, set[ObjectKey]] = {}
+        self.tokens = TokenCache(client, on_change)
 
     async def get_config_map(self, namespace: str, name: str) -> Object:
-        return await self._get(Key(CONFIG_MAPS, namespace, name))
+        return await self._get(ObjectKey(CONFIG_MAPS, namespace, name))
 
     async def get_secret(self, namespace: str, name: str) -> Object:
-        return await self._get(Key(SECRETS, namespace, name))
+        return await self._get(ObjectKey(SECRETS, namespace, name))
 
     async def get_claim(self, namespace: str, name: str) -> Object:
         found: Object = msgspec.json.decode(await self._client.get(CLAIMS, namespace, name))
@@ -67,17 +67,17 @@ class ApiObjects:
         found: Object = msgspec.json.decode(await self._client.get(VOLUMES, None, name))
         return found
 
-    async def get_service_account_token(self, namespace: str, account: str, ask: Ask) -> str:
+    async def get_service_account_token(self, namespace: str, account: str, ask: TokenRequest) -> str:
         return await self.tokens.get(namespace, account, ask)
 
     def follow(self, pod: Object) -> None:
-        uid, wanted = pod["metadata"]["uid"], set(named(pod))
+        uid, wanted = pod["metadata"]["uid"], set(referenced_objects(pod))
         before = self._followed.get(uid, set())
         self._followed[uid] = wanted
         for key in wanted - before:
             follower = self._followers.get(key)
             if follower is None:
-                follower = self._followers[key] = Follower(self._client, key, self._changed)
+                follower = self._followers[key] = ObjectWatch(self._client, key, self._changed)
                 follower.start()
             follower.users.add(uid)
         for key in before - wanted:
@@ -92,7 +92,7 @@ class ApiObjects:
         for uid in list(self._followed):
             await self.forget(uid)
 
-    def _leave(self, key: Key, uid: str) -> None:
+    def _leave(self, key: ObjectKey, uid: str) -> None:
         follower = self._followers.get(key)
         if follower is None:
             return
@@ -105,28 +105,28 @@ class ApiObjects:
         for uid in users:
             self._on_change(uid)
 
-    async def _get(self, key: Key) -> Object:
+    async def _get(self, key: ObjectKey) -> Object:
         follower = self._followers.get(key)
         if follower is not None:
             return await follower.get()
         try:
             found: Object = msgspec.json.decode(await self._client.get(key.resource, key.namespace, key.name))
         except errors.NotFound:
-            raise Missing(key.resource.kind.lower(), key.name) from None
+            raise ObjectNotFound(key.resource.kind.lower(), key.name) from None
         return found
 
 
-def named(pod: Object) -> Iterator[Key]:
+def referenced_objects(pod: Object) -> Iterator[ObjectKey]:
     """The config maps and secrets that volumes and variables of the pod come from."""
     namespace, spec = pod["metadata"]["namespace"], pod["spec"]
     for volume in spec.get("volumes") or ():
         projected = (volume.get("projected") or {}).get("sources") or ()
         for source in (volume, *projected):
             if found := source.get("configMap"):
-                yield Key(CONFIG_MAPS, namespace, found.get("name") or "")
+                yield ObjectKey(CONFIG_MAPS, namespace, found.get("name") or "")
             if found := source.get("secret"):
-                yield Key(SECRETS, namespace, found.get("secretName") or found.get("name") or "")
+                yield ObjectKey(SECRETS, namespace, found.get("secretName") or found.get("name") or "")
     for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
         maps, secrets = named_by(container)
-        yield from (Key(CONFIG_MAPS, namespace, name) for name in maps)
-        yield from (Key(SECRETS, namespace, name) for name in secrets)
+        yield from (ObjectKey(CONFIG_MAPS, namespace, name) for name in maps)
+        yield from (ObjectKey(SECRETS, namespace, name) for name in secrets)

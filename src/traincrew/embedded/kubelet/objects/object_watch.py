@@ -12,7 +12,7 @@ import msgspec
 
 from traincrew import errors
 from traincrew.client import port, retries
-from traincrew.embedded.kubelet.environment.errors import Missing
+from traincrew.embedded.kubelet.environment.errors import ObjectNotFound
 from traincrew.model.resources import Resource
 
 log = logging.getLogger(__name__)
@@ -22,14 +22,14 @@ Object = dict[str, Any]
 FIRST_DELAY, LONGEST_DELAY = 0.1, 5.0
 
 
-class Key(NamedTuple):
+class ObjectKey(NamedTuple):
     resource: Resource
     namespace: str
     name: str
 
 
-class Follower:
-    def __init__(self, client: port.Client, key: Key, on_change: Callable[[frozenset[str]], None]) -> None:
+class ObjectWatch:
+    def __init__(self, client: port.Client, key: ObjectKey, on_change: Callable[[frozenset[str]], None]) -> None:
         self.key = key
         self.users: set[str] = set()
         """The uids of the pods that show it."""
@@ -54,7 +54,7 @@ class Follower:
             return self._object
         if self._failure is not None:
             raise self._failure
-        raise Missing(self.key.resource.kind.lower(), self.key.name)
+        raise ObjectNotFound(self.key.resource.kind.lower(), self.key.name)
 
     async def _run(self) -> None:
         backoff = retries.Backoff(FIRST_DELAY, LONGEST_DELAY)

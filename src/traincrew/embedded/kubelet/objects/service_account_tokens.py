@@ -14,17 +14,17 @@ from traincrew import errors
 from traincrew.client import clock, port
 from traincrew.model.resources import SERVICE_ACCOUNTS
 
-LIFE = 3600
-LONGEST = dt.timedelta(hours=24)
+DEFAULT_LIFETIME = 3600
+MAX_TOKEN_AGE = dt.timedelta(hours=24)
 JITTER = 10.0
 RETRY = dt.timedelta(seconds=10)
 
 
-class Ask(NamedTuple):
+class TokenRequest(NamedTuple):
     pod: str
     uid: str
     audience: str = ""
-    seconds: int = LIFE
+    seconds: int = DEFAULT_LIFETIME
 
 
 class _Token(NamedTuple):
@@ -35,7 +35,7 @@ class _Token(NamedTuple):
 
 class _Answer(msgspec.Struct):
     class Spec(msgspec.Struct, rename="camel"):
-        expiration_seconds: int = LIFE
+        expiration_seconds: int = DEFAULT_LIFETIME
 
     class Status(msgspec.Struct, rename="camel"):
         token: str = ""
@@ -45,10 +45,10 @@ class _Answer(msgspec.Struct):
     status: Status
 
 
-Key = tuple[str, str, Ask]
+Key = tuple[str, str, TokenRequest]
 
 
-class Tokens:
+class TokenCache:
     """on_due is called with a pod's uid when one of its tokens is to be renewed."""
 
     def __init__(self, client: port.Client, on_due: Callable[[str], None], clock: Callable[[], dt.datetime] = clock.now) -> None:
@@ -57,7 +57,7 @@ class Tokens:
         self._asking: dict[Key, asyncio.Lock] = {}
         self._alarms: dict[Key, asyncio.TimerHandle] = {}
 
-    async def get(self, namespace: str, account: str, ask: Ask) -> str:
+    async def get(self, namespace: str, account: str, ask: TokenRequest) -> str:
         """The one that is held, while it is fresh; an old one that cannot be renewed is used until its end."""
         key = (namespace, account, ask)
         async with self._asking.setdefault(key, asyncio.Lock()):
@@ -91,7 +91,7 @@ class Tokens:
         for key in [key for key in self._alarms if key[2].uid == uid]:
             self._alarms.pop(key).cancel()
 
-    async def _request(self, namespace: str, account: str, ask: Ask) -> _Token:
+    async def _request(self, namespace: str, account: str, ask: TokenRequest) -> _Token:
         bound = {"kind": "Pod", "apiVersion": "v1", "name": ask.pod, "uid": ask.uid}
         spec = {"expirationSeconds": ask.seconds, "boundObjectRef": bound, "audiences": [ask.audience] if ask.audience else []}
         body = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "spec": spec}
@@ -99,5 +99,5 @@ class Tokens:
         answer = msgspec.json.decode(raw, type=_Answer)
         life, expires = dt.timedelta(seconds=answer.spec.expiration_seconds), answer.status.expiration_timestamp
         early = dt.timedelta(seconds=random.uniform(0, JITTER))  # not all pods ask at once
-        renewed = min(expires - life / 5, expires - life + LONGEST) - early
+        renewed = min(expires - life / 5, expires - life + MAX_TOKEN_AGE) - early
         return _Token(answer.status.token, renewed, expires)

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from traincrew.embedded.kubelet.environment.process_config import Composed
+from traincrew.embedded.kubelet.environment.process_config import ProcessConfig
 from traincrew.embedded.kubelet.network import pod_files
 from traincrew.embedded.kubelet.runtime import spec
 
@@ -23,7 +23,7 @@ class Unfit(Exception):
 class Made:
     """What was found out for this container."""
 
-    composed: Composed
+    composed: ProcessConfig
     mounts: tuple[spec.Mount, ...]
     limits: spec.Limits
     devices: tuple[str, ...] = ()

@@ -29,8 +29,8 @@ class Assignments:
         """Written down when this returns; taken already: as it was. Raises Short (for now) or Impossible (for ever)."""
         units = {name: [each.id for each in devices] for name, devices in self.inventory.devices.items()}
         for name, ids in units.items():
-            if (asked := allocation.needed(pod, name)) > len(ids):
-                raise Impossible(str(allocation.Short(name, asked, len(ids))))
+            if (asked := allocation.needed_devices(pod, name)) > len(ids):
+                raise Impossible(str(allocation.InsufficientDevices(name, asked, len(ids))))
         if book.uid in self._taken:
             return
         free = {name: [each for each in ids if each not in self._in_use(name)] for name, ids in units.items()}

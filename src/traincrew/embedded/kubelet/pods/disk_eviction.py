@@ -13,7 +13,7 @@ from traincrew.embedded.kubelet.lifecycle.facts import Eviction, Ready
 from traincrew.embedded.kubelet.logs import log_directory
 from traincrew.embedded.kubelet.pods.pod_worker import Worker
 from traincrew.embedded.kubelet.volumes import ephemeral_storage
-from traincrew.embedded.kubelet.volumes.pod_volumes import Place
+from traincrew.embedded.kubelet.volumes.pod_volumes import VolumeHost
 
 log = logging.getLogger(__name__)
 
@@ -46,20 +46,20 @@ class Watch:
         pod, meta = worker.object, worker.object["metadata"]
         if not _counts(worker):
             return 0.0
-        logs = log_directory.of_pod(self._logs, meta["namespace"], meta["name"], meta["uid"])
-        message, spent = await asyncio.to_thread(_counted, pod, Place(worker.ledger.path), logs)
+        logs = log_directory.pod_directory(self._logs, meta["namespace"], meta["name"], meta["uid"])
+        message, spent = await asyncio.to_thread(_counted, pod, VolumeHost(worker.ledger.path), logs)
         if message and _counts(worker):
             # It is the pod's own doing, so no disruption is told of.
             worker.evict(Eviction("Evicted", message, target="", grace=GRACE))
         return spent
 
 
-def _counted(pod: dict[str, Any], place: Place, logs: pathlib.Path) -> tuple[str, float]:
+def _counted(pod: dict[str, Any], place: VolumeHost, logs: pathlib.Path) -> tuple[str, float]:
     began = time.thread_time()
-    return ephemeral_storage.exceeded(pod, place, logs), time.thread_time() - began
+    return ephemeral_storage.exceeded_limit(pod, place, logs), time.thread_time() - began
 
 
 def _counts(worker: Worker) -> bool:
     runs = isinstance(worker.facts.sandbox, Ready) and worker.facts.eviction is None
     critical = (worker.object["spec"].get("priority") or 0) >= _CRITICAL
-    return runs and not critical and ephemeral_storage.limited(worker.object)
+    return runs and not critical and ephemeral_storage.has_limits(worker.object)

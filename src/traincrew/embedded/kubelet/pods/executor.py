@@ -14,11 +14,11 @@ import msgspec
 
 from traincrew import errors
 from traincrew.client import clock
-from traincrew.embedded.kubelet.devices.allocation import Short
+from traincrew.embedded.kubelet.devices.allocation import InsufficientDevices
 from traincrew.embedded.kubelet.environment.errors import ConfigError
 from traincrew.embedded.kubelet.lifecycle import fact_changes, steps
 from traincrew.embedded.kubelet.lifecycle.facts import ENDED, Facts, Gone, Mounted, Ready, Rejection
-from traincrew.embedded.kubelet.network.addresses import NoAddress
+from traincrew.embedded.kubelet.network.addresses import AddressesExhausted
 from traincrew.embedded.kubelet.pods import adoption, prober, termination_message
 from traincrew.embedded.kubelet.pods.container_config import Unfit
 from traincrew.embedded.kubelet.pods.device_assignments import Impossible
@@ -109,7 +109,7 @@ class Deeds:
     async def _brought(self, work: Awaitable[object]) -> None:
         try:
             await work
-        except (volumes_errors.Unmade, errors.ApiError) as fault:
+        except (volumes_errors.VolumeError, errors.ApiError) as fault:
             told = {"pod": self._case.object["metadata"]["name"], "why": str(fault)}
             log.info("files of a pod stay as they were", extra=told)
         self._case.learn(lambda facts: facts)
@@ -117,8 +117,8 @@ class Deeds:
     async def _mount(self) -> None:
         try:
             await self._builder.mount(self._case.object)
-        except (volumes_errors.Unmade, errors.ApiError) as fault:
-            reason, message = fault.reason if isinstance(fault, volumes_errors.Unmade) else "FailedMount", fault.message
+        except (volumes_errors.VolumeError, errors.ApiError) as fault:
+            reason, message = fault.reason if isinstance(fault, volumes_errors.VolumeError) else "FailedMount", fault.message
             self._case.learn(lambda facts: fact_changes.not_mounted(facts, reason, message, clock.now()))
         else:
             self._case.learn(lambda facts: dataclasses.replace(facts, volumes=Mounted()))
@@ -135,7 +135,7 @@ class Deeds:
             rejection = Rejection("UnexpectedAdmissionError", str(refusal))
             case.learn(lambda facts: dataclasses.replace(facts, rejection=rejection, sandbox=None))
             return
-        except (OSError, sandbox.ContainerRuntimeError, NoAddress, Short) as error:
+        except (OSError, sandbox.ContainerRuntimeError, AddressesExhausted, InsufficientDevices) as error:
             message = str(error)
             case.learn(lambda facts: fact_changes.not_made(facts, message, clock.now()))
             return
@@ -178,7 +178,7 @@ class Deeds:
         except (Unfit, ConfigError, sandbox.StartContainerError) as fault:
             self._refused(name, fault.reason, fault.message)
             return
-        except (volumes_errors.Unmade, errors.ApiError) as fault:
+        except (volumes_errors.VolumeError, errors.ApiError) as fault:
             self._refused(name, "CreateContainerError", fault.message)
             return
         case.learn(lambda facts: fact_changes.started(facts, name, started))

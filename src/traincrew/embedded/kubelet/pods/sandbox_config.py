@@ -11,9 +11,9 @@ from typing import Any
 from traincrew.client import clock
 from traincrew.embedded.kubelet import volumes
 from traincrew.embedded.kubelet.environment import variables
-from traincrew.embedded.kubelet.environment.process_config import compose
-from traincrew.embedded.kubelet.environment.variables import Known
-from traincrew.embedded.kubelet.images import Environment, NoEnvironment, role_of
+from traincrew.embedded.kubelet.environment.process_config import build_process_config
+from traincrew.embedded.kubelet.environment.variables import EnvironmentSources
+from traincrew.embedded.kubelet.images import Environment, EnvironmentNotFound, tool_role
 from traincrew.embedded.kubelet.lifecycle import facts, resource_limits
 from traincrew.embedded.kubelet.lifecycle.steps import Event
 from traincrew.embedded.kubelet.logs import log_directory as logs_log_directory
@@ -35,7 +35,7 @@ TOOLS_CORES = 1.0
 class Builder:
     def __init__(self, tools: Tools, ledger: Ledger) -> None:
         self._tools, self._ledger = tools, ledger
-        self._mounted: volumes.Mounted | None = None
+        self._mounted: volumes.MountedVolumes | None = None
         self._adopted = False
         self._alone = asyncio.Lock()
         """One writes the pod's files at a time: what was read earlier must not be written later, and a change that comes while
@@ -51,14 +51,14 @@ class Builder:
 
     def log_directory(self, pod: dict[str, Any], container: str) -> pathlib.Path:
         meta = pod["metadata"]
-        return logs_log_directory.of_container(self._tools.logs, meta["namespace"], meta["name"], meta["uid"], container)
+        return logs_log_directory.container_directory(self._tools.logs, meta["namespace"], meta["name"], meta["uid"], container)
 
-    async def mount(self, pod: dict[str, Any]) -> volumes.Mounted:
+    async def mount(self, pod: dict[str, Any]) -> volumes.MountedVolumes:
         """Raises Unmade or ApiError."""
         async with self._alone:
             return await self._mount(pod)
 
-    async def _mount(self, pod: dict[str, Any]) -> volumes.Mounted:
+    async def _mount(self, pod: dict[str, Any]) -> volumes.MountedVolumes:
         self._ledger.open()
         self._mounted = await volumes.mount(pod, self._tools.objects, self._place())
         for note in self._mounted.notes:
@@ -79,10 +79,10 @@ class Builder:
             elif self._adopted:
                 await self._mount(pod)
 
-    def _place(self) -> volumes.Place:
+    def _place(self) -> volumes.VolumeHost:
         tools = self._tools
         userns, single = (tools.holder.pid, tools.holder.ids) if tools.holder else (0, "")
-        return volumes.Place(self._ledger.path, tools.data, tools.isolation, userns, single, tools.machine.allocatable)
+        return volumes.VolumeHost(self._ledger.path, tools.data, tools.isolation, userns, single, tools.machine.allocatable)
 
     def pod(self, pod: dict[str, Any]) -> spec.Pod:
         lodging = container_config.Lodging(
@@ -92,7 +92,7 @@ class Builder:
         return container_config.pod(pod, self._tools.options.domain, lodging)
 
     def write_etc(self, pod: dict[str, Any], address: str) -> None:
-        domain, resolving = self._tools.options.domain, pod_files.Resolving.parse(_host_file("/etc/resolv.conf"))
+        domain, resolving = self._tools.options.domain, pod_files.ResolvConf.parse(_host_file("/etc/resolv.conf"))
         gateway = self._tools.holder.gateway if self._tools.holder is not None else ""
         files = {
             "hosts": pod_files.hosts(pod, address, domain, _host_file("/etc/hosts")),
@@ -103,8 +103,8 @@ class Builder:
 
     def resolve(self, pod: dict[str, Any], name: str) -> facts.Environment | Unfit:
         written = self.written(pod, name)
-        found = self._tools.images.resolve(written.get("image", ""), role_of(pod, written))
-        if isinstance(found, NoEnvironment):
+        found = self._tools.images.resolve(written.get("image", ""), tool_role(pod, written))
+        if isinstance(found, EnvironmentNotFound):
             return Unfit(found.reason, found.message)
         self._environments[name] = found
         told = "" if found.own else "; name one of its own with `traincrew image set`"
@@ -119,8 +119,8 @@ class Builder:
         environment = self._environments[name]
         variables = await self._variables(pod, written, address)
         devices, visible = self._tools.devices.of(self._ledger, name)
-        composed = compose(written, environment, {**visible, **variables}, self._own_variables(pod, written))
-        mounts = (*self._etc_mounts(), *environment.mounts, *volumes.mounts_of(written, mounted, variables))
+        composed = build_process_config(written, environment, {**visible, **variables}, self._own_variables(pod, written))
+        mounts = (*self._etc_mounts(), *environment.mounts, *volumes.build_mounts(written, mounted, variables))
         made = container_config.Made(composed, mounts, _limits(pod, written), devices, mounted.groups)
         log = self._tools.options.logs
         where = container_config.Logging(str(self.log_directory(pod, name)), log.file_bytes, log.files)
@@ -129,13 +129,15 @@ class Builder:
     async def _variables(self, pod: dict[str, Any], written: dict[str, Any], address: str) -> dict[str, str]:
         tools = self._tools
         host = tools.place.address
-        rest = Known(services=tools.services(), pod_ips=(address,), host_ips=(host,), allocatable=tools.machine.allocatable)
-        known = await environment_sources.known(pod, written, tools.objects, rest)
+        rest = EnvironmentSources(
+            services=tools.services(), pod_ips=(address,), host_ips=(host,), allocatable=tools.machine.allocatable
+        )
+        known = await environment_sources.load_sources(pod, written, tools.objects, rest)
         if tools.isolation is spec.Isolation.NONE:
             written, known = unisolated_containers.told(
                 pod, written, known, await unisolated_containers.services(tools.client), tools
             )
-        return variables.environment(pod, written, known)
+        return variables.build_environment(pod, written, known)
 
     def _own_variables(self, pod: dict[str, Any], written: dict[str, Any]) -> dict[str, str]:
         own = container_config.own_variables(pod, written)
@@ -149,7 +151,7 @@ class Builder:
 
     def release(self) -> None:
         """The memory that volumes take; raises OSError."""
-        volumes.release(self._place())
+        volumes.release_memory(self._place())
 
     async def clear(self, pod: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):
@@ -160,7 +162,7 @@ class Builder:
 def _limits(pod: dict[str, Any], written: dict[str, Any]) -> spec.Limits:
     """A tenth of a core is enough for the tools of the images that ours stand in for; ours start an interpreter each time."""
     found = resource_limits.of_container(pod, written)
-    if role_of(pod, written) and found.cpu_quota:
+    if tool_role(pod, written) and found.cpu_quota:
         return dataclasses.replace(found, cpu_quota=max(found.cpu_quota, TOOLS_CORES))
     return found
 

@@ -41,7 +41,7 @@ class Ledger:
         return self.path.name
 
     def open(self) -> None:
-        private_files.directory(self.path)
+        private_files.ensure_directory(self.path)
 
     def identity(self) -> Identity | None:
         """None: no sandbox was ever begun."""

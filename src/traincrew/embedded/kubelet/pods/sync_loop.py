@@ -22,7 +22,7 @@ from traincrew.embedded.kubelet.pods import disk_eviction, state_directory
 from traincrew.embedded.kubelet.pods.pod_worker import Worker
 from traincrew.embedded.kubelet.pods.tools import Tools
 from traincrew.embedded.kubelet.runtime import runtime as sandbox
-from traincrew.embedded.kubelet.server.pod_containers import Run
+from traincrew.embedded.kubelet.server.pod_streams import ServedPod
 from traincrew.model import meta
 from traincrew.model.resources import PODS
 
@@ -72,10 +72,10 @@ class Pods:
         if (worker := self.workers.get(uid)) is not None:
             worker.refresh()
 
-    def all(self) -> list[Run]:
+    def all(self) -> list[ServedPod]:
         return list(self.workers.values())
 
-    async def connect(self, run: Run, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def connect(self, run: ServedPod, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         if self.tools is None or not run.address:
             raise ConnectionRefusedError("the pod has no address")
         return await self.tools.forward(run.address, port)
@@ -150,7 +150,7 @@ class Agent:
                 await self._tools.holder.unplug(identity.address)
             self._tools.devices.give_back(left.uid)
             with contextlib.suppress(OSError):
-                await asyncio.to_thread(volumes.clear, volumes.Place(left.path))
+                await asyncio.to_thread(volumes.remove, volumes.VolumeHost(left.path))
             await self._tools.template.remove(left.path)
 
     async def _keep_logs(self) -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pathlib
 
 from traincrew.embedded.kubelet.logs import cri_format
-from traincrew.embedded.kubelet.logs.cursor import Cursor
+from traincrew.embedded.kubelet.logs.cursor import LogCursor
 
 LINES, BYTES = 80, 2048
 
 
 def read(directory: pathlib.Path, attempt: int) -> str:
-    cursor = Cursor(directory, attempt)
+    cursor = LogCursor(directory, attempt)
     try:
         cursor.to_tail(LINES)
-        shown, text = cri_format.Shown(), b""
+        shown, text = cri_format.LogFormatter(), b""
         while lines := cursor.lines():
             text += shown.feed(lines)
     except FileNotFoundError:

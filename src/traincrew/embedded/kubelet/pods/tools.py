@@ -10,10 +10,10 @@ from typing import Any
 
 from traincrew import settings
 from traincrew.client import port
-from traincrew.embedded.kubelet.images import Images
-from traincrew.embedded.kubelet.network.client import Holder
+from traincrew.embedded.kubelet.images import ImageResolver
+from traincrew.embedded.kubelet.network.netns_client import NetnsClient
 from traincrew.embedded.kubelet.node.machine import Machine, Place
-from traincrew.embedded.kubelet.objects.object_cache import Objects
+from traincrew.embedded.kubelet.objects.object_cache import ObjectSource
 from traincrew.embedded.kubelet.pods.address_pool import Pool
 from traincrew.embedded.kubelet.pods.device_assignments import Assignments
 from traincrew.embedded.kubelet.pods.event_recorder import Recorder
@@ -32,10 +32,10 @@ class Tools:
     machine: Machine
     isolation: Isolation
     template: TemplateClient
-    holder: Holder | None
+    holder: NetnsClient | None
     """None: pods share the host's network."""
-    images: Images
-    objects: Objects
+    images: ImageResolver
+    objects: ObjectSource
     recorder: Recorder
     services: Callable[[], list[dict[str, Any]]]
     """All of the cluster's, for variables."""

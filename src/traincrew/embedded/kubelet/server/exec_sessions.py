@@ -17,10 +17,10 @@ _PIECE = 64 * 1024
 _log = logging.getLogger(__name__)
 
 
-class Peer(Protocol):
+class StreamClient(Protocol):
     """The client's side."""
 
-    async def listen(self, sink: Sink) -> None:
+    async def listen(self, sink: SessionInput) -> None:
         """Hands on what the client sends. Returns when the client is gone."""
         ...
 
@@ -31,7 +31,7 @@ class Peer(Protocol):
         ...
 
 
-class Sink:
+class SessionInput:
     """What the client's messages do to a session. Input that nobody reads any more is dropped, so that the rest gets through."""
 
     def __init__(self, session: StreamSession) -> None:
@@ -59,7 +59,7 @@ class Sink:
 
 
 @dataclasses.dataclass(frozen=True)
-class Task:
+class SessionRequest:
     """What to start once the client is there, and how its end is told."""
 
     start: Callable[[], Awaitable[StreamSession]]
@@ -68,13 +68,13 @@ class Task:
     """`error executing command in container`"""
 
 
-async def converse(peer: Peer, task: Task) -> None:
+async def run_session(peer: StreamClient, task: SessionRequest) -> None:
     try:
         session = await task.start()
     except (StreamError, OSError) as error:
-        await peer.finish(exec_status.of_fault(f"{task.fault}: {error}"))
+        await peer.finish(exec_status.from_error(f"{task.fault}: {error}"))
         return
-    listening = asyncio.create_task(peer.listen(Sink(session)))
+    listening = asyncio.create_task(peer.listen(SessionInput(session)))
     working = asyncio.create_task(_work(peer, session))
     try:
         await asyncio.wait({listening, working}, return_when=asyncio.FIRST_COMPLETED)
@@ -88,14 +88,14 @@ async def converse(peer: Peer, task: Task) -> None:
         await asyncio.gather(listening, working, return_exceptions=True)
 
 
-def _told(working: asyncio.Task[int], task: Task) -> exec_status.Status:
+def _told(working: asyncio.Task[int], task: SessionRequest) -> exec_status.Status:
     if (error := working.exception()) is None:
         return task.status(working.result())
     _log.error("%s: %s", task.fault, error, exc_info=error)
-    return exec_status.of_fault(f"{task.fault}: {error}")
+    return exec_status.from_error(f"{task.fault}: {error}")
 
 
-async def _work(peer: Peer, session: StreamSession) -> int:
+async def _work(peer: StreamClient, session: StreamSession) -> int:
     async with asyncio.TaskGroup() as group:
         for channel, reader in ((STDOUT, session.stdout), (STDERR, session.stderr)):
             if reader is not None:
@@ -105,7 +105,7 @@ async def _work(peer: Peer, session: StreamSession) -> int:
     return code  # noqa: RET504
 
 
-async def _copy(reader: ByteReader, peer: Peer, channel: int) -> None:
+async def _copy(reader: ByteReader, peer: StreamClient, channel: int) -> None:
     wanted = True
     while data := await reader.read(_PIECE):
         # A client that wants to see no more still wants the command to go on.

@@ -10,7 +10,7 @@ Status = dict[str, Any]
 SUCCESS: Status = {"metadata": {}, "status": "Success"}
 
 
-def of_exit(command: Sequence[str], code: int) -> Status:
+def from_exit_code(command: Sequence[str], code: int) -> Status:
     if code == 0:
         return SUCCESS
     return {
@@ -22,7 +22,7 @@ def of_exit(command: Sequence[str], code: int) -> Status:
     }
 
 
-def of_fault(message: str) -> Status:
+def from_error(message: str) -> Status:
     return {
         "metadata": {},
         "status": "Failure",

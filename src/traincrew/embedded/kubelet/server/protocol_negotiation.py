@@ -13,7 +13,7 @@ VERSION = "X-Stream-Protocol-Version"
 
 
 def spdy(request: web.Request, known: Sequence[str]) -> str:
-    if not upgrades.upgrades(request) or SPDY.lower() not in request.headers.get("Upgrade", "").lower():
+    if not upgrades.is_upgrade(request) or SPDY.lower() not in request.headers.get("Upgrade", "").lower():
         raise web.HTTPBadRequest(text="unable to upgrade: missing upgrade headers in request")
     offered = _listed(request, VERSION)
     if not offered:
@@ -27,7 +27,7 @@ def spdy(request: web.Request, known: Sequence[str]) -> str:
 
 
 def switching(protocol: str) -> bytes:
-    return upgrades.head("101 Switching Protocols", {"Connection": "Upgrade", "Upgrade": SPDY, VERSION: protocol})
+    return upgrades.response_head("101 Switching Protocols", {"Connection": "Upgrade", "Upgrade": SPDY, VERSION: protocol})
 
 
 def websocket(request: web.Request, known: Sequence[str]) -> str:

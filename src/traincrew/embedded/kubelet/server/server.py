@@ -22,27 +22,27 @@ from traincrew.embedded.kubelet.server import (
     websocket_port_forward,
 )
 from traincrew.embedded.serving import http_connections
-from traincrew.embedded.serving.upgrades import Upgraded, wants_websocket
+from traincrew.embedded.serving.upgrades import HijackedResponse, is_websocket_upgrade
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Page = Callable[[], tuple[str, str]]
 """What is to be read at some path: its content type and text."""
 
 
-class Review(Protocol):
+class TokenReviewer(Protocol):
     """Asks the cluster about the bearer of a token: whether he may; None: nobody knows him."""
 
     async def __call__(self, token: str, method: str, path: str) -> bool | None: ...
 
 
 @dataclasses.dataclass(frozen=True)
-class Callers:
+class KubeletAuth:
     """Who may ask: bearers of the token, and of a client certificate that the TLS handshake has found good."""
 
     token: str = ""
     names: frozenset[str] = frozenset()
     """Common names of the certificates that count; none: all of the authority's."""
-    review: Review | None = None
+    review: TokenReviewer | None = None
     """Who is asked about everybody else."""
 
     async def judge(self, request: web.Request) -> web.Response | None:
@@ -80,7 +80,7 @@ def tls(certificate: str, key: str, client_authority: str = "") -> ssl.SSLContex
     return context
 
 
-def application(containers: StreamingRuntime, callers: Callers, pages: Mapping[str, Page] | None = None) -> web.Application:
+def application(containers: StreamingRuntime, callers: KubeletAuth, pages: Mapping[str, Page] | None = None) -> web.Application:
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
         return await callers.judge(request) or await handler(request)
@@ -110,11 +110,11 @@ def _shown(page: Page) -> Handler:
 
 
 @contextlib.asynccontextmanager
-async def serving(app: web.Application, host: str, port: int, context: ssl.SSLContext | None) -> AsyncIterator[int]:
+async def serve(app: web.Application, host: str, port: int, context: ssl.SSLContext | None) -> AsyncIterator[int]:
     """Serves while it is open; the value is the port. At the end every stream is cut."""
     # Whoever reads a log and hangs up must not leave a follower behind.
     runner = web.AppRunner(
-        app, handler_cancellation=True, shutdown_timeout=0.5, access_log=None, logger=http_connections.logger()
+        app, handler_cancellation=True, shutdown_timeout=0.5, access_log=None, logger=http_connections.connection_logger()
     )
     await runner.setup()
     try:
@@ -142,9 +142,9 @@ class Endpoints:
         io = _options(request)
         namespace, pod, container = await self._found(request, 'container not found ("{container}")')
         command = request.query.getall("command", [])
-        task = exec_sessions.Task(
+        task = exec_sessions.SessionRequest(
             start=lambda: self._containers.exec(namespace, pod, container, command, io),
-            status=lambda code: exec_status.of_exit(command, code),
+            status=lambda code: exec_status.from_exit_code(command, code),
             fault="error executing command in container",
         )
         return await _converse(request, io, task)
@@ -152,7 +152,7 @@ class Endpoints:
     async def attach(self, request: web.Request) -> web.StreamResponse:
         io = _options(request)
         namespace, pod, container = await self._found(request, "container {container} not found in pod {pod}_{namespace}")
-        task = exec_sessions.Task(
+        task = exec_sessions.SessionRequest(
             start=lambda: self._containers.attach(namespace, pod, container, io),
             status=lambda code: exec_status.SUCCESS,
             fault="error attaching to container",
@@ -161,8 +161,8 @@ class Endpoints:
 
     async def port_forward(self, request: web.Request) -> web.StreamResponse:
         namespace, pod, _ = await self._found(request, "pod not found")
-        place = spdy_port_forward.Place(self._containers, namespace, pod, request.match_info.get("uid", ""))
-        if wants_websocket(request):
+        place = spdy_port_forward.PortForwardTarget(self._containers, namespace, pod, request.match_info.get("uid", ""))
+        if is_websocket_upgrade(request):
             return await websocket_port_forward.over_websocket(request, place)
         return await spdy_port_forward.over_spdy(request, place)
 
@@ -187,12 +187,12 @@ def _options(request: web.Request) -> ExecOptions:
     return ExecOptions(stdin, stdout, stderr, tty)
 
 
-async def _converse(request: web.Request, io: ExecOptions, task: exec_sessions.Task) -> web.StreamResponse:
-    if wants_websocket(request):
-        async with websocket_exec.opened(request, io) as (peer, socket):
-            await exec_sessions.converse(peer, task)
+async def _converse(request: web.Request, io: ExecOptions, task: exec_sessions.SessionRequest) -> web.StreamResponse:
+    if is_websocket_upgrade(request):
+        async with websocket_exec.accept(request, io) as (peer, socket):
+            await exec_sessions.run_session(peer, task)
         return socket
-    with contextlib.suppress(spdy_exec.Incomplete, ConnectionError):
-        async with spdy_exec.opened(request, io) as spdy_peer:
-            await exec_sessions.converse(spdy_peer, task)
-    return Upgraded()
+    with contextlib.suppress(spdy_exec.StreamsIncomplete, ConnectionError):
+        async with spdy_exec.accept(request, io) as spdy_peer:
+            await exec_sessions.run_session(spdy_peer, task)
+    return HijackedResponse()

@@ -12,7 +12,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
 
 from traincrew.embedded.kubelet.server import spdy_flow_control, spdy_frames
-from traincrew.embedded.kubelet.server.transports import Wire
+from traincrew.embedded.kubelet.server.transports import Transport
 
 _ENOUGH, _ENOUGH_OF_ALL = 256 * 1024, 8 * 1024 * 1024
 """Bytes of one stream, and of all, that wait for their readers before the connection is read no further."""
@@ -26,8 +26,8 @@ class StreamGone(ConnectionError):
     """The stream was reset, or its connection is over."""
 
 
-class Stream:
-    def __init__(self, connection: Connection, id: int, headers: dict[str, str]) -> None:
+class SpdyStream:
+    def __init__(self, connection: SpdyConnection, id: int, headers: dict[str, str]) -> None:
         self.id, self.headers = id, headers
         self.window = spdy_flow_control.SendWindow(connection.initial_window, connection.counts)
         self.was_reset = False
@@ -78,7 +78,7 @@ class Stream:
         if not self.over:
             self.end(reset=True)
             self._connection.forget_if_over(self)
-            await self._connection.send(spdy_frames.reset(self.id, status))
+            await self._connection.send(spdy_frames.rst_stream(self.id, status))
 
     def receive(self, data: bytes, fin: bool) -> None:
         if data and not self.got_all:
@@ -97,10 +97,10 @@ class Stream:
         self._news.set()
 
 
-class Connection:
+class SpdyConnection:
     """`run` must be under way for anything to happen."""
 
-    def __init__(self, wire: Wire, admits: Callable[[Mapping[str, str]], bool] = lambda headers: True) -> None:
+    def __init__(self, wire: Transport, admits: Callable[[Mapping[str, str]], bool] = lambda headers: True) -> None:
         self.gone = asyncio.Event()
         """The other end is away, or has said that it is about to be."""
         self.initial_window = spdy_flow_control.DEFAULT
@@ -111,10 +111,10 @@ class Connection:
         self._window = spdy_flow_control.SendWindow()
         self._receipts = spdy_flow_control.Receipts()
         self._encoder, self._decoder = spdy_frames.Encoder(), spdy_frames.Decoder()
-        self._streams: dict[int, Stream] = {}
+        self._streams: dict[int, SpdyStream] = {}
         self._last = -1
         self._next = 1
-        self._opened: asyncio.Queue[Stream | None] = asyncio.Queue()
+        self._opened: asyncio.Queue[SpdyStream | None] = asyncio.Queue()
         self._room = asyncio.Event()
         self._closing = False
 
@@ -137,13 +137,13 @@ class Connection:
         await self._wire.hung_up()
         self._end()
 
-    async def accept(self) -> Stream | None:
+    async def accept(self) -> SpdyStream | None:
         """The next stream that the client opens; None when there will be none."""
         return await self._opened.get()
 
-    async def open(self, headers: Mapping[str, str]) -> Stream:
+    async def open(self, headers: Mapping[str, str]) -> SpdyStream:
         """As a client."""
-        stream = Stream(self, self._next, dict(headers))
+        stream = SpdyStream(self, self._next, dict(headers))
         self._next += 2
         self._streams[stream.id] = stream
         await self.send(self._encoder.open(stream.id, headers))
@@ -161,7 +161,7 @@ class Connection:
     async def send(self, frame: bytes) -> None:
         await self._wire.write(frame)
 
-    async def allowance(self, stream: Stream, wanted: int) -> int:
+    async def allowance(self, stream: SpdyStream, wanted: int) -> int:
         """How much of that may be sent now, at least one byte; it is taken from the windows."""
         while True:
             if stream.was_reset or stream.sent_all or self.gone.is_set():
@@ -173,16 +173,16 @@ class Connection:
             await stream.window.wait()
             await self._window.wait()
 
-    async def taken(self, stream: Stream, amount: int, receipts: spdy_flow_control.Receipts) -> None:
+    async def taken(self, stream: SpdyStream, amount: int, receipts: spdy_flow_control.Receipts) -> None:
         self._room.set()
         if not self.counts or self.gone.is_set():
             return
         for id, due in ((stream.id, receipts.add(amount)), (0, self._receipts.add(amount))):
             if due and not (id and stream.over):
                 with contextlib.suppress(ConnectionError):
-                    await self.send(spdy_frames.window(id, due))
+                    await self.send(spdy_frames.window_update(id, due))
 
-    def forget_if_over(self, stream: Stream) -> None:
+    def forget_if_over(self, stream: SpdyStream) -> None:
         if stream.over:
             self._streams.pop(stream.id, None)
             self._room.set()
@@ -193,51 +193,51 @@ class Connection:
             await self._room.wait()
 
     async def _take(self, frame: spdy_frames.Frame) -> None:
-        if isinstance(frame, spdy_frames.Data):
+        if isinstance(frame, spdy_frames.DataFrame):
             await self._data(frame)
-        elif isinstance(frame, spdy_frames.Opened):
+        elif isinstance(frame, spdy_frames.SynStream):
             await self._open_stream(frame)
-        elif isinstance(frame, spdy_frames.Replied):
+        elif isinstance(frame, spdy_frames.SynReply):
             self._receive(frame.stream, b"", frame.fin)
-        elif isinstance(frame, spdy_frames.Reset):
+        elif isinstance(frame, spdy_frames.RstStream):
             self._reset(frame)
         elif isinstance(frame, spdy_frames.Ping):
             if frame.id % 2:  # even numbers are ours, and we send none
                 await self.send(spdy_frames.ping(frame.id))
         elif isinstance(frame, spdy_frames.Settings):
             self._settings(frame.values)
-        elif isinstance(frame, spdy_frames.Window):
+        elif isinstance(frame, spdy_frames.WindowUpdate):
             self._widen(frame)
         elif isinstance(frame, spdy_frames.GoAway):
             self._go_away()
 
-    async def _data(self, frame: spdy_frames.Data) -> None:
+    async def _data(self, frame: spdy_frames.DataFrame) -> None:
         if frame.stream in self._streams:
             self._receive(frame.stream, frame.data, frame.fin)
         elif frame.stream > self._last:
-            await self.send(spdy_frames.reset(frame.stream, spdy_frames.INVALID_STREAM))
+            await self.send(spdy_frames.rst_stream(frame.stream, spdy_frames.INVALID_STREAM))
 
     def _receive(self, id: int, data: bytes, fin: bool) -> None:
         if stream := self._streams.get(id):
             stream.receive(data, fin)
             self.forget_if_over(stream)
 
-    async def _open_stream(self, frame: spdy_frames.Opened) -> None:
+    async def _open_stream(self, frame: spdy_frames.SynStream) -> None:
         if self._closing:
             return
         if frame.stream <= self._last or not frame.stream % 2:
-            await self.send(spdy_frames.reset(frame.stream, spdy_frames.PROTOCOL_ERROR))
+            await self.send(spdy_frames.rst_stream(frame.stream, spdy_frames.PROTOCOL_ERROR))
             return
         self._last = frame.stream
         if len(self._streams) >= _MOST_STREAMS or not self._admits(frame.headers):
-            await self.send(spdy_frames.reset(frame.stream, spdy_frames.REFUSED_STREAM))
+            await self.send(spdy_frames.rst_stream(frame.stream, spdy_frames.REFUSED_STREAM))
             return
-        stream = self._streams[frame.stream] = Stream(self, frame.stream, frame.headers)
+        stream = self._streams[frame.stream] = SpdyStream(self, frame.stream, frame.headers)
         stream.receive(b"", frame.fin)
         await self.send(self._encoder.reply(frame.stream, {}))
         self._opened.put_nowait(stream)
 
-    def _reset(self, frame: spdy_frames.Reset) -> None:
+    def _reset(self, frame: spdy_frames.RstStream) -> None:
         if stream := self._streams.pop(frame.stream, None):
             stream.end(reset=True)
             self._room.set()
@@ -249,7 +249,7 @@ class Connection:
                 stream.window.widen(size - self.initial_window)
             self.initial_window = size
 
-    def _widen(self, frame: spdy_frames.Window) -> None:
+    def _widen(self, frame: spdy_frames.WindowUpdate) -> None:
         self._count()
         if frame.stream == 0:
             self._window.widen(frame.delta)
@@ -278,9 +278,11 @@ class Connection:
 
 
 @contextlib.asynccontextmanager
-async def serving(wire: Wire, admits: Callable[[Mapping[str, str]], bool] = lambda headers: True) -> AsyncIterator[Connection]:
+async def serve(
+    wire: Transport, admits: Callable[[Mapping[str, str]], bool] = lambda headers: True
+) -> AsyncIterator[SpdyConnection]:
     """A connection at work; at the end it is closed, once the other end has done so too or was given time enough."""
-    connection = Connection(wire, admits)
+    connection = SpdyConnection(wire, admits)
     running, watching = asyncio.create_task(connection.run()), asyncio.create_task(connection.watch())
     try:
         yield connection

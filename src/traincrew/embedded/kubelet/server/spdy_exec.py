@@ -11,9 +11,9 @@ from aiohttp import web
 
 from traincrew.embedded.kubelet.runtime.streaming import ExecOptions
 from traincrew.embedded.kubelet.server import exec_sessions, exec_status, protocol_negotiation, spdy_connection, spdy_frames
-from traincrew.embedded.kubelet.server.terminal_sizes import Sizes
-from traincrew.embedded.kubelet.server.transports import PlainWire
-from traincrew.embedded.serving.upgrades import taken_over
+from traincrew.embedded.kubelet.server.terminal_sizes import TerminalSizes
+from traincrew.embedded.kubelet.server.transports import StreamTransport
+from traincrew.embedded.serving.upgrades import hijack
 
 V1, V2, V3, V4 = "channel.k8s.io", "v2.channel.k8s.io", "v3.channel.k8s.io", "v4.channel.k8s.io"
 PROTOCOLS = (V4, V3, V2, V1)
@@ -22,17 +22,17 @@ CREATION = 30.0
 _NAMES = {exec_sessions.STDIN: "stdin", exec_sessions.STDOUT: "stdout", exec_sessions.STDERR: "stderr"}
 
 
-class Incomplete(Exception):
+class StreamsIncomplete(Exception):
     """The client did not open the streams that it asked for."""
 
 
 class SpdyPeer:
     def __init__(
-        self, connection: spdy_connection.Connection, streams: Mapping[str, spdy_connection.Stream], protocol: str
+        self, connection: spdy_connection.SpdyConnection, streams: Mapping[str, spdy_connection.SpdyStream], protocol: str
     ) -> None:
         self._connection, self._streams, self._protocol = connection, streams, protocol
 
-    async def listen(self, sink: exec_sessions.Sink) -> None:
+    async def listen(self, sink: exec_sessions.SessionInput) -> None:
         carrying = [asyncio.create_task(self._input(sink)), asyncio.create_task(self._sizes(sink))]
         try:
             await self._connection.gone.wait()
@@ -56,32 +56,32 @@ class SpdyPeer:
             await error.write(status["message"].encode())
         await error.finish()
 
-    async def _input(self, sink: exec_sessions.Sink) -> None:
+    async def _input(self, sink: exec_sessions.SessionInput) -> None:
         if stdin := self._streams.get("stdin"):
             while data := await stdin.read():
                 await sink.write(data)
         sink.close_stdin()
 
-    async def _sizes(self, sink: exec_sessions.Sink) -> None:
+    async def _sizes(self, sink: exec_sessions.SessionInput) -> None:
         if resize := self._streams.get("resize"):
-            sizes = Sizes()
+            sizes = TerminalSizes()
             while data := await resize.read():
                 for width, height in sizes.feed(data):
                     sink.resize(width, height)
 
 
 @contextlib.asynccontextmanager
-async def opened(request: web.Request, io: ExecOptions) -> AsyncIterator[SpdyPeer]:
+async def accept(request: web.Request, io: ExecOptions) -> AsyncIterator[SpdyPeer]:
     protocol = protocol_negotiation.spdy(request, PROTOCOLS)
     async with (
-        taken_over(request, protocol_negotiation.switching(protocol)) as (reader, writer),
-        spdy_connection.serving(PlainWire(reader, writer)) as connection,
+        hijack(request, protocol_negotiation.switching(protocol)) as (reader, writer),
+        spdy_connection.serve(StreamTransport(reader, writer)) as connection,
     ):
         try:
             async with asyncio.timeout(CREATION):
                 streams = await _streams(connection, _expected(io, protocol))
         except TimeoutError:
-            raise Incomplete("timed out waiting for client to create streams") from None
+            raise StreamsIncomplete("timed out waiting for client to create streams") from None
         yield SpdyPeer(connection, streams, protocol)
 
 
@@ -90,12 +90,12 @@ def _expected(io: ExecOptions, protocol: str) -> int:
     return 1 + io.stdin + io.stdout + io.stderr + resizes
 
 
-async def _streams(connection: spdy_connection.Connection, expected: int) -> dict[str, spdy_connection.Stream]:
-    streams: dict[str, spdy_connection.Stream] = {}
+async def _streams(connection: spdy_connection.SpdyConnection, expected: int) -> dict[str, spdy_connection.SpdyStream]:
+    streams: dict[str, spdy_connection.SpdyStream] = {}
     while len(streams) < expected:
         stream = await connection.accept()
         if stream is None:
-            raise Incomplete("the client left before it had opened its streams")
+            raise StreamsIncomplete("the client left before it had opened its streams")
         kind = stream.headers.get("streamtype", "")
         if kind in ("error", "stdin", "stdout", "stderr", "resize") and kind not in streams:
             streams[kind] = stream

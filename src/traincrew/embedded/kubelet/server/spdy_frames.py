@@ -26,7 +26,7 @@ class BadFrame(Exception):
     """What came is not SPDY/3.1; nothing after it can be understood."""
 
 
-class Data(NamedTuple):
+class DataFrame(NamedTuple):
     """A piece of a data frame: pieces are handed on as they come."""
 
     stream: int
@@ -34,13 +34,13 @@ class Data(NamedTuple):
     fin: bool
 
 
-class Opened(NamedTuple):
+class SynStream(NamedTuple):
     stream: int
     headers: dict[str, str]
     fin: bool
 
 
-class Replied(NamedTuple):
+class SynReply(NamedTuple):
     """The answer to an opening, or further headers."""
 
     stream: int
@@ -48,7 +48,7 @@ class Replied(NamedTuple):
     fin: bool
 
 
-class Reset(NamedTuple):
+class RstStream(NamedTuple):
     stream: int
     status: int
 
@@ -66,14 +66,14 @@ class GoAway(NamedTuple):
     status: int
 
 
-class Window(NamedTuple):
+class WindowUpdate(NamedTuple):
     """Stream 0 is the connection as a whole."""
 
     stream: int
     delta: int
 
 
-Frame = Data | Opened | Replied | Reset | Settings | Ping | GoAway | Window
+Frame = DataFrame | SynStream | SynReply | RstStream | Settings | Ping | GoAway | WindowUpdate
 
 
 class Decoder:
@@ -94,7 +94,7 @@ class Decoder:
                 piece = data[at : at + self._left]
                 at += len(piece)
                 self._left -= len(piece)
-                yield Data(self._stream, piece, self._fin and not self._left)
+                yield DataFrame(self._stream, piece, self._fin and not self._left)
                 continue
             size = self._whole(data, at)
             if size is None:
@@ -107,7 +107,7 @@ class Decoder:
             else:
                 self._stream, self._left, self._fin = word, length & _LENGTH, bool(length >> 24 & _FIN)
                 if not self._left:
-                    yield Data(word, b"", self._fin)
+                    yield DataFrame(word, b"", self._fin)
             at += size
         self._pending = data[at:]
 
@@ -139,13 +139,13 @@ class Decoder:
         if kind == _PING:
             return Ping(first)
         if kind == _SYN_STREAM:
-            return Opened(first & _STREAM, self._inflater.unpack(body[10:]), fin)
+            return SynStream(first & _STREAM, self._inflater.unpack(body[10:]), fin)
         if kind in (_SYN_REPLY, _HEADERS):
-            return Replied(first & _STREAM, self._inflater.unpack(body[4:]), fin)
+            return SynReply(first & _STREAM, self._inflater.unpack(body[4:]), fin)
         (second,) = struct.unpack_from(">I", body, 4)
         if kind == _RST_STREAM:
-            return Reset(first & _STREAM, second)
-        return GoAway(first & _STREAM, second) if kind == _GOAWAY else Window(first & _STREAM, second & _STREAM)
+            return RstStream(first & _STREAM, second)
+        return GoAway(first & _STREAM, second) if kind == _GOAWAY else WindowUpdate(first & _STREAM, second & _STREAM)
 
 
 def _settings(body: bytes) -> dict[int, int]:
@@ -173,7 +173,7 @@ def data(stream: int, content: bytes | memoryview, fin: bool = False) -> bytes:
     return b"".join((_HEAD.pack(stream, (_FIN << 24 if fin else 0) | len(content)), content))
 
 
-def reset(stream: int, status: int) -> bytes:
+def rst_stream(stream: int, status: int) -> bytes:
     return _frame(_RST_STREAM, 0, _HEAD.pack(stream, status))
 
 
@@ -185,7 +185,7 @@ def go_away(last: int, status: int = 0) -> bytes:
     return _frame(_GOAWAY, 0, _HEAD.pack(last, status))
 
 
-def window(stream: int, delta: int) -> bytes:
+def window_update(stream: int, delta: int) -> bytes:
     return _frame(_WINDOW_UPDATE, 0, _HEAD.pack(stream, delta))
 
 

@@ -12,8 +12,8 @@ from aiohttp import web
 
 from traincrew.embedded.kubelet.runtime.streaming import StreamError, StreamingRuntime
 from traincrew.embedded.kubelet.server import protocol_negotiation, spdy_connection, websocket_channels
-from traincrew.embedded.kubelet.server.transports import PlainWire, WebSocketWire
-from traincrew.embedded.serving.upgrades import Upgraded, taken_over
+from traincrew.embedded.kubelet.server.transports import StreamTransport, WebSocketTransport
+from traincrew.embedded.serving.upgrades import HijackedResponse, hijack
 
 PROTOCOL = "portforward.k8s.io"
 TUNNELED = f"{protocol_negotiation.SPDY}+{PROTOCOL}"
@@ -24,7 +24,7 @@ _PIECE = 64 * 1024
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class PortForwardTarget:
     """Whose ports."""
 
     containers: StreamingRuntime
@@ -39,23 +39,23 @@ class Place:
         return f"error forwarding port {port} to pod {self.pod}, uid {self.uid}: {error}"
 
 
-async def over_spdy(request: web.Request, place: Place) -> web.StreamResponse:
+async def over_spdy(request: web.Request, place: PortForwardTarget) -> web.StreamResponse:
     protocol = protocol_negotiation.spdy(request, (PROTOCOL,))
     with contextlib.suppress(ConnectionError):
         async with (
-            taken_over(request, protocol_negotiation.switching(protocol)) as (reader, writer),
-            spdy_connection.serving(PlainWire(reader, writer), _admits) as connection,
+            hijack(request, protocol_negotiation.switching(protocol)) as (reader, writer),
+            spdy_connection.serve(StreamTransport(reader, writer), _admits) as connection,
         ):
-            await Forwarder(connection, place).run()
-    return Upgraded()
+            await SpdyForwarder(connection, place).run()
+    return HijackedResponse()
 
 
-async def over_tunnel(request: web.Request, place: Place) -> web.StreamResponse:
+async def over_tunnel(request: web.Request, place: PortForwardTarget) -> web.StreamResponse:
     async with (
-        websocket_channels.accepted(request, TUNNELED) as socket,
-        spdy_connection.serving(WebSocketWire(socket, request.transport), _admits) as connection,
+        websocket_channels.accept(request, TUNNELED) as socket,
+        spdy_connection.serve(WebSocketTransport(socket, request.transport), _admits) as connection,
     ):
-        await Forwarder(connection, place).run()
+        await SpdyForwarder(connection, place).run()
     return socket
 
 
@@ -64,12 +64,12 @@ def _admits(headers: Mapping[str, str]) -> bool:
     return headers.get("streamtype") in ("data", "error") and port.isdecimal() and 0 < int(port) < 65536
 
 
-class Forwarder:
+class SpdyForwarder:
     """Pairs streams by their request's number, and copies for every pair."""
 
-    def __init__(self, connection: spdy_connection.Connection, place: Place) -> None:
+    def __init__(self, connection: spdy_connection.SpdyConnection, place: PortForwardTarget) -> None:
         self._connection, self._place = connection, place
-        self._pairs: dict[str, dict[str, spdy_connection.Stream]] = {}
+        self._pairs: dict[str, dict[str, spdy_connection.SpdyStream]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -83,7 +83,7 @@ class Forwarder:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _pair(self, stream: spdy_connection.Stream) -> None:
+    async def _pair(self, stream: spdy_connection.SpdyStream) -> None:
         kind, request = stream.headers["streamtype"], _request(stream)
         pair = self._pairs.setdefault(request, {})
         if kind in pair:
@@ -104,7 +104,7 @@ class Forwarder:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _expire(self, request: str, pair: dict[str, spdy_connection.Stream]) -> None:
+    async def _expire(self, request: str, pair: dict[str, spdy_connection.SpdyStream]) -> None:
         await asyncio.sleep(PAIRING)
         if self._pairs.get(request) is pair:
             del self._pairs[request]
@@ -114,7 +114,7 @@ class Forwarder:
                         await stream.write(f"(request={request}) timed out waiting for streams".encode())
                     await stream.reset()
 
-    async def _forward(self, data: spdy_connection.Stream, error: spdy_connection.Stream) -> None:
+    async def _forward(self, data: spdy_connection.SpdyStream, error: spdy_connection.SpdyStream) -> None:
         port = int(data.headers["port"])
         with contextlib.suppress(ConnectionError):
             try:
@@ -132,14 +132,14 @@ class Forwarder:
             await error.finish()
 
 
-def _request(stream: spdy_connection.Stream) -> str:
+def _request(stream: spdy_connection.SpdyStream) -> str:
     """Old clients give no number: their error stream comes first and the data stream right after it."""
     if number := stream.headers.get("requestid"):
         return number
     return str(stream.id if stream.headers["streamtype"] == "error" else stream.id - 2)
 
 
-async def _both_ways(data: spdy_connection.Stream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _both_ways(data: spdy_connection.SpdyStream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Each side may end its half; a reset ends both."""
     sending = asyncio.create_task(_send(data, writer))
     try:
@@ -152,7 +152,7 @@ async def _both_ways(data: spdy_connection.Stream, reader: asyncio.StreamReader,
         await asyncio.gather(sending, return_exceptions=True)
 
 
-async def _send(data: spdy_connection.Stream, writer: asyncio.StreamWriter) -> None:
+async def _send(data: spdy_connection.SpdyStream, writer: asyncio.StreamWriter) -> None:
     heard = True
     while piece := await data.read():
         # Once nobody listens, the bytes are dropped: kept, they would hold up every other connection of this client.

@@ -9,7 +9,7 @@ _MOST = 64 * 1024
 _LARGEST = 0xFFFF
 
 
-class Sizes:
+class TerminalSizes:
     """An object may come in pieces. What is no JSON ends it: nothing after that can be trusted."""
 
     def __init__(self) -> None:

@@ -9,12 +9,12 @@ from typing import Protocol
 import aiohttp
 from aiohttp import web
 
-from traincrew.embedded.serving.disconnects import hung_up
+from traincrew.embedded.serving.disconnects import wait_for_disconnect
 
 _PIECE = 256 * 1024
 
 
-class Wire(Protocol):
+class Transport(Protocol):
     async def read(self) -> bytes:
         """b"" is the end."""
         ...
@@ -32,7 +32,7 @@ class Wire(Protocol):
         ...
 
 
-class PlainWire:
+class StreamTransport:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
 
@@ -49,13 +49,13 @@ class PlainWire:
         await self._writer.drain()
 
     async def hung_up(self) -> None:
-        await hung_up(self._writer.transport)
+        await wait_for_disconnect(self._writer.transport)
 
     async def close(self) -> None:
         self._writer.close()
 
 
-class WebSocketWire:
+class WebSocketTransport:
     def __init__(self, socket: web.WebSocketResponse, transport: asyncio.BaseTransport | None) -> None:
         self._socket, self._transport = socket, transport
 
@@ -74,7 +74,7 @@ class WebSocketWire:
             raise ConnectionResetError(str(error)) from error
 
     async def hung_up(self) -> None:
-        await hung_up(self._transport)
+        await wait_for_disconnect(self._transport)
 
     async def close(self) -> None:
         with contextlib.suppress(ConnectionError, RuntimeError):

@@ -18,7 +18,7 @@ _FAREWELL = 5.0
 
 
 @contextlib.asynccontextmanager
-async def accepted(request: web.Request, protocol: str) -> AsyncIterator[web.WebSocketResponse]:
+async def accept(request: web.Request, protocol: str) -> AsyncIterator[web.WebSocketResponse]:
     socket = web.WebSocketResponse(
         protocols=(protocol,) if protocol else (), compress=False, max_msg_size=_MOST, timeout=_FAREWELL
     )
@@ -34,7 +34,7 @@ async def accepted(request: web.Request, protocol: str) -> AsyncIterator[web.Web
             transport.abort()
 
 
-class Channels:
+class WebSocketChannels:
     """Bytes by channel over a WebSocket, as they are or in base64."""
 
     def __init__(self, socket: web.WebSocketResponse, protocol: str) -> None:

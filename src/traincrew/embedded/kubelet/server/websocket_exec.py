@@ -11,8 +11,8 @@ from aiohttp import web
 
 from traincrew.embedded.kubelet.runtime.streaming import ExecOptions
 from traincrew.embedded.kubelet.server import exec_sessions, exec_status, protocol_negotiation, websocket_channels
-from traincrew.embedded.kubelet.server.terminal_sizes import Sizes
-from traincrew.embedded.serving.disconnects import hung_up
+from traincrew.embedded.kubelet.server.terminal_sizes import TerminalSizes
+from traincrew.embedded.serving.disconnects import wait_for_disconnect
 
 V4, V5 = f"v4.{websocket_channels.BINARY}", f"v5.{websocket_channels.BINARY}"
 V4_BASE64 = f"v4.{websocket_channels.BASE64}"
@@ -21,12 +21,14 @@ CLOSE = 255
 
 
 class WebSocketPeer:
-    def __init__(self, channels: websocket_channels.Channels, protocol: str, transport: asyncio.BaseTransport | None) -> None:
+    def __init__(
+        self, channels: websocket_channels.WebSocketChannels, protocol: str, transport: asyncio.BaseTransport | None
+    ) -> None:
         self._channels, self._protocol, self._transport = channels, protocol, transport
-        self._sizes = Sizes()
+        self._sizes = TerminalSizes()
 
-    async def listen(self, sink: exec_sessions.Sink) -> None:
-        carrying, leaving = asyncio.create_task(self._carry(sink)), asyncio.create_task(hung_up(self._transport))
+    async def listen(self, sink: exec_sessions.SessionInput) -> None:
+        carrying, leaving = asyncio.create_task(self._carry(sink)), asyncio.create_task(wait_for_disconnect(self._transport))
         try:
             await asyncio.wait({carrying, leaving}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -34,7 +36,7 @@ class WebSocketPeer:
             leaving.cancel()
             await asyncio.gather(carrying, leaving, return_exceptions=True)
 
-    async def _carry(self, sink: exec_sessions.Sink) -> None:
+    async def _carry(self, sink: exec_sessions.SessionInput) -> None:
         while (message := await self._channels.receive()) is not None:
             channel, data = message
             if channel == exec_sessions.STDIN:
@@ -57,10 +59,10 @@ class WebSocketPeer:
 
 
 @contextlib.asynccontextmanager
-async def opened(request: web.Request, io: ExecOptions) -> AsyncIterator[tuple[WebSocketPeer, web.WebSocketResponse]]:
+async def accept(request: web.Request, io: ExecOptions) -> AsyncIterator[tuple[WebSocketPeer, web.WebSocketResponse]]:
     protocol = protocol_negotiation.websocket(request, PROTOCOLS)
-    async with websocket_channels.accepted(request, protocol) as socket:
-        channels = websocket_channels.Channels(socket, protocol)
+    async with websocket_channels.accept(request, protocol) as socket:
+        channels = websocket_channels.WebSocketChannels(socket, protocol)
         # Clients take the first message, empty as it is, for the sign that the connection stands.
         await channels.send(
             exec_sessions.STDOUT if io.stdout else exec_sessions.STDERR if io.stderr else exec_sessions.ERROR, b""

@@ -10,21 +10,21 @@ from aiohttp import web
 
 from traincrew.embedded.kubelet.runtime.streaming import StreamError
 from traincrew.embedded.kubelet.server import protocol_negotiation, websocket_channels
-from traincrew.embedded.kubelet.server.spdy_port_forward import PROTOCOL, TUNNELED, Place, over_tunnel
+from traincrew.embedded.kubelet.server.spdy_port_forward import PROTOCOL, TUNNELED, PortForwardTarget, over_tunnel
 
 V4, V4_BASE64 = f"v4.{websocket_channels.BINARY}", f"v4.{websocket_channels.BASE64}"
 PROTOCOLS = (V4, V4_BASE64, PROTOCOL, TUNNELED, "")
 _PIECE = 64 * 1024
 
 
-async def over_websocket(request: web.Request, place: Place) -> web.StreamResponse:
+async def over_websocket(request: web.Request, place: PortForwardTarget) -> web.StreamResponse:
     protocol = protocol_negotiation.websocket(request, PROTOCOLS)
     if protocol == TUNNELED:
         return await over_tunnel(request, place)
     ports = _ports(request)
-    async with websocket_channels.accepted(request, protocol) as socket:
+    async with websocket_channels.accept(request, protocol) as socket:
         with contextlib.suppress(ConnectionError):
-            await _Forwarder(websocket_channels.Channels(socket, protocol), place, ports).run()
+            await _Forwarder(websocket_channels.WebSocketChannels(socket, protocol), place, ports).run()
     return socket
 
 
@@ -51,7 +51,7 @@ def _port(text: str, value: str) -> int:
 
 
 class _Forwarder:
-    def __init__(self, channels: websocket_channels.Channels, place: Place, ports: list[int]) -> None:
+    def __init__(self, channels: websocket_channels.WebSocketChannels, place: PortForwardTarget, ports: list[int]) -> None:
         self._channels, self._place, self._ports = channels, place, ports
         self._writers: dict[int, asyncio.StreamWriter] = {}
 

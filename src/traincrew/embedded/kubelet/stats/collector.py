@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from traincrew.client import clock
 from traincrew.embedded.kubelet.runtime.runtime import ContainerRuntimeError, ContainerUsage
-from traincrew.embedded.kubelet.server.pod_containers import Run
+from traincrew.embedded.kubelet.server.pod_streams import ServedPod
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ def _rate(before: Reading, after: Reading) -> Rate:
 
 
 class Meter:
-    def __init__(self, runs: Callable[[], Iterable[Run]], proc: pathlib.Path = pathlib.Path("/proc")) -> None:
+    def __init__(self, runs: Callable[[], Iterable[ServedPod]], proc: pathlib.Path = pathlib.Path("/proc")) -> None:
         self._runs, self._proc = runs, proc
         self.last: Round | None = None
         self._before: Round | None = None
@@ -112,7 +112,7 @@ class Meter:
         self.last = Round(clock.now(), node, total, tuple(each for each in found if each is not None))
 
 
-async def _of_pod(run: Run) -> PodReading | None:
+async def _of_pod(run: ServedPod) -> PodReading | None:
     if run.shim is None:
         return None
     try:
@@ -128,7 +128,7 @@ async def _of_pod(run: Run) -> PodReading | None:
     return PodReading(meta["namespace"], meta["name"], meta["uid"], started, containers, processes)
 
 
-def _statuses(run: Run) -> Iterable[dict[str, object]]:
+def _statuses(run: ServedPod) -> Iterable[dict[str, object]]:
     status = run.object.get("status") or {}
     return (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ()))
 

@@ -1,23 +1,23 @@
-"""A pod's volumes, made real below its directory, and what else a container is told of the cluster: its environment variables."""
+"""Volumes of pods: set up below the pod's directory, kept up to date, torn down."""
 
 from __future__ import annotations
 
-from traincrew.embedded.kubelet.volumes.container_mounts import mounts_of
-from traincrew.embedded.kubelet.volumes.errors import Broken, NotYet, Unmade
-from traincrew.embedded.kubelet.volumes.mounter import clear, mount, refresh, release, unmount
-from traincrew.embedded.kubelet.volumes.pod_volumes import Mounted, Place, Volume
+from traincrew.embedded.kubelet.volumes.container_mounts import build_mounts
+from traincrew.embedded.kubelet.volumes.errors import VolumeError, VolumeNotReady, VolumeUnsupported
+from traincrew.embedded.kubelet.volumes.mounter import mount, refresh, release_memory, remove, unmount
+from traincrew.embedded.kubelet.volumes.pod_volumes import MountedVolumes, Volume, VolumeHost
 
 __all__ = [
-    "Broken",
-    "Mounted",
-    "NotYet",
-    "Place",
-    "Unmade",
+    "MountedVolumes",
     "Volume",
-    "clear",
+    "VolumeError",
+    "VolumeHost",
+    "VolumeNotReady",
+    "VolumeUnsupported",
+    "build_mounts",
     "mount",
-    "mounts_of",
     "refresh",
-    "release",
+    "release_memory",
+    "remove",
     "unmount",
 ]

@@ -14,7 +14,7 @@ import secrets
 import shutil
 from collections.abc import Callable
 
-from traincrew.embedded.kubelet.volumes.projected_files import File, Payload, checked
+from traincrew.embedded.kubelet.volumes.projected_files import Payload, ProjectedFile, validate_paths
 
 DATA = "..data"
 NEW = "..data_tmp"
@@ -25,7 +25,7 @@ Dress = Callable[[pathlib.Path], None]
 
 def write(volume: pathlib.Path, payload: Payload, dress: Dress | None = None) -> bool:
     """Makes the volume show exactly that payload. Returns whether it changed. Raises Unfit, OSError."""
-    payload = checked(payload)
+    payload = validate_paths(payload)
     shown = _shown(volume)
     changed = shown is None or _differs(volume / shown, payload)
     if changed:
@@ -52,7 +52,7 @@ def _differs(directory: pathlib.Path, payload: Payload) -> bool:
     return found != payload.keys() or any(not _same(directory / path, file) for path, file in payload.items())
 
 
-def _same(path: pathlib.Path, file: File) -> bool:
+def _same(path: pathlib.Path, file: ProjectedFile) -> bool:
     return path.read_bytes() == file.data
 
 
@@ -77,7 +77,7 @@ def _directories(fresh: pathlib.Path, path: str) -> None:
             inner.chmod(0o755)
 
 
-def _write(path: pathlib.Path, file: File) -> None:
+def _write(path: pathlib.Path, file: ProjectedFile) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as opened:
         opened.write(file.data)

@@ -10,14 +10,16 @@ from traincrew.embedded.kubelet.environment.errors import ConfigError
 from traincrew.embedded.kubelet.environment.expansion import expand_all
 from traincrew.embedded.kubelet.runtime import spec
 from traincrew.embedded.kubelet.volumes import sub_path
-from traincrew.embedded.kubelet.volumes.errors import Unfit
-from traincrew.embedded.kubelet.volumes.pod_volumes import Mounted
+from traincrew.embedded.kubelet.volumes.errors import VolumeSourceError
+from traincrew.embedded.kubelet.volumes.pod_volumes import MountedVolumes
 
 Object = dict[str, Any]
 ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
-def mounts_of(container: Object, mounted: Mounted, variables: Mapping[str, str] | None = None) -> tuple[spec.Mount, ...]:
+def build_mounts(
+    container: Object, mounted: MountedVolumes, variables: Mapping[str, str] | None = None
+) -> tuple[spec.Mount, ...]:
     """Raises ConfigError. The variables are for subPathExpr."""
     if devices := container.get("volumeDevices"):
         told = f'cannot find volume "{devices[0]["name"]}" to pass into container "{container["name"]}"'
@@ -26,7 +28,7 @@ def mounts_of(container: Object, mounted: Mounted, variables: Mapping[str, str] 
     return tuple(_mount(each, container["name"], mounted, variables or {}) for each in wanted)
 
 
-def _mount(wanted: Object, container: str, mounted: Mounted, variables: Mapping[str, str]) -> spec.Mount:
+def _mount(wanted: Object, container: str, mounted: MountedVolumes, variables: Mapping[str, str]) -> spec.Mount:
     name = wanted["name"]
     volume = mounted.volumes.get(name)
     if volume is None:
@@ -35,8 +37,8 @@ def _mount(wanted: Object, container: str, mounted: Mounted, variables: Mapping[
     source = volume.path
     if inner:
         try:
-            source = sub_path.prepared(volume.path, inner)
-        except (Unfit, OSError):
+            source = sub_path.resolve(volume.path, inner)
+        except (VolumeSourceError, OSError):
             # What lies around on the machine is not for the pod's user to learn.
             told = f'failed to prepare subPath for volumeMount "{name}" of container "{container}"'
             raise ConfigError(told, "CreateContainerConfigError") from None

@@ -13,23 +13,23 @@ from typing import Any
 from traincrew.apimachinery import quantities
 from traincrew.embedded.kubelet.runtime import syscalls
 from traincrew.embedded.kubelet.runtime.spec import Isolation
-from traincrew.embedded.kubelet.volumes.errors import Unfit
-from traincrew.embedded.kubelet.volumes.pod_volumes import Place
+from traincrew.embedded.kubelet.volumes.errors import VolumeSourceError
+from traincrew.embedded.kubelet.volumes.pod_volumes import VolumeHost
 
 Object = dict[str, Any]
 
 SHARED_MEMORY = pathlib.Path("/dev/shm")  # noqa: S108 - the file system itself, and only a directory that nobody else may enter
 
 
-def made(name: str, source: Object, place: Place) -> str:
+def create(name: str, source: Object, place: VolumeHost) -> str:
     medium = source.get("medium") or ""
     if medium not in ("", "Memory"):
-        raise Unfit(f"medium {medium}: this node has no storage of that kind: use Memory, or leave it out")
+        raise VolumeSourceError(f"medium {medium}: this node has no storage of that kind: use Memory, or leave it out")
     if not medium:
         return str(_open_to_all(place.volumes / name))
     if place.isolation is Isolation.ROOT and os.geteuid() == 0:
         return str(_file_system(place.volumes / name, source.get("sizeLimit")))
-    return str(_open_to_all(_own(shared(place)) / name))
+    return str(_open_to_all(_own(memory_directory(place)) / name))
 
 
 def _open_to_all(path: pathlib.Path) -> pathlib.Path:
@@ -48,29 +48,29 @@ def _file_system(path: pathlib.Path, limit: str | None) -> pathlib.Path:
     return path
 
 
-def shared(place: Place) -> pathlib.Path:
+def memory_directory(place: VolumeHost) -> pathlib.Path:
     """A pod's directory in memory; unlike its own it goes with a reboot."""
     return SHARED_MEMORY / f"traincrew-{os.geteuid()}" / place.directory.name
 
 
 def _own(path: pathlib.Path) -> pathlib.Path:
     if not os.path.ismount(SHARED_MEMORY):
-        raise Unfit(f"medium Memory: {SHARED_MEMORY} is no file system in memory on this machine")
+        raise VolumeSourceError(f"medium Memory: {SHARED_MEMORY} is no file system in memory on this machine")
     for each in (path.parent, path):
         each.mkdir(mode=0o700, exist_ok=True)
         found = os.lstat(each)
         if found.st_uid != os.geteuid() or each.is_symlink():
-            raise Unfit(f"medium Memory: {each} belongs to somebody else")
+            raise VolumeSourceError(f"medium Memory: {each} belongs to somebody else")
         os.chmod(each, 0o700, follow_symlinks=True)
     return path
 
 
-def limit_of(volume: Object) -> str:
+def size_limit(volume: Object) -> str:
     """The size that it must not outgrow; empty: it is no emptyDir, or has none."""
     limit = (volume.get("emptyDir") or {}).get("sizeLimit")
     return str(limit) if limit and quantities.nanos(limit) > 0 else ""
 
 
-def paths_of(name: str, place: Place) -> tuple[pathlib.Path, ...]:
+def candidate_paths(name: str, place: VolumeHost) -> tuple[pathlib.Path, ...]:
     """Where its files may be."""
-    return place.volumes / name, shared(place) / name
+    return place.volumes / name, memory_directory(place) / name

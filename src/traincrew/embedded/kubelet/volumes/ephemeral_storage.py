@@ -11,7 +11,7 @@ from typing import Any
 
 from traincrew.apimachinery import pod_resources, quantities
 from traincrew.embedded.kubelet.volumes import empty_dir
-from traincrew.embedded.kubelet.volumes.pod_volumes import Place
+from traincrew.embedded.kubelet.volumes.pod_volumes import VolumeHost
 
 Object = dict[str, Any]
 
@@ -19,30 +19,30 @@ RESOURCE = "ephemeral-storage"
 _BLOCK = 512
 
 
-def limited(pod: Object) -> bool:
+def has_limits(pod: Object) -> bool:
     """Whether there is anything to be counted for."""
     volumes = pod["spec"].get("volumes") or ()
-    return any(empty_dir.limit_of(each) for each in volumes) or RESOURCE in _limits(pod)
+    return any(empty_dir.size_limit(each) for each in volumes) or RESOURCE in _limits(pod)
 
 
-def exceeded(pod: Object, place: Place, logs: pathlib.Path) -> str:
+def exceeded_limit(pod: Object, place: VolumeHost, logs: pathlib.Path) -> str:
     """Which limit the pod has outgrown, in the words of its eviction; else nothing. Walks directories: not for every second.
 
     logs: of the pod, with a directory for each container.
     """
     for volume in pod["spec"].get("volumes") or ():
-        limit = empty_dir.limit_of(volume)
-        if limit and sum(map(used, empty_dir.paths_of(volume["name"], place))) > quantities.value(limit):
+        limit = empty_dir.size_limit(volume)
+        if limit and sum(map(disk_usage, empty_dir.candidate_paths(volume["name"], place))) > quantities.value(limit):
             return f'Usage of EmptyDir volume "{volume["name"]}" exceeds the limit "{limit}". '
     return _outgrown(pod, place, logs) if RESOURCE in _limits(pod) else ""
 
 
-def _outgrown(pod: Object, place: Place, logs: pathlib.Path) -> str:
+def _outgrown(pod: Object, place: VolumeHost, logs: pathlib.Path) -> str:
     spec = pod["spec"]
     names = [each["name"] for each in (*(spec.get("initContainers") or ()), *spec["containers"])]
-    own = {name: used(place.directory / "layers" / name) + used(logs / name) for name in names}
+    own = {name: disk_usage(place.directory / "layers" / name) + disk_usage(logs / name) for name in names}
     on_disk = [each["name"] for each in spec.get("volumes") or () if _is_local(each)]
-    whole = sum(own.values()) + sum(used(place.volumes / name) for name in on_disk)
+    whole = sum(own.values()) + sum(disk_usage(place.volumes / name) for name in on_disk)
     limit = _limits(pod)[RESOURCE]
     if whole > quantities.value(limit):
         return f"Pod ephemeral local storage usage exceeds the total limit of containers {limit}. "
@@ -67,7 +67,7 @@ def _limits(pod: Object) -> dict[str, str]:
     return pod_resources.limits({**spec, **lists})
 
 
-def used(path: pathlib.Path) -> int:
+def disk_usage(path: pathlib.Path) -> int:
     """Bytes of the disk, directories too; what has several names counts once, what is mounted in it not at all."""
     try:
         top = os.lstat(path)

@@ -10,34 +10,34 @@
 from __future__ import annotations
 
 
-class Unmade(Exception):
+class VolumeError(Exception):
     def __init__(self, message: str, reason: str = "FailedMount") -> None:
         super().__init__(message)
         self.message, self.reason = message, reason
 
 
-class NotYet(Unmade):
+class VolumeNotReady(VolumeError):
     pass
 
 
-class Broken(Unmade):
+class VolumeUnsupported(VolumeError):
     pass
 
 
-class Unfit(Exception):
+class VolumeSourceError(Exception):
     """What one volume lacks; whoever mounts it says which volume."""
 
 
-def set_up(volume: str, why: object) -> str:
+def setup_failed(volume: str, why: object) -> str:
     return f'MountVolume.SetUp failed for volume "{volume}" : {why}'
 
 
-def processed(volume: str, why: object) -> str:
+def attach_failed(volume: str, why: object) -> str:
     told = f"unmounted volumes=[{volume}], unattached volumes=[], failed to process volumes=[{volume}]"
     return f"Unable to attach or mount volumes: {told}: {why}"
 
 
-def together(found: list[str]) -> str:
+def join_reasons(found: list[str]) -> str:
     """Several reasons as one, each told once."""
     single = list(dict.fromkeys(found))
     return single[0] if len(single) == 1 else f"[{', '.join(single)}]"

@@ -15,7 +15,7 @@ PATIENCE = 600.0
 """Seconds for a claim with very many files."""
 
 
-def give(path: str, group: int, read_only: bool = False) -> None:
+def apply(path: str, group: int, read_only: bool = False) -> None:
     """To everything in it, by descriptors: no link leads out of the volume. Raises OSError."""
     _dress(path, group, read_only)
     for _, directories, files, descriptor in os.fwalk(path, follow_symlinks=False):
@@ -44,7 +44,7 @@ def _opens(mode: int) -> bool:
     return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
 
-def fits(path: str, group: int) -> bool:
+def is_applied(path: str, group: int) -> bool:
     """Whether the volume's own directory says that all of it was given already (fsGroupChangePolicy OnRootMismatch)."""
     found = os.stat(path)
     wanted = READ_WRITE | ENTER
@@ -56,7 +56,7 @@ def fits(path: str, group: int) -> bool:
     )
 
 
-def give_inside(pid: int, path: str, group: int, read_only: bool = False) -> str:
+def apply_in_namespace(pid: int, path: str, group: int, read_only: bool = False) -> str:
     """With the rights of that process's user namespace. Returns why not, or nothing."""
     words = [sys.executable, "-IS", __file__, str(pid), path, str(group), str(int(read_only))]
     done = subprocess.run(words, capture_output=True, timeout=PATIENCE, check=False)
@@ -76,7 +76,7 @@ def main(words: list[str]) -> None:
         _enter(int(words[0]))
         os.setgid(0)
         os.setuid(0)
-        give(words[1], int(words[2]), words[3] == "1")
+        apply(words[1], int(words[2]), words[3] == "1")
     except OSError as error:
         sys.exit(f"{error.strerror}: {error.filename or 'user namespace'}")
 

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable
 from typing import Any
 
-from traincrew.embedded.kubelet.volumes.errors import Unfit
+from traincrew.embedded.kubelet.volumes.errors import VolumeSourceError
 
 Object = dict[str, Any]
 
@@ -23,13 +23,13 @@ _CHECKS: dict[str, tuple[Callable[[int], bool], str]] = {
 }
 
 
-def path_of(source: Object, data: pathlib.Path | None = None) -> str:
+def resolve(source: Object, data: pathlib.Path | None = None) -> str:
     """Raises Unfit."""
     path, kind = source["path"], source.get("type") or ""
     if data is not None and _within(path, data):
-        raise Unfit(f"hostPath {path} belongs to the cluster itself: its directory {data} is not for pods")
+        raise VolumeSourceError(f"hostPath {path} belongs to the cluster itself: its directory {data} is not for pods")
     if kind and kind not in _CHECKS:
-        raise Unfit(f"{kind} is an invalid volume type")
+        raise VolumeSourceError(f"{kind} is an invalid volume type")
     # Nobody checks a path without a type, but the runtimes of containers make it a directory if nothing is there.
     if (not kind or kind.endswith("OrCreate")) and not os.path.lexists(path):
         _make(path, kind or "DirectoryOrCreate")
@@ -37,7 +37,7 @@ def path_of(source: Object, data: pathlib.Path | None = None) -> str:
         return str(path)
     check, words = _CHECKS[kind]
     if not _is(path, check):
-        raise Unfit(f"hostPath type check failed: {path} is not {words}")
+        raise VolumeSourceError(f"hostPath type check failed: {path} is not {words}")
     return str(path)
 
 
@@ -54,7 +54,7 @@ def _make(path: str, kind: str) -> None:
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o644))
     except OSError as error:
         verb = "mkdir" if kind == "DirectoryOrCreate" else "open"
-        raise Unfit(f"{verb} {path}: {(error.strerror or str(error)).lower()}") from None
+        raise VolumeSourceError(f"{verb} {path}: {(error.strerror or str(error)).lower()}") from None
 
 
 def _is(path: str, check: Callable[[int], bool]) -> bool:

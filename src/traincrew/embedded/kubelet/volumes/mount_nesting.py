@@ -8,7 +8,7 @@ from typing import Any
 Object = dict[str, Any]
 
 
-def points(volume: str, pod: Object) -> list[str]:
+def nested_mount_points(volume: str, pod: Object) -> list[str]:
     """The directories that must be in a volume because some container mounts another one there."""
     found = set()
     spec = pod["spec"]

@@ -6,9 +6,15 @@ import os
 from typing import Any, NamedTuple
 
 from traincrew import errors
-from traincrew.embedded.kubelet.objects.object_cache import Objects
+from traincrew.embedded.kubelet.objects.object_cache import ObjectSource
 from traincrew.embedded.kubelet.volumes import host_path
-from traincrew.embedded.kubelet.volumes.errors import Broken, NotYet, Unfit, processed, set_up
+from traincrew.embedded.kubelet.volumes.errors import (
+    VolumeNotReady,
+    VolumeSourceError,
+    VolumeUnsupported,
+    attach_failed,
+    setup_failed,
+)
 
 Object = dict[str, Any]
 
@@ -16,7 +22,7 @@ GROUP = "pv.beta.kubernetes.io/gid"
 _PATHS = ("hostPath", "local")
 
 
-class Found(NamedTuple):
+class ClaimedVolume(NamedTuple):
     path: str
     group: int | None
     """Who is in it may use the volume."""
@@ -24,7 +30,7 @@ class Found(NamedTuple):
     """Whether fsGroup applies to it."""
 
 
-async def find(volume: Object, pod: Object, world: Objects) -> Found:
+async def resolve_claim(volume: Object, pod: Object, world: ObjectSource) -> ClaimedVolume:
     """Raises Unmade."""
     name, namespace = volume["name"], pod["metadata"]["namespace"]
     claim_name = _claim_name(volume, pod)
@@ -33,10 +39,10 @@ async def find(volume: Object, pod: Object, world: Objects) -> Found:
         if "ephemeral" in volume:
             _check_owner(claim, pod)
         found = await _volume(claim, world)
-    except Unfit as error:
-        raise NotYet(processed(name, f"error processing PVC {namespace}/{claim_name}: {error}")) from None
+    except VolumeSourceError as error:
+        raise VolumeNotReady(attach_failed(name, f"error processing PVC {namespace}/{claim_name}: {error}")) from None
     if (found["spec"].get("volumeMode") or "Filesystem") != "Filesystem":
-        raise Broken(processed(name, f"volume {name} has volumeMode Block, but is specified in volumeMounts"))
+        raise VolumeUnsupported(attach_failed(name, f"volume {name} has volumeMode Block, but is specified in volumeMounts"))
     return _opened(found)
 
 
@@ -46,17 +52,17 @@ def _claim_name(volume: Object, pod: Object) -> str:
     return str(volume["persistentVolumeClaim"]["claimName"])
 
 
-async def _bound(namespace: str, name: str, world: Objects) -> Object:
+async def _bound(namespace: str, name: str, world: ObjectSource) -> Object:
     try:
         claim = await world.get_claim(namespace, name)
     except errors.ApiError as error:
-        raise Unfit(f"failed to fetch PVC from API server: {error.message}") from None
+        raise VolumeSourceError(f"failed to fetch PVC from API server: {error.message}") from None
     if claim["metadata"].get("deletionTimestamp"):
-        raise Unfit("PVC is being deleted")
+        raise VolumeSourceError("PVC is being deleted")
     if (claim.get("status") or {}).get("phase") != "Bound":
-        raise Unfit("PVC is not bound")
+        raise VolumeSourceError("PVC is not bound")
     if not claim["spec"].get("volumeName"):
-        raise Unfit("PVC has empty pvc.Spec.VolumeName")
+        raise VolumeSourceError("PVC has empty pvc.Spec.VolumeName")
     return claim
 
 
@@ -65,42 +71,42 @@ def _check_owner(claim: Object, pod: Object) -> None:
     if not any(owner.get("controller") and owner.get("uid") == pod["metadata"]["uid"] for owner in owners):
         meta, own = claim["metadata"], pod["metadata"]
         told = f"PVC {meta['namespace']}/{meta['name']} was not created for pod {own['namespace']}/{own['name']}"
-        raise Unfit(f"{told} (pod is not owner)")
+        raise VolumeSourceError(f"{told} (pod is not owner)")
 
 
-async def _volume(claim: Object, world: Objects) -> Object:
+async def _volume(claim: Object, world: ObjectSource) -> Object:
     name = claim["spec"]["volumeName"]
     try:
         found = await world.get_volume(name)
     except errors.ApiError as error:
-        raise Unfit(f"failed to fetch PV {name} from API server: {error.message}") from None
+        raise VolumeSourceError(f"failed to fetch PV {name} from API server: {error.message}") from None
     holder = found["spec"].get("claimRef")
     if not holder:
         why = "it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim"
-        raise Unfit(f"found PV object {name} but {why}")
+        raise VolumeSourceError(f"found PV object {name} but {why}")
     if holder.get("uid") != claim["metadata"]["uid"]:
         why = f"its pv.Spec.ClaimRef.UID {holder.get('uid', '')} does not point to claim.UID {claim['metadata']['uid']}"
-        raise Unfit(f"found PV object {name} but {why}")
+        raise VolumeSourceError(f"found PV object {name} but {why}")
     return found
 
 
-def _opened(found: Object) -> Found:
+def _opened(found: Object) -> ClaimedVolume:
     name, spec = found["metadata"]["name"], found["spec"]
     kind = next((each for each in _PATHS if each in spec), "")
     if not kind:
         other = ", ".join(sorted(key for key, value in spec.items() if isinstance(value, dict) and "capacity" not in key))
-        raise Broken(set_up(name, f"this node has no such volumes ({other}): it offers hostPath and local ones"))
+        raise VolumeUnsupported(setup_failed(name, f"this node has no such volumes ({other}): it offers hostPath and local ones"))
     try:
-        path = host_path.path_of(spec["hostPath"]) if kind == "hostPath" else _local(spec["local"]["path"])
-    except Unfit as error:
-        raise NotYet(set_up(name, error)) from None
+        path = host_path.resolve(spec["hostPath"]) if kind == "hostPath" else _local(spec["local"]["path"])
+    except VolumeSourceError as error:
+        raise VolumeNotReady(setup_failed(name, error)) from None
     group = ((found["metadata"].get("annotations") or {}).get(GROUP)) or ""
-    return Found(path, int(group) if group.isdecimal() else None, kind == "local")
+    return ClaimedVolume(path, int(group) if group.isdecimal() else None, kind == "local")
 
 
 def _local(path: str) -> str:
     if not os.path.exists(path):
-        raise Unfit(f'path "{path}" does not exist')
+        raise VolumeSourceError(f'path "{path}" does not exist')
     if not os.path.isdir(path):
-        raise Unfit("only directory and block device are supported")
+        raise VolumeSourceError("only directory and block device are supported")
     return path

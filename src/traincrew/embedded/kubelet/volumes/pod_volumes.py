@@ -10,7 +10,7 @@ from traincrew.embedded.kubelet.runtime.spec import Isolation
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class VolumeHost:
     directory: pathlib.Path
     """The pod's own, closed to others."""
     data: pathlib.Path | None = None
@@ -40,7 +40,7 @@ class Volume:
 
 
 @dataclasses.dataclass(frozen=True)
-class Mounted:
+class MountedVolumes:
     volumes: Mapping[str, Volume] = dataclasses.field(default_factory=dict)
     notes: tuple[str, ...] = ()
     """What was asked for and cannot be had, but does not stop the pod: for an event."""

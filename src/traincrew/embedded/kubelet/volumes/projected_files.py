@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from traincrew.embedded.kubelet.environment import downward_api
-from traincrew.embedded.kubelet.volumes.errors import Unfit, together
+from traincrew.embedded.kubelet.volumes.errors import VolumeSourceError, join_reasons
 
 Object = dict[str, Any]
 
@@ -18,14 +18,14 @@ LONGEST_NAME, LONGEST_PATH = 255, 4096
 
 
 @dataclasses.dataclass(frozen=True)
-class File:
+class ProjectedFile:
     data: bytes
     mode: int = MODE
     user: int | None = None
     """Whom it belongs to; None: whoever makes it."""
 
 
-Payload = dict[str, File]
+Payload = dict[str, ProjectedFile]
 
 
 def config_map(source: Object, found: Object | None, mode: int) -> Payload:
@@ -42,13 +42,13 @@ def secret(source: Object, found: Object | None, mode: int) -> Payload:
 
 def _chosen(source: Object, contents: Mapping[str, bytes], mode: int, lacking: str) -> Payload:
     if not source.get("items"):
-        return {key: File(data, mode) for key, data in contents.items()}
+        return {key: ProjectedFile(data, mode) for key, data in contents.items()}
     chosen = {}
     for item in source["items"]:
         if item["key"] in contents:
-            chosen[item["path"]] = File(contents[item["key"]], item.get("mode", mode))
+            chosen[item["path"]] = ProjectedFile(contents[item["key"]], item.get("mode", mode))
         elif not source.get("optional"):
-            raise Unfit(lacking.format(item["key"]))
+            raise VolumeSourceError(lacking.format(item["key"]))
     return chosen
 
 
@@ -57,11 +57,13 @@ def downward(source: Object, pod: Object, allocatable: Mapping[str, str], mode: 
     wrong = []
     for item in source.get("items") or ():
         try:
-            found[posixpath.normpath(item["path"])] = File(_shown(item, pod, allocatable).encode(), item.get("mode", mode))
-        except downward_api.Unsupported as error:
+            found[posixpath.normpath(item["path"])] = ProjectedFile(
+                _shown(item, pod, allocatable).encode(), item.get("mode", mode)
+            )
+        except downward_api.UnsupportedField as error:
             wrong.append(str(error))
     if wrong:
-        raise Unfit(together(wrong))
+        raise VolumeSourceError(join_reasons(wrong))
     return found
 
 
@@ -73,20 +75,20 @@ def _shown(item: Object, pod: Object, allocatable: Mapping[str, str]) -> str:
     return ""
 
 
-def checked(payload: Payload) -> Payload:
+def validate_paths(payload: Payload) -> Payload:
     """With clean paths, none of which leads out of the volume or to the writer's own entries."""
     for path in payload:
         parts = path.split("/")
         if not path:
-            raise Unfit('invalid path: must not be empty: ""')
+            raise VolumeSourceError('invalid path: must not be empty: ""')
         if path.startswith("/"):
-            raise Unfit(f"invalid path: must be relative path: {path}")
+            raise VolumeSourceError(f"invalid path: must be relative path: {path}")
         if len(path) > LONGEST_PATH:
-            raise Unfit(f"invalid path: must be less than or equal to {LONGEST_PATH} characters")
+            raise VolumeSourceError(f"invalid path: must be less than or equal to {LONGEST_PATH} characters")
         if ".." in parts:
-            raise Unfit(f"invalid path: must not contain '..': {path}")
+            raise VolumeSourceError(f"invalid path: must not contain '..': {path}")
         if any(len(part.encode()) > LONGEST_NAME for part in parts):
-            raise Unfit(f"invalid path: filenames must be less than or equal to {LONGEST_NAME} characters")
+            raise VolumeSourceError(f"invalid path: filenames must be less than or equal to {LONGEST_NAME} characters")
         if parts[0].startswith(".."):
-            raise Unfit(f"invalid path: must not start with '..': {path}")
+            raise VolumeSourceError(f"invalid path: must not start with '..': {path}")
     return {posixpath.normpath(path): file for path, file in payload.items()}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from traincrew import errors
-from traincrew.embedded.kubelet.environment.errors import Missing
-from traincrew.embedded.kubelet.objects.object_cache import Objects
-from traincrew.embedded.kubelet.objects.service_account_tokens import LIFE, Ask
+from traincrew.embedded.kubelet.environment.errors import ObjectNotFound
+from traincrew.embedded.kubelet.objects.object_cache import ObjectSource
+from traincrew.embedded.kubelet.objects.service_account_tokens import DEFAULT_LIFETIME, TokenRequest
 from traincrew.embedded.kubelet.volumes import projected_files
-from traincrew.embedded.kubelet.volumes.errors import Unfit, together
-from traincrew.embedded.kubelet.volumes.pod_volumes import Place
-from traincrew.embedded.kubelet.volumes.projected_files import File, Payload
+from traincrew.embedded.kubelet.volumes.errors import VolumeSourceError, join_reasons
+from traincrew.embedded.kubelet.volumes.pod_volumes import VolumeHost
+from traincrew.embedded.kubelet.volumes.projected_files import Payload, ProjectedFile
 
 Object = dict[str, Any]
 
@@ -19,7 +19,7 @@ KINDS = ("configMap", "secret", "downwardAPI", "projected")
 TOKEN_MODE = 0o600
 
 
-async def gathered(volume: Object, pod: Object, world: Objects, place: Place) -> Payload:
+async def collect_payload(volume: Object, pod: Object, world: ObjectSource, place: VolumeHost) -> Payload:
     """Raises Unfit with every reason there is."""
     kind = next(each for each in KINDS if each in volume)
     source = volume[kind] or {}
@@ -30,16 +30,16 @@ async def gathered(volume: Object, pod: Object, world: Objects, place: Place) ->
     for each in sources:
         try:
             found |= await _part(each, pod, world, place, mode)
-        except (Unfit, Missing) as error:
+        except (VolumeSourceError, ObjectNotFound) as error:
             wrong.append(str(error))
         except errors.ApiError as error:
             wrong.append(error.message)
     if wrong:
-        raise Unfit(together(wrong))
+        raise VolumeSourceError(join_reasons(wrong))
     return found
 
 
-async def _part(source: Object, pod: Object, world: Objects, place: Place, mode: int) -> Payload:
+async def _part(source: Object, pod: Object, world: ObjectSource, place: VolumeHost, mode: int) -> Payload:
     namespace = pod["metadata"]["namespace"]
     if (wanted := source.get("configMap")) is not None:
         return projected_files.config_map(wanted, await _config_map(wanted, namespace, world), mode)
@@ -49,36 +49,38 @@ async def _part(source: Object, pod: Object, world: Objects, place: Place, mode:
         return projected_files.downward(wanted, pod, place.allocatable, mode)
     if (wanted := source.get("serviceAccountToken")) is not None:
         return {wanted["path"]: await _token(wanted, pod, world, mode)}
-    raise Unfit(f"this node has no projections of {', '.join(source)}")
+    raise VolumeSourceError(f"this node has no projections of {', '.join(source)}")
 
 
-async def _config_map(wanted: Object, namespace: str, world: Objects) -> Object | None:
+async def _config_map(wanted: Object, namespace: str, world: ObjectSource) -> Object | None:
     try:
         return await world.get_config_map(namespace, wanted.get("name") or "")
-    except Missing:
+    except ObjectNotFound:
         if wanted.get("optional"):
             return None
         raise
 
 
-async def _secret(wanted: Object, namespace: str, world: Objects) -> Object | None:
+async def _secret(wanted: Object, namespace: str, world: ObjectSource) -> Object | None:
     try:
         return await world.get_secret(namespace, wanted.get("secretName") or wanted.get("name") or "")
-    except Missing:
+    except ObjectNotFound:
         if wanted.get("optional"):
             return None
         raise
 
 
-async def _token(wanted: Object, pod: Object, world: Objects, mode: int) -> File:
+async def _token(wanted: Object, pod: Object, world: ObjectSource, mode: int) -> ProjectedFile:
     meta, spec = pod["metadata"], pod["spec"]
-    ask = Ask(meta["name"], meta["uid"], wanted.get("audience") or "", wanted.get("expirationSeconds") or LIFE)
+    ask = TokenRequest(
+        meta["name"], meta["uid"], wanted.get("audience") or "", wanted.get("expirationSeconds") or DEFAULT_LIFETIME
+    )
     try:
         text = await world.get_service_account_token(meta["namespace"], spec.get("serviceAccountName") or "default", ask)
     except errors.ApiError as error:
-        raise Unfit(f"failed to fetch token: {error.message}") from None
+        raise VolumeSourceError(f"failed to fetch token: {error.message}") from None
     user, group = only_user(spec), (spec.get("securityContext") or {}).get("fsGroup")
-    return File(text.encode(), mode if user is None and group is None else TOKEN_MODE, user)
+    return ProjectedFile(text.encode(), mode if user is None and group is None else TOKEN_MODE, user)
 
 
 def only_user(spec: Object) -> int | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import stat
 
-from traincrew.embedded.kubelet.volumes.errors import Unfit
+from traincrew.embedded.kubelet.volumes.errors import VolumeSourceError
 
 
-def prepared(volume: str, inner: str) -> str:
+def resolve(volume: str, inner: str) -> str:
     """Where in the volume it is, without links; made as a directory if it is missing. Raises Unfit, OSError."""
     base = os.path.realpath(volume)
     wanted = os.path.join(base, inner)
@@ -21,7 +21,7 @@ def prepared(volume: str, inner: str) -> str:
 
 def _check(path: str, base: str) -> None:
     if os.path.commonpath((path, base)) != base:
-        raise Unfit(f"{path} is outside of {base}")
+        raise VolumeSourceError(f"{path} is outside of {base}")
 
 
 def _make(base: str, inner: str) -> None:

@@ -10,7 +10,7 @@ PATIENCE = 20.0
 """Seconds that a server which refuses connections is given: it may be starting again."""
 
 
-class Failed(Exception):
+class CommandError(Exception):
     """The message is for standard error; the code for the shell."""
 
     def __init__(self, message: str, code: int = 1) -> None:
@@ -18,19 +18,19 @@ class Failed(Exception):
         self.code = code
 
 
-class Access:
+class ApiAccess:
     def __init__(self, host: str, port: int, token: str, authority: str, namespace: str) -> None:
         self.host, self.port, self.token, self.namespace = host, port, token, namespace
         self.authority = authority
         """The authority's certificate, PEM; empty: those that the machine trusts."""
 
 
-def of_pod() -> Access:
+def in_cluster_access() -> ApiAccess:
     host = os.environ.get("KUBERNETES_SERVICE_HOST", "")
     if not host or not os.path.exists(f"{ACCOUNT}/token"):
-        raise Failed("error: no API server is known here: no service account's files, or no KUBERNETES_SERVICE_HOST")
+        raise CommandError("error: no API server is known here: no service account's files, or no KUBERNETES_SERVICE_HOST")
     port = int(os.environ.get("KUBERNETES_SERVICE_PORT", "443"))
-    return Access(host, port, _read("token"), _read("ca.crt"), _read("namespace") or "default")
+    return ApiAccess(host, port, _read("token"), _read("ca.crt"), _read("namespace") or "default")
 
 
 def _read(name: str) -> str:
@@ -53,7 +53,7 @@ def query(pairs: list[tuple[str, str]]) -> str:
     return "&".join(f"{name}={quoted(value)}" for name, value in pairs)
 
 
-def connect(access: Access) -> ssl.SSLSocket:
+def connect(access: ApiAccess) -> ssl.SSLSocket:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if access.authority:
         context.load_verify_locations(cadata=access.authority + "\n")
@@ -64,10 +64,10 @@ def connect(access: Access) -> ssl.SSLSocket:
     try:
         return context.wrap_socket(plain, server_hostname=access.host)
     except (ssl.SSLError, OSError) as error:
-        raise Failed(f"Unable to connect to the server: {getattr(error, 'reason', None) or error}") from None
+        raise CommandError(f"Unable to connect to the server: {getattr(error, 'reason', None) or error}") from None
 
 
-def _dial(access: Access) -> socket.socket:
+def _dial(access: ApiAccess) -> socket.socket:
     latest = time.monotonic() + PATIENCE
     while True:
         try:
@@ -76,26 +76,26 @@ def _dial(access: Access) -> socket.socket:
             if time.monotonic() > latest:
                 where = f"{access.host}:{access.port}"
                 told = f"The connection to the server {where} was refused - did you specify the right host or port?"
-                raise Failed(told) from None
+                raise CommandError(told) from None
             time.sleep(0.2)
         except OSError as error:
-            raise Failed(f"Unable to connect to the server: {error}") from None
+            raise CommandError(f"Unable to connect to the server: {error}") from None
 
 
-def head(access: Access, path: str, more: str, method: str = "GET") -> bytes:
+def request_head(access: ApiAccess, path: str, more: str, method: str = "GET") -> bytes:
     where = f"[{access.host}]" if ":" in access.host else access.host
     lines = f"{method} {path} HTTP/1.1\r\nHost: {where}:{access.port}\r\nUser-Agent: kubectl/traincrew\r\n"
     bearer = f"Authorization: Bearer {access.token}\r\n" if access.token else ""
     return f"{lines}{bearer}{more}\r\n".encode()
 
 
-def answer(stream: ssl.SSLSocket) -> tuple[int, dict[str, str], bytes]:
+def read_response(stream: ssl.SSLSocket) -> tuple[int, dict[str, str], bytes]:
     """The status, the headers, and what came of the body with them."""
     seen = b""
     while b"\r\n\r\n" not in seen:
         piece = stream.recv(65536)
         if not piece:
-            raise Failed("Unable to connect to the server: EOF")
+            raise CommandError("Unable to connect to the server: EOF")
         seen += piece
     first, _, rest = seen.partition(b"\r\n\r\n")
     lines = first.decode("latin-1").split("\r\n")
@@ -106,10 +106,10 @@ def answer(stream: ssl.SSLSocket) -> tuple[int, dict[str, str], bytes]:
     return int(lines[0].split()[1]), headers, rest
 
 
-def get(access: Access, path: str, accept: str = "application/json") -> tuple[int, bytes]:
+def get(access: ApiAccess, path: str, accept: str = "application/json") -> tuple[int, bytes]:
     with connect(access) as stream:
-        stream.sendall(head(access, path, f"Accept: {accept}\r\nConnection: close\r\n"))
-        status, headers, body = answer(stream)
+        stream.sendall(request_head(access, path, f"Accept: {accept}\r\nConnection: close\r\n"))
+        status, headers, body = read_response(stream)
         pieces = [body]
         try:
             while piece := stream.recv(65536):
@@ -131,7 +131,7 @@ def _unchunked(body: bytes) -> bytes:
         body = body[length + 2 :]
 
 
-def refusal(status: int, body: bytes) -> Failed:
+def status_error(status: int, body: bytes) -> CommandError:
     """What a Status object says, as kubectl words it."""
     import json
 
@@ -139,7 +139,7 @@ def refusal(status: int, body: bytes) -> Failed:
         told = json.loads(body)
         reason, message = told["reason"], told["message"]
     except (ValueError, KeyError, TypeError):
-        return Failed(f"Error from server: {status} {body[:300].decode(errors='replace')}".rstrip())
+        return CommandError(f"Error from server: {status} {body[:300].decode(errors='replace')}".rstrip())
     if status == 401:
-        return Failed("error: You must be logged in to the server (Unauthorized)")
-    return Failed(f"Error from server ({reason}): {message}")
+        return CommandError("error: You must be logged in to the server (Unauthorized)")
+    return CommandError(f"Error from server ({reason}): {message}")

@@ -20,7 +20,7 @@ FULL = 1 << 20
 Take = Callable[[int, bytes], None]
 
 
-class Dialect(Protocol):
+class ChannelProtocol(Protocol):
     ended: bool
 
     def feed(self, data: bytes, take: Take) -> bytes:
@@ -32,8 +32,8 @@ class Dialect(Protocol):
         ...
 
 
-class Channels:
-    def __init__(self, stream: ssl.SSLSocket, dialect: Dialect, going: bytes, seen: bytes) -> None:
+class ExecConnection:
+    def __init__(self, stream: ssl.SSLSocket, dialect: ChannelProtocol, going: bytes, seen: bytes) -> None:
         self._stream, self._dialect = stream, dialect
         self._going, self._seen = bytearray(going), seen
         self._stream.setblocking(False)
@@ -84,27 +84,29 @@ class Channels:
         self._stream.close()
 
 
-def opened(access: api.Access, path: str, stdin: bool) -> Channels:
+def connect(access: api.ApiAccess, path: str, stdin: bool) -> ExecConnection:
     """Streams for output, errors and the outcome, and for input if that is wanted. Raises Failed."""
     from traincrew.embedded.kubelet.images.programs import websocket
 
     try:
         return _upgraded(access, websocket.request(access, path), lambda headers: (websocket.WebSocket(headers), b""))
-    except api.Failed:
+    except api.CommandError:
         from traincrew.embedded.kubelet.images.programs import spdy
 
         return _upgraded(access, spdy.request(access, path), lambda headers: spdy.begun(stdin))
 
 
-def _upgraded(access: api.Access, request: bytes, begin: Callable[[dict[str, str]], tuple[Dialect, bytes]]) -> Channels:
+def _upgraded(
+    access: api.ApiAccess, request: bytes, begin: Callable[[dict[str, str]], tuple[ChannelProtocol, bytes]]
+) -> ExecConnection:
     stream = api.connect(access)
     stream.sendall(request)
-    status, headers, rest = api.answer(stream)
+    status, headers, rest = api.read_response(stream)
     if status != 101:
-        refusal = api.refusal(status, rest + _body(stream, headers, len(rest)))
+        refusal = api.status_error(status, rest + _body(stream, headers, len(rest)))
         stream.close()
         raise refusal
-    return Channels(stream, *begin(headers), rest)
+    return ExecConnection(stream, *begin(headers), rest)
 
 
 def _body(stream: ssl.SSLSocket, headers: dict[str, str], have: int) -> bytes:

@@ -10,21 +10,21 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 _PODS = ("pods", "pod", "po")
 
 
-def get(access: api.Access, words: list[str], selector: str, output: str) -> None:
+def get(access: api.ApiAccess, words: list[str], selector: str, output: str) -> None:
     kind, _, name = words[0].partition("/") if words else ("", "", "")
     names = [name] if name else words[1:]
     if kind not in _PODS:
-        raise api.Failed(f'error: this kubectl gets pods only, not "{kind}"')
+        raise api.CommandError(f'error: this kubectl gets pods only, not "{kind}"')
     path = f"/api/v1/namespaces/{access.namespace}/pods"
     if len(names) == 1:
         path += f"/{api.quoted(names[0])}"
     elif names:
-        raise api.Failed("error: name one pod, or none")
+        raise api.CommandError("error: name one pod, or none")
     elif selector:
         path += f"?labelSelector={api.quoted(selector)}"
     status, body = api.get(access, path, TABLE if not output else "application/json")
     if status != 200:
-        raise api.refusal(status, body)
+        raise api.status_error(status, body)
     sys.stdout.write(_shown(json.loads(body), output))
 
 
@@ -40,8 +40,8 @@ def _shown(found: Any, output: str) -> str:
         try:
             return jsonpath.render(template.strip("'"), found)
         except ValueError as error:
-            raise api.Failed(f"error: error parsing jsonpath {template}, {error}") from None
-    raise api.Failed(f'error: unable to match a printer suitable for the output format "{form}"')
+            raise api.CommandError(f"error: error parsing jsonpath {template}, {error}") from None
+    raise api.CommandError(f'error: unable to match a printer suitable for the output format "{form}"')
 
 
 def _table(found: Any) -> str:

@@ -14,27 +14,27 @@ _PAIR = re.compile(r"""(?P<key>"[^"]*"|'[^']*'|[^\s:#][^:]*?)\s*:(?:\s+(?P<value
 Line = tuple[int, str]
 
 
-def read(paths: str, context: str) -> api.Access:
+def read(paths: str, context: str) -> api.ApiAccess:
     path = next((each for each in paths.split(":") if os.path.exists(each)), "")
     if not path:
-        raise api.Failed(f"error: stat {paths}: no such file or directory")
+        raise api.CommandError(f"error: stat {paths}: no such file or directory")
     with open(path, encoding="utf-8") as file:
         text = file.read()
     try:
         found = json.loads(text) if text.lstrip().startswith("{") else parse(text)
         return _access(found, context or found.get("current-context", ""), os.path.dirname(path))
     except (KeyError, TypeError, ValueError, StopIteration) as error:
-        raise api.Failed(f"error: error loading config file {path!r}: {error!r}") from None
+        raise api.CommandError(f"error: error loading config file {path!r}: {error!r}") from None
 
 
-def _access(found: Any, context: str, directory: str) -> api.Access:
+def _access(found: Any, context: str, directory: str) -> api.ApiAccess:
     chosen = _named(found["contexts"], context, "context")
     cluster = _named(found["clusters"], chosen["cluster"], "cluster")
     user = _named(found["users"], chosen["user"], "user")
     url = urllib.parse.urlsplit(cluster["server"])
     authority = _content(cluster, "certificate-authority", directory)
     token = user.get("token") or (_file(user["tokenFile"], directory).strip() if "tokenFile" in user else "")
-    return api.Access(url.hostname or "", url.port or 443, token, authority, chosen.get("namespace") or "default")
+    return api.ApiAccess(url.hostname or "", url.port or 443, token, authority, chosen.get("namespace") or "default")
 
 
 def _named(entries: Any, name: str, what: str) -> Any:

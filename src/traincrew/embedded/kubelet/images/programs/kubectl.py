@@ -24,7 +24,7 @@ _SWITCHES = {"-i": "stdin", "--stdin": "stdin", "-q": "quiet", "--quiet": "quiet
 def main() -> None:
     try:
         sys.exit(_run(sys.argv[1:]))
-    except api.Failed as error:
+    except api.CommandError as error:
         print(error, file=sys.stderr)
         sys.exit(error.code)
     except BrokenPipeError:
@@ -34,7 +34,7 @@ def main() -> None:
 def _run(arguments: list[str]) -> int:
     words, options, command = _parsed(arguments)
     if not words:
-        raise api.Failed("error: this kubectl knows exec and get")
+        raise api.CommandError("error: this kubectl knows exec and get")
     verb, *words = words
     if verb == "version":
         print("Client Version: traincrew")
@@ -46,7 +46,7 @@ def _run(arguments: list[str]) -> int:
         get_pods.get(access, words, options.get("selector", ""), options.get("output", ""))
         return 0
     if verb != "exec":
-        raise api.Failed(f'error: unknown command "{verb}" for "kubectl": this one knows exec and get')
+        raise api.CommandError(f'error: unknown command "{verb}" for "kubectl": this one knows exec and get')
     return _exec(access, words, options, command)
 
 
@@ -63,7 +63,7 @@ def _parsed(arguments: list[str]) -> tuple[list[str], dict[str, str], list[str]]
             words.append(word)
         elif name in _VALUES:
             if not equals and not rest:
-                raise api.Failed(f"error: flag needs an argument: {word}")
+                raise api.CommandError(f"error: flag needs an argument: {word}")
             options[_VALUES[name]] = value if equals else rest.pop(0)
         elif word[:2] in _VALUES and word[:2] != "--":
             options[_VALUES[word[:2]]] = word[2:]
@@ -72,31 +72,31 @@ def _parsed(arguments: list[str]) -> tuple[list[str], dict[str, str], list[str]]
         elif word in ("-it", "-ti"):
             options |= {"stdin": "true", "tty": "true"}
         else:
-            raise api.Failed(f"error: unknown flag: {word}")
+            raise api.CommandError(f"error: unknown flag: {word}")
     return words, options, []
 
 
-def _access(options: dict[str, str]) -> api.Access:
+def _access(options: dict[str, str]) -> api.ApiAccess:
     file = options.get("kubeconfig") or os.environ.get("KUBECONFIG", "")
     if file:
         from traincrew.embedded.kubelet.images.programs import kubeconfig
 
         access = kubeconfig.read(file, options.get("context", ""))
     else:
-        access = api.of_pod()
+        access = api.in_cluster_access()
     access.namespace = options.get("namespace") or access.namespace
     access.token = options.get("token") or access.token
     return access
 
 
-def _exec(access: api.Access, words: list[str], options: dict[str, str], command: list[str]) -> int:
+def _exec(access: api.ApiAccess, words: list[str], options: dict[str, str], command: list[str]) -> int:
     if len(words) > 1 and not command:
         command, words = words[1:], words[:1]
     pod = words[0].removeprefix("pod/").removeprefix("pods/") if words else ""
     if not pod or not command:
-        raise api.Failed("error: pod or type/name and a command must be specified: kubectl exec POD -- COMMAND")
+        raise api.CommandError("error: pod or type/name and a command must be specified: kubectl exec POD -- COMMAND")
     if options.get("tty") == "true":
-        raise api.Failed("error: this kubectl has no terminals: leave -t out")
+        raise api.CommandError("error: this kubectl has no terminals: leave -t out")
     stdin = options.get("stdin") == "true"
     base = f"/api/v1/namespaces/{access.namespace}/pods/{api.quoted(pod)}/exec"
     asked = [("container", options["container"])] if options.get("container") else []
@@ -111,10 +111,10 @@ def _exec(access: api.Access, words: list[str], options: dict[str, str], command
 _OUTPUT = (("stdout", "true"), ("stderr", "true"))
 
 
-def _leave(access: api.Access, path: str) -> dict[str, str] | None:
+def _leave(access: api.ApiAccess, path: str) -> dict[str, str] | None:
     """The way in, if the pod is on this machine; None: ask for the command itself."""
     told = bytearray()
-    opened = exec_channels.opened(access, path, False)
+    opened = exec_channels.connect(access, path, False)
     opened.pump(None, lambda channel, data: told.extend(data) if channel == exec_channels.STDOUT else None)
     opened.close()
     if not told.startswith(b"{"):
@@ -144,13 +144,13 @@ def _direct(door: str, secret: str, command: list[str], stdin: bool) -> int:
     try:
         code = ticket_exec.run(door, secret, command)
     except ticket_exec.ExecRejected as error:
-        raise api.Failed(f"error: Internal error occurred: error executing command in container: {error}") from None
+        raise api.CommandError(f"error: Internal error occurred: error executing command in container: {error}") from None
     except OSError as error:
-        raise api.Failed(f"error: unable to upgrade connection: {error}") from None
+        raise api.CommandError(f"error: unable to upgrade connection: {error}") from None
     return _told(code)
 
 
-def _through(access: api.Access, path: str, stdin: bool) -> int:
+def _through(access: api.ApiAccess, path: str, stdin: bool) -> int:
     outcome = bytearray()
 
     def take(channel: int, data: bytes) -> None:
@@ -159,7 +159,7 @@ def _through(access: api.Access, path: str, stdin: bool) -> int:
         elif channel == exec_channels.ERROR:
             outcome.extend(data)
 
-    exec_channels.opened(access, path, stdin).pump(0 if stdin else None, take)
+    exec_channels.connect(access, path, stdin).pump(0 if stdin else None, take)
     return _outcome(bytes(outcome))
 
 
@@ -169,13 +169,13 @@ def _outcome(status: bytes) -> int:
     try:
         found = json.loads(status)
     except ValueError:
-        raise api.Failed("error: the connection to the container was lost before the command's end") from None
+        raise api.CommandError("error: the connection to the container was lost before the command's end") from None
     if found.get("status") == "Success":
         return 0
     if found.get("reason") == "NonZeroExitCode":
         causes = found.get("details", {}).get("causes") or ()
         return _told(next((int(each["message"]) for each in causes if each.get("reason") == "ExitCode"), 1))
-    raise api.Failed(f"error: {found.get('message') or found}")
+    raise api.CommandError(f"error: {found.get('message') or found}")
 
 
 def _told(code: int) -> int:

@@ -11,9 +11,9 @@ _STREAMS = {1: ("error", 3), 3: ("stdout", 1), 5: ("stderr", 2), 7: ("stdin", 0)
 _STDIN = 7
 
 
-def request(access: api.Access, path: str) -> bytes:
+def request(access: api.ApiAccess, path: str) -> bytes:
     more = f"Connection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: {PROTOCOL}\r\nContent-Length: 0\r\n"
-    return api.head(access, path, more, "POST")
+    return api.request_head(access, path, more, "POST")
 
 
 def begun(stdin: bool) -> tuple["Spdy", bytes]:
@@ -45,8 +45,10 @@ class Spdy:
     def _handle(self, frame: spdy_frames.Frame, take: Callable[[int, bytes], None]) -> bytes:
         if isinstance(frame, spdy_frames.Ping):
             return b"" if frame.id % 2 else spdy_frames.ping(frame.id)
-        if isinstance(frame, spdy_frames.Data) and frame.data and frame.stream in _STREAMS:
+        if isinstance(frame, spdy_frames.DataFrame) and frame.data and frame.stream in _STREAMS:
             take(_STREAMS[frame.stream][1], frame.data)
-        if isinstance(frame, spdy_frames.Reset) or (isinstance(frame, spdy_frames.Data | spdy_frames.Replied) and frame.fin):
+        if isinstance(frame, spdy_frames.RstStream) or (
+            isinstance(frame, spdy_frames.DataFrame | spdy_frames.SynReply) and frame.fin
+        ):
             self._coming.discard(frame.stream)
         return b""

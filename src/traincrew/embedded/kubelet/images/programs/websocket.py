@@ -11,10 +11,10 @@ _STDIN, _CLOSE = 0, 255
 _BINARY, _END, _PING, _PONG = 2, 8, 9, 10
 
 
-def request(access: api.Access, path: str) -> bytes:
+def request(access: api.ApiAccess, path: str) -> bytes:
     key = binascii.b2a_base64(os.urandom(16), newline=False).decode()
     more = f"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n"
-    return api.head(access, path, f"{more}Sec-WebSocket-Protocol: {PROTOCOLS}\r\n")
+    return api.request_head(access, path, f"{more}Sec-WebSocket-Protocol: {PROTOCOLS}\r\n")
 
 
 class WebSocket:

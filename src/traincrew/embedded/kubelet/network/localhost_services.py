@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from traincrew.embedded.kubelet.network.dns_zone import DOMAIN, SERVICE
+from traincrew.embedded.kubelet.network.dns_zone import CLUSTER_DOMAIN, SERVICE_NAME_LABEL
 
 Object = Mapping[str, Any]
-HERE = "127.0.0.1"
+LOCALHOST = "127.0.0.1"
 _LABEL = r"(?:[a-z0-9](?:[-a-z0-9]*[a-z0-9])?\.)"
 _START, _END = r"(?:(?<=//)|(?<![\w./-]))", r"(?![\w-]|\.[\w-])"
 """Nothing before or after a name makes it part of a longer one or of a path."""
@@ -17,7 +17,9 @@ _ALONE = (r"(?<![\w./\"'-])", r"(?![\w/\"'-]|\.[\w-])")
 """In quotes, a word without dot and port is rather a role or a key of TF_CONFIG than a host."""
 
 
-def localised(values: Mapping[str, str], services: Iterable[Object], namespace: str, domain: str = DOMAIN) -> dict[str, str]:
+def point_to_localhost(
+    values: Mapping[str, str], services: Iterable[Object], namespace: str, domain: str = CLUSTER_DOMAIN
+) -> dict[str, str]:
     """Where pods share the host's network every Service's name is 127.0.0.1, also with a pod's name before it.
 
     values: as somebody wrote them. What comes from the downward API is not meant: a pod may have its Service's name.
@@ -28,19 +30,21 @@ def localised(values: Mapping[str, str], services: Iterable[Object], namespace: 
         if (each.get("spec") or {}).get("type") != "ExternalName"
     ]
     pattern = _pattern(names, namespace, domain)
-    return {key: pattern.sub(HERE, value) for key, value in values.items()} if pattern else dict(values)
+    return {key: pattern.sub(LOCALHOST, value) for key, value in values.items()} if pattern else dict(values)
 
 
-def container(written: Mapping[str, Any], services: Iterable[Object], namespace: str, domain: str = DOMAIN) -> dict[str, Any]:
+def container_on_localhost(
+    written: Mapping[str, Any], services: Iterable[Object], namespace: str, domain: str = CLUSTER_DOMAIN
+) -> dict[str, Any]:
     """The container with the variables that are written in it localised."""
     entries = [dict(entry) for entry in written.get("env") or ()]
     texts = {str(index): entry["value"] for index, entry in enumerate(entries) if entry.get("value")}
-    for index, value in localised(texts, services, namespace, domain).items():
+    for index, value in point_to_localhost(texts, services, namespace, domain).items():
         entries[int(index)]["value"] = value
     return {**written, "env": entries}
 
 
-def slices(services: Iterable[Object], pods: Iterable[Object]) -> list[Object]:
+def ready_endpoint_slices(services: Iterable[Object], pods: Iterable[Object]) -> list[Object]:
     """In the stead of EndpointSlices, which cannot have this host's own address: who is ready behind each Service."""
     ready = [pod for pod in pods if _ready(pod)]
     return [_slice(service, [pod for pod in ready if _selects(service, pod)]) for service in services]
@@ -63,12 +67,12 @@ def _slice(service: Object, pods: Iterable[Object]) -> Object:
     endpoints = []
     for pod in pods:
         named = pod["spec"].get("hostname") if pod["spec"].get("subdomain") == meta["name"] else None
-        endpoints.append({"addresses": [HERE], **({"hostname": named} if named else {})})
-    labels = {SERVICE: meta["name"]}
+        endpoints.append({"addresses": [LOCALHOST], **({"hostname": named} if named else {})})
+    labels = {SERVICE_NAME_LABEL: meta["name"]}
     return {"metadata": {"namespace": meta.get("namespace"), "labels": labels}, "addressType": "IPv4", "endpoints": endpoints}
 
 
-def on_host(services: Iterable[dict[str, Any]], api: tuple[str, int]) -> list[dict[str, Any]]:
+def services_on_localhost(services: Iterable[dict[str, Any]], api: tuple[str, int]) -> list[dict[str, Any]]:
     """Services as variables tell of them where nobody answers at cluster IPs: at this host, at the ports of their pods."""
     return [_on_host(each, api) for each in services]
 
@@ -80,7 +84,7 @@ def _on_host(service: dict[str, Any], api: tuple[str, int]) -> dict[str, Any]:
     if (meta.get("namespace"), meta["name"]) == ("default", "kubernetes"):
         return {**service, "spec": {**spec, "clusterIP": api[0], "ports": [{**each, "port": api[1]} for each in spec["ports"]]}}
     ports = [{**each, "port": _own(each)} for each in spec.get("ports") or ()]
-    return {**service, "spec": {**spec, "clusterIP": HERE, "ports": ports}}
+    return {**service, "spec": {**spec, "clusterIP": LOCALHOST, "ports": ports}}
 
 
 def _own(port: Mapping[str, Any]) -> int:

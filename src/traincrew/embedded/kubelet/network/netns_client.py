@@ -11,25 +11,25 @@ import socket
 from collections.abc import AsyncIterator
 from typing import Any
 
-from traincrew.embedded.kubelet.network import netns_start, netns_state
-from traincrew.embedded.kubelet.network.addresses import DEFAULT
-from traincrew.embedded.kubelet.network.connection import Answer, Connection, HolderGone
+from traincrew.embedded.kubelet.network import netns_discovery, netns_state
+from traincrew.embedded.kubelet.network.addresses import DEFAULT_SUBNET
 from traincrew.embedded.kubelet.network.dns_zone import Zone
+from traincrew.embedded.kubelet.network.netns_connection import NetnsConnection, NetnsDaemonGone, NetnsReply
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 10.0
+CONNECT_SECONDS = 10.0
 _AGAIN = 1.0
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-class Holder:
+class NetnsClient:
     """One that runs. Killed, it is replaced at once: pods that live are plugged in again with the addresses they have."""
 
     def __init__(self, directory: pathlib.Path, isolation: Isolation, subnet: str) -> None:
         self._directory, self._isolation, self._wanted = directory, isolation, subnet
-        self._connection: Connection | None = None
+        self._connection: NetnsConnection | None = None
         self._known: dict[str, Any] = {}
         self._space = -1
         self._changed = asyncio.Condition()
@@ -40,7 +40,7 @@ class Holder:
         """Counts the holders that this one has been; sockets of `listen` belong to one of them."""
 
     @classmethod
-    async def ensure(cls, data: pathlib.Path, isolation: Isolation, subnet: str = DEFAULT) -> Holder:
+    async def ensure(cls, data: pathlib.Path, isolation: Isolation, subnet: str = DEFAULT_SUBNET) -> NetnsClient:
         """Finds the one that runs, or starts one. Raises OSError if none can be had."""
         found = cls(data / "node", isolation, subnet)
         await found._connect()
@@ -86,7 +86,7 @@ class Holder:
     async def unplug(self, address: str) -> None:
         await self._ask("unplug", address=address)
 
-    async def connect(self, host: str, port: int, *, within: str = "", timeout: float = PATIENCE) -> Streams:  # noqa: ASYNC109
+    async def connect(self, host: str, port: int, *, within: str = "", timeout: float = CONNECT_SECONDS) -> Streams:  # noqa: ASYNC109
         """A TCP connection made inside the cluster's network. within: from inside the pod with that address, to reach
         what listens on its loopback only. Raises OSError, TimeoutError being one."""
         async with asyncio.timeout(timeout):
@@ -140,27 +140,27 @@ class Holder:
         await self.close()
         await stop(self._directory.parent)
 
-    async def _ask(self, request: str, **arguments: Any) -> Answer:
+    async def _ask(self, request: str, **arguments: Any) -> NetnsReply:
         """Once more if the holder was killed meanwhile: every request may be made twice."""
         for _ in range(2):
             connection = await self._current()
-            with contextlib.suppress(HolderGone):
+            with contextlib.suppress(NetnsDaemonGone):
                 return await connection.ask(request, **arguments)
         connection = await self._current()
         return await connection.ask(request, **arguments)
 
-    async def _current(self) -> Connection:
+    async def _current(self) -> NetnsConnection:
         if self._connection is None:
-            raise HolderGone("there is no holder")
+            raise NetnsDaemonGone("there is no holder")
         if self._connection.ended.is_set():
             if self._keeper is None:
-                raise HolderGone("this holder was left")
-            async with asyncio.timeout(2 * PATIENCE), self._changed:
+                raise NetnsDaemonGone("this holder was left")
+            async with asyncio.timeout(2 * CONNECT_SECONDS), self._changed:
                 await self._changed.wait_for(lambda: self._connection is not None and not self._connection.ended.is_set())
         return self._connection
 
     async def _connect(self) -> None:
-        connection, known = await netns_start.found_or_started(self._directory, str(self._isolation), self._wanted, self._space)
+        connection, known = await netns_discovery.find_or_start(self._directory, str(self._isolation), self._wanted, self._space)
         if known["userns"] and self._space < 0:
             # Kept open: a new holder joins it, and what starts pods can stay where it is.
             self._space = os.open(f"/proc/{known['pid']}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
@@ -182,13 +182,13 @@ class Holder:
 
 async def stop(data: pathlib.Path) -> None:
     """Ends the holder of that cluster if one runs, and clears what a killed one left behind."""
-    await netns_start.stopped(data / "node")
+    await netns_discovery.stop(data / "node")
 
 
 @contextlib.asynccontextmanager
-async def holding(data: pathlib.Path, isolation: Isolation, subnet: str = DEFAULT) -> AsyncIterator[Holder]:
+async def open_client(data: pathlib.Path, isolation: Isolation, subnet: str = DEFAULT_SUBNET) -> AsyncIterator[NetnsClient]:
     """For the time of a block; the holder stays."""
-    holder = await Holder.ensure(data, isolation, subnet)
+    holder = await NetnsClient.ensure(data, isolation, subnet)
     try:
         yield holder
     finally:

@@ -11,11 +11,11 @@ from traincrew.embedded.kubelet.runtime import protocol
 from traincrew.embedded.kubelet.runtime.protocol import Message
 from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, EventLoop
 
-Answer = tuple[Message, list[socket.socket]]
-Handler = Callable[[Message], Answer]
+ControlReply = tuple[Message, list[socket.socket]]
+Handler = Callable[[Message], ControlReply]
 
 
-class Door:
+class ControlSocket:
     def __init__(self, loop: EventLoop, path: str, handler: Handler) -> None:
         self._loop, self._handler = loop, handler
         with contextlib.suppress(FileNotFoundError):

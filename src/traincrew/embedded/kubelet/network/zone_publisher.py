@@ -8,23 +8,23 @@ from typing import Any
 
 from traincrew.client import informer, port, store
 from traincrew.client.lister import Unstructured, decode
-from traincrew.embedded.kubelet.network.client import Holder
-from traincrew.embedded.kubelet.network.dns_zone import zone
+from traincrew.embedded.kubelet.network.dns_zone import build_zone
+from traincrew.embedded.kubelet.network.netns_client import NetnsClient
 from traincrew.model.resources import SERVICES, Resource
 
 log = logging.getLogger(__name__)
 
-SLICES = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
-GATHERED = 0.005
+ENDPOINT_SLICES = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
+BATCH_SECONDS = 0.005
 """Seconds in which changes come together: a job's pods become ready in one go."""
-AFTER_A_FAULT = 1.0
+RETRY_SECONDS = 1.0
 
 
-class Names:
-    def __init__(self, client: port.Reader, holder: Holder | None, domain: str) -> None:
+class ZonePublisher:
+    def __init__(self, client: port.Reader, holder: NetnsClient | None, domain: str) -> None:
         self._holder, self._domain = holder, domain
         self._changed = asyncio.Event()
-        self._copies = {each: store.Store(decode, self._note) for each in (SERVICES, SLICES)}
+        self._copies = {each: store.Store(decode, self._note) for each in (SERVICES, ENDPOINT_SLICES)}
         self._informers = [informer.Informer(client, informer.Scope(each), copy) for each, copy in self._copies.items()]
 
     def _note(self, old: Unstructured | None, new: Unstructured | None) -> None:
@@ -46,15 +46,15 @@ class Names:
                 self._changed.set()
                 group.create_task(self._publish(self._holder))
 
-    async def _publish(self, holder: Holder) -> None:
+    async def _publish(self, holder: NetnsClient) -> None:
         while True:
             await self._changed.wait()
-            await asyncio.sleep(GATHERED)
+            await asyncio.sleep(BATCH_SECONDS)
             self._changed.clear()
             bodies = {resource: [seen.body for seen in copy] for resource, copy in self._copies.items()}
             try:
-                await holder.publish(zone(bodies[SERVICES], bodies[SLICES], (), self._domain))
+                await holder.publish(build_zone(bodies[SERVICES], bodies[ENDPOINT_SLICES], (), self._domain))
             except OSError as error:
                 log.warning("names not published", extra={"error": str(error)})
-                await asyncio.sleep(AFTER_A_FAULT)
+                await asyncio.sleep(RETRY_SECONDS)
                 self._changed.set()

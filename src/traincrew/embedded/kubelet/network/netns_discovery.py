@@ -13,24 +13,26 @@ from typing import Any
 
 import traincrew
 from traincrew.embedded.kubelet.network import netns_state
-from traincrew.embedded.kubelet.network.connection import Connection, HolderGone
+from traincrew.embedded.kubelet.network.netns_connection import NetnsConnection, NetnsDaemonGone
 
 _PATIENCE = 15.0
 _PAUSE = 0.02
 _SOURCE = pathlib.Path(traincrew.__file__).parent.parent
-_START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from traincrew.embedded.kubelet.network.netns_launch import {}; {}()"
+_START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from traincrew.embedded.kubelet.network.netns_launcher import {}; {}()"
 
 
-async def found_or_started(directory: pathlib.Path, isolation: str, subnet: str, space: int) -> tuple[Connection, dict[str, Any]]:
+async def find_or_start(
+    directory: pathlib.Path, isolation: str, subnet: str, space: int
+) -> tuple[NetnsConnection, dict[str, Any]]:
     """space: a descriptor of the user namespace that a new one is to join, or -1. Raises OSError with the reason."""
     os.makedirs(directory, 0o700, exist_ok=True)
-    failure: Exception = HolderGone("the holder of the network does not answer")
+    failure: Exception = NetnsDaemonGone("the holder of the network does not answer")
     try:
         async with asyncio.timeout(_PATIENCE):
             while True:
                 try:
                     return await _greeted(directory)
-                except HolderGone as error:
+                except NetnsDaemonGone as error:
                     failure = error
                 outcome = await _run("main", directory, isolation, subnet, str(space))
                 if "failed" in outcome:
@@ -42,8 +44,8 @@ async def found_or_started(directory: pathlib.Path, isolation: str, subnet: str,
         raise failure from None
 
 
-async def _greeted(directory: pathlib.Path) -> tuple[Connection, dict[str, Any]]:
-    connection = await Connection.open(directory)
+async def _greeted(directory: pathlib.Path) -> tuple[NetnsConnection, dict[str, Any]]:
+    connection = await NetnsConnection.open(directory)
     try:
         known, _ = await connection.ask("hello")
         if known.get("protocol") != netns_state.PROTOCOL:
@@ -57,11 +59,11 @@ async def _greeted(directory: pathlib.Path) -> tuple[Connection, dict[str, Any]]
     return connection, known
 
 
-async def stopped(directory: pathlib.Path) -> None:
-    with contextlib.suppress(HolderGone):
+async def stop(directory: pathlib.Path) -> None:
+    with contextlib.suppress(NetnsDaemonGone):
         connection, known = await _greeted(directory)
         ended = _end_of(int(known["pid"]))
-        with contextlib.suppress(HolderGone):
+        with contextlib.suppress(NetnsDaemonGone):
             await connection.ask("stop")
         connection.close()
         await ended

@@ -13,26 +13,26 @@ from traincrew.embedded.kubelet.network import netns_state
 from traincrew.embedded.kubelet.runtime import protocol
 from traincrew.embedded.kubelet.runtime.protocol import Message
 
-Answer = tuple[Message, list[socket.socket]]
+NetnsReply = tuple[Message, list[socket.socket]]
 
 
-class HolderGone(ConnectionError):
+class NetnsDaemonGone(ConnectionError):
     """Nobody answers at the holder's socket."""
 
 
-class Connection:
+class NetnsConnection:
     """Any number of requests at a time. `ended` is set when the other side is gone."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._socket, self._lines = sock, protocol.LineReader()
-        self._waiting: dict[int, asyncio.Future[Answer]] = {}
+        self._waiting: dict[int, asyncio.Future[NetnsReply]] = {}
         self._number = 0
         self.ended = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(sock.fileno(), self._read)
 
     @classmethod
-    async def open(cls, directory: pathlib.Path) -> Connection:
+    async def open(cls, directory: pathlib.Path) -> NetnsConnection:
         """Raises HolderGone."""
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         sock.setblocking(False)
@@ -45,13 +45,13 @@ class Connection:
                 os.close(folder)
         except OSError as error:
             sock.close()
-            raise HolderGone(str(error)) from error
+            raise NetnsDaemonGone(str(error)) from error
         return cls(sock)
 
-    async def ask(self, request: str, **arguments: Any) -> Answer:
+    async def ask(self, request: str, **arguments: Any) -> NetnsReply:
         """Raises HolderGone; OSError if the holder refuses."""
         if self.ended.is_set():
-            raise HolderGone("the holder is gone")
+            raise NetnsDaemonGone("the holder is gone")
         self._number += 1
         number = self._number
         future = self._waiting[number] = self._loop.create_future()
@@ -59,7 +59,7 @@ class Connection:
             await self._loop.sock_sendall(self._socket, protocol.encode({"id": number, "ask": request, **arguments}))
             answer, sockets = await future
         except ConnectionError as error:
-            raise HolderGone(str(error)) from error
+            raise NetnsDaemonGone(str(error)) from error
         finally:
             self._waiting.pop(number, None)
         if "refused" in answer:
@@ -96,4 +96,4 @@ class Connection:
         self._lines.close()
         for future in self._waiting.values():
             if not future.done():
-                future.set_exception(HolderGone("the holder is gone"))
+                future.set_exception(NetnsDaemonGone("the holder is gone"))

@@ -16,9 +16,9 @@ from typing import NoReturn
 
 from traincrew.embedded.kubelet.network import addresses, egress, netlink, netns_daemon, netns_state, userspace_routers
 from traincrew.embedded.kubelet.network.addresses import Subnet
-from traincrew.embedded.kubelet.network.bridge import Wires
+from traincrew.embedded.kubelet.network.bridge import PodBridge
+from traincrew.embedded.kubelet.network.dns_upstream import UpstreamResolver
 from traincrew.embedded.kubelet.network.netns_state import Record
-from traincrew.embedded.kubelet.network.upstream_dns import Upstream
 from traincrew.embedded.kubelet.runtime import syscalls
 
 _MTU = 1500
@@ -45,8 +45,8 @@ def clear() -> None:
     os.chdir(sys.argv[1])
     lock = _lock()
     if lock is not None:
-        egress.clear(netns_state.read(netns_state.RECORD).get("egress") or {})
-        netns_daemon.forget()
+        egress.tear_down(netns_state.read(netns_state.RECORD).get("egress") or {})
+        netns_daemon.remove_files()
     print(json.dumps({"cleared": lock is not None}), flush=True)
 
 
@@ -67,34 +67,34 @@ def _lock() -> int | None:
 
 
 def _started(isolation: str, wanted: str, space: int) -> Record:
-    last, plugs = netns_state.read(netns_state.RECORD), netns_state.read(netns_state.PLUGS)
-    egress.clear(last.get("egress") or {})
-    alive = [found for found in plugs.values() if isinstance(found, dict) and netns_state.lives(found)]
-    upstream = Upstream()
+    last, plugs = netns_state.read(netns_state.RECORD), netns_state.read(netns_state.ATTACHMENTS)
+    egress.tear_down(last.get("egress") or {})
+    alive = [found for found in plugs.values() if isinstance(found, dict) and netns_state.is_alive(found)]
+    upstream = UpstreamResolver()
     with netlink.Netlink() as link:
         routes = netlink.routes(link)
         outward = next((route.index for route in routes if route.prefix == 0), 0)
         mtu = min(_MTU, netlink.mtu(link, outward) or _MTU)
     keep = last.get("subnet") if alive else None
-    subnet = Subnet.parse(keep) if keep else addresses.choose(wanted, _taken(routes, upstream.servers()))
+    subnet = Subnet.parse(keep) if keep else addresses.choose_subnet(wanted, _taken(routes, upstream.servers()))
     near, far = socket.socketpair()
     identity, plugged = f"{zlib.crc32(os.getcwdb()):08x}", tuple(int(found["pid"]) for found in alive)
-    setting = Setting(isolation, subnet, mtu, identity, plugged, space, last.get("ids") or {})
+    setting = LaunchConfig(isolation, subnet, mtu, identity, plugged, space, last.get("ids") or {})
     if (pid := os.fork()) == 0:
         near.close()
-        _become_holder(Talk(far), setting, upstream)
+        _become_holder(LineChannel(far), setting, upstream)
     far.close()
-    return _accompany(Talk(near), pid, setting)
+    return _accompany(LineChannel(near), pid, setting)
 
 
 def _taken(routes: list[netlink.Route], servers: list[str]) -> list[tuple[int, int]]:
     """Where the host has something to reach, its resolvers included: those may lie behind the default route."""
-    resolvers = [(addresses.number(server), 32) for server in servers if ":" not in server]
+    resolvers = [(addresses.to_int(server), 32) for server in servers if ":" not in server]
     return [(route.network, route.prefix) for route in routes] + resolvers
 
 
 @dataclasses.dataclass(frozen=True)
-class Setting:
+class LaunchConfig:
     isolation: str
     subnet: Subnet
     mtu: int
@@ -108,7 +108,7 @@ class Setting:
     """How many ids that user namespace has."""
 
 
-class Talk:
+class LineChannel:
     """Between the two halves, a line at a time."""
 
     def __init__(self, end: socket.socket) -> None:
@@ -131,20 +131,20 @@ class Talk:
         self._file.close()
 
 
-def _accompany(talk: Talk, pid: int, setting: Setting) -> Record:
+def _accompany(talk: LineChannel, pid: int, setting: LaunchConfig) -> Record:
     done: Record = {}
     try:
         if talk.hear().get("map"):
             talk.say(_map(pid))
             talk.hear()
-        done = egress.outside(setting.isolation, setting.subnet, pid, setting.identity, setting.mtu)
+        done = egress.set_up_host_side(setting.isolation, setting.subnet, pid, setting.identity, setting.mtu)
         talk.say(done)
         return talk.hear()
     except BaseException:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-        egress.clear(done)
+        egress.tear_down(done)
         raise
 
 
@@ -155,7 +155,7 @@ def _map(pid: int) -> Record:
     return dataclasses.asdict(user_namespace.map_ids(pid))
 
 
-def _become_holder(talk: Talk, setting: Setting, upstream: Upstream) -> NoReturn:
+def _become_holder(talk: LineChannel, setting: LaunchConfig, upstream: UpstreamResolver) -> NoReturn:
     code = 1
     try:
         outside = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
@@ -165,9 +165,9 @@ def _become_holder(talk: Talk, setting: Setting, upstream: Upstream) -> NoReturn
         os.close(nothing)
         ids = _own_user_namespace(talk, setting) if setting.isolation == "user" else {}
         syscalls.unshare(syscalls.CLONE_NEWNET)
-        wires = Wires(setting.subnet, setting.mtu)
+        wires = PodBridge(setting.subnet, setting.mtu)
         talk.say({})
-        done = egress.inside(talk.hear(), setting.subnet)
+        done = egress.set_up_cluster_side(talk.hear(), setting.subnet)
         known = {
             **netns_state.identity(os.getpid()),
             "protocol": netns_state.PROTOCOL,
@@ -193,7 +193,7 @@ def _become_holder(talk: Talk, setting: Setting, upstream: Upstream) -> NoReturn
         os._exit(code)
 
 
-def _own_user_namespace(talk: Talk, setting: Setting) -> Record:
+def _own_user_namespace(talk: LineChannel, setting: LaunchConfig) -> Record:
     """That of the last holder, if anything is left in it: nobody else has a right to the networks of its pods."""
     for pid in setting.plugged:
         with contextlib.suppress(OSError):
@@ -219,6 +219,6 @@ def _leave(outside: int, done: Record) -> None:
     """What is left in the host's network goes, from there. In a user namespace there is no way back, and nothing was left."""
     if done.get("how") == "veth":
         syscalls.setns(outside, syscalls.CLONE_NEWNET)
-    egress.clear(done)
+    egress.tear_down(done)
     if "process" in done:
-        userspace_routers.gone(done["process"], 2.0)
+        userspace_routers.wait_until_gone(done["process"], 2.0)

@@ -22,8 +22,8 @@ from traincrew.embedded.kubelet.runtime.spec import Mount
 
 TOP = pathlib.Path(__file__).parents[4]
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
-INSIDE = "/run/traincrew/tools"
-DOORS = "/run/traincrew/doors"
+TOOLS_PATH = "/run/traincrew/tools"
+EXEC_SOCKETS_PATH = "/run/traincrew/doors"
 SERVER = PROGRAMS.parents[1] / "server"
 MODULES = (
     *sorted(PROGRAMS.glob("*.py")),
@@ -50,24 +50,24 @@ exit 127
 
 
 @dataclasses.dataclass(frozen=True)
-class Tools:
+class ContainerTools:
     directory: pathlib.Path
     doors: pathlib.Path | None = None
     """Where the doors of pods are."""
 
     def added(self, environment: Environment, role: str = "") -> Environment:
-        mounts = [Mount(INSIDE, str(self.directory), read_only=True, optional=True)]
+        mounts = [Mount(TOOLS_PATH, str(self.directory), read_only=True, optional=True)]
         if self.doors is not None:
-            mounts.append(Mount(DOORS, str(self.doors), read_only=True, optional=True))
+            mounts.append(Mount(EXEC_SOCKETS_PATH, str(self.doors), read_only=True, optional=True))
         found = dataclasses.replace(environment, mounts=(*environment.mounts, *mounts))
         if not role:
             return found
-        path = (f"{INSIDE}/bin", f"{self.directory}/bin", *environment.path)
+        path = (f"{TOOLS_PATH}/bin", f"{self.directory}/bin", *environment.path)
         command = environment.command or (("deliver",) if role == init_containers.KUBECTL else ())
         return dataclasses.replace(found, path=path, command=command, source=f"the node's own {role}", own=True)
 
 
-def prepare(data: pathlib.Path, doors: pathlib.Path | None = None) -> Tools:
+def prepare(data: pathlib.Path, doors: pathlib.Path | None = None) -> ContainerTools:
     """Makes them if this release has not yet. What an earlier one made stays, for its pods."""
     sources = {str(path.relative_to(TOP)): path.read_bytes() for path in MODULES}
     for name in list(sources):
@@ -78,7 +78,7 @@ def prepare(data: pathlib.Path, doors: pathlib.Path | None = None) -> Tools:
     if not directory.is_dir():
         directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _make(directory, sources)
-    return Tools(directory, doors)
+    return ContainerTools(directory, doors)
 
 
 def _make(directory: pathlib.Path, sources: dict[str, bytes]) -> None:
@@ -108,7 +108,7 @@ def _make(directory: pathlib.Path, sources: dict[str, bytes]) -> None:
 
 def _launcher(name: str, outside: pathlib.Path) -> str:
     pythons = " ".join(shlex.quote(each) for each in (os.path.realpath(sys.executable), *OTHER_PYTHONS))
-    return _LAUNCHER.format(name=name, package=PACKAGE, pythons=pythons, inside=INSIDE, outside=shlex.quote(str(outside)))
+    return _LAUNCHER.format(name=name, package=PACKAGE, pythons=pythons, inside=TOOLS_PATH, outside=shlex.quote(str(outside)))
 
 
 def _script(path: pathlib.Path, text: str) -> None:

@@ -28,7 +28,7 @@ def subresource(path: str) -> str:
     return {"metrics": "metrics", "stats": "stats", "logs": "log"}.get(first, "proxy")
 
 
-class Delegation:
+class DelegatedAuth:
     """A `kubelet.Review`."""
 
     def __init__(self, client: port.Client, node: str) -> None:

@@ -18,9 +18,9 @@ from collections.abc import Callable
 from traincrew.embedded.kubelet.network import dns_messages
 from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, WRITE, EventLoop
 
-Done = Callable[[bytes], None]
+OnReply = Callable[[bytes], None]
 """Gets the answer; b"" if there is none."""
-PATIENCE = 0.9
+TIMEOUT_SECONDS = 0.9
 """Seconds until an asker is told that there is no answer."""
 _NEXT = 0.3
 """Seconds until the next resolver is asked as well."""
@@ -35,13 +35,13 @@ _PORT = 53
 class _Asked:
     data: bytes
     question: bytes
-    done: Done
+    done: OnReply
     servers: list[str]
     since: float
     sent: float
 
 
-class Upstream:
+class UpstreamResolver:
     """Made in the host's network, attached to a loop later on."""
 
     def __init__(self, configuration: str = "/etc/resolv.conf") -> None:
@@ -59,7 +59,7 @@ class Upstream:
         for each in (*self._plain, *self._plain6):
             loop.watch(each.fileno(), READ, lambda sock=each: self._heard(sock))  # type: ignore[misc]
 
-    def ask(self, data: bytes, done: Done) -> None:
+    def ask(self, data: bytes, done: OnReply) -> None:
         """data: a question, whose number is replaced; the answer has the asker's again."""
         now, servers = time.monotonic(), self.servers()
         if not servers or now < self._mute_until or len(self._asked) >= _MOST:
@@ -68,12 +68,12 @@ class Upstream:
         number = _chance()
         while number in self._asked:
             number = _chance()
-        asked = _Asked(data, dns_messages.own_question(data), done, list(servers), now, 0.0)
+        asked = _Asked(data, dns_messages.question_section(data), done, list(servers), now, 0.0)
         self._asked[number] = asked
         self._send(number, asked, now)
         self._wait()
 
-    def ask_whole(self, data: bytes, done: Done) -> None:
+    def ask_whole(self, data: bytes, done: OnReply) -> None:
         """By TCP, as far as there are sockets for it: answers of any size."""
         servers = [each for each in self.servers() if ":" not in each]
         if self._loop is None or not servers or not self._idle or time.monotonic() < self._mute_until:
@@ -106,7 +106,7 @@ class Upstream:
     def _tick(self) -> None:
         now = time.monotonic()
         for number, asked in list(self._asked.items()):
-            if now - asked.since >= PATIENCE:
+            if now - asked.since >= TIMEOUT_SECONDS:
                 del self._asked[number]
                 self._silent += 1
                 if self._silent >= _MUTE_AFTER:
@@ -126,7 +126,7 @@ class Upstream:
         self._silent, self._mute_until = 0, 0.0
         number = int.from_bytes(data[:2], "big")
         asked = self._asked.get(number)
-        if asked is not None and dns_messages.own_question(data) == asked.question:
+        if asked is not None and dns_messages.question_section(data) == asked.question:
             del self._asked[number]
             asked.done(asked.data[:2] + data[2:])
 
@@ -134,13 +134,13 @@ class Upstream:
 class _Whole:
     """One question by TCP. The socket is used again afterwards: a new one would belong to the wrong network."""
 
-    def __init__(self, loop: EventLoop, idle: list[socket.socket], server: tuple[str, int], data: bytes, done: Done) -> None:
+    def __init__(self, loop: EventLoop, idle: list[socket.socket], server: tuple[str, int], data: bytes, done: OnReply) -> None:
         self._loop, self._idle, self._done = loop, idle, done
         self._socket: socket.socket | None = (taken := idle.pop())
         self._out, self._in = struct.pack("!H", len(data)) + data, b""
         taken.connect_ex(server)
         loop.watch(taken.fileno(), WRITE, self._write)
-        loop.later(PATIENCE, self._end)
+        loop.later(TIMEOUT_SECONDS, self._end)
 
     def _write(self) -> None:
         if self._socket is None:

@@ -23,12 +23,12 @@ from traincrew.embedded.kubelet.runtime.streaming import (
     StreamSession,
 )
 
-LEAVE = "traincrew-leave"
+FORMER_TICKET_COMMAND = "traincrew-leave"
 """The command by which the kubectl of a launcher asks for a way to the shim of its worker: whoever may exec may have it."""
-LEAVE_SECONDS = 30.0
+TICKET_SECONDS = 30.0
 
 
-class Run(Protocol):
+class ServedPod(Protocol):
     """One pod of the node, as its endpoints see it."""
 
     @property
@@ -47,20 +47,20 @@ class Run(Protocol):
         ...
 
 
-class Runs(Protocol):
-    def find(self, namespace: str, name: str) -> Run | None: ...
+class ServedPods(Protocol):
+    def find(self, namespace: str, name: str) -> ServedPod | None: ...
     async def known(self, namespace: str, name: str) -> None:
         """Returns when it is known whether there is such a pod, and what of it runs: right after a start nobody can tell yet."""
         ...
 
-    def all(self) -> list[Run]: ...
-    async def connect(self, run: Run, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]: ...
+    def all(self) -> list[ServedPod]: ...
+    async def connect(self, run: ServedPod, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]: ...
 
 
-class NodeContainers:
+class PodStreams:
     """A `streams.Containers`."""
 
-    def __init__(self, runs: Runs, logs: pathlib.Path) -> None:
+    def __init__(self, runs: ServedPods, logs: pathlib.Path) -> None:
         self._runs, self._logs = runs, logs
 
     def pods(self) -> list[dict[str, Any]]:
@@ -74,7 +74,7 @@ class NodeContainers:
         if container and container not in _names(run.object):
             raise ContainerNotFound(f'container "{container}" not found in pod "{pod}"')
 
-    def _run(self, namespace: str, pod: str) -> Run:
+    def _run(self, namespace: str, pod: str) -> ServedPod:
         run = self._runs.find(namespace, pod)
         if run is None:
             raise PodNotFound(f'pod "{pod}" does not exist')
@@ -83,7 +83,7 @@ class NodeContainers:
     async def log(self, namespace: str, pod: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
         await self.find(namespace, pod, container, "")
         run = self._run(namespace, pod)
-        directory = log_directory.of_container(self._logs, namespace, pod, run.object["metadata"]["uid"], container)
+        directory = log_directory.container_directory(self._logs, namespace, pod, run.object["metadata"]["uid"], container)
         attempt = _attempt(log_directory.attempts(directory), options.previous, run.object, container)
         now = clock.now()
 
@@ -91,7 +91,7 @@ class NodeContainers:
             latest = log_directory.attempts(directory)[-1:] != [attempt]
             return latest or not run.running(container)
 
-        async for piece in reader.read(directory, attempt, options, now, reader.Writer(ended, run.news)):
+        async for piece in reader.read(directory, attempt, options, now, reader.LogWriter(ended, run.news)):
             yield piece
 
     def _entered(self, namespace: str, pod: str, container: str) -> sandbox.ShimClient:
@@ -103,14 +103,14 @@ class NodeContainers:
 
     async def exec(self, namespace: str, pod: str, container: str, command: list[str], io: ExecOptions) -> StreamSession:
         shim = self._entered(namespace, pod, container)
-        if command == [LEAVE]:
+        if command == [FORMER_TICKET_COMMAND]:
             return await self._leave(self._run(namespace, pod), shim, container)
         return await shim.exec(container, tuple(command), io)
 
-    async def _leave(self, run: Run, shim: sandbox.ShimClient, container: str) -> StreamSession:
+    async def _leave(self, run: ServedPod, shim: sandbox.ShimClient, container: str) -> StreamSession:
         secret = secrets.token_urlsafe(32)
-        await shim.ticket(container, secret, LEAVE_SECONDS)
-        return Said(msgspec.json.encode({"door": run.door(), "secret": secret}))
+        await shim.ticket(container, secret, TICKET_SECONDS)
+        return CompletedSession(msgspec.json.encode({"door": run.door(), "secret": secret}))
 
     async def attach(self, namespace: str, pod: str, container: str, io: ExecOptions) -> StreamSession:
         return await self._entered(namespace, pod, container).attach(container, io)
@@ -119,7 +119,7 @@ class NodeContainers:
         return await self._runs.connect(self._run(namespace, pod), port)
 
 
-class Said:
+class CompletedSession:
     """A `streams.Session` that has said everything already."""
 
     stdin = None

@@ -10,15 +10,15 @@ from typing import Any
 
 from traincrew.client import informer, port, store
 from traincrew.client.lister import Unstructured, decode
-from traincrew.embedded.kubelet.network import local_service_names
-from traincrew.embedded.kubelet.network.dns_zone import zone
-from traincrew.embedded.kubelet.network.service_records import AFTER_A_FAULT, GATHERED
+from traincrew.embedded.kubelet.network import localhost_services
+from traincrew.embedded.kubelet.network.dns_zone import build_zone
+from traincrew.embedded.kubelet.network.zone_publisher import BATCH_SECONDS, RETRY_SECONDS
 from traincrew.model.resources import PODS, SERVICES
 
 log = logging.getLogger(__name__)
 
 
-class LocalNames:
+class NamesFileWriter:
     def __init__(self, client: port.Reader, path: pathlib.Path, domain: str) -> None:
         self._path, self._domain = path, domain
         self._changed = asyncio.Event()
@@ -38,16 +38,16 @@ class LocalNames:
             self._changed.set()
             while True:
                 await self._changed.wait()
-                await asyncio.sleep(GATHERED)
+                await asyncio.sleep(BATCH_SECONDS)
                 self._changed.clear()
                 await self._publish()
 
     async def _publish(self) -> None:
         try:
-            self._write(lines((seen.body for seen in self._services), (seen.body for seen in self._pods), self._domain))
+            self._write(render_names((seen.body for seen in self._services), (seen.body for seen in self._pods), self._domain))
         except OSError as error:
             log.warning("names not written", extra={"error": str(error)})
-            await asyncio.sleep(AFTER_A_FAULT)
+            await asyncio.sleep(RETRY_SECONDS)
             self._changed.set()
 
     def _write(self, text: str) -> None:
@@ -57,8 +57,8 @@ class LocalNames:
         beside.replace(self._path)
 
 
-def lines(services: Iterable[dict[str, Any]], pods: Iterable[dict[str, Any]], domain: str) -> str:
+def render_names(services: Iterable[dict[str, Any]], pods: Iterable[dict[str, Any]], domain: str) -> str:
     """An address and a name a line."""
     known = list(services)
-    names = zone(known, local_service_names.slices(known, pods), (), domain).names
+    names = build_zone(known, localhost_services.ready_endpoint_slices(known, pods), (), domain).names
     return "".join(f"{address}\t{name}\n" for name, records in names.items() for address in records.get("A", ()))
