@@ -1,4 +1,4 @@
-"""Pods as the API would hold them."""
+"""Pod objects as the API server holds them, and observed states."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ import datetime as dt
 from typing import Any
 
 from traincrew.embedded.kubelet.lifecycle import next_steps
-from traincrew.embedded.kubelet.lifecycle.facts import ContainerFacts, Environment, Facts, Mounted, Ready
-from traincrew.embedded.kubelet.lifecycle.steps import Steps
+from traincrew.embedded.kubelet.lifecycle.observed import (
+    ObservedContainer,
+    ObservedPod,
+    ResolvedImage,
+    SandboxReady,
+    VolumesMounted,
+)
+from traincrew.embedded.kubelet.lifecycle.steps import NextSteps
 
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 UID = "12345678"
@@ -17,12 +23,12 @@ def at(seconds: float) -> dt.datetime:
     return START + dt.timedelta(seconds=seconds)
 
 
-def written(seconds: float) -> str:
+def timestamp(seconds: float) -> str:
     return at(seconds).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def pod(*containers: dict[str, Any] | str, **spec: Any) -> dict[str, Any]:
-    """Names or whole containers; what else is given goes into the spec, `status` and `metadata` apart."""
+    """Containers by name or as objects. `status` and `metadata` are those of the pod; other keywords go into the spec."""
     meta = {"name": "train", "namespace": "team", "uid": UID, **spec.pop("metadata", {})}
     status = spec.pop("status", {"phase": "Pending", "qosClass": "BestEffort"})
     inits = [container(each) for each in spec.pop("inits", ())]
@@ -40,40 +46,40 @@ def sidecar(name: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "restartPolicy": "Always", **more}
 
 
-def deleting(made: dict[str, Any], seconds: float, grace: int = 30) -> dict[str, Any]:
-    meta = {**made["metadata"], "deletionTimestamp": written(seconds + grace), "deletionGracePeriodSeconds": grace}
-    return {**made, "metadata": meta}
+def deleting(pod: dict[str, Any], seconds: float, grace: int = 30) -> dict[str, Any]:
+    meta = {**pod["metadata"], "deletionTimestamp": timestamp(seconds + grace), "deletionGracePeriodSeconds": grace}
+    return {**pod, "metadata": meta}
 
 
-def facts(containers: dict[str, ContainerFacts] | None = None, **more: Any) -> Facts:
-    """Of a pod whose sandbox stands since START."""
-    whole: dict[str, Any] = {
-        "sandbox": Ready("10.244.0.5", START),
-        "volumes": Mounted(),
+def observed_pod(containers: dict[str, ObservedContainer] | None = None, **more: Any) -> ObservedPod:
+    """The pod has a sandbox since START."""
+    defaults: dict[str, Any] = {
+        "sandbox": SandboxReady("10.244.0.5", START),
+        "volumes": VolumesMounted(),
         "host_ips": ("192.0.2.1",),
-        "seen": START,
+        "first_seen": START,
     }
-    return Facts(containers=containers or {}, **{**whole, **more})
+    return ObservedPod(containers=containers or {}, **{**defaults, **more})
 
 
-def known(last: Any = None, **more: Any) -> ContainerFacts:
-    return ContainerFacts(last, **{"environment": Environment("", "sha256:1"), **more})
+def observed_container(state: Any = None, **more: Any) -> ObservedContainer:
+    return ObservedContainer(state, **{"image": ResolvedImage("", "sha256:1"), **more})
 
 
-def ask(made: dict[str, Any], found: Facts, seconds: float = 100.0) -> Steps:
-    return next_steps(made, found, at(seconds))
+def next_steps_at(pod: dict[str, Any], observed: ObservedPod, seconds: float = 100.0) -> NextSteps:
+    return next_steps(pod, observed, at(seconds))
 
 
-def status_of(answer: Steps, name: str) -> dict[str, Any]:
+def status_of(result: NextSteps, name: str) -> dict[str, Any]:
     lists = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
-    found: dict[str, Any] = next(each for field in lists for each in answer.status.get(field, ()) if each["name"] == name)
+    found: dict[str, Any] = next(each for field in lists for each in result.status.get(field, ()) if each["name"] == name)
     return found
 
 
-def condition(answer: Steps, kind: str) -> dict[str, Any]:
-    found: dict[str, Any] = next(each for each in answer.status["conditions"] if each["type"] == kind)
+def condition(result: NextSteps, kind: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(each for each in result.status["conditions"] if each["type"] == kind)
     return found
 
 
-def told(answer: Steps) -> list[tuple[str, str, str]]:
-    return [(event.kind, event.reason, event.message) for event in answer.events]
+def event_fields(result: NextSteps) -> list[tuple[str, str, str]]:
+    return [(event.type, event.reason, event.message) for event in result.events]

@@ -5,12 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.embedded.kubelet.lifecycle.pods import ask, condition, facts, known, pod, sidecar, written
 from tests.embedded.kubelet.lifecycle.pods import at as moment
+from tests.embedded.kubelet.lifecycle.pods import (
+    condition,
+    next_steps_at,
+    observed_container,
+    observed_pod,
+    pod,
+    sidecar,
+    timestamp,
+)
 
 from traincrew.embedded.kubelet.lifecycle import conditions
-from traincrew.embedded.kubelet.lifecycle.facts import Running
-from traincrew.embedded.kubelet.lifecycle.pod import Subject
+from traincrew.embedded.kubelet.lifecycle.observed import Running
+from traincrew.embedded.kubelet.lifecycle.pod import Pod
 
 READY: dict[str, Any] = {"ready": True, "state": {}}
 UNREADY: dict[str, Any] = {"ready": False, "state": {}}
@@ -52,7 +60,7 @@ def without_type(found: dict[str, Any]) -> dict[str, Any]:
 def test_containers_are_ready_if_all_are(names: str, statuses: Any, phase: str, expected: dict[str, Any]) -> None:
     spec = pod()
     spec["spec"]["containers"] = [{"name": name} for name in names.split()]
-    assert without_type(conditions.containers_ready(Subject(spec), statuses, phase)) == expected
+    assert without_type(conditions.containers_ready(Pod(spec), statuses, phase)) == expected
 
 
 @pytest.mark.parametrize(
@@ -65,7 +73,7 @@ def test_containers_are_ready_if_all_are(names: str, statuses: Any, phase: str, 
 )
 def test_sidecars_count_for_readiness_too(statuses: Any, message: str | None) -> None:
     spec = pod("regular", inits=["init", sidecar("one"), sidecar("two")])
-    assert conditions.containers_ready(Subject(spec), statuses, "Running").get("message") == message
+    assert conditions.containers_ready(Pod(spec), statuses, "Running").get("message") == message
 
 
 @pytest.mark.parametrize(
@@ -91,10 +99,10 @@ def test_sidecars_count_for_readiness_too(statuses: Any, message: str | None) ->
     ],
 )
 def test_readiness_gates_hold_a_pod_back(gates: list[str], known_conditions: dict[str, str], expected: dict[str, Any]) -> None:
-    subject = Subject(pod(readinessGates=[{"conditionType": gate} for gate in gates]))
+    parsed = Pod(pod(readinessGates=[{"conditionType": gate} for gate in gates]))
     others = [{"type": kind, "status": status} for kind, status in known_conditions.items()]
-    ready = conditions.containers_ready(subject, {"main": READY}, "Running")
-    assert without_type(conditions.ready(subject, ready, others)) == expected
+    ready = conditions.containers_ready(parsed, {"main": READY}, "Running")
+    assert without_type(conditions.ready(parsed, ready, others)) == expected
 
 
 @pytest.mark.parametrize(
@@ -113,22 +121,24 @@ def test_readiness_gates_hold_a_pod_back(gates: list[str], known_conditions: dic
     ],
 )
 def test_a_pod_is_initialized_when_its_init_containers_are(inits: Any, statuses: Any, phase: str, expected: Any) -> None:
-    found = conditions.initialized(Subject(pod(inits=inits)), statuses, phase)
+    found = conditions.initialized(Pod(pod(inits=inits)), statuses, phase)
     assert (found["status"], found.get("reason")) == expected
 
 
 def test_conditions_of_others_are_kept_and_times_change_with_the_status_only() -> None:
     old = [
-        {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": written(-5)},
-        {"type": "example.com/gate", "status": "False", "lastTransitionTime": written(-4)},
-        {"type": "Ready", "status": "False", "lastTransitionTime": written(-3)},
+        {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": timestamp(-5)},
+        {"type": "example.com/gate", "status": "False", "lastTransitionTime": timestamp(-4)},
+        {"type": "Ready", "status": "False", "lastTransitionTime": timestamp(-3)},
     ]
-    answer = ask(pod(status={"phase": "Pending", "conditions": old}), facts({"main": known(Running(0, moment(1)))}), 10)
-    assert [each["type"] for each in answer.status["conditions"]] == [
+    result = next_steps_at(
+        pod(status={"phase": "Pending", "conditions": old}), observed_pod({"main": observed_container(Running(0, moment(1)))}), 10
+    )
+    assert [each["type"] for each in result.status["conditions"]] == [
         "example.com/gate", "PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled",
     ]  # fmt: skip
-    assert condition(answer, "PodScheduled")["lastTransitionTime"] == written(-5)
-    assert condition(answer, "Ready") == {
-        "type": "Ready", "status": "True", "lastProbeTime": None, "lastTransitionTime": written(10),
+    assert condition(result, "PodScheduled")["lastTransitionTime"] == timestamp(-5)
+    assert condition(result, "Ready") == {
+        "type": "Ready", "status": "True", "lastProbeTime": None, "lastTransitionTime": timestamp(10),
     }  # fmt: skip
-    assert condition(answer, "example.com/gate")["lastTransitionTime"] == written(-4)
+    assert condition(result, "example.com/gate")["lastTransitionTime"] == timestamp(-4)

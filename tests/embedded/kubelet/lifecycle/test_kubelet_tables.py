@@ -6,31 +6,40 @@ One letter a container: `-` never begun, `R` running, `0` ended well, `x` failed
 from __future__ import annotations
 
 import pytest
-from tests.embedded.kubelet.lifecycle.pods import ask, at, facts, known, pod, sidecar
+from tests.embedded.kubelet.lifecycle.pods import at, next_steps_at, observed_container, observed_pod, pod, sidecar
 
 from traincrew.embedded.kubelet.lifecycle import steps
-from traincrew.embedded.kubelet.lifecycle.facts import LOST, ContainerFacts, Ended, Exit, Gone, ProbeFacts, ProbeKind, Running
+from traincrew.embedded.kubelet.lifecycle.observed import (
+    LOST,
+    Exited,
+    ExitStatus,
+    ObservedContainer,
+    ProbeKind,
+    ProbeResults,
+    Running,
+    SandboxGone,
+)
 
 CHECK = {"exec": {"command": ["check"]}}
 MADE = {
-    "-": known(),
-    "R": known(Running(0, at(1))),
-    "0": known(Ended(0, Exit(0, started=at(1), finished=at(2))), backoff=0),
-    "x": known(Ended(0, Exit(137, started=at(1), finished=at(2))), backoff=0),
-    "?": known(Ended(0, None), backoff=0),
+    "-": observed_container(),
+    "R": observed_container(Running(0, at(1))),
+    "0": observed_container(Exited(0, ExitStatus(0, started=at(1), finished=at(2))), backoff=0),
+    "x": observed_container(Exited(0, ExitStatus(137, started=at(1), finished=at(2))), backoff=0),
+    "?": observed_container(Exited(0, None), backoff=0),
 }
 
 
-def found(names: str, letters: str) -> dict[str, ContainerFacts]:
+def found(names: str, letters: str) -> dict[str, ObservedContainer]:
     return {name: MADE[letter] for name, letter in zip(names, letters, strict=True)}
 
 
-def started(answer: steps.Steps) -> str:
-    return "".join(step.container for step in answer.steps if isinstance(step, steps.Start))
+def started(result: steps.NextSteps) -> str:
+    return "".join(step.container for step in result.steps if isinstance(step, steps.StartContainer))
 
 
-def ended(answer: steps.Steps) -> str:
-    return "".join(step.container for step in answer.steps if isinstance(step, steps.Stop))
+def ended(result: steps.NextSteps) -> str:
+    return "".join(step.container for step in result.steps if isinstance(step, steps.TerminateContainer))
 
 
 @pytest.mark.parametrize(
@@ -47,16 +56,16 @@ def ended(answer: steps.Steps) -> str:
     ],
 )
 def test_which_containers_are_started(policy: str, letters: str, expected: str) -> None:
-    answer = ask(pod(*"abc", restartPolicy=policy), facts(found("abc", letters)))
-    assert (started(answer), ended(answer)) == (expected, "")
+    result = next_steps_at(pod(*"abc", restartPolicy=policy), observed_pod(found("abc", letters)))
+    assert (started(result), ended(result)) == (expected, "")
 
 
 @pytest.mark.parametrize("kind", ["liveness", "startup"])
 def test_a_container_that_failed_its_check_is_ended_alone(kind: ProbeKind) -> None:
-    sick = known(Running(0, at(1)), probes={kind: ProbeFacts(0, 3, at(90), "down", verdict=False)})
+    sick = observed_container(Running(0, at(1)), probes={kind: ProbeResults(0, 3, at(90), "down", result=False)})
     checked = pod("a", {"name": "b", f"{kind}Probe": CHECK}, "c")
-    answer = ask(checked, facts({**found("ac", "RR"), "b": sick}))
-    assert (started(answer), ended(answer)) == ("", "b")
+    result = next_steps_at(checked, observed_pod({**found("ac", "RR"), "b": sick}))
+    assert (started(result), ended(result)) == ("", "b")
 
 
 @pytest.mark.parametrize(
@@ -75,8 +84,8 @@ def test_a_container_that_failed_its_check_is_ended_alone(kind: ProbeKind) -> No
     ],
 )
 def test_which_init_container_is_next(policy: str, inits: str, expected: str) -> None:
-    answer = ask(pod(*"abc", inits=["1", "2", "3"], restartPolicy=policy), facts(found("123abc", f"{inits}---")))
-    assert started(answer) == expected
+    result = next_steps_at(pod(*"abc", inits=["1", "2", "3"], restartPolicy=policy), observed_pod(found("123abc", f"{inits}---")))
+    assert started(result) == expected
 
 
 @pytest.mark.parametrize(
@@ -95,25 +104,28 @@ def test_which_init_container_is_next(policy: str, inits: str, expected: str) ->
     ],
 )
 def test_which_sidecars_are_started(policy: str, sidecars: str, mains: str, expected: str) -> None:
-    answer = ask(
-        pod(*"abc", inits=[sidecar(name) for name in "123"], restartPolicy=policy), facts(found("123abc", f"{sidecars}{mains}"))
+    result = next_steps_at(
+        pod(*"abc", inits=[sidecar(name) for name in "123"], restartPolicy=policy),
+        observed_pod(found("123abc", f"{sidecars}{mains}")),
     )
-    assert (started(answer), ended(answer)) == (expected, "")
+    assert (started(result), ended(result)) == (expected, "")
 
 
 @pytest.mark.parametrize(("kind", "mains"), [("liveness", "abc"), ("startup", "")])
 def test_a_sidecar_that_fails_its_liveness_check_holds_nothing_up_one_that_has_not_started_does(
     kind: ProbeKind, mains: str
 ) -> None:
-    sick = known(Running(0, at(1)), probes={kind: ProbeFacts(0, 3, at(90), "down", verdict=False)})
+    sick = observed_container(Running(0, at(1)), probes={kind: ProbeResults(0, 3, at(90), "down", result=False)})
     checked = pod(*"abc", inits=[sidecar("1"), sidecar("2", **{f"{kind}Probe": CHECK})])
-    answer = ask(checked, facts({**found("1abc", "R---"), "2": sick}))
-    assert (started(answer), ended(answer)) == (mains, "2")
+    result = next_steps_at(checked, observed_pod({**found("1abc", "R---"), "2": sick}))
+    assert (started(result), ended(result)) == (mains, "2")
 
 
 def test_when_all_main_containers_succeeded_the_sidecars_end_the_last_first() -> None:
-    answer = ask(pod(*"abc", inits=[sidecar(name) for name in "123"], restartPolicy="Never"), facts(found("123abc", "RRR000")))
-    assert (started(answer), ended(answer)) == ("", "3")
+    result = next_steps_at(
+        pod(*"abc", inits=[sidecar(name) for name in "123"], restartPolicy="Never"), observed_pod(found("123abc", "RRR000"))
+    )
+    assert (started(result), ended(result)) == ("", "3")
 
 
 @pytest.mark.parametrize(
@@ -127,5 +139,5 @@ def test_when_all_main_containers_succeeded_the_sidecars_end_the_last_first() ->
     ],
 )
 def test_a_sandbox_is_made_anew_only_if_something_is_to_run_in_it(policy: str, letters: str, made: bool) -> None:
-    answer = ask(pod(*"abc", restartPolicy=policy), facts(found("abc", letters), sandbox=Gone(LOST)))
-    assert (answer.steps == (steps.MakeSandbox(),)) is made
+    result = next_steps_at(pod(*"abc", restartPolicy=policy), observed_pod(found("abc", letters), sandbox=SandboxGone(LOST)))
+    assert (result.steps == (steps.CreateSandbox(),)) is made

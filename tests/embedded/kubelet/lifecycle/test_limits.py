@@ -69,8 +69,8 @@ def test_the_number_of_processes_is_passed_on() -> None:
     ],
 )
 def test_the_class_of_service_follows_from_the_resources(containers: list[dict[str, Any]], expected: str) -> None:
-    assert qos.class_of(pod(*containers, status={})) == expected
+    assert qos.qos_class(pod(*containers, status={})) == expected
 
 
 def test_the_class_that_the_api_server_found_holds() -> None:
-    assert qos.class_of(pod(asking("a", BOTH, BOTH), status={"qosClass": "Burstable"})) == "Burstable"
+    assert qos.qos_class(pod(asking("a", BOTH, BOTH), status={"qosClass": "Burstable"})) == "Burstable"

@@ -8,7 +8,7 @@ import pytest
 from tests.embedded.kubelet.lifecycle.pods import pod, sidecar
 
 from traincrew.embedded.kubelet.lifecycle import phase as lifecycle_phase
-from traincrew.embedded.kubelet.lifecycle.pod import Subject
+from traincrew.embedded.kubelet.lifecycle.pod import Pod
 
 RUNNING: dict[str, Any] = {"state": {"running": {}}}
 STARTED: dict[str, Any] = {"state": {"running": {}}, "started": True}
@@ -20,7 +20,7 @@ CRASHING: dict[str, Any] = {"state": {"waiting": {}}, "lastState": {"terminated"
 
 
 def found(spec: dict[str, Any], statuses: dict[str, Any], over: bool = False) -> str:
-    return lifecycle_phase.phase(Subject(spec), statuses, over)
+    return lifecycle_phase.phase(Pod(spec), statuses, over)
 
 
 @pytest.mark.parametrize(

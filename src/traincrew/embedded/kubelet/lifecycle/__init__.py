@@ -1,4 +1,4 @@
-"""What a kubelet thinks about one pod: pure decisions over what is known of its processes."""
+"""Decides what the kubelet does next for one pod. Pure: the pod, its observed state and the time are arguments."""
 
 from traincrew.embedded.kubelet.lifecycle.next_steps import next_steps
 

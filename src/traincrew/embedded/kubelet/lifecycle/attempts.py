@@ -1,178 +1,129 @@
-"""What one attempt of a container amounts to: what the restart policy, the order of starting and the status all ask."""
+"""Predicates over one attempt of a container, for the restart policy, the start order and the status."""
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 
 from traincrew.apimachinery import times
 from traincrew.embedded.kubelet.lifecycle import backoff, probes
-from traincrew.embedded.kubelet.lifecycle.facts import (
-    DONE,
+from traincrew.embedded.kubelet.lifecycle.observed import (
+    HOOK_DONE,
+    HOOK_RUNNING,
     LOST,
     REBOOTED,
-    RUNNING,
-    Container,
-    ContainerFacts,
-    Ended,
-    Exit,
-    Facts,
-    Gone,
-    Ready,
-    Refused,
+    Exited,
+    ObservedContainer,
+    ObservedPod,
     Running,
+    RuntimeState,
+    SandboxGone,
+    SandboxReady,
+    StartFailure,
     Starting,
 )
-from traincrew.embedded.kubelet.lifecycle.pod import Part, Role, Subject
+from traincrew.embedded.kubelet.lifecycle.pod import ContainerSpec, ContainerType, Pod
 
 
-def truthful(subject: Subject, facts: Facts) -> Facts:
-    """Nothing runs without a sandbox: what still says so has been lost, also where only the API remembers it.
+def lost_with_sandbox(pod: Pod, observed: ObservedPod) -> bool:
+    """Whether the loss of the sandbox is final for the pod.
 
-    An end whose record is missing is taken from the API if it was told there.
+    A container that ran and left no exit record is lost. So is a completed initialization: the API server lets it start again
+    only with restartPolicy Always.
     """
-    if facts.rebooted and not (isinstance(facts.sandbox, Gone) and facts.sandbox.reason == REBOOTED):
-        facts = dataclasses.replace(facts, sandbox=Gone(REBOOTED))
-    found = {part.name: _told(subject, part, facts.of(part.name)) for part in subject.parts}
-    if isinstance(facts.sandbox, Gone):
-        found = {part.name: _bereft(subject, part, found[part.name]) for part in subject.parts}
-    missing = [name for name, known in found.items() if isinstance(known.last, Ended) and known.last.exit is None]
-    for name in missing:
-        found[name] = _remembered(subject, name, found[name])
-    if not missing and not isinstance(facts.sandbox, Gone):
-        return facts
-    return dataclasses.replace(facts, containers={**facts.containers, **found})
-
-
-def _told(subject: Subject, part: Part, known: ContainerFacts) -> ContainerFacts:
-    """An end that the API knows and of which nothing is left here: finalizers may keep a pod after it was cleared away."""
-    api = subject.known.get(part.name) or {}
-    attempt, ended = int(api.get("restartCount") or 0), (api.get("state") or {}).get("terminated") or {}
-    if known.last is not None or ended.get("containerID") != subject.container_id(part.name, attempt):
-        return known
-    return dataclasses.replace(known, last=Ended(attempt, None))
-
-
-def _remembered(subject: Subject, name: str, known: ContainerFacts) -> ContainerFacts:
-    api, last = subject.known.get(name) or {}, known.last
-    assert isinstance(last, Ended)
-    for state in (api.get("state"), api.get("lastState")):
-        told = (state or {}).get("terminated") or {}
-        if told.get("containerID") != subject.container_id(name, last.attempt):
-            continue
-        began, ended = times.parse_optional(told.get("startedAt")), times.parse_optional(told.get("finishedAt"))
-        if told.get("reason") == "StartError" and ended is not None:
-            return dataclasses.replace(known, last=Refused(last.attempt, "StartError", told.get("message") or "", ended))
-        message, oom = told.get("message") or "", told.get("reason") == "OOMKilled"
-        end = Exit(int(told["exitCode"]), oom=oom, started=began, finished=ended, message=message)
-        return dataclasses.replace(known, last=dataclasses.replace(last, exit=end, log_tail=""))
-    return known
-
-
-def _bereft(subject: Subject, part: Part, known: ContainerFacts) -> ContainerFacts:
-    if isinstance(known.last, Starting | Running):
-        stopped = known.stopping.reason if known.stopping is not None else ""
-        return dataclasses.replace(known, last=Ended(known.last.attempt, None, stopped))
-    api = subject.known.get(part.name) or {}
-    if known.last is None and (api.get("state") or {}).get("running"):
-        return dataclasses.replace(known, last=Ended(int(api.get("restartCount") or 0), None))
-    return known
-
-
-def lost(subject: Subject, facts: Facts) -> bool:
-    """Whether something went with the sandbox that cannot be had again.
-
-    What ran is such. So is an initialization that was told to be complete: the API lets it begin again only where everything is
-    restarted always.
-    """
-    lasts = [(part.role, facts.of(part.name).last) for part in subject.parts]
-    if any(isinstance(last, Ended) and last.exit is None for _, last in lasts):
+    states = [(container.type, observed.container(container.name).state) for container in pod.all_containers]
+    if any(isinstance(state, Exited) and state.status is None for _, state in states):
         return True
-    return subject.restart_policy != "Always" and any(role is Role.INIT and initialized(last) for role, last in lasts)
+    return pod.restart_policy != "Always" and any(kind is ContainerType.INIT and init_succeeded(state) for kind, state in states)
 
 
-def gone_unasked(facts: Facts) -> bool:
-    return isinstance(facts.sandbox, Gone) and facts.sandbox.reason in (LOST, REBOOTED)
+def sandbox_lost(observed: ObservedPod) -> bool:
+    return isinstance(observed.sandbox, SandboxGone) and observed.sandbox.reason in (LOST, REBOOTED)
 
 
-def alive(known: ContainerFacts) -> bool:
-    return isinstance(known.last, Starting | Running)
+def is_active(current: ObservedContainer) -> bool:
+    return isinstance(current.state, Starting | Running)
 
 
-def tail_awaited(part: Part, last: Container | None) -> bool:
-    """Whether the end of its log is still to be read before its end can be told."""
-    if not isinstance(last, Ended) or last.exit is None or not part.falls_back_to_logs:
+def awaits_log_tail(container: ContainerSpec, state: RuntimeState | None) -> bool:
+    """Whether the log tail has to be read before the exit can be reported."""
+    if not isinstance(state, Exited) or state.status is None or not container.falls_back_to_logs:
         return False
-    return last.exit.code != 0 and not last.exit.message and last.log_tail is None
+    return state.status.code != 0 and not state.status.message and state.log_tail is None
 
 
-def succeeded(last: Container | None) -> bool:
-    return isinstance(last, Ended) and last.exit is not None and last.exit.code == 0
+def succeeded(state: RuntimeState | None) -> bool:
+    return isinstance(state, Exited) and state.status is not None and state.status.code == 0
 
 
-def initialized(last: Container | None) -> bool:
-    """Of an init container. One whose processes were killed for memory has failed even if it says 0."""
-    return succeeded(last) and not (isinstance(last, Ended) and last.exit is not None and last.exit.oom)
+def init_succeeded(state: RuntimeState | None) -> bool:
+    """An init container with processes killed for memory has failed, even with exit code 0."""
+    return succeeded(state) and not (isinstance(state, Exited) and state.status is not None and state.status.oom_killed)
 
 
-def to_restart(subject: Subject, part: Part, last: Container | None) -> bool:
-    """Whether the policy wants another attempt after this one."""
-    if not backoff.used_up(last):
+def should_restart(pod: Pod, container: ContainerSpec, state: RuntimeState | None) -> bool:
+    """Whether the restart policy asks for another attempt."""
+    if not backoff.consumes_attempt(state):
         return True
-    if part.role is Role.SIDECAR:
+    if container.type is ContainerType.SIDECAR:
         return True
-    if part.role is Role.EPHEMERAL or subject.restart_policy == "Never":
+    if container.type is ContainerType.EPHEMERAL or pod.restart_policy == "Never":
         return False
-    if part.role is Role.INIT:
-        return not initialized(last)
-    return subject.restart_policy == "Always" or not succeeded(last)
+    if container.type is ContainerType.INIT:
+        return not init_succeeded(state)
+    return pod.restart_policy == "Always" or not succeeded(state)
 
 
-def within(facts: Facts, last: Container | None) -> bool:
-    """Whether it belongs to the sandbox that there is now."""
-    if not isinstance(facts.sandbox, Ready):
-        return last is not None
-    ended = end_of(last)
-    return last is not None and (ended is None or ended >= facts.sandbox.since)
+def in_current_sandbox(observed: ObservedPod, state: RuntimeState | None) -> bool:
+    """Whether the attempt belongs to the sandbox that exists now."""
+    if not isinstance(observed.sandbox, SandboxReady):
+        return state is not None
+    finished = finished_at(state)
+    return state is not None and (finished is None or finished >= observed.sandbox.since)
 
 
-def end_of(last: Container | None) -> dt.datetime | None:
-    match last:
-        case Ended(exit=known) if known is not None:
-            return known.finished
-        case Refused(at=at):
+def finished_at(state: RuntimeState | None) -> dt.datetime | None:
+    match state:
+        case Exited(status=status) if status is not None:
+            return status.finished
+        case StartFailure(at=at):
             return at
         case _:
             return None
 
 
-def next_number(known: ContainerFacts) -> int:
-    if known.last is not None:
-        return known.last.attempt + 1 if backoff.used_up(known.last) else known.last.attempt
-    return known.history[0].attempt + 1 if known.history else 0
+def next_attempt(current: ObservedContainer) -> int:
+    if current.state is not None:
+        return current.state.attempt + 1 if backoff.consumes_attempt(current.state) else current.state.attempt
+    return current.history[0].attempt + 1 if current.history else 0
 
 
-def hook_pending(part: Part, known: ContainerFacts) -> bool:
-    """Whether a container that runs still has its postStart before it."""
-    return isinstance(known.last, Running) and part.hook("postStart") is not None and known.post_start in (None, RUNNING)
+def post_start_pending(container: ContainerSpec, current: ObservedContainer) -> bool:
+    """Whether the container runs and its postStart hook has not finished."""
+    return (
+        isinstance(current.state, Running)
+        and container.hook("postStart") is not None
+        and current.post_start in (None, HOOK_RUNNING)
+    )
 
 
-def hook_failed(said: str | None) -> bool:
-    return said not in (None, RUNNING, DONE)
+def hook_failed(outcome: str | None) -> bool:
+    return outcome not in (None, HOOK_RUNNING, HOOK_DONE)
 
 
-def of_api(subject: Subject, part: Part, known: ContainerFacts, field: str) -> bool:
-    """What the API says of this very attempt: `started` or `ready`."""
-    api = subject.known.get(part.name)
-    if api is None or known.last is None or api.get("containerID") != subject.container_id(part.name, known.last.attempt):
+def reported(pod: Pod, container: ContainerSpec, current: ObservedContainer, field: str) -> bool:
+    """The field `started` or `ready` of the reported status, if that status is of the current attempt."""
+    api = pod.reported_statuses.get(container.name)
+    if api is None or current.state is None or api.get("containerID") != pod.container_id(container.name, current.state.attempt):
         return False
     return bool(api.get(field))
 
 
-def has_begun(subject: Subject, part: Part, known: ContainerFacts) -> bool:
-    """Whether it counts as started: it runs, its postStart is done and its startup probe has passed."""
-    return not hook_pending(part, known) and probes.began(part, known, of_api(subject, part, known, "started"))
+def has_started(pod: Pod, container: ContainerSpec, current: ObservedContainer) -> bool:
+    """Whether the container runs, its postStart hook has finished and its startup probe has passed."""
+    if post_start_pending(container, current):
+        return False
+    return probes.has_started(container, current, reported(pod, container, current, "started"))
 
 
-def start_time(subject: Subject, facts: Facts, now: dt.datetime) -> dt.datetime:
-    return times.parse_optional(subject.status.get("startTime")) or facts.seen or now
+def start_time(pod: Pod, observed: ObservedPod, now: dt.datetime) -> dt.datetime:
+    return times.parse_optional(pod.status.get("startTime")) or observed.first_seen or now

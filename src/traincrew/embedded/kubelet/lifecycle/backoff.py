@@ -1,4 +1,4 @@
-"""How long a container that ended, or could not be started, waits for its next attempt: by the kubelet's rules."""
+"""The back-off of a container that exited or failed to start, by the kubelet's rules."""
 
 from __future__ import annotations
 
@@ -6,83 +6,83 @@ import datetime as dt
 from typing import NamedTuple
 
 from traincrew.apimachinery import times
-from traincrew.embedded.kubelet.lifecycle.facts import ContainerFacts, Ended, Refused
+from traincrew.embedded.kubelet.lifecycle.observed import Exited, ObservedContainer, StartFailure
 
-FIRST, LONGEST = 10, 300
-_CALM = dt.timedelta(seconds=2 * LONGEST)
-"""A container that ran longer begins anew."""
-_MADE = ("RunContainerError", "StartError")
+INITIAL_DELAY, MAX_DELAY = 10, 300
+_RESET_AFTER = dt.timedelta(seconds=2 * MAX_DELAY)
+"""A container that ran longer starts over with the initial delay."""
+_CREATED = ("RunContainerError", "StartError")
 _IMAGE = ("ErrImagePull", "ImagePullBackOff", "RegistryUnavailable", "SignatureValidationFailed")
-BY_PROBES = ("liveness", "startup")
-"""Reasons of a Stop after which the kubelet starts anew in the same breath."""
+PROBE_FAILURES = ("liveness", "startup")
+"""Stop reasons after which the kubelet restarts the container in the same sync."""
 
 
-class Wait(NamedTuple):
+class Backoff(NamedTuple):
     until: dt.datetime | None
-    """None: not at all."""
+    """None: the container starts at once."""
     delay: int
-    """The seconds that it waits, as the message says."""
-    following: int
-    """The delay that is remembered for the attempt that follows."""
+    """Seconds, for the message."""
+    next_delay: int
+    """The delay that the next attempt starts with."""
 
 
-def used_up(last: object) -> bool:
-    """Whether the attempt's number is taken."""
-    return isinstance(last, Ended) or (isinstance(last, Refused) and last.reason in _MADE)
+def consumes_attempt(state: object) -> bool:
+    """Whether the next start needs a new attempt number."""
+    return isinstance(state, Exited) or (isinstance(state, StartFailure) and state.reason in _CREATED)
 
 
-def remembered(facts: ContainerFacts) -> int:
-    if facts.backoff is not None:
-        return facts.backoff
-    attempt = facts.last.attempt if facts.last is not None else 0
-    return min(FIRST << min(attempt - 1, 8), LONGEST) if attempt > 0 else 0
+def current_delay(current: ObservedContainer) -> int:
+    if current.backoff is not None:
+        return current.backoff
+    attempt = current.state.attempt if current.state is not None else 0
+    return min(INITIAL_DELAY << min(attempt - 1, 8), MAX_DELAY) if attempt > 0 else 0
 
 
-def after_end(facts: ContainerFacts) -> Wait:
-    """After an attempt that used its number up."""
-    began, ended = _span(facts.last)
-    delay = remembered(facts)
-    if ended is None:
-        return Wait(None, 0, _doubled(delay))
-    if began is not None and ended - began > _CALM:
-        return Wait(None, 0, FIRST)
-    if isinstance(facts.last, Ended) and facts.last.stopped in BY_PROBES:
-        # The kubelet looks at the attempt before this one: that is the latest that had ended when it decided.
-        before = _span(facts.history[0])[1] if facts.history else None
+def after_exit(current: ObservedContainer) -> Backoff:
+    """The back-off after an attempt for which `consumes_attempt` holds."""
+    started, finished = _span(current.state)
+    delay = current_delay(current)
+    if finished is None:
+        return Backoff(None, 0, _doubled(delay))
+    if started is not None and finished - started > _RESET_AFTER:
+        return Backoff(None, 0, INITIAL_DELAY)
+    if isinstance(current.state, Exited) and current.state.stop_reason in PROBE_FAILURES:
+        # The kubelet goes by the attempt before this one: the latest that had exited when it decided.
+        before = _span(current.history[0])[1] if current.history else None
         if before is None:
-            return Wait(None, 0, delay)
-        if ended - before >= dt.timedelta(seconds=delay):
-            return Wait(None, 0, _doubled(delay))
+            return Backoff(None, 0, delay)
+        if finished - before >= dt.timedelta(seconds=delay):
+            return Backoff(None, 0, _doubled(delay))
     if delay == 0:
-        return Wait(None, 0, FIRST)
-    return Wait(times.later(ended, delay), delay, _doubled(delay))
+        return Backoff(None, 0, INITIAL_DELAY)
+    return Backoff(times.later(finished, delay), delay, _doubled(delay))
 
 
-def after_refusal(refused: Refused) -> dt.datetime:
-    """When to try again what left nothing behind."""
-    if refused.reason in _IMAGE:
-        return times.later(refused.at, min(FIRST << min(refused.times - 1, 8), LONGEST))
-    return retry(refused.at, refused.times)
+def after_start_failure(failure: StartFailure) -> dt.datetime:
+    """When to retry a start that created nothing."""
+    if failure.reason in _IMAGE:
+        return times.later(failure.at, min(INITIAL_DELAY << min(failure.count - 1, 8), MAX_DELAY))
+    return retry(failure.at, failure.count)
 
 
-def is_of_image(refused: Refused) -> bool:
-    return refused.reason in _IMAGE
+def is_image_failure(failure: StartFailure) -> bool:
+    return failure.reason in _IMAGE
 
 
-def retry(at: dt.datetime, failed: int) -> dt.datetime:
-    """For volumes, sandboxes, configuration: the kubelet tries every ten seconds; on one machine what is missing comes sooner."""
-    return times.later(at, min(1 << min(failed - 1, 8), FIRST))
+def retry(at: dt.datetime, failures: int) -> dt.datetime:
+    """For volumes, sandboxes and configuration. The kubelet retries every ten seconds; here the first retries are sooner."""
+    return times.later(at, min(1 << min(failures - 1, 8), INITIAL_DELAY))
 
 
 def _doubled(delay: int) -> int:
-    return min(2 * delay, LONGEST) if delay else FIRST
+    return min(2 * delay, MAX_DELAY) if delay else INITIAL_DELAY
 
 
-def _span(last: object) -> tuple[dt.datetime | None, dt.datetime | None]:
-    match last:
-        case Ended(exit=known) if known is not None:
-            return known.started, known.finished
-        case Refused(at=at):
+def _span(state: object) -> tuple[dt.datetime | None, dt.datetime | None]:
+    match state:
+        case Exited(status=status) if status is not None:
+            return status.started, status.finished
+        case StartFailure(at=at):
             return at, at
         case _:
             return None, None

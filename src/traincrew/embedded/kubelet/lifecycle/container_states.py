@@ -1,136 +1,140 @@
-"""The state of one container as its status tells it: waiting, running or terminated, and the state before."""
+"""The fields `state` and `lastState` of a container status: waiting, running or terminated."""
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any, NamedTuple
 
 from traincrew.apimachinery import durations, times
 from traincrew.embedded.kubelet.lifecycle import attempts, backoff, image_pulls
-from traincrew.embedded.kubelet.lifecycle.agenda import Case
-from traincrew.embedded.kubelet.lifecycle.facts import Container, ContainerFacts, Ended, Refused, Running, Starting
-from traincrew.embedded.kubelet.lifecycle.pod import Part, Role
+from traincrew.embedded.kubelet.lifecycle.observed import Exited, ObservedContainer, Running, RuntimeState, StartFailure, Starting
+from traincrew.embedded.kubelet.lifecycle.pod import ContainerSpec, ContainerType
+from traincrew.embedded.kubelet.lifecycle.sync_context import SyncContext
 
 UNKNOWN = "ContainerStatusUnknown"
 UNKNOWN_MESSAGE = "The container could not be located when the pod was terminated"
-_NO_RECORD = "The container's record of how it ended is lost"
+_NO_RECORD = "The exit record of the container is lost"
 
 State = dict[str, Any]
 
 
-class Shown(NamedTuple):
+class ContainerStates(NamedTuple):
     state: State
-    last: State
+    last_state: State
     attempt: int | None
-    """The attempt that containerID names; None: there was none."""
+    """The attempt in containerID. None: no containerID."""
 
 
-def shown(case: Case, part: Part) -> Shown:
-    known = case.of(part)
-    last = known.last
-    if isinstance(last, Starting) or attempts.hook_pending(part, known):
-        return _underway(case, part, known)
-    if isinstance(last, Running):
-        return Shown(running(last), _before(case, part, known), last.attempt)
-    if isinstance(last, Ended) and attempts.tail_awaited(part, last) and last.exit is not None and last.exit.started:
-        return Shown(running(Running(last.attempt, last.exit.started)), _before(case, part, known), last.attempt)
-    if backoff.used_up(last):
-        return _after_end(case, part, known)
-    return _never_made(case, part, known)
+def of_container(context: SyncContext, container: ContainerSpec) -> ContainerStates:
+    current = context.current(container)
+    if isinstance(current.state, Starting) or attempts.post_start_pending(container, current):
+        return _while_starting(context, container, current)
+    if (started := _running_since(container, current.state)) is not None:
+        state = {"running": {"startedAt": times.rfc3339(started)}}
+        return ContainerStates(state, _last_state(context, container, current), current.state.attempt if current.state else None)
+    if backoff.consumes_attempt(current.state):
+        return _after_exit(context, container, current)
+    return _never_created(context, container, current)
 
 
-def _after_end(case: Case, part: Part, known: ContainerFacts) -> Shown:
-    last = known.last
-    assert last is not None
-    ended = terminated(case, part, last)
-    waiting = _why_waiting(case, part, known)
+def _running_since(container: ContainerSpec, state: RuntimeState | None) -> dt.datetime | None:
+    """A container is reported as running until its log tail is read."""
+    if isinstance(state, Running):
+        return state.started
+    if isinstance(state, Exited) and state.status is not None and attempts.awaits_log_tail(container, state):
+        return state.status.started
+    return None
+
+
+def _after_exit(context: SyncContext, container: ContainerSpec, current: ObservedContainer) -> ContainerStates:
+    assert current.state is not None
+    exited = terminated(context, container, current.state)
+    waiting = _waiting_state(context, container, current)
     if waiting is None:
-        return Shown(ended, _before(case, part, known), last.attempt)
-    return Shown(waiting, ended, last.attempt)
+        return ContainerStates(exited, _last_state(context, container, current), current.state.attempt)
+    return ContainerStates(waiting, exited, current.state.attempt)
 
 
-def _why_waiting(case: Case, part: Part, known: ContainerFacts) -> State | None:
-    """None: the end itself says more, because nothing follows it or what follows is at once."""
-    if case.outlook.ending or not attempts.to_restart(case.subject, part, known.last):
+def _waiting_state(context: SyncContext, container: ContainerSpec, current: ObservedContainer) -> State | None:
+    """None: the terminated state is reported, because no restart follows or it follows at once."""
+    if context.termination.cause or not attempts.should_restart(context.pod, container, current.state):
         return None
-    if isinstance(known.environment, Refused):
-        return _waiting(*image_pulls.told(known.environment, part.image, case.now))
-    wait = backoff.after_end(known)
-    if wait.until is not None and wait.until > case.now:
-        words = f"back-off {durations.render(wait.delay)} restarting failed container={part.name} pod={case.subject.words}"
-        return _waiting("CrashLoopBackOff", words)
-    if isinstance(known.last, Refused):
-        return _waiting("RunContainerError", known.last.message)
-    if isinstance(known.last, Ended) and known.last.post_start:
-        return _waiting("PostStartHookError", known.last.post_start)
-    # The API lets no init container that ended with 0 begin again; one that was killed for memory has to.
-    return _initial(case) if part.role is Role.INIT and attempts.succeeded(known.last) else None
+    if isinstance(current.image, StartFailure):
+        return _waiting(*image_pulls.waiting_reason(current.image, container.image, context.now))
+    delay = backoff.after_exit(current)
+    if delay.until is not None and delay.until > context.now:
+        restarting = f"restarting failed container={container.name} pod={context.pod.formatted_name}"
+        return _waiting("CrashLoopBackOff", f"back-off {durations.render(delay.delay)} {restarting}")
+    if isinstance(current.state, StartFailure):
+        return _waiting("RunContainerError", current.state.message)
+    if isinstance(current.state, Exited) and current.state.post_start_error:
+        return _waiting("PostStartHookError", current.state.post_start_error)
+    # The API server forbids that an init container with exit code 0 starts again. One with an OOM kill has to.
+    return _initial(context) if container.type is ContainerType.INIT and attempts.succeeded(current.state) else None
 
 
-def _never_made(case: Case, part: Part, known: ContainerFacts) -> Shown:
-    before = known.history[0] if known.history else None
-    attempt = before.attempt if before is not None else None
-    last = _before(case, part, known)
-    if isinstance(known.last, Refused):
-        return Shown(_waiting(known.last.reason, known.last.message), last, attempt)
-    if isinstance(known.environment, Refused):
-        return Shown(_waiting(*image_pulls.told(known.environment, part.image, case.now)), last, attempt)
-    return Shown(_initial(case), last, attempt)
+def _never_created(context: SyncContext, container: ContainerSpec, current: ObservedContainer) -> ContainerStates:
+    previous = current.history[0] if current.history else None
+    attempt = previous.attempt if previous is not None else None
+    last_state = _last_state(context, container, current)
+    if isinstance(current.state, StartFailure):
+        return ContainerStates(_waiting(current.state.reason, current.state.message), last_state, attempt)
+    if isinstance(current.image, StartFailure):
+        waiting = _waiting(*image_pulls.waiting_reason(current.image, container.image, context.now))
+        return ContainerStates(waiting, last_state, attempt)
+    return ContainerStates(_initial(context), last_state, attempt)
 
 
-def _underway(case: Case, part: Part, known: ContainerFacts) -> Shown:
-    """While it is being started, what was told before still holds."""
-    before = known.history[0] if known.history else None
-    attempt = before.attempt if before is not None else None
-    api = case.subject.known.get(part.name) or {}
+def _while_starting(context: SyncContext, container: ContainerSpec, current: ObservedContainer) -> ContainerStates:
+    """The previously reported state is kept."""
+    previous = current.history[0] if current.history else None
+    attempt = previous.attempt if previous is not None else None
+    api = context.pod.reported_statuses.get(container.name) or {}
     state = dict(api.get("state") or {})
     if state and "running" not in state:
-        return Shown(state, dict(api.get("lastState") or {}), attempt)
-    if before is not None:
-        return Shown(terminated(case, part, before), {}, attempt)
-    return Shown(_initial(case), {}, attempt)
+        return ContainerStates(state, dict(api.get("lastState") or {}), attempt)
+    if previous is not None:
+        return ContainerStates(terminated(context, container, previous), {}, attempt)
+    return ContainerStates(_initial(context), {}, attempt)
 
 
-def _initial(case: Case) -> State:
-    return _waiting("PodInitializing" if case.subject.inits else "ContainerCreating")
+def _initial(context: SyncContext) -> State:
+    return _waiting("PodInitializing" if context.pod.init_containers else "ContainerCreating")
 
 
-def _before(case: Case, part: Part, known: ContainerFacts) -> State:
-    if known.history:
-        return terminated(case, part, known.history[0])
-    told = dict((case.subject.known.get(part.name) or {}).get("lastState") or {})
-    own = case.subject.container_id(part.name, known.last.attempt) if known.last is not None else None
-    return {} if own is not None and (told.get("terminated") or {}).get("containerID") == own else told
+def _last_state(context: SyncContext, container: ContainerSpec, current: ObservedContainer) -> State:
+    if current.history:
+        return terminated(context, container, current.history[0])
+    reported = dict((context.pod.reported_statuses.get(container.name) or {}).get("lastState") or {})
+    own = context.pod.container_id(container.name, current.state.attempt) if current.state is not None else None
+    return {} if own is not None and (reported.get("terminated") or {}).get("containerID") == own else reported
 
 
 def _waiting(reason: str, message: str = "") -> State:
     return {"waiting": {"reason": reason, "message": message} if message else {"reason": reason}}
 
 
-def running(last: Running) -> State:
-    return {"running": {"startedAt": times.rfc3339(last.started)}}
-
-
-def unlocated(message: str = UNKNOWN_MESSAGE) -> State:
+def unknown_exit(message: str = UNKNOWN_MESSAGE) -> State:
     return {"terminated": {"exitCode": 137, "reason": UNKNOWN, "message": message, "startedAt": None, "finishedAt": None}}
 
 
-def terminated(case: Case, part: Part, last: Container) -> State:
-    identity = {"containerID": case.subject.container_id(part.name, last.attempt)}
-    if isinstance(last, Refused):
-        told = {"exitCode": 128, "reason": "StartError", "message": last.message}
-        return {"terminated": {**told, "startedAt": times.EPOCH, "finishedAt": times.rfc3339(last.at), **identity}}
-    if not isinstance(last, Ended) or last.exit is None:
-        return unlocated(_NO_RECORD if not attempts.gone_unasked(case.facts) else UNKNOWN_MESSAGE)
-    end = last.exit
-    reason = "OOMKilled" if end.oom else "Completed" if end.code == 0 else "Error"
-    found: State = {"exitCode": end.code, "reason": reason}
-    if message := end.message or _fallen_back(part, last):
-        found["message"] = message
-    found["startedAt"] = times.rfc3339(end.started) if end.started else None
-    found["finishedAt"] = times.rfc3339(end.finished) if end.finished else None
-    return {"terminated": {**found, **identity}}
+def terminated(context: SyncContext, container: ContainerSpec, state: RuntimeState) -> State:
+    container_id = {"containerID": context.pod.container_id(container.name, state.attempt)}
+    if isinstance(state, StartFailure):
+        failure = {"exitCode": 128, "reason": "StartError", "message": state.message}
+        return {"terminated": {**failure, "startedAt": times.EPOCH, "finishedAt": times.rfc3339(state.at), **container_id}}
+    if not isinstance(state, Exited) or state.status is None:
+        return unknown_exit(_NO_RECORD if not attempts.sandbox_lost(context.observed) else UNKNOWN_MESSAGE)
+    status = state.status
+    reason = "OOMKilled" if status.oom_killed else "Completed" if status.code == 0 else "Error"
+    body: State = {"exitCode": status.code, "reason": reason}
+    if message := status.message or _message_from_log(container, state):
+        body["message"] = message
+    body["startedAt"] = times.rfc3339(status.started) if status.started else None
+    body["finishedAt"] = times.rfc3339(status.finished) if status.finished else None
+    return {"terminated": {**body, **container_id}}
 
 
-def _fallen_back(part: Part, last: Ended) -> str:
-    failed = last.exit is not None and last.exit.code != 0
-    return (last.log_tail or "") if failed and part.falls_back_to_logs else ""
+def _message_from_log(container: ContainerSpec, exited: Exited) -> str:
+    failed = exited.status is not None and exited.status.code != 0
+    return (exited.log_tail or "") if failed and container.falls_back_to_logs else ""

@@ -1,4 +1,4 @@
-"""The statuses of a pod's containers, in the order of its spec."""
+"""The container statuses of a pod, in the order of its spec."""
 
 from __future__ import annotations
 
@@ -6,92 +6,92 @@ from collections.abc import Iterable
 from typing import Any
 
 from traincrew.embedded.kubelet.lifecycle import attempts, container_states, probes
-from traincrew.embedded.kubelet.lifecycle.agenda import Case
-from traincrew.embedded.kubelet.lifecycle.facts import Environment
-from traincrew.embedded.kubelet.lifecycle.pod import Part, Role
+from traincrew.embedded.kubelet.lifecycle.observed import ResolvedImage
+from traincrew.embedded.kubelet.lifecycle.pod import ContainerSpec, ContainerType
+from traincrew.embedded.kubelet.lifecycle.sync_context import SyncContext
 
 Status = dict[str, Any]
 
-_ALL_MESSAGES = 12 * 1024
-"""Bytes that the termination messages of a pod may take together."""
+_MESSAGES_LIMIT = 12 * 1024
+"""Bytes, for the termination messages of a pod together."""
 
 
-def of_parts(case: Case, parts: Iterable[Part]) -> list[Status]:
-    return [_status(case, part) for part in parts]
+def of_containers(context: SyncContext, containers: Iterable[ContainerSpec]) -> list[Status]:
+    return [_status(context, container) for container in containers]
 
 
-def _status(case: Case, part: Part) -> Status:
-    known, api = case.of(part), case.subject.known.get(part.name) or {}
-    state, last, attempt = container_states.shown(case, part)
-    resolved = known.environment.image_id if isinstance(known.environment, Environment) else ""
-    found: Status = {
-        "name": part.name,
-        "state": _cut(case, state),
-        "lastState": _cut(case, last),
-        "ready": _ready(case, part, state),
+def _status(context: SyncContext, container: ContainerSpec) -> Status:
+    current, api = context.current(container), context.pod.reported_statuses.get(container.name) or {}
+    state, last_state, attempt = container_states.of_container(context, container)
+    resolved = current.image.image_id if isinstance(current.image, ResolvedImage) else ""
+    status: Status = {
+        "name": container.name,
+        "state": _cut(context, state),
+        "lastState": _cut(context, last_state),
+        "ready": _ready(context, container, state),
         "restartCount": max(attempt or 0, int(api.get("restartCount") or 0)),
-        "image": part.image,
+        "image": container.image,
         "imageID": resolved or api.get("imageID") or "",
     }
     if attempt is not None:
-        found["containerID"] = case.subject.container_id(part.name, attempt)
+        status["containerID"] = context.pod.container_id(container.name, attempt)
     elif api.get("containerID"):
-        found["containerID"] = api["containerID"]
-    found["started"] = "running" in state and attempts.has_begun(case.subject, part, known)
-    if part.spec.get("volumeMounts"):
-        found["volumeMounts"] = [_mount(each) for each in part.spec["volumeMounts"]]
-    return found
+        status["containerID"] = api["containerID"]
+    status["started"] = "running" in state and attempts.has_started(context.pod, container, current)
+    if container.spec.get("volumeMounts"):
+        status["volumeMounts"] = [_mount_status(each) for each in container.spec["volumeMounts"]]
+    return status
 
 
-def _ready(case: Case, part: Part, state: container_states.State) -> bool:
-    if part.role is Role.INIT:
+def _ready(context: SyncContext, container: ContainerSpec, state: container_states.State) -> bool:
+    if container.type is ContainerType.INIT:
         return bool((state.get("terminated") or {}).get("exitCode", 1) == 0)
-    known = case.of(part)
-    if "running" not in state or not attempts.has_begun(case.subject, part, known):
+    current = context.current(container)
+    if "running" not in state or not attempts.has_started(context.pod, container, current):
         return False
-    return probes.ready(part, known, attempts.of_api(case.subject, part, known, "ready"))
+    return probes.is_ready(container, current, attempts.reported(context.pod, container, current, "ready"))
 
 
-def _mount(asked: dict[str, Any]) -> dict[str, Any]:
-    found = {"name": asked.get("name"), "mountPath": asked.get("mountPath")}
-    if asked.get("readOnly"):
-        recursive = "Enabled" if asked.get("recursiveReadOnly") == "Enabled" else "Disabled"
-        found |= {"readOnly": True, "recursiveReadOnly": recursive}
-    return found
+def _mount_status(mount: dict[str, Any]) -> dict[str, Any]:
+    status = {"name": mount.get("name"), "mountPath": mount.get("mountPath")}
+    if mount.get("readOnly"):
+        recursive = "Enabled" if mount.get("recursiveReadOnly") == "Enabled" else "Disabled"
+        status |= {"readOnly": True, "recursiveReadOnly": recursive}
+    return status
 
 
-def _cut(case: Case, state: container_states.State) -> container_states.State:
-    ended = state.get("terminated") or {}
-    room = _ALL_MESSAGES // max(len(case.subject.parts), 1)
-    raw = str(ended.get("message") or "").encode()
-    if len(raw) <= room:
+def _cut(context: SyncContext, state: container_states.State) -> container_states.State:
+    terminated = state.get("terminated") or {}
+    limit = _MESSAGES_LIMIT // max(len(context.pod.all_containers), 1)
+    message = str(terminated.get("message") or "").encode()
+    if len(message) <= limit:
         return state
-    return {"terminated": {**ended, "message": raw[:room].decode(errors="ignore")}}
+    return {"terminated": {**terminated, "message": message[:limit].decode(errors="ignore")}}
 
 
-def closed(case: Case, inits: list[Status], mains: list[Status]) -> None:
-    """Of a pod that is over: whatever was begun and cannot be accounted for counts as failed."""
-    if _was_initialized(case, inits, mains):
-        _close(mains)
-    touched = [index for index, status in enumerate(inits) if not _untouched(status)]
-    _close(inits[: (touched[-1] if touched else 0) + 1])
+def close_unfinished(context: SyncContext, init_containers: list[Status], containers: list[Status]) -> None:
+    """For a terminated pod: a container that was started and has no known exit gets the state of an unknown exit."""
+    if _was_initialized(context, init_containers, containers):
+        _mark_unknown(containers)
+    started = [index for index, status in enumerate(init_containers) if not _never_started(status)]
+    _mark_unknown(init_containers[: (started[-1] if started else 0) + 1])
 
 
-def _untouched(status: Status) -> bool:
+def _never_started(status: Status) -> bool:
     return "waiting" in status["state"] and "terminated" not in status["lastState"]
 
 
-def _was_initialized(case: Case, inits: list[Status], mains: list[Status]) -> bool:
-    if not inits or any(not _untouched(status) for status in mains):
+def _was_initialized(context: SyncContext, init_containers: list[Status], containers: list[Status]) -> bool:
+    if not init_containers or any(not _never_started(status) for status in containers):
         return True
-    final, status = case.subject.inits[-1], inits[-1]
-    if final.role is Role.SIDECAR:
+    final, status = context.pod.init_containers[-1], init_containers[-1]
+    if final.type is ContainerType.SIDECAR:
         return "running" in status["state"] and bool(status["started"])
-    ends = (status["state"].get("terminated"), status["lastState"].get("terminated"))
-    return any(end is not None and end["exitCode"] == 0 for end in ends)
+    exits = (status["state"].get("terminated"), status["lastState"].get("terminated"))
+    return any(each is not None and each["exitCode"] == 0 for each in exits)
 
 
-def _close(found: list[Status]) -> None:
-    for status in found:
+def _mark_unknown(statuses: list[Status]) -> None:
+    for status in statuses:
         if "terminated" not in status["state"]:
-            status |= {"state": container_states.unlocated(), "ready": False, "started": False}
+            status |= {"state": container_states.unknown_exit(), "ready": False, "started": False}

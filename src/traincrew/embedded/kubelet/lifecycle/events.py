@@ -1,145 +1,147 @@
-"""The events that the facts justify, in a kubelet's words."""
+"""The events of a pod, as the kubelet message them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from traincrew.embedded.kubelet.lifecycle import attempts, backoff, image_pulls, termination
-from traincrew.embedded.kubelet.lifecycle.agenda import Case
-from traincrew.embedded.kubelet.lifecycle.facts import (
+from traincrew.embedded.kubelet.lifecycle.observed import (
     PROBE_KINDS,
-    ContainerFacts,
-    Ended,
-    Environment,
-    Refused,
+    Exited,
+    MountFailure,
+    ObservedContainer,
+    ResolvedImage,
     Running,
-    Unmade,
-    Waiting,
+    SandboxFailure,
+    StartFailure,
 )
-from traincrew.embedded.kubelet.lifecycle.pod import Part, Role
-from traincrew.embedded.kubelet.lifecycle.steps import Event
+from traincrew.embedded.kubelet.lifecycle.pod import ContainerSpec, ContainerType
+from traincrew.embedded.kubelet.lifecycle.steps import PodEvent
+from traincrew.embedded.kubelet.lifecycle.sync_context import SyncContext
 
 NORMAL, WARNING = "Normal", "Warning"
 
 
-def justified(case: Case) -> tuple[Event, ...]:
-    """Every event that holds at this moment; the key tells which have been recorded before."""
-    if case.subject.finished:
+def current_events(context: SyncContext) -> tuple[PodEvent, ...]:
+    """Every event that holds now. The caller drops those whose keys were recorded before."""
+    if context.pod.is_terminal:
         return ()
-    found = [*_of_pod(case)]
-    for part in case.subject.parts:
-        found.extend(_of_container(case, part))
-    return tuple(found)
+    containers = context.pod.all_containers
+    return (*_pod_events(context), *(event for each in containers for event in _container_events(context, each)))
 
 
-def _of_pod(case: Case) -> Iterator[Event]:
-    facts, failure = case.facts, case.outlook.failure
-    if isinstance(facts.volumes, Waiting):
-        key = f"{facts.volumes.reason}/{facts.volumes.at.isoformat()}"
-        yield Event(key, WARNING, facts.volumes.reason, facts.volumes.message)
-    if isinstance(facts.sandbox, Unmade):
-        key = f"FailedCreatePodSandBox/{facts.sandbox.at.isoformat()}"
-        yield Event(key, WARNING, "FailedCreatePodSandBox", f"Failed to create pod sandbox: {facts.sandbox.message}")
-    if attempts.gone_unasked(facts) and not case.outlook.ending:
-        attempt = max((known.last.attempt for known in facts.containers.values() if known.last), default=0)
-        words = "Pod sandbox changed, it will be killed and re-created."
-        yield Event(f"SandboxChanged/{attempt}", NORMAL, "SandboxChanged", words)
+def _pod_events(context: SyncContext) -> Iterator[PodEvent]:
+    observed, failure = context.observed, context.termination.failure
+    if isinstance(observed.volumes, MountFailure):
+        key = f"{observed.volumes.reason}/{observed.volumes.at.isoformat()}"
+        yield PodEvent(key, WARNING, observed.volumes.reason, observed.volumes.message)
+    if isinstance(observed.sandbox, SandboxFailure):
+        key = f"FailedCreatePodSandBox/{observed.sandbox.at.isoformat()}"
+        yield PodEvent(key, WARNING, "FailedCreatePodSandBox", f"Failed to create pod sandbox: {observed.sandbox.message}")
+    if attempts.sandbox_lost(observed) and not context.termination.cause:
+        attempt = max((current.state.attempt for current in observed.containers.values() if current.state), default=0)
+        message = "Pod sandbox changed, it will be killed and re-created."
+        yield PodEvent(f"SandboxChanged/{attempt}", NORMAL, "SandboxChanged", message)
     if failure is not None:
-        kind = NORMAL if failure.kind == termination.DEADLINE else WARNING
-        message = facts.rejection.message if facts.rejection is not None else failure.message
-        yield Event(failure.reason, kind, failure.reason, message)
+        type = NORMAL if failure.cause == termination.DEADLINE else WARNING
+        message = observed.rejection.message if observed.rejection is not None else failure.message
+        yield PodEvent(failure.reason, type, failure.reason, message)
 
 
-def _of_container(case: Case, part: Part) -> Iterator[Event]:
-    known = case.of(part)
-    if isinstance(known.environment, Refused) and not attempts.alive(known) and not case.outlook.ending:
-        yield from _no_image(case, part, known.environment)
-    if known.last is None:
+def _container_events(context: SyncContext, container: ContainerSpec) -> Iterator[PodEvent]:
+    current = context.current(container)
+    if isinstance(current.image, StartFailure) and not attempts.is_active(current) and not context.termination.cause:
+        yield from _image_failure_events(context, container, current.image)
+    if current.state is None:
         return
-    if isinstance(known.last, Running | Ended | Refused) and not _told_by_another(case, part, known):
-        yield from _made(part, known)
-    if known.stopping is not None:
-        yield _event(part, f"Killing/{known.last.attempt}", NORMAL, "Killing", _why_killed(case, part, known.stopping.reason))
-    yield from _hooks(part, known)
-    yield from _unhealthy(part, known)
-    if _in_crash_loop(case, part, known):
-        words = f"Back-off restarting failed container {part.name} in pod {case.subject.words}"
-        yield _event(part, f"BackOff/{known.last.attempt}", WARNING, "BackOff", words)
+    if isinstance(current.state, Running | Exited | StartFailure) and not _recorded_before_adoption(context, container, current):
+        yield from _start_events(container, current)
+    if current.stopping is not None:
+        message = _killing_message(context, container, current.stopping.reason)
+        yield _event(container, f"Killing/{current.state.attempt}", NORMAL, "Killing", message)
+    yield from _hook_events(container, current)
+    yield from _probe_events(container, current)
+    if _in_crash_loop(context, container, current):
+        message = f"Back-off restarting failed container {container.name} in pod {context.pod.formatted_name}"
+        yield _event(container, f"BackOff/{current.state.attempt}", WARNING, "BackOff", message)
 
 
-def _made(part: Part, known: ContainerFacts) -> Iterator[Event]:
-    last = known.last
-    assert last is not None
-    number = f"{last.attempt}/{last.times}" if isinstance(last, Refused) else str(last.attempt)
-    if isinstance(known.environment, Environment):
-        words = known.environment.words or f'Container image "{part.image}" already present on machine'
-        yield _event(part, f"Pulled/{last.attempt}", NORMAL, "Pulled", words)
-    if not isinstance(last, Refused) or backoff.used_up(last):
-        yield _event(part, f"Created/{last.attempt}", NORMAL, "Created", f"Created container: {part.name}")
-    if isinstance(last, Refused):
-        yield _event(part, f"Failed/{number}/{last.at.isoformat()}", WARNING, "Failed", f"Error: {last.message}")
+def _start_events(container: ContainerSpec, current: ObservedContainer) -> Iterator[PodEvent]:
+    state = current.state
+    assert state is not None
+    number = f"{state.attempt}/{state.count}" if isinstance(state, StartFailure) else str(state.attempt)
+    if isinstance(current.image, ResolvedImage):
+        message = current.image.pulled_message or f'Container image "{container.image}" already present on machine'
+        yield _event(container, f"Pulled/{state.attempt}", NORMAL, "Pulled", message)
+    if not isinstance(state, StartFailure) or backoff.consumes_attempt(state):
+        yield _event(container, f"Created/{state.attempt}", NORMAL, "Created", f"Created container: {container.name}")
+    if isinstance(state, StartFailure):
+        yield _event(container, f"Failed/{number}/{state.at.isoformat()}", WARNING, "Failed", f"Error: {state.message}")
     else:
-        yield _event(part, f"Started/{last.attempt}", NORMAL, "Started", f"Started container {part.name}")
+        yield _event(container, f"Started/{state.attempt}", NORMAL, "Started", f"Started container {container.name}")
 
 
-def _told_by_another(case: Case, part: Part, known: ContainerFacts) -> bool:
-    """Whether the daemon before this one has told of the attempt: its status is in the API."""
-    api = case.subject.known.get(part.name)
-    if not case.facts.adopted or api is None or known.last is None:
+def _recorded_before_adoption(context: SyncContext, container: ContainerSpec, current: ObservedContainer) -> bool:
+    """Whether the previous daemon recorded the events of this attempt: its status is in the API."""
+    api = context.pod.reported_statuses.get(container.name)
+    if not context.observed.adopted or api is None or current.state is None:
         return False
-    return bool(api.get("containerID") == case.subject.container_id(part.name, known.last.attempt))
+    return bool(api.get("containerID") == context.pod.container_id(container.name, current.state.attempt))
 
 
-def _no_image(case: Case, part: Part, refused: Refused) -> Iterator[Event]:
-    at = refused.at.isoformat()
-    if not backoff.is_of_image(refused):
-        reason = "InspectFailed" if refused.reason == "InvalidImageName" else refused.reason
-        yield _event(part, f"{reason}/{at}", WARNING, reason, refused.message)
+def _image_failure_events(context: SyncContext, container: ContainerSpec, failure: StartFailure) -> Iterator[PodEvent]:
+    at = failure.at.isoformat()
+    if not backoff.is_image_failure(failure):
+        reason = "InspectFailed" if failure.reason == "InvalidImageName" else failure.reason
+        yield _event(container, f"{reason}/{at}", WARNING, reason, failure.message)
     else:
-        words = f'Failed to pull image "{part.image}": {refused.message}'
-        yield _event(part, f"Pulling/{at}", NORMAL, "Pulling", f'Pulling image "{part.image}"')
-        yield _event(part, f"FailedPull/{at}", WARNING, "Failed", words)
-    yield _event(part, f"FailedImage/{at}", WARNING, "Failed", f"Error: {refused.reason}")
-    if image_pulls.backing_off(refused, case.now):
-        yield _event(part, f"BackOffPull/{at}", NORMAL, "BackOff", f'Back-off pulling image "{part.image}"')
-        yield _event(part, f"FailedBackOff/{at}", WARNING, "Failed", "Error: ImagePullBackOff")
+        message = f'Failed to pull image "{container.image}": {failure.message}'
+        yield _event(container, f"Pulling/{at}", NORMAL, "Pulling", f'Pulling image "{container.image}"')
+        yield _event(container, f"FailedPull/{at}", WARNING, "Failed", message)
+    yield _event(container, f"FailedImage/{at}", WARNING, "Failed", f"Error: {failure.reason}")
+    if image_pulls.is_backing_off(failure, context.now):
+        yield _event(container, f"BackOffPull/{at}", NORMAL, "BackOff", f'Back-off pulling image "{container.image}"')
+        yield _event(container, f"FailedBackOff/{at}", WARNING, "Failed", "Error: ImagePullBackOff")
 
 
-def _why_killed(case: Case, part: Part, reason: str) -> str:
+def _killing_message(context: SyncContext, container: ContainerSpec, reason: str) -> str:
     if reason == "postStart":
         return "FailedPostStartHook"
-    if reason not in backoff.BY_PROBES:
-        return f"Stopping container {part.name}"
-    if part.role is Role.SIDECAR:
-        return f"Init container {part.name} failed {reason} probe"
-    again = "" if case.subject.restart_policy == "Never" else ", will be restarted"
-    return f"Container {part.name} failed {reason} probe{again}"
+    if reason not in backoff.PROBE_FAILURES:
+        return f"Stopping container {container.name}"
+    if container.type is ContainerType.SIDECAR:
+        return f"Init container {container.name} failed {reason} probe"
+    again = "" if context.pod.restart_policy == "Never" else ", will be restarted"
+    return f"Container {container.name} failed {reason} probe{again}"
 
 
-def _hooks(part: Part, known: ContainerFacts) -> Iterator[Event]:
-    attempt = known.last.attempt if known.last else 0
-    if attempts.hook_failed(known.post_start):
-        yield _event(part, f"FailedPostStartHook/{attempt}", WARNING, "FailedPostStartHook", "PostStartHook failed")
-    if attempts.hook_failed(known.pre_stop):
-        yield _event(part, f"FailedPreStopHook/{attempt}", WARNING, "FailedPreStopHook", "PreStopHook failed")
+def _hook_events(container: ContainerSpec, current: ObservedContainer) -> Iterator[PodEvent]:
+    attempt = current.state.attempt if current.state else 0
+    if attempts.hook_failed(current.post_start):
+        yield _event(container, f"FailedPostStartHook/{attempt}", WARNING, "FailedPostStartHook", "PostStartHook failed")
+    if attempts.hook_failed(current.pre_stop):
+        yield _event(container, f"FailedPreStopHook/{attempt}", WARNING, "FailedPreStopHook", "PreStopHook failed")
 
 
-def _unhealthy(part: Part, known: ContainerFacts) -> Iterator[Event]:
+def _probe_events(container: ContainerSpec, current: ObservedContainer) -> Iterator[PodEvent]:
     for kind in PROBE_KINDS:
-        probe = known.probes.get(kind)
-        if probe is None or probe.last_at is None or probe.under_way is not None or not (probe.failures or probe.errored):
+        results = current.probes.get(kind)
+        if results is None or results.last_started_at is None or results.running_since is not None:
             continue
-        how = "errored" if probe.errored else "failed"
-        words = f"{kind.capitalize()} probe {how}: {probe.last_message}"
-        yield _event(part, f"Unhealthy/{kind}/{probe.last_at.isoformat()}", WARNING, "Unhealthy", words)
+        if results.failures or results.errored:
+            outcome = "errored" if results.errored else "failed"
+            message = f"{kind.capitalize()} probe {outcome}: {results.last_message}"
+            yield _event(container, f"Unhealthy/{kind}/{results.last_started_at.isoformat()}", WARNING, "Unhealthy", message)
 
 
-def _in_crash_loop(case: Case, part: Part, known: ContainerFacts) -> bool:
-    if case.outlook.ending or not backoff.used_up(known.last) or not attempts.to_restart(case.subject, part, known.last):
+def _in_crash_loop(context: SyncContext, container: ContainerSpec, current: ObservedContainer) -> bool:
+    if context.termination.cause or not backoff.consumes_attempt(current.state):
         return False
-    until = backoff.after_end(known).until
-    return until is not None and until > case.now
+    if not attempts.should_restart(context.pod, container, current.state):
+        return False
+    until = backoff.after_exit(current).until
+    return until is not None and until > context.now
 
 
-def _event(part: Part, key: str, kind: str, reason: str, message: str) -> Event:
-    return Event(f"{part.name}/{key}", kind, reason, message, part.name, part.field_path)
+def _event(container: ContainerSpec, key: str, type: str, reason: str, message: str) -> PodEvent:
+    return PodEvent(f"{container.name}/{key}", type, reason, message, container.name, container.field_path)

@@ -1,4 +1,4 @@
-"""How an image that no environment stands in for is told, in turn as the failure and as the waiting that follows."""
+"""The waiting reason of an image without environment: first the pull error, then the back-off."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from typing import NamedTuple
 
 from traincrew.apimachinery import times
 from traincrew.embedded.kubelet.lifecycle import backoff
-from traincrew.embedded.kubelet.lifecycle.facts import Refused
+from traincrew.embedded.kubelet.lifecycle.observed import StartFailure
 
-_SHOWN = 2.0
-"""Seconds that the failure itself is shown; a kubelet does so until it looks at the pod again."""
+_ERROR_SECONDS = 2.0
+"""Seconds that the error is reported before the back-off. The kubelet reports it until its next sync of the pod."""
 
 
-class Told(NamedTuple):
+class WaitingReason(NamedTuple):
     reason: str
     message: str
 
 
-def turns(refused: Refused) -> dt.datetime | None:
-    """When the failure becomes a back-off."""
-    return times.later(refused.at, _SHOWN) if backoff.is_of_image(refused) else None
+def backoff_starts_at(failure: StartFailure) -> dt.datetime | None:
+
+    return times.later(failure.at, _ERROR_SECONDS) if backoff.is_image_failure(failure) else None
 
 
-def backing_off(refused: Refused, now: dt.datetime) -> bool:
-    moment = turns(refused)
+def is_backing_off(failure: StartFailure, now: dt.datetime) -> bool:
+    moment = backoff_starts_at(failure)
     return moment is not None and now >= moment
 
 
-def told(refused: Refused, image: str, now: dt.datetime) -> Told:
-    if backing_off(refused, now):
-        return Told("ImagePullBackOff", f'Back-off pulling image "{image}": {refused.reason}: {refused.message}')
-    return Told(refused.reason, refused.message)
+def waiting_reason(failure: StartFailure, image: str, now: dt.datetime) -> WaitingReason:
+    if is_backing_off(failure, now):
+        return WaitingReason("ImagePullBackOff", f'Back-off pulling image "{image}": {failure.reason}: {failure.message}')
+    return WaitingReason(failure.reason, failure.message)

@@ -1,32 +1,30 @@
-"""What a kubelet would do next about a pod."""
+"""The next steps for a pod: the counterpart of kuberuntime's computePodActions."""
 
 from __future__ import annotations
 
 import datetime as dt
 
-from traincrew.embedded.kubelet.lifecycle import attempts, pod_status, start, stop
-from traincrew.embedded.kubelet.lifecycle import events as lifecycle_events
-from traincrew.embedded.kubelet.lifecycle.agenda import Agenda, Case
-from traincrew.embedded.kubelet.lifecycle.facts import Facts
-from traincrew.embedded.kubelet.lifecycle.pod import Object, Subject
-from traincrew.embedded.kubelet.lifecycle.steps import Steps
-from traincrew.embedded.kubelet.lifecycle.termination import outlook
+from traincrew.embedded.kubelet.lifecycle import events, pod_status, reported_status, start, stop, termination
+from traincrew.embedded.kubelet.lifecycle.observed import ObservedPod
+from traincrew.embedded.kubelet.lifecycle.pod import Object, Pod
+from traincrew.embedded.kubelet.lifecycle.steps import NextSteps
+from traincrew.embedded.kubelet.lifecycle.sync_context import PendingSteps, SyncContext
 
 
-def next_steps(pod: Object, facts: Facts, now: dt.datetime) -> Steps:
-    """The same facts give the same steps: whoever carries one out first notes that it is under way (`changes.begin`).
+def next_steps(pod_object: Object, observed: ObservedPod, now: dt.datetime) -> NextSteps:
+    """Equal arguments give equal steps. Apply `transitions.step_started` before a step is executed, or it is returned again.
 
-    pod: as the API holds it, with the status that was last written.
+    pod_object: the pod as the API server holds it, with the status that was last written.
     """
-    subject = Subject(pod)
-    facts = attempts.truthful(subject, facts)
-    case = Case(subject, facts, outlook(subject, facts, now), now)
-    agenda = Agenda(now)
-    if case.outlook.ending:
-        stop.end_all(case, agenda)
+    pod = Pod(pod_object)
+    observed = reported_status.merge(pod, observed)
+    context = SyncContext(pod, observed, termination.decide(pod, observed, now), now)
+    pending = PendingSteps(now)
+    if context.termination.cause:
+        stop.terminate_pod(context, pending)
     else:
-        start.live(case, agenda)
-    wanted = pod_status.of_pod(case, bool(case.outlook.ending) and stop.over(case))
-    events = lifecycle_events.justified(case)
-    untold = tuple(event for event in events if event.key not in facts.told)
-    return Steps(tuple(agenda.steps), wanted, agenda.wake, untold, frozenset(event.key for event in events))
+        start.sync_pod(context, pending)
+    status = pod_status.build(context, bool(context.termination.cause) and stop.has_terminated(context))
+    current = events.current_events(context)
+    new = tuple(event for event in current if event.key not in observed.recorded_events)
+    return NextSteps(tuple(pending.steps), status, pending.next_sync, new, frozenset(event.key for event in current))

@@ -1,46 +1,47 @@
-"""The phase that follows from the statuses of a pod's containers."""
+"""Computes the phase of a pod from its container statuses."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from traincrew.embedded.kubelet.lifecycle.pod import Role, Subject
+from traincrew.embedded.kubelet.lifecycle.pod import ContainerType, Pod
 
 PENDING, RUNNING, SUCCEEDED, FAILED = "Pending", "Running", "Succeeded", "Failed"
+TERMINAL = (SUCCEEDED, FAILED)
 Statuses = Mapping[str, Mapping[str, Any]]
 
 
-def phase(subject: Subject, statuses: Statuses, over: bool) -> str:
-    """over: nothing will be started any more, whatever the restart policy says."""
-    begun = _Initialization(subject, statuses)
-    tally = _Tally(subject, statuses)
-    if begun.failed and subject.restart_policy == "Never":
+def phase(pod: Pod, statuses: Statuses, terminated: bool) -> str:
+    """terminated: no container is started again, whatever the restart policy."""
+    initialization = _Initialization(pod, statuses)
+    counts = _Counts(pod, statuses)
+    if initialization.failed and pod.restart_policy == "Never":
         return FAILED
-    if begun.pending or (begun.sidecars_pending and not any_main_started(subject, statuses)) or tally.waiting:
+    if initialization.pending or (initialization.sidecars_pending and not any_container_started(pod, statuses)) or counts.waiting:
         return PENDING
-    if tally.unknown:
+    if counts.unknown:
         return PENDING
-    if tally.running:
+    if counts.running:
         return RUNNING
-    if not tally.stopped:
+    if not counts.stopped:
         return PENDING
-    return _ended(subject, tally, over)
+    return _after_exits(pod, counts, terminated)
 
 
-def _ended(subject: Subject, tally: _Tally, over: bool) -> str:
-    succeeded = tally.stopped == tally.succeeded
-    if over:
+def _after_exits(pod: Pod, counts: _Counts, terminated: bool) -> str:
+    succeeded = counts.stopped == counts.succeeded
+    if terminated:
         return SUCCEEDED if succeeded else FAILED
-    if subject.restart_policy == "Always":
+    if pod.restart_policy == "Always":
         return RUNNING
     if succeeded:
         return SUCCEEDED
-    return FAILED if subject.restart_policy == "Never" else RUNNING
+    return FAILED if pod.restart_policy == "Never" else RUNNING
 
 
-def any_main_started(subject: Subject, statuses: Statuses) -> bool:
-    states = (_state(statuses, part.name) for part in subject.mains)
+def any_container_started(pod: Pod, statuses: Statuses) -> bool:
+    states = (_state(statuses, container.name) for container in pod.containers)
     return any("running" in state or "terminated" in state for state in states)
 
 
@@ -48,53 +49,53 @@ def _state(statuses: Statuses, name: str) -> Mapping[str, Any]:
     return (statuses.get(name) or {}).get("state") or {}
 
 
-def _last(statuses: Statuses, name: str) -> Mapping[str, Any] | None:
+def _last_exit(statuses: Statuses, name: str) -> Mapping[str, Any] | None:
     return ((statuses.get(name) or {}).get("lastState") or {}).get("terminated")
 
 
 class _Initialization:
-    def __init__(self, subject: Subject, statuses: Statuses) -> None:
+    def __init__(self, pod: Pod, statuses: Statuses) -> None:
         self.pending = self.failed = self.sidecars_pending = False
-        for part in subject.inits:
-            if part.role is Role.SIDECAR:
-                self._sidecar(statuses, part.name)
+        for container in pod.init_containers:
+            if container.type is ContainerType.SIDECAR:
+                self._sidecar(statuses, container.name)
             else:
-                self._regular(statuses, part.name)
+                self._regular(statuses, container.name)
 
     def _regular(self, statuses: Statuses, name: str) -> None:
         state = _state(statuses, name)
-        end = state.get("terminated")
+        exit_state = state.get("terminated")
         if "waiting" in state:
-            end = _last(statuses, name)
-        if end is None:
+            exit_state = _last_exit(statuses, name)
+        if exit_state is None:
             self.pending = True
-        elif end["exitCode"] != 0:
+        elif exit_state["exitCode"] != 0:
             self.failed = True
 
     def _sidecar(self, statuses: Statuses, name: str) -> None:
         state = _state(statuses, name)
         if "running" in state:
             self.sidecars_pending |= not statuses[name].get("started")
-        elif name in statuses and "terminated" not in state and _last(statuses, name) is None:
+        elif name in statuses and "terminated" not in state and _last_exit(statuses, name) is None:
             self.sidecars_pending = True
 
 
-class _Tally:
-    def __init__(self, subject: Subject, statuses: Statuses) -> None:
+class _Counts:
+    def __init__(self, pod: Pod, statuses: Statuses) -> None:
         self.unknown = self.running = self.waiting = self.stopped = self.succeeded = 0
-        for part in (*subject.sidecars, *subject.mains):
-            self._count(statuses, part.name, part.role is Role.MAIN)
+        for container in (*pod.sidecars, *pod.containers):
+            self._count(statuses, container.name, container.type is ContainerType.REGULAR)
 
-    def _count(self, statuses: Statuses, name: str, main: bool) -> None:
+    def _count(self, statuses: Statuses, name: str, regular: bool) -> None:
         state = _state(statuses, name)
         if "running" in state:
             self.running += 1
         elif "terminated" in state:
-            self.stopped += main
-            self.succeeded += main and state["terminated"]["exitCode"] == 0
+            self.stopped += regular
+            self.succeeded += regular and state["terminated"]["exitCode"] == 0
         elif "waiting" in state:
-            restarting = _last(statuses, name) is not None
-            self.stopped += main and restarting
+            restarting = _last_exit(statuses, name) is not None
+            self.stopped += regular and restarting
             self.waiting += not restarting
         else:
             self.unknown += 1

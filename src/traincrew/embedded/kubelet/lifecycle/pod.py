@@ -1,4 +1,4 @@
-"""The pod that is decided about, as the API holds it."""
+"""The pod as the API server holds it."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from traincrew.apimachinery import times
 Object = Mapping[str, Any]
 
 _STATUS_LISTS = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
-_DEFAULT_GRACE = 30
+_DEFAULT_GRACE_PERIOD = 30
 
 
-class Role(enum.Enum):
+class ContainerType(enum.Enum):
     INIT = "initContainers"
     SIDECAR = "sidecars"
-    """An init container that stays: restartPolicy Always."""
-    MAIN = "containers"
+    """An init container with restartPolicy Always."""
+    REGULAR = "containers"
     EPHEMERAL = "ephemeralContainers"
 
 
 @dataclasses.dataclass(frozen=True)
-class Part:
+class ContainerSpec:
     """One container of the pod's spec."""
 
     name: str
-    role: Role
+    type: ContainerType
     spec: Object
 
     @property
@@ -40,12 +40,12 @@ class Part:
     def probe(self, kind: str) -> Object | None:
         return self.spec.get(f"{kind}Probe") or None
 
-    def hook(self, which: str) -> Object | None:
-        return (self.spec.get("lifecycle") or {}).get(which) or None
+    def hook(self, name: str) -> Object | None:
+        return (self.spec.get("lifecycle") or {}).get(name) or None
 
     @property
     def field_path(self) -> str:
-        field = "initContainers" if self.role is Role.SIDECAR else self.role.value
+        field = "initContainers" if self.type is ContainerType.SIDECAR else self.type.value
         return f"spec.{field}{{{self.name}}}"
 
     @property
@@ -53,40 +53,42 @@ class Part:
         return bool(self.spec.get("terminationMessagePolicy") == "FallbackToLogsOnError")
 
 
-class Subject:
+def _init_type(container: Object) -> ContainerType:
+    return ContainerType.SIDECAR if container.get("restartPolicy") == "Always" else ContainerType.INIT
+
+
+class Pod:
     def __init__(self, pod: Object) -> None:
-        self.meta: Object = pod.get("metadata") or {}
+        self.metadata: Object = pod.get("metadata") or {}
         self.spec: Object = pod.get("spec") or {}
         self.status: Object = pod.get("status") or {}
-        self.uid = str(self.meta.get("uid") or "")
+        self.uid = str(self.metadata.get("uid") or "")
         self.restart_policy = str(self.spec.get("restartPolicy") or "Always")
 
     @functools.cached_property
-    def inits(self) -> tuple[Part, ...]:
-        return tuple(
-            Part(each["name"], Role.SIDECAR if each.get("restartPolicy") == "Always" else Role.INIT, each)
-            for each in self.spec.get("initContainers") or ()
-        )
+    def init_containers(self) -> tuple[ContainerSpec, ...]:
+        return tuple(ContainerSpec(each["name"], _init_type(each), each) for each in self.spec.get("initContainers") or ())
 
     @functools.cached_property
-    def mains(self) -> tuple[Part, ...]:
-        return tuple(Part(each["name"], Role.MAIN, each) for each in self.spec.get("containers") or ())
+    def containers(self) -> tuple[ContainerSpec, ...]:
+        return tuple(ContainerSpec(each["name"], ContainerType.REGULAR, each) for each in self.spec.get("containers") or ())
 
     @functools.cached_property
-    def ephemerals(self) -> tuple[Part, ...]:
-        return tuple(Part(each["name"], Role.EPHEMERAL, each) for each in self.spec.get("ephemeralContainers") or ())
+    def ephemeral_containers(self) -> tuple[ContainerSpec, ...]:
+        containers = self.spec.get("ephemeralContainers") or ()
+        return tuple(ContainerSpec(each["name"], ContainerType.EPHEMERAL, each) for each in containers)
 
     @functools.cached_property
-    def parts(self) -> tuple[Part, ...]:
-        return (*self.inits, *self.mains, *self.ephemerals)
+    def all_containers(self) -> tuple[ContainerSpec, ...]:
+        return (*self.init_containers, *self.containers, *self.ephemeral_containers)
 
     @property
-    def sidecars(self) -> tuple[Part, ...]:
-        return tuple(part for part in self.inits if part.role is Role.SIDECAR)
+    def sidecars(self) -> tuple[ContainerSpec, ...]:
+        return tuple(container for container in self.init_containers if container.type is ContainerType.SIDECAR)
 
     @functools.cached_property
-    def known(self) -> Mapping[str, Object]:
-        """The container statuses that the API holds, by name."""
+    def reported_statuses(self) -> Mapping[str, Object]:
+        """The container statuses in the API, by name."""
         return {each["name"]: each for field in _STATUS_LISTS for each in self.status.get(field) or ()}
 
     @property
@@ -94,26 +96,26 @@ class Subject:
         return str(self.status.get("phase") or "Pending")
 
     @property
-    def finished(self) -> bool:
+    def is_terminal(self) -> bool:
         return self.phase in ("Succeeded", "Failed")
 
     @functools.cached_property
-    def deletion(self) -> dt.datetime | None:
-        """When the grace given with the deletion runs out."""
-        return times.parse_optional(self.meta.get("deletionTimestamp"))
+    def deletion_timestamp(self) -> dt.datetime | None:
+        """When the grace period of the deletion is over."""
+        return times.parse_optional(self.metadata.get("deletionTimestamp"))
 
     @property
-    def grace(self) -> float:
-        """Of the deletion if there is one, else the spec's."""
-        for given in (self.meta.get("deletionGracePeriodSeconds"), self.spec.get("terminationGracePeriodSeconds")):
-            if given is not None:
-                return float(given)
-        return _DEFAULT_GRACE
+    def grace_period(self) -> float:
+        """Seconds: the grace period of the deletion if there is one, else that of the spec."""
+        for seconds in (self.metadata.get("deletionGracePeriodSeconds"), self.spec.get("terminationGracePeriodSeconds")):
+            if seconds is not None:
+                return float(seconds)
+        return _DEFAULT_GRACE_PERIOD
 
     @property
-    def words(self) -> str:
-        """As the kubelet names a pod in messages."""
-        return f"{self.meta.get('name')}_{self.meta.get('namespace')}({self.uid})"
+    def formatted_name(self) -> str:
+        """The name of the pod in messages of the kubelet."""
+        return f"{self.metadata.get('name')}_{self.metadata.get('namespace')}({self.uid})"
 
     def container_id(self, name: str, attempt: int) -> str:
         return f"traincrew://{self.uid}/{name}/{attempt}"

@@ -1,4 +1,4 @@
-"""The whole PodStatus that the node wants to be told."""
+"""The desired PodStatus of a pod."""
 
 from __future__ import annotations
 
@@ -7,95 +7,99 @@ from typing import Any
 from traincrew.apimachinery import times
 from traincrew.embedded.kubelet.lifecycle import attempts, conditions, container_statuses, qos, termination
 from traincrew.embedded.kubelet.lifecycle import phase as lifecycle_phase
-from traincrew.embedded.kubelet.lifecycle.agenda import Case
-from traincrew.embedded.kubelet.lifecycle.facts import Ready
-from traincrew.embedded.kubelet.lifecycle.pod import Subject
+from traincrew.embedded.kubelet.lifecycle.observed import SandboxReady
+from traincrew.embedded.kubelet.lifecycle.sync_context import SyncContext
 
 PodStatus = dict[str, Any]
 
-_OF_OTHERS = ("nominatedNodeName", "resourceClaimStatuses", "resize", "observedGeneration")
+_OWNED_BY_OTHERS = ("nominatedNodeName", "resourceClaimStatuses", "resize", "observedGeneration")
 
 
-def of_pod(case: Case, over: bool) -> PodStatus:
-    """over: the pod is to end and nothing of it runs any more."""
-    subject, failure = case.subject, case.outlook.failure
-    if failure is not None and failure.kind == termination.REJECTION:
-        return _rejected(case, failure)
-    inits, mains = container_statuses.of_parts(case, subject.inits), container_statuses.of_parts(case, subject.mains)
-    if over:
-        container_statuses.closed(case, inits, mains)
-    by_name = {each["name"]: each for each in (*inits, *mains)}
-    phase = _phase(case, by_name, over)
-    found: PodStatus = {key: subject.status[key] for key in _OF_OTHERS if key in subject.status}
-    found |= {"phase": phase, **_told(case, phase), "qosClass": qos.class_of({"spec": subject.spec, "status": subject.status})}
-    found["startTime"] = times.rfc3339(attempts.start_time(subject, case.facts, case.now))
-    found |= _addresses(case)
-    found["conditions"] = _conditions(case, by_name, phase)
-    found |= {"initContainerStatuses": inits} if inits else {}
-    found["containerStatuses"] = mains
-    if subject.ephemerals:
-        found["ephemeralContainerStatuses"] = container_statuses.of_parts(case, subject.ephemerals)
-    return found
+def build(context: SyncContext, terminated: bool) -> PodStatus:
+    """terminated: the pod is terminating and none of its containers runs."""
+    pod, failure = context.pod, context.termination.failure
+    if failure is not None and failure.cause == termination.REJECTION:
+        return _rejected(context, failure)
+    init_containers = container_statuses.of_containers(context, pod.init_containers)
+    containers = container_statuses.of_containers(context, pod.containers)
+    if terminated:
+        container_statuses.close_unfinished(context, init_containers, containers)
+    by_name = {each["name"]: each for each in (*init_containers, *containers)}
+    phase = _phase(context, by_name, terminated)
+    status: PodStatus = {key: pod.status[key] for key in _OWNED_BY_OTHERS if key in pod.status}
+    status |= {
+        "phase": phase,
+        **_reason_and_message(context, phase),
+        "qosClass": qos.qos_class({"spec": pod.spec, "status": pod.status}),
+    }
+    status["startTime"] = times.rfc3339(attempts.start_time(pod, context.observed, context.now))
+    status |= _addresses(context)
+    status["conditions"] = _conditions(context, by_name, phase)
+    status |= {"initContainerStatuses": init_containers} if init_containers else {}
+    status["containerStatuses"] = containers
+    if pod.ephemeral_containers:
+        status["ephemeralContainerStatuses"] = container_statuses.of_containers(context, pod.ephemeral_containers)
+    return status
 
 
-def _phase(case: Case, by_name: lifecycle_phase.Statuses, over: bool) -> str:
-    """A pod is not called finished while anything of it may run, and stays so once it is."""
-    subject = case.subject
-    if subject.finished:
-        return subject.phase
-    if over and case.outlook.failure is not None:
+def _phase(context: SyncContext, by_name: lifecycle_phase.Statuses, terminated: bool) -> str:
+    """A pod is not Succeeded or Failed while a container may run. A terminal phase never changes."""
+    pod = context.pod
+    if pod.is_terminal:
+        return pod.phase
+    if terminated and context.termination.failure is not None:
         return lifecycle_phase.FAILED
-    found = lifecycle_phase.phase(subject, by_name, over)
-    if over:
-        return found if found in (lifecycle_phase.SUCCEEDED, lifecycle_phase.FAILED) else lifecycle_phase.FAILED
-    return subject.phase if found in (lifecycle_phase.SUCCEEDED, lifecycle_phase.FAILED) else found
+    phase = lifecycle_phase.phase(pod, by_name, terminated)
+    if terminated:
+        return phase if phase in lifecycle_phase.TERMINAL else lifecycle_phase.FAILED
+    return pod.phase if phase in lifecycle_phase.TERMINAL else phase
 
 
-def _told(case: Case, phase: str) -> PodStatus:
-    """Reason and message go with the phase."""
-    subject, failure = case.subject, case.outlook.failure
-    if failure is not None and phase == lifecycle_phase.FAILED and not subject.finished:
+def _reason_and_message(context: SyncContext, phase: str) -> PodStatus:
+    """Reason and message belong to the phase."""
+    pod, failure = context.pod, context.termination.failure
+    if failure is not None and phase == lifecycle_phase.FAILED and not pod.is_terminal:
         return {"reason": failure.reason, "message": failure.message}
-    if phase != subject.phase:
+    if phase != pod.phase:
         return {}
-    return {key: subject.status[key] for key in ("message", "reason") if subject.status.get(key)}
+    return {key: pod.status[key] for key in ("message", "reason") if pod.status.get(key)}
 
 
-def _conditions(case: Case, by_name: lifecycle_phase.Statuses, phase: str) -> list[conditions.Condition]:
-    subject, failure = case.subject, case.outlook.failure
-    found = conditions.of_pod(subject, by_name, phase, isinstance(case.facts.sandbox, Ready))
-    if failure is not None and failure.target and phase == lifecycle_phase.FAILED and not subject.finished:
-        conditions.disrupted(found, failure.target, failure.message)
-    return conditions.dated(subject, found, case.now)
+def _conditions(context: SyncContext, by_name: lifecycle_phase.Statuses, phase: str) -> list[conditions.Condition]:
+    pod, failure = context.pod, context.termination.failure
+    updated = conditions.of_pod(pod, by_name, phase, isinstance(context.observed.sandbox, SandboxReady))
+    if failure is not None and failure.disruption_reason and phase == lifecycle_phase.FAILED and not pod.is_terminal:
+        conditions.set_disruption_target(updated, failure.disruption_reason, failure.message)
+    return conditions.with_transition_times(pod, updated, context.now)
 
 
-def _addresses(case: Case) -> PodStatus:
-    subject, facts = case.subject, case.facts
-    found: PodStatus = {key: subject.status[key] for key in ("hostIP", "hostIPs") if subject.status.get(key)}
-    if facts.host_ips:
-        found = {"hostIP": facts.host_ips[0], "hostIPs": [{"ip": each} for each in facts.host_ips]}
-    own = _own_addresses(case)
-    if own:
-        found |= {"podIP": own[0], "podIPs": [{"ip": each} for each in own]}
-    return found
+def _addresses(context: SyncContext) -> PodStatus:
+    pod, observed = context.pod, context.observed
+    status: PodStatus = {key: pod.status[key] for key in ("hostIP", "hostIPs") if pod.status.get(key)}
+    if observed.host_ips:
+        status = {"hostIP": observed.host_ips[0], "hostIPs": [{"ip": each} for each in observed.host_ips]}
+    pod_ips = _pod_ips(context)
+    if pod_ips:
+        status |= {"podIP": pod_ips[0], "podIPs": [{"ip": each} for each in pod_ips]}
+    return status
 
 
-def _own_addresses(case: Case) -> list[str]:
-    """A pod keeps the addresses that it had."""
-    sandbox, subject = case.facts.sandbox, case.subject
-    if isinstance(sandbox, Ready) and sandbox.ip:
+def _pod_ips(context: SyncContext) -> list[str]:
+    """A pod keeps its addresses after its sandbox is gone."""
+    sandbox, pod = context.observed.sandbox, context.pod
+    if isinstance(sandbox, SandboxReady) and sandbox.ip:
         return list(sandbox.ips or (sandbox.ip,))
-    if subject.spec.get("hostNetwork") and case.facts.host_ips:
-        return list(case.facts.host_ips)
-    return [each["ip"] for each in subject.status.get("podIPs") or ()]
+    if pod.spec.get("hostNetwork") and context.observed.host_ips:
+        return list(context.observed.host_ips)
+    return [each["ip"] for each in pod.status.get("podIPs") or ()]
 
 
-def _rejected(case: Case, failure: termination.Failure) -> PodStatus:
-    """A pod that was not taken in has no containers, and no conditions but those that it came with."""
-    subject: Subject = case.subject
-    found: PodStatus = {"phase": lifecycle_phase.FAILED, "reason": failure.reason, "message": failure.message}
-    found["qosClass"] = qos.class_of({"spec": subject.spec, "status": subject.status})
-    found["startTime"] = times.rfc3339(attempts.start_time(subject, case.facts, case.now))
-    if subject.status.get("conditions"):
-        found["conditions"] = [dict(each) for each in subject.status["conditions"]]
-    return found
+def _rejected(context: SyncContext, failure: termination.PodFailure) -> PodStatus:
+    """A rejected pod has no container statuses, and only the conditions that it had before."""
+    pod = context.pod
+    status: PodStatus = {"phase": lifecycle_phase.FAILED, "reason": failure.reason, "message": failure.message}
+    status["qosClass"] = qos.qos_class({"spec": pod.spec, "status": pod.status})
+    status["startTime"] = times.rfc3339(attempts.start_time(pod, context.observed, context.now))
+    if pod.status.get("conditions"):
+        status["conditions"] = [dict(each) for each in pod.status["conditions"]]
+    return status

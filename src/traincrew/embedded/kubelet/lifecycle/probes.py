@@ -1,4 +1,4 @@
-"""When which probe is due, and what its results amount to."""
+"""When a probe is due, and what its results mean."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import dataclasses
 import datetime as dt
 
 from traincrew.apimachinery import times
-from traincrew.embedded.kubelet.lifecycle.facts import PROBE_KINDS, ContainerFacts, ProbeFacts, ProbeKind, Running
-from traincrew.embedded.kubelet.lifecycle.pod import Object, Part
+from traincrew.embedded.kubelet.lifecycle.observed import PROBE_KINDS, ObservedContainer, ProbeKind, ProbeResults, Running
+from traincrew.embedded.kubelet.lifecycle.pod import ContainerSpec, Object
 
-_NONE = ProbeFacts()
+_NONE = ProbeResults()
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc")
 
 
 def setting(probe: Object, name: str) -> int:
-    """With the API server's defaults."""
+    """With the defaults of the API server."""
     given = probe.get(name)
     if given:
         return int(given)
@@ -25,61 +25,62 @@ def handler(probe: Object) -> Object:
     return {name: probe[name] for name in _HANDLERS if probe.get(name) is not None}
 
 
-def fold(probe: Object, before: ProbeFacts, passed: bool | None, message: str = "") -> ProbeFacts:
-    """One result more; passed is None where the probe could not be made at all."""
+def record(probe: Object, before: ProbeResults, passed: bool | None, message: str = "") -> ProbeResults:
+    """Adds one result. passed is None if the probe could not be executed."""
     if passed is None:
-        return dataclasses.replace(before, under_way=None, last_message=message, errored=True)
+        return dataclasses.replace(before, running_since=None, last_message=message, errored=True)
     successes = before.successes + 1 if passed else 0
     failures = 0 if passed else before.failures + 1
-    verdict = before.verdict
-    # The API server holds successThreshold at 1 for all but readiness.
+    result = before.result
+    # The API server allows a successThreshold other than 1 for readiness only.
     if passed and successes >= setting(probe, "successThreshold"):
-        verdict = True
+        result = True
     elif not passed and failures >= setting(probe, "failureThreshold"):
-        verdict = False
-    return ProbeFacts(successes, failures, before.last_at, "" if passed else message, verdict=verdict)
+        result = False
+    return ProbeResults(successes, failures, before.last_started_at, "" if passed else message, result=result)
 
 
-def result(facts: ContainerFacts, kind: ProbeKind) -> bool | None:
-    return facts.probes.get(kind, _NONE).verdict
+def result(current: ObservedContainer, kind: ProbeKind) -> bool | None:
+    return current.probes.get(kind, _NONE).result
 
 
-def began(part: Part, facts: ContainerFacts, known: bool) -> bool:
-    """Whether the container counts as started. known: the API says so of this very attempt; results may be forgotten."""
-    if not isinstance(facts.last, Running):
+def has_started(container: ContainerSpec, current: ObservedContainer, reported: bool) -> bool:
+    """Whether the startup probe has passed. reported: the reported status of this attempt, for results that a restart lost."""
+    if not isinstance(current.state, Running):
         return False
-    if part.probe("startup") is None:
+    if container.probe("startup") is None:
         return True
-    verdict = result(facts, "startup")
-    return known if verdict is None else verdict
+    passed = result(current, "startup")
+    return reported if passed is None else passed
 
 
-def ready(part: Part, facts: ContainerFacts, known: bool) -> bool:
-    """Of a container that has started."""
-    if part.probe("readiness") is None:
+def is_ready(container: ContainerSpec, current: ObservedContainer, reported: bool) -> bool:
+    """Whether the readiness probe of a started container has passed."""
+    if container.probe("readiness") is None:
         return True
-    verdict = result(facts, "readiness")
-    return known if verdict is None else verdict
+    passed = result(current, "readiness")
+    return reported if passed is None else passed
 
 
-def due(part: Part, facts: ContainerFacts, started: bool, quiet: bool) -> dict[ProbeKind, dt.datetime]:
-    """The moment of each probe that is to be made next; quiet: the container is to end, only its readiness still counts."""
-    last = facts.last
-    if not isinstance(last, Running):
+def due(
+    container: ContainerSpec, current: ObservedContainer, started: bool, readiness_only: bool
+) -> dict[ProbeKind, dt.datetime]:
+    """When each probe is due next. readiness_only: the container is terminating."""
+    if not isinstance(current.state, Running):
         return {}
-    found: dict[ProbeKind, dt.datetime] = {}
+    due_times: dict[ProbeKind, dt.datetime] = {}
     for kind in PROBE_KINDS:
-        probe = part.probe(kind)
-        if probe is None or (kind == "startup") == started or (quiet and kind != "readiness"):
+        probe = container.probe(kind)
+        if probe is None or (kind == "startup") == started or (readiness_only and kind != "readiness"):
             continue
-        results = facts.probes.get(kind, _NONE)
-        on_hold = results.verdict is False and kind != "readiness"
-        if results.under_way is None and not on_hold:
-            found[kind] = _moment(probe, results, last.started)
-    return found
+        results = current.probes.get(kind, _NONE)
+        on_hold = results.result is False and kind != "readiness"
+        if results.running_since is None and not on_hold:
+            due_times[kind] = _due_at(probe, results, current.state.started)
+    return due_times
 
 
-def _moment(probe: Object, results: ProbeFacts, started: dt.datetime) -> dt.datetime:
-    if results.last_at is not None:
-        return times.later(results.last_at, setting(probe, "periodSeconds"))
+def _due_at(probe: Object, results: ProbeResults, started: dt.datetime) -> dt.datetime:
+    if results.last_started_at is not None:
+        return times.later(results.last_started_at, setting(probe, "periodSeconds"))
     return times.later(started, setting(probe, "initialDelaySeconds"))

@@ -1,17 +1,11 @@
-"""The class of service: as the API server found it, else from the pod's resources."""
+"""The QoS class of a pod: from its status, else from its resources."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from traincrew.apimachinery import pod_resources
 from traincrew.embedded.kubelet.lifecycle.pod import Object
 
 
-def class_of(pod: Object) -> str:
-    known = (pod.get("status") or {}).get("qosClass")
-    return str(known) if known else _computed(dict(pod.get("spec") or {}))
-
-
-def _computed(spec: dict[str, Any]) -> str:
-    return pod_resources.of_service(spec)
+def qos_class(pod: Object) -> str:
+    reported = (pod.get("status") or {}).get("qosClass")
+    return str(reported) if reported else pod_resources.of_service(dict(pod.get("spec") or {}))

@@ -1,4 +1,4 @@
-"""What cgroups are to hold a container, and its pod as a whole, to: shares, quota and memory as a kubelet computes them."""
+"""The cgroup limits of a container and of its pod: CPU shares, CPU quota and memory, as the kubelet computes them."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from traincrew.embedded.kubelet.lifecycle import qos
 from traincrew.embedded.kubelet.lifecycle.pod import Object
 from traincrew.embedded.kubelet.runtime.spec import Limits
 
-_LEAST_SHARES, _MOST_SHARES, _SHARES_PER_CORE = 2, 262144, 1024
-_LEAST_QUOTA = 0.01
-"""Cores: a thousandth of a second in each tenth."""
+_MIN_SHARES, _MAX_SHARES, _SHARES_PER_CORE = 2, 262144, 1024
+_MIN_QUOTA = 0.01
+"""Cores: 1 ms in each period of 100 ms."""
 
 
 def of_container(pod: Object, container: Object, pids: int = 0) -> Limits:
-    """A limit of the whole pod stands in where the container has none of its own."""
+    """A container without a limit has the limit of the pod."""
     resources = container.get("resources") or {}
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
     shared = ((pod.get("spec") or {}).get("resources") or {}).get("limits") or {}
     cpu = _milli(limits.get("cpu")) or _milli(shared.get("cpu"))
-    # A request is the limit unless it says otherwise; that of 0 says otherwise.
-    asked = _milli(requests["cpu"]) if "cpu" in requests else cpu
+    # A missing request equals the limit. A request of 0 does not.
+    requested = _milli(requests["cpu"]) if "cpu" in requests else cpu
     memory = _bytes(limits.get("memory")) or _bytes(shared.get("memory"))
-    return Limits(_shares(asked), _quota(cpu), memory, pids)
+    return Limits(_shares(requested), _quota(cpu), memory, pids)
 
 
 def of_pod(pod: Object, pids: int = 0) -> Limits:
-    """Containers without a limit leave the pod without one."""
-    spec = _whole(pod.get("spec") or {})
-    if qos.class_of(pod) == "BestEffort":
-        return Limits(_LEAST_SHARES, 0.0, 0, pids)
-    own = spec.get("resources") or {}
-    requests = {**pod_resources.requests(spec), **(own.get("requests") or {})}
-    limits = {**pod_resources.limits(spec), **(own.get("limits") or {})}
-    cpu = _milli(limits.get("cpu")) if _declared(spec, "cpu") else 0
-    memory = _bytes(limits.get("memory")) if _declared(spec, "memory") else 0
+    """A container without a limit leaves the pod without a limit."""
+    spec = _with_resources(pod.get("spec") or {})
+    if qos.qos_class(pod) == "BestEffort":
+        return Limits(_MIN_SHARES, 0.0, 0, pids)
+    pod_level = spec.get("resources") or {}
+    requests = {**pod_resources.requests(spec), **(pod_level.get("requests") or {})}
+    limits = {**pod_resources.limits(spec), **(pod_level.get("limits") or {})}
+    cpu = _milli(limits.get("cpu")) if _limits_all_containers(spec, "cpu") else 0
+    memory = _bytes(limits.get("memory")) if _limits_all_containers(spec, "memory") else 0
     return Limits(_shares(_milli(requests.get("cpu"))), _quota(cpu), memory, pids)
 
 
-def _whole(spec: Object) -> dict[str, Any]:
+def _with_resources(spec: Object) -> dict[str, Any]:
     lists = {
         field: [{**each, "resources": each.get("resources") or {}} for each in spec.get(field) or ()]
         for field in ("containers", "initContainers")
@@ -47,7 +47,7 @@ def _whole(spec: Object) -> dict[str, Any]:
     return {**spec, **lists}
 
 
-def _declared(spec: Object, name: str) -> bool:
+def _limits_all_containers(spec: Object, name: str) -> bool:
     if _nanos(((spec.get("resources") or {}).get("limits") or {}).get(name)):
         return True
     return all(
@@ -56,11 +56,11 @@ def _declared(spec: Object, name: str) -> bool:
 
 
 def _shares(milli: int) -> int:
-    return min(max(milli * _SHARES_PER_CORE // 1000, _LEAST_SHARES), _MOST_SHARES)
+    return min(max(milli * _SHARES_PER_CORE // 1000, _MIN_SHARES), _MAX_SHARES)
 
 
 def _quota(milli: int) -> float:
-    return max(milli / 1000, _LEAST_QUOTA) if milli else 0.0
+    return max(milli / 1000, _MIN_QUOTA) if milli else 0.0
 
 
 def _nanos(value: quantities.Text | None) -> int:

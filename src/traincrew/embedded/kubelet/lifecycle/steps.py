@@ -1,6 +1,6 @@
-"""What is to be done next for a pod. Each is safe to carry out twice: a daemon may die after doing it and before noting it.
+"""Steps for a pod. Every step may be executed twice: the daemon may die after a step and before it is recorded.
 
-Steps of one answer may be carried out at the same time, apart from Starts, which are begun in the order given.
+Steps of one result may be executed concurrently. StartContainer steps are started in the given order.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
-from traincrew.embedded.kubelet.lifecycle.facts import HookName, ProbeKind
+from traincrew.embedded.kubelet.lifecycle.observed import HookName, ProbeKind
 
 Handler = Mapping[str, Any]
-"""One of exec, httpGet, tcpSocket, grpc, sleep, as the pod has it."""
+"""One of exec, httpGet, tcpSocket, grpc and sleep, as in the pod's spec."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -22,61 +22,61 @@ class MountVolumes:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class MakeSandbox:
+class CreateSandbox:
     pass
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Resolve:
-    """Find the environment that stands in for the container's image. Quick: carried out in place, so that it bears no mark."""
+class ResolveImage:
+    """Find the environment that the container's image is mapped to. Quick, so it leaves no mark in the observed state."""
 
     container: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Start:
+class StartContainer:
     container: str
     attempt: int
     backoff: int = 0
-    """Seconds; to be given back as ContainerFacts.backoff."""
+    """Seconds, for `ObservedContainer.backoff`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RunHook:
-    """preStop: the grace period begins with it."""
+    """The grace period starts with the preStop hook."""
 
     container: str
     attempt: int
-    which: HookName
+    hook: HookName
     handler: Handler
     timeout: float | None = None
-    """Seconds after which it is given up: what is left of the grace period. None: it may take its time (postStart)."""
+    """Seconds: the rest of the grace period. None: no limit (postStart)."""
     reason: str = ""
-    """preStop: why the container is to end."""
-    grace_seconds: float = 0.0
+    """preStop: why the container is stopped."""
+    grace_period: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Stop:
-    """Send TERM. A KILL follows as a step of its own when the grace period is over."""
+class TerminateContainer:
+    """Send SIGTERM. KillContainer follows when the grace period is over."""
 
     container: str
     attempt: int
-    grace_seconds: float
-    """What is left of the grace period."""
+    grace_period: float
+    """Seconds that remain."""
     reason: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Kill:
-    """Send KILL to every process of the container."""
+class KillContainer:
+    """Send SIGKILL to every process of the container."""
 
     container: str
     attempt: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Probe:
+class RunProbe:
     container: str
     attempt: int
     kind: ProbeKind
@@ -86,30 +86,43 @@ class Probe:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReadLogTail:
-    """For terminationMessagePolicy FallbackToLogsOnError: the last 80 lines, at most 2048 bytes. Carried out in place, too."""
+    """For terminationMessagePolicy FallbackToLogsOnError: the last 80 lines, at most 2048 bytes. Leaves no mark."""
 
     container: str
     attempt: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class EndSandbox:
-    """End the shim, its network, mounts, cgroups and volumes. Exit records and logs stay."""
+class StopSandbox:
+    """Stop the shim and remove network, mounts, cgroups and volumes. Exit records and logs are kept."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Forget:
-    """Once the status of the same answer is written: delete the pod object (grace 0, uid as precondition), then its directory."""
+class RemovePod:
+    """After the status of the same result is written: delete the pod object (grace period 0, uid as precondition) and then the
+    pod's state directory."""
 
 
-Step = MountVolumes | MakeSandbox | Resolve | Start | RunHook | Stop | Kill | Probe | ReadLogTail | EndSandbox | Forget
+Step = (
+    MountVolumes
+    | CreateSandbox
+    | ResolveImage
+    | StartContainer
+    | RunHook
+    | TerminateContainer
+    | KillContainer
+    | RunProbe
+    | ReadLogTail
+    | StopSandbox
+    | RemovePod
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Event:
+class PodEvent:
     key: str
-    """The same key is the same happening: an Event object named by pod uid and key cannot be recorded twice."""
-    kind: str
+    """Names the Event object together with the pod's uid, so that an event is recorded once."""
+    type: str
     """Normal or Warning."""
     reason: str
     message: str
@@ -119,12 +132,12 @@ class Event:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Steps:
+class NextSteps:
     steps: tuple[Step, ...]
     status: dict[str, Any]
-    """The whole PodStatus wanted; to be written if it differs from the one in the API."""
-    look_again: dt.datetime | None = None
-    """When the same facts would give other steps; None: only new facts will."""
-    events: tuple[Event, ...] = ()
-    told: frozenset[str] = frozenset()
-    """To be Facts.told from now on, once the events are recorded."""
+    """The whole desired PodStatus."""
+    sync_at: dt.datetime | None = None
+    """When time alone changes the result. None: only a new observation does."""
+    events: tuple[PodEvent, ...] = ()
+    event_keys: frozenset[str] = frozenset()
+    """The new `ObservedPod.recorded_events`."""

@@ -1,4 +1,4 @@
-"""How containers are brought to their end: preStop, TERM, KILL, sidecars last and in reverse order."""
+"""Steps that terminate containers: preStop, SIGTERM, SIGKILL; sidecars last and in reverse order."""
 
 from __future__ import annotations
 
@@ -7,108 +7,125 @@ from typing import NamedTuple
 
 from traincrew.apimachinery import times
 from traincrew.embedded.kubelet.lifecycle import attempts, due_probes
-from traincrew.embedded.kubelet.lifecycle.agenda import Agenda, Case
-from traincrew.embedded.kubelet.lifecycle.facts import RUNNING, ContainerFacts, Making, Ready, Running, Stopping
-from traincrew.embedded.kubelet.lifecycle.pod import Part, Role
-from traincrew.embedded.kubelet.lifecycle.steps import EndSandbox, Forget, Kill, ReadLogTail, RunHook, Stop
+from traincrew.embedded.kubelet.lifecycle.observed import (
+    HOOK_RUNNING,
+    CreatingSandbox,
+    ObservedContainer,
+    Running,
+    SandboxReady,
+    Stopping,
+)
+from traincrew.embedded.kubelet.lifecycle.pod import ContainerSpec, ContainerType
+from traincrew.embedded.kubelet.lifecycle.steps import (
+    KillContainer,
+    ReadLogTail,
+    RemovePod,
+    RunHook,
+    StopSandbox,
+    TerminateContainer,
+)
+from traincrew.embedded.kubelet.lifecycle.sync_context import PendingSteps, SyncContext
 from traincrew.embedded.kubelet.lifecycle.termination import WHOLE_POD
 
-SHORTEST = 2.0
-"""What a container has between TERM and KILL in any case."""
-_KILL_AGAIN = 10.0
+MINIMUM_GRACE_PERIOD = 2.0
+"""Seconds that always pass between SIGTERM and SIGKILL."""
+_KILL_INTERVAL = 10.0
+"""Seconds before SIGKILL is sent again."""
 
 
-class Why(NamedTuple):
+class StopReason(NamedTuple):
     reason: str
-    grace: float
+    grace_period: float
 
 
-def end_all(case: Case, agenda: Agenda) -> None:
-    why = Why(case.outlook.ending, case.outlook.grace)
-    agenda.look(case.outlook.deadline)
-    for part in case.subject.parts:
-        known = case.of(part)
-        if isinstance(known.last, Running):
-            end(case, agenda, part, why)
-            due_probes.probe(case, agenda, part, quiet=True)
-        elif attempts.tail_awaited(part, known.last):
-            agenda.do(ReadLogTail(part.name, known.last.attempt if known.last else 0))
-    if over(case):
-        _clear_away(case, agenda)
+def terminate_pod(context: SyncContext, pending: PendingSteps) -> None:
+    stop_reason = StopReason(context.termination.cause, context.termination.grace_period)
+    pending.sync_at(context.termination.active_deadline)
+    for container in context.pod.all_containers:
+        current = context.current(container)
+        if isinstance(current.state, Running):
+            terminate_container(context, pending, container, stop_reason)
+            due_probes.add_due_probes(context, pending, container, readiness_only=True)
+        elif attempts.awaits_log_tail(container, current.state):
+            pending.add(ReadLogTail(container.name, current.state.attempt if current.state else 0))
+    if has_terminated(context):
+        _clean_up(context, pending)
 
 
-def over(case: Case) -> bool:
-    """Whether nothing runs and every end can be told."""
-    known = ((part, case.of(part)) for part in case.subject.parts)
-    return not any(attempts.alive(facts) or attempts.tail_awaited(part, facts.last) for part, facts in known)
+def has_terminated(context: SyncContext) -> bool:
+    """Whether no container runs and every exit can be reported."""
+    pairs = ((container, context.current(container)) for container in context.pod.all_containers)
+    return not any(
+        attempts.is_active(current) or attempts.awaits_log_tail(container, current.state) for container, current in pairs
+    )
 
 
-def _clear_away(case: Case, agenda: Agenda) -> None:
-    subject, facts = case.subject, case.facts
-    if isinstance(facts.sandbox, Ready):
-        if facts.ending is None:
-            agenda.do(EndSandbox())
+def _clean_up(context: SyncContext, pending: PendingSteps) -> None:
+    pod, observed = context.pod, context.observed
+    if isinstance(observed.sandbox, SandboxReady):
+        if observed.stopping_sandbox_since is None:
+            pending.add(StopSandbox())
         return
-    being_made = isinstance(facts.sandbox, Making)
-    held = bool(subject.meta.get("finalizers")) and subject.meta.get("deletionGracePeriodSeconds") == 0
-    if not being_made and (facts.removed or (subject.deletion is not None and not held)):
-        agenda.do(Forget())
+    being_created = isinstance(observed.sandbox, CreatingSandbox)
+    held = bool(pod.metadata.get("finalizers")) and pod.metadata.get("deletionGracePeriodSeconds") == 0
+    if not being_created and (observed.object_deleted or (pod.deletion_timestamp is not None and not held)):
+        pending.add(RemovePod())
 
 
-def end(case: Case, agenda: Agenda, part: Part, why: Why) -> None:
-    """The next step towards the end of a container that runs."""
-    known = case.of(part)
-    attempt = known.last.attempt if known.last else 0
-    deadline = _deadline(case, known, why)
-    if known.stopping is not None and known.stopping.signalled is not None:
-        agenda.when(_moment_of_kill(known.stopping, deadline), Kill(part.name, attempt))
+def terminate_container(context: SyncContext, pending: PendingSteps, container: ContainerSpec, stop_reason: StopReason) -> None:
+    """The next step in the termination of a running container."""
+    current = context.current(container)
+    attempt = current.state.attempt if current.state else 0
+    deadline = _deadline(context, current, stop_reason)
+    if current.stopping is not None and current.stopping.term_sent_at is not None:
+        pending.add_at(_kill_time(current.stopping, deadline), KillContainer(container.name, attempt))
         return
-    hook = part.hook("preStop")
-    left = (deadline - case.now).total_seconds()
-    if hook is not None and known.pre_stop is None and left > 0:
-        agenda.do(RunHook(part.name, attempt, "preStop", hook, left, why.reason, left))
-        agenda.look(deadline)
-    elif left > 0 and (known.pre_stop == RUNNING or _has_to_wait(case, part, why)):
-        agenda.look(deadline)
+    hook = container.hook("preStop")
+    remaining = (deadline - context.now).total_seconds()
+    if hook is not None and current.pre_stop is None and remaining > 0:
+        pending.add(RunHook(container.name, attempt, "preStop", hook, remaining, stop_reason.reason, remaining))
+        pending.sync_at(deadline)
+    elif remaining > 0 and (current.pre_stop == HOOK_RUNNING or _waits_for_others(context, container, stop_reason)):
+        pending.sync_at(deadline)
     else:
-        agenda.do(Stop(part.name, attempt, max(left, SHORTEST), why.reason))
+        pending.add(TerminateContainer(container.name, attempt, max(remaining, MINIMUM_GRACE_PERIOD), stop_reason.reason))
 
 
-def _moment_of_kill(stopping: Stopping, deadline: dt.datetime) -> dt.datetime:
-    if stopping.killed is not None:
-        return times.later(stopping.killed, _KILL_AGAIN)
-    return max(deadline, times.later(stopping.signalled or stopping.since, SHORTEST))
+def _kill_time(stopping: Stopping, deadline: dt.datetime) -> dt.datetime:
+    if stopping.kill_sent_at is not None:
+        return times.later(stopping.kill_sent_at, _KILL_INTERVAL)
+    return max(deadline, times.later(stopping.term_sent_at or stopping.since, MINIMUM_GRACE_PERIOD))
 
 
-def _deadline(case: Case, known: ContainerFacts, why: Why) -> dt.datetime:
-    """When its grace is over. Being asked again can only shorten it."""
-    asked = _asked(case)
-    if known.stopping is None:
-        begun = _begun(case) if why.reason in WHOLE_POD else None
-        if begun is None and case.facts.adopted:
-            begun = asked
-        return times.later(min(begun or case.now, case.now), why.grace)
-    own = times.later(known.stopping.since, known.stopping.grace)
-    if why.grace >= known.stopping.grace:
+def _deadline(context: SyncContext, current: ObservedContainer, stop_reason: StopReason) -> dt.datetime:
+    """The end of the grace period. A repeated request can only shorten it."""
+    requested = _deletion_requested_at(context)
+    if current.stopping is None:
+        started = _termination_started_at(context) if stop_reason.reason in WHOLE_POD else None
+        if started is None and context.observed.adopted:
+            started = requested
+        return times.later(min(started or context.now, context.now), stop_reason.grace_period)
+    own = times.later(current.stopping.since, current.stopping.grace_period)
+    if stop_reason.grace_period >= current.stopping.grace_period:
         return own
-    return min(own, times.later(max(known.stopping.since, asked or known.stopping.since), why.grace))
+    return min(own, times.later(max(current.stopping.since, requested or current.stopping.since), stop_reason.grace_period))
 
 
-def _asked(case: Case) -> dt.datetime | None:
-    """When the deletion was asked for."""
-    deletion = case.subject.deletion
-    return times.later(deletion, -case.subject.grace) if deletion is not None else None
+def _deletion_requested_at(context: SyncContext) -> dt.datetime | None:
+
+    deletion = context.pod.deletion_timestamp
+    return times.later(deletion, -context.pod.grace_period) if deletion is not None else None
 
 
-def _begun(case: Case) -> dt.datetime | None:
-    """When the pod as a whole began to end: sidecars, which wait, have no more grace than the others."""
-    marks = (case.of(part).stopping for part in case.subject.parts)
-    return times.earliest(*(mark.since for mark in marks if mark is not None and mark.reason in WHOLE_POD))
+def _termination_started_at(context: SyncContext) -> dt.datetime | None:
+    """When the termination of the pod started. Sidecars, which wait, get no longer grace period than the other containers."""
+    stops = (context.current(container).stopping for container in context.pod.all_containers)
+    return times.earliest(*(stop.since for stop in stops if stop is not None and stop.reason in WHOLE_POD))
 
 
-def _has_to_wait(case: Case, part: Part, why: Why) -> bool:
-    if part.role is not Role.SIDECAR or why.reason not in WHOLE_POD:
+def _waits_for_others(context: SyncContext, container: ContainerSpec, stop_reason: StopReason) -> bool:
+    if container.type is not ContainerType.SIDECAR or stop_reason.reason not in WHOLE_POD:
         return False
-    sidecars = case.subject.sidecars
-    later = sidecars[sidecars.index(part) + 1 :]
-    return any(attempts.alive(case.of(other)) for other in (*case.subject.mains, *later))
+    sidecars = context.pod.sidecars
+    later = sidecars[sidecars.index(container) + 1 :]
+    return any(attempts.is_active(context.current(other)) for other in (*context.pod.containers, *later))

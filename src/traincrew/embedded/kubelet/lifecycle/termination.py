@@ -1,4 +1,4 @@
-"""Whether a pod is to live on, and if not why: what it will be called in the end."""
+"""Decides whether a pod terminates, why, and whether it fails thereby."""
 
 from __future__ import annotations
 
@@ -7,120 +7,123 @@ import datetime as dt
 
 from traincrew.apimachinery import times
 from traincrew.embedded.kubelet.lifecycle import attempts, backoff
-from traincrew.embedded.kubelet.lifecycle.facts import ENDED, REBOOTED, Ended, Facts, Gone
-from traincrew.embedded.kubelet.lifecycle.pod import Role, Subject
+from traincrew.embedded.kubelet.lifecycle.observed import REBOOTED, STOPPED, Exited, ObservedPod, SandboxGone
+from traincrew.embedded.kubelet.lifecycle.pod import ContainerType, Pod
 
 DELETION, DEADLINE, EVICTION, FINISHED, REJECTION, LOSS = "deletion", "deadline", "eviction", "finished", "rejection", "loss"
 WHOLE_POD = (DELETION, DEADLINE, EVICTION, FINISHED)
-"""Reasons of a Stop that concern every container of the pod."""
+"""Causes that stop every container of the pod."""
 
 DEADLINE_REASON = "DeadlineExceeded"
 DEADLINE_MESSAGE = "Pod was active on the node longer than the specified deadline"
 REBOOT_REASON = "NodeLost"
 REBOOT_MESSAGE = "The node was rebooted while the pod ran on it"
 LOSS_REASON = "SandboxLost"
-LOSS_MESSAGE = "The process that held the containers of the pod is gone"
+LOSS_MESSAGE = "The sandbox of the pod was lost: its shim process is gone"
 BY_NODE = "TerminationByKubelet"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Failure:
-    """What makes the pod Failed whatever its containers say."""
+class PodFailure:
+    """Makes the pod Failed, whatever the exit codes of its containers."""
 
-    kind: str
+    cause: str
     reason: str
     message: str
-    target: str = ""
-    """The reason of its DisruptionTarget condition; empty: it bears none."""
+    disruption_reason: str = ""
+    """The reason of the DisruptionTarget condition. Empty: no such condition."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Outlook:
-    ending: str = ""
-    """Why everything is to end; empty: it lives."""
-    failure: Failure | None = None
-    grace: float = 0.0
-    deadline: dt.datetime | None = None
-    """When activeDeadlineSeconds will be over, if that would still make a difference."""
+class Termination:
+    cause: str = ""
+    """Why the pod terminates. Empty: the pod keeps running."""
+    failure: PodFailure | None = None
+    grace_period: float = 0.0
+    active_deadline: dt.datetime | None = None
+    """When activeDeadlineSeconds is exceeded, if that still has an effect."""
 
 
-def outlook(subject: Subject, facts: Facts, now: dt.datetime) -> Outlook:
-    deadline = _deadline(subject, facts, now)
-    done = _done(subject, facts)
-    failure = _failure(subject, facts, deadline, now)
-    if subject.finished or (failure is not None and done and _by_itself(subject, facts, failure, deadline)):
+def decide(pod: Pod, observed: ObservedPod, now: dt.datetime) -> Termination:
+    deadline = _deadline(pod, observed, now)
+    finished = _is_finished(pod, observed)
+    failure = _failure(pod, observed, deadline, now)
+    if pod.is_terminal or (failure is not None and finished and _finished_before_failure(pod, observed, failure, deadline)):
         failure = None
-    ending = _ending(subject, facts, failure, done)
-    grace = subject.grace
-    if ending == EVICTION and facts.eviction is not None and facts.eviction.grace is not None:
-        grace = min(grace, facts.eviction.grace)
-    ahead = failure is None and not subject.finished and ending != FINISHED
-    return Outlook(ending, failure, max(grace, 1.0), deadline if ahead else None)
+    cause = _cause(pod, observed, failure, finished)
+    grace = pod.grace_period
+    if cause == EVICTION and observed.eviction is not None and observed.eviction.grace is not None:
+        grace = min(grace, observed.eviction.grace)
+    still_applies = failure is None and not pod.is_terminal and cause != FINISHED
+    return Termination(cause, failure, max(grace, 1.0), deadline if still_applies else None)
 
 
-def _ending(subject: Subject, facts: Facts, failure: Failure | None, done: bool) -> str:
-    if facts.removed or subject.deletion is not None:
+def _cause(pod: Pod, observed: ObservedPod, failure: PodFailure | None, finished: bool) -> str:
+    if observed.object_deleted or pod.deletion_timestamp is not None:
         return DELETION
     if failure is not None:
-        return failure.kind
-    return FINISHED if done or subject.finished else ""
+        return failure.cause
+    return FINISHED if finished or pod.is_terminal else ""
 
 
-def _failure(subject: Subject, facts: Facts, deadline: dt.datetime | None, now: dt.datetime) -> Failure | None:
-    if facts.rejection is not None:
-        return Failure(REJECTION, facts.rejection.reason, f"Pod was rejected: {facts.rejection.message}")
-    if isinstance(facts.sandbox, Gone) and facts.sandbox.reason == REBOOTED and _anything_ran(subject, facts):
-        return Failure(LOSS, REBOOT_REASON, REBOOT_MESSAGE, BY_NODE)
-    if attempts.gone_unasked(facts) and attempts.lost(subject, facts):
-        return Failure(LOSS, LOSS_REASON, LOSS_MESSAGE, BY_NODE)
-    if facts.eviction is not None:
-        return Failure(EVICTION, facts.eviction.reason, facts.eviction.message, facts.eviction.target)
+def _failure(pod: Pod, observed: ObservedPod, deadline: dt.datetime | None, now: dt.datetime) -> PodFailure | None:
+    if observed.rejection is not None:
+        return PodFailure(REJECTION, observed.rejection.reason, f"Pod was rejected: {observed.rejection.message}")
+    if isinstance(observed.sandbox, SandboxGone) and observed.sandbox.reason == REBOOTED and _any_container_ran(pod, observed):
+        return PodFailure(LOSS, REBOOT_REASON, REBOOT_MESSAGE, BY_NODE)
+    if attempts.sandbox_lost(observed) and attempts.lost_with_sandbox(pod, observed):
+        return PodFailure(LOSS, LOSS_REASON, LOSS_MESSAGE, BY_NODE)
+    if observed.eviction is not None:
+        return PodFailure(EVICTION, observed.eviction.reason, observed.eviction.message, observed.eviction.target)
     if deadline is not None and now >= deadline:
-        return Failure(DEADLINE, DEADLINE_REASON, DEADLINE_MESSAGE)
+        return PodFailure(DEADLINE, DEADLINE_REASON, DEADLINE_MESSAGE)
     return None
 
 
-def _deadline(subject: Subject, facts: Facts, now: dt.datetime) -> dt.datetime | None:
-    seconds = subject.spec.get("activeDeadlineSeconds")
-    return times.later(attempts.start_time(subject, facts, now), int(seconds)) if seconds is not None else None
+def _deadline(pod: Pod, observed: ObservedPod, now: dt.datetime) -> dt.datetime | None:
+    seconds = pod.spec.get("activeDeadlineSeconds")
+    return times.later(attempts.start_time(pod, observed, now), int(seconds)) if seconds is not None else None
 
 
-def _anything_ran(subject: Subject, facts: Facts) -> bool:
-    return any(backoff.used_up(facts.of(part.name).last) for part in subject.parts)
+def _any_container_ran(pod: Pod, observed: ObservedPod) -> bool:
+    return any(backoff.consumes_attempt(observed.container(container.name).state) for container in pod.all_containers)
 
 
-def _done(subject: Subject, facts: Facts) -> bool:
-    """Whether the policy wants no further attempt of anything: the pod has come to its own end.
+def _is_finished(pod: Pod, observed: ObservedPod) -> bool:
+    """Whether the restart policy asks for no further attempt of any container.
 
-    A sandbox is ended by the node only when that was decided before, whether or not it was told in time.
+    The node stops a sandbox only after it has decided so: a stopped sandbox means finished, even if the status was not written.
     """
-    if isinstance(facts.sandbox, Gone) and facts.sandbox.reason == ENDED:
+    if isinstance(observed.sandbox, SandboxGone) and observed.sandbox.reason == STOPPED:
         return True
-    if subject.restart_policy == "Never" and _initialization_failed(subject, facts):
+    if pod.restart_policy == "Never" and _initialization_failed(pod, observed):
         return True
-    lasts = [facts.of(part.name).last for part in subject.mains]
-    return bool(lasts) and all(
-        backoff.used_up(last) and not attempts.to_restart(subject, part, last)
-        for part, last in zip(subject.mains, lasts, strict=True)
+    states = [observed.container(container.name).state for container in pod.containers]
+    return bool(states) and all(
+        backoff.consumes_attempt(state) and not attempts.should_restart(pod, container, state)
+        for container, state in zip(pod.containers, states, strict=True)
     )
 
 
-def _initialization_failed(subject: Subject, facts: Facts) -> bool:
-    inits = (facts.of(part.name).last for part in subject.inits if part.role is Role.INIT)
-    return any(backoff.used_up(last) and not attempts.initialized(last) for last in inits)
+def _initialization_failed(pod: Pod, observed: ObservedPod) -> bool:
+    states = (observed.container(each.name).state for each in pod.init_containers if each.type is ContainerType.INIT)
+    return any(backoff.consumes_attempt(state) and not attempts.init_succeeded(state) for state in states)
 
 
-def _by_itself(subject: Subject, facts: Facts, failure: Failure, deadline: dt.datetime | None) -> bool:
-    """Whether a pod that has come to its end would have without the failure, which was only noticed later."""
-    parts = subject.mains if any(facts.of(part.name).last for part in subject.mains) else subject.inits
-    lasts = [last for part in parts if isinstance(last := facts.of(part.name).last, Ended)]
-    match failure.kind:
+def _finished_before_failure(pod: Pod, observed: ObservedPod, failure: PodFailure, deadline: dt.datetime | None) -> bool:
+    """Whether the containers of a finished pod had exited by themselves before the failure was noticed."""
+    initialized = any(observed.container(each.name).state for each in pod.containers)
+    containers = pod.containers if initialized else pod.init_containers
+    states = [state for each in containers if isinstance(state := observed.container(each.name).state, Exited)]
+    match failure.cause:
         case "deadline":
-            ends = [attempts.end_of(last) for last in lasts]
-            return deadline is not None and all(end is not None and end < deadline for end in ends)
+            finish_times = [attempts.finished_at(state) for state in states]
+            return deadline is not None and all(
+                finish_time is not None and finish_time < deadline for finish_time in finish_times
+            )
         case "eviction":
-            return all(last.stopped != EVICTION for last in lasts)
+            return all(state.stop_reason != EVICTION for state in states)
         case "loss":
-            return all(last.exit is not None for last in lasts)
+            return all(state.status is not None for state in states)
         case _:
             return False

@@ -10,17 +10,17 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from traincrew.client import clock
-from traincrew.embedded.kubelet.lifecycle.facts import (
-    ENDED,
+from traincrew.embedded.kubelet.lifecycle.observed import (
     LOST,
     REBOOTED,
-    ContainerFacts,
-    Ended,
-    Exit,
-    Facts,
-    Gone,
-    Ready,
+    STOPPED,
+    Exited,
+    ExitStatus,
+    ObservedContainer,
+    ObservedPod,
     Running,
+    SandboxGone,
+    SandboxReady,
 )
 from traincrew.embedded.kubelet.pods.state_directory import Identity, Ledger
 from traincrew.embedded.kubelet.pods.tools import Tools
@@ -31,21 +31,21 @@ POST_START = "post-start"
 
 
 class Adopted(NamedTuple):
-    facts: Facts
+    facts: ObservedPod
     shim: sandbox.ShimClient | None
 
 
-async def adopt(pod: dict[str, Any], ledger: Ledger, tools: Tools, facts: Facts) -> Adopted:
+async def adopt(pod: dict[str, Any], ledger: Ledger, tools: Tools, facts: ObservedPod) -> Adopted:
     identity = ledger.identity()
     if identity is None:
         return Adopted(facts, None)
     facts = dataclasses.replace(facts, eviction=ledger.eviction())
     if identity.boot_id != tools.machine.boot_id:
-        gone = Gone(REBOOTED, clock.now())
+        gone = SandboxGone(REBOOTED, clock.now())
         await bury(ledger, tools)
         return Adopted(dataclasses.replace(_dead(pod, ledger, facts, gone), rebooted=True), None)
     if ledger.ended():
-        return Adopted(_dead(pod, ledger, facts, Gone(ENDED, clock.now())), None)
+        return Adopted(_dead(pod, ledger, facts, SandboxGone(STOPPED, clock.now())), None)
     try:
         shim = await sandbox.ShimClient.connect(ledger.path)
     except sandbox.ShimGone:
@@ -53,9 +53,9 @@ async def adopt(pod: dict[str, Any], ledger: Ledger, tools: Tools, facts: Facts)
             # The daemon died before there was a sandbox: it is made now.
             return Adopted(facts, None)
         await bury(ledger, tools)
-        return Adopted(_dead(pod, ledger, facts, Gone(LOST, clock.now())), None)
+        return Adopted(_dead(pod, ledger, facts, SandboxGone(LOST, clock.now())), None)
     await plug(shim, identity, tools)
-    ready = Ready(identity.address or tools.place.address, dt.datetime.fromisoformat(identity.made))
+    ready = SandboxReady(identity.address or tools.place.address, dt.datetime.fromisoformat(identity.made))
     containers = await _living(pod, ledger, shim)
     return Adopted(dataclasses.replace(facts, sandbox=ready, containers=containers, adopted=True), shim)
 
@@ -75,22 +75,22 @@ async def bury(ledger: Ledger, tools: Tools) -> None:
             await tools.holder.unplug(identity.address)
 
 
-def lost(facts: Facts, ledger: Ledger, now: dt.datetime) -> Facts:
+def lost(facts: ObservedPod, ledger: Ledger, now: dt.datetime) -> ObservedPod:
     """The shim is gone, and everything in it: what left no record was lost."""
     containers = {
-        name: dataclasses.replace(known, last=Ended(known.last.attempt, exit_of(ledger, name, known.last.attempt)))
-        if isinstance(known.last, Running)
+        name: dataclasses.replace(known, state=Exited(known.state.attempt, exit_of(ledger, name, known.state.attempt)))
+        if isinstance(known.state, Running)
         else known
         for name, known in facts.containers.items()
     }
-    return dataclasses.replace(facts, sandbox=Gone(LOST, now), containers=containers)
+    return dataclasses.replace(facts, sandbox=SandboxGone(LOST, now), containers=containers)
 
 
-def exit_of(ledger: Ledger, container: str, attempt: int) -> Exit | None:
+def exit_of(ledger: Ledger, container: str, attempt: int) -> ExitStatus | None:
     found = sandbox.read_exit(ledger.path, container, attempt)
     if found is None:
         return None
-    return Exit(found.code, found.signal, found.oom, _moment(found.started), _moment(found.finished), found.message)
+    return ExitStatus(found.code, found.signal, found.oom, _moment(found.started), _moment(found.finished), found.message)
 
 
 def _names(pod: dict[str, Any]) -> Iterable[str]:
@@ -103,17 +103,17 @@ def _began(pod: dict[str, Any], ledger: Ledger) -> bool:
     return (ledger.path / "shim.json").exists() or any(ledger.attempts(name) for name in _names(pod))
 
 
-def _dead(pod: dict[str, Any], ledger: Ledger, facts: Facts, gone: Gone) -> Facts:
+def _dead(pod: dict[str, Any], ledger: Ledger, facts: ObservedPod, gone: SandboxGone) -> ObservedPod:
     containers = {name: _ended(ledger, name, attempts) for name in _names(pod) if (attempts := ledger.attempts(name))}
     return dataclasses.replace(facts, sandbox=gone, containers=containers, adopted=True)
 
 
-def _ended(ledger: Ledger, name: str, attempts: list[int]) -> ContainerFacts:
-    runs = [Ended(attempt, exit_of(ledger, name, attempt)) for attempt in reversed(attempts)]
-    return ContainerFacts(last=runs[0], history=tuple(runs[1:3]))
+def _ended(ledger: Ledger, name: str, attempts: list[int]) -> ObservedContainer:
+    runs = [Exited(attempt, exit_of(ledger, name, attempt)) for attempt in reversed(attempts)]
+    return ObservedContainer(state=runs[0], history=tuple(runs[1:3]))
 
 
-async def _living(pod: dict[str, Any], ledger: Ledger, shim: sandbox.ShimClient) -> dict[str, ContainerFacts]:
+async def _living(pod: dict[str, Any], ledger: Ledger, shim: sandbox.ShimClient) -> dict[str, ObservedContainer]:
     states, found = await shim.states(), {}
     for name in _names(pod):
         state = states.get(name)
@@ -123,7 +123,7 @@ async def _living(pod: dict[str, Any], ledger: Ledger, shim: sandbox.ShimClient)
         known = _ended(ledger, name, [*before, state.attempt])
         if state.running:
             last = Running(state.attempt, state.started)
-            known = ContainerFacts(last, known.history, post_start=ledger.marked(name, state.attempt, POST_START))
+            known = ObservedContainer(last, known.history, post_start=ledger.marked(name, state.attempt, POST_START))
         found[name] = known
     return found
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from traincrew.embedded.kubelet.lifecycle.facts import Eviction, Ready
+from traincrew.embedded.kubelet.lifecycle.observed import Eviction, SandboxReady
 from traincrew.embedded.kubelet.logs import log_directory
 from traincrew.embedded.kubelet.pods.pod_worker import Worker
 from traincrew.embedded.kubelet.volumes import ephemeral_storage
@@ -60,6 +60,6 @@ def _counted(pod: dict[str, Any], place: VolumeHost, logs: pathlib.Path) -> tupl
 
 
 def _counts(worker: Worker) -> bool:
-    runs = isinstance(worker.facts.sandbox, Ready) and worker.facts.eviction is None
+    runs = isinstance(worker.facts.sandbox, SandboxReady) and worker.facts.eviction is None
     critical = (worker.object["spec"].get("priority") or 0) >= _CRITICAL
     return runs and not critical and ephemeral_storage.has_limits(worker.object)

@@ -13,7 +13,7 @@ import msgspec
 from traincrew import errors
 from traincrew.apimachinery import times
 from traincrew.client import port
-from traincrew.embedded.kubelet.lifecycle.steps import Event
+from traincrew.embedded.kubelet.lifecycle.steps import PodEvent
 from traincrew.model.resources import EVENTS
 
 log = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ COMPONENT = "kubelet"
 
 class _About(NamedTuple):
     pod: dict[str, Any]
-    event: Event
+    event: PodEvent
     at: dt.datetime
 
 
@@ -36,7 +36,7 @@ class Recorder:
         self._writer, self._node = writer, node
         self._queue: asyncio.Queue[_About] = asyncio.Queue(BACKLOG)
 
-    def tell(self, pod: dict[str, Any], event: Event, at: dt.datetime) -> None:
+    def tell(self, pod: dict[str, Any], event: PodEvent, at: dt.datetime) -> None:
         try:
             self._queue.put_nowait(_About(pod, event, at))
         except asyncio.QueueFull:
@@ -71,7 +71,7 @@ def _body(about: _About, node: str) -> dict[str, Any]:
         "apiVersion": "v1", "kind": "Event",
         "metadata": {"name": f"{meta['name'][:200]}.{digest}", "namespace": meta["namespace"]},
         "involvedObject": {key: value for key, value in involved.items() if value},
-        "type": event.kind, "reason": event.reason, "message": event.message[:MESSAGE_LIMIT], "count": 1,
+        "type": event.type, "reason": event.reason, "message": event.message[:MESSAGE_LIMIT], "count": 1,
         "firstTimestamp": at, "lastTimestamp": at, "source": {"component": COMPONENT, "host": node},
         "reportingComponent": COMPONENT, "reportingInstance": node,
     }  # fmt: skip

@@ -16,8 +16,15 @@ from traincrew import errors
 from traincrew.client import clock
 from traincrew.embedded.kubelet.devices.allocation import InsufficientDevices
 from traincrew.embedded.kubelet.environment.errors import ConfigError
-from traincrew.embedded.kubelet.lifecycle import fact_changes, steps
-from traincrew.embedded.kubelet.lifecycle.facts import ENDED, Facts, Gone, Mounted, Ready, Rejection
+from traincrew.embedded.kubelet.lifecycle import steps, transitions
+from traincrew.embedded.kubelet.lifecycle.observed import (
+    STOPPED,
+    ObservedPod,
+    Rejection,
+    SandboxGone,
+    SandboxReady,
+    VolumesMounted,
+)
 from traincrew.embedded.kubelet.network.addresses import AddressesExhausted
 from traincrew.embedded.kubelet.pods import adoption, prober, termination_message
 from traincrew.embedded.kubelet.pods.container_config import Unfit
@@ -37,14 +44,14 @@ class Case(Protocol):
     """The pod in question."""
 
     object: dict[str, Any]
-    facts: Facts
+    facts: ObservedPod
     shim: sandbox.ShimClient | None
     ledger: Ledger
     over: bool
 
     @property
     def address(self) -> str: ...
-    def learn(self, change: Callable[[Facts], Facts]) -> None: ...
+    def learn(self, change: Callable[[ObservedPod], ObservedPod]) -> None: ...
     def follow(self, shim: sandbox.ShimClient) -> None: ...
 
 
@@ -57,26 +64,26 @@ class Deeds:
         match step:
             case steps.MountVolumes():
                 await self._mount()
-            case steps.MakeSandbox():
+            case steps.CreateSandbox():
                 await self._make_sandbox()
-            case steps.Resolve():
+            case steps.ResolveImage():
                 self.resolve(step.container)
-            case steps.Start():
+            case steps.StartContainer():
                 await self._start(step)
             case steps.RunHook():
                 await self._run_hook(step)
-            case steps.Stop():
+            case steps.TerminateContainer():
                 await self._signal(step.container)
-            case steps.Kill():
+            case steps.KillContainer():
                 await self._kill(step.container)
-            case steps.Probe():
+            case steps.RunProbe():
                 await self._probe(step)
             case steps.ReadLogTail():
                 text = termination_message.read(self._builder.log_directory(self._case.object, step.container), step.attempt)
-                self._case.learn(lambda facts: fact_changes.log_tail(facts, step.container, text))
-            case steps.EndSandbox():
+                self._case.learn(lambda facts: transitions.log_tail_read(facts, step.container, text))
+            case steps.StopSandbox():
                 await self._end_sandbox()
-            case steps.Forget():
+            case steps.RemovePod():
                 await self._forget()
 
     def failed(self, step: steps.Step, error: Exception) -> None:
@@ -84,18 +91,18 @@ class Deeds:
         told = f"{type(error).__name__}: {error}"
         match step:
             case steps.MountVolumes():
-                self._case.learn(lambda facts: fact_changes.not_mounted(facts, "FailedMount", told, clock.now()))
-            case steps.MakeSandbox():
-                self._case.learn(lambda facts: fact_changes.not_made(facts, told, clock.now()))
-            case steps.Start():
+                self._case.learn(lambda facts: transitions.mount_failed(facts, "FailedMount", told, clock.now()))
+            case steps.CreateSandbox():
+                self._case.learn(lambda facts: transitions.sandbox_failed(facts, told, clock.now()))
+            case steps.StartContainer():
                 self._refused(step.container, "CreateContainerError", told)
             case steps.RunHook():
-                self._case.learn(lambda facts: fact_changes.hooked(facts, step.container, step.which, told))
-            case steps.Probe():
+                self._case.learn(lambda facts: transitions.hook_finished(facts, step.container, step.hook, told))
+            case steps.RunProbe():
                 probe = self._builder.written(self._case.object, step.container).get(f"{step.kind}Probe") or {}
-                self._case.learn(lambda facts: fact_changes.probed(facts, step, probe, None, told))
-            case steps.EndSandbox():
-                self._case.learn(lambda facts: dataclasses.replace(facts, ending=None))
+                self._case.learn(lambda facts: transitions.probe_finished(facts, step, probe, None, told))
+            case steps.StopSandbox():
+                self._case.learn(lambda facts: dataclasses.replace(facts, stopping_sandbox_since=None))
             case _:
                 return
 
@@ -119,9 +126,9 @@ class Deeds:
             await self._builder.mount(self._case.object)
         except (volumes_errors.VolumeError, errors.ApiError) as fault:
             reason, message = fault.reason if isinstance(fault, volumes_errors.VolumeError) else "FailedMount", fault.message
-            self._case.learn(lambda facts: fact_changes.not_mounted(facts, reason, message, clock.now()))
+            self._case.learn(lambda facts: transitions.mount_failed(facts, reason, message, clock.now()))
         else:
-            self._case.learn(lambda facts: dataclasses.replace(facts, volumes=Mounted()))
+            self._case.learn(lambda facts: dataclasses.replace(facts, volumes=VolumesMounted()))
 
     async def _make_sandbox(self) -> None:
         case, tools = self._case, self._tools
@@ -137,10 +144,10 @@ class Deeds:
             return
         except (OSError, sandbox.ContainerRuntimeError, AddressesExhausted, InsufficientDevices) as error:
             message = str(error)
-            case.learn(lambda facts: fact_changes.not_made(facts, message, clock.now()))
+            case.learn(lambda facts: transitions.sandbox_failed(facts, message, clock.now()))
             return
         case.follow(shim)
-        ready = Ready(identity.address or tools.place.address, clock.now())
+        ready = SandboxReady(identity.address or tools.place.address, clock.now())
         case.learn(lambda facts: dataclasses.replace(facts, sandbox=ready))
 
     def _identity(self) -> Identity:
@@ -165,11 +172,11 @@ class Deeds:
     def resolve(self, name: str) -> None:
         found = self._builder.resolve(self._case.object, name)
         if isinstance(found, Unfit):
-            self._case.learn(lambda facts: fact_changes.not_resolved(facts, name, found.reason, found.message, clock.now()))
+            self._case.learn(lambda facts: transitions.image_pull_failed(facts, name, found.reason, found.message, clock.now()))
         else:
-            self._case.learn(lambda facts: fact_changes.resolved(facts, name, found))
+            self._case.learn(lambda facts: transitions.image_resolved(facts, name, found))
 
-    async def _start(self, step: steps.Start) -> None:
+    async def _start(self, step: steps.StartContainer) -> None:
         case, name = self._case, step.container
         shim = self._shim()
         try:
@@ -181,13 +188,13 @@ class Deeds:
         except (volumes_errors.VolumeError, errors.ApiError) as fault:
             self._refused(name, "CreateContainerError", fault.message)
             return
-        case.learn(lambda facts: fact_changes.started(facts, name, started))
+        case.learn(lambda facts: transitions.container_started(facts, name, started))
         # A short command may have ended before we heard that it had begun.
         if (ended := adoption.exit_of(case.ledger, name, step.attempt)) is not None:
-            case.learn(lambda facts: fact_changes.ended(facts, name, ended))
+            case.learn(lambda facts: transitions.container_exited(facts, name, ended))
 
     def _refused(self, name: str, reason: str, message: str) -> None:
-        self._case.learn(lambda facts: fact_changes.refused(facts, name, reason, message, clock.now()))
+        self._case.learn(lambda facts: transitions.start_failed(facts, name, reason, message, clock.now()))
 
     def _shim(self) -> sandbox.ShimClient:
         if self._case.shim is None:
@@ -202,18 +209,18 @@ class Deeds:
         with contextlib.suppress(sandbox.ContainerRuntimeError):
             await self._shim().kill(container)
 
-    async def _probe(self, step: steps.Probe) -> None:
+    async def _probe(self, step: steps.RunProbe) -> None:
         found = await self._asked(step.container, step.handler, step.timeout)
         written = self._builder.written(self._case.object, step.container)
         probe = written.get(f"{step.kind}Probe") or {}
-        self._case.learn(lambda facts: fact_changes.probed(facts, step, probe, found.good, found.message))
+        self._case.learn(lambda facts: transitions.probe_finished(facts, step, probe, found.good, found.message))
 
     async def _run_hook(self, step: steps.RunHook) -> None:
         found = await self._asked(step.container, step.handler, step.timeout)
-        if step.which == "postStart" and found.good:
+        if step.hook == "postStart" and found.good:
             self._case.ledger.mark(step.container, step.attempt, adoption.POST_START, "done")
         error = "" if found.good else found.message or "it failed"
-        self._case.learn(lambda facts: fact_changes.hooked(facts, step.container, step.which, error))
+        self._case.learn(lambda facts: transitions.hook_finished(facts, step.container, step.hook, error))
 
     async def _asked(self, container: str, handler: steps.Handler, seconds: float | None) -> prober.Outcome:
         written = self._builder.written(self._case.object, container)
@@ -241,11 +248,13 @@ class Deeds:
         with contextlib.suppress(OSError):
             await asyncio.to_thread(self._builder.release)
         case.shim = None
-        case.learn(lambda facts: dataclasses.replace(facts, sandbox=Gone(ENDED, clock.now()), ending=None))
+        case.learn(
+            lambda facts: dataclasses.replace(facts, sandbox=SandboxGone(STOPPED, clock.now()), stopping_sandbox_since=None)
+        )
 
     async def _forget(self) -> None:
         case = self._case
-        held = False if case.facts.removed else await self._deleted()
+        held = False if case.facts.object_deleted else await self._deleted()
         identity = case.ledger.identity()
         self._tools.devices.give_back(case.ledger.uid)
         await self._builder.clear(case.object)

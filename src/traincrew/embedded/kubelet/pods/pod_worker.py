@@ -11,9 +11,9 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from traincrew.client import clock
-from traincrew.embedded.kubelet.lifecycle import fact_changes, next_steps
-from traincrew.embedded.kubelet.lifecycle.facts import Eviction, Facts, Gone, Running
-from traincrew.embedded.kubelet.lifecycle.steps import Forget, ReadLogTail, Resolve, Step
+from traincrew.embedded.kubelet.lifecycle import next_steps, transitions
+from traincrew.embedded.kubelet.lifecycle.observed import Eviction, ObservedPod, Running, SandboxGone
+from traincrew.embedded.kubelet.lifecycle.steps import ReadLogTail, RemovePod, ResolveImage, Step
 from traincrew.embedded.kubelet.pods import adoption
 from traincrew.embedded.kubelet.pods.executor import Deeds
 from traincrew.embedded.kubelet.pods.state_directory import Ledger
@@ -33,7 +33,7 @@ class Worker:
 
     def __init__(self, pod: dict[str, Any], tools: Tools) -> None:
         self.object = pod
-        self.facts = Facts(seen=clock.now(), host_ips=(tools.place.address,))
+        self.facts = ObservedPod(first_seen=clock.now(), host_ips=(tools.place.address,))
         self.shim: sandbox.ShimClient | None = None
         self.ledger = Ledger(tools.pods / pod["metadata"]["uid"])
         self._tools = tools
@@ -57,7 +57,7 @@ class Worker:
         return getattr(self.facts.sandbox, "ip", "")
 
     def running(self, container: str) -> bool:
-        return isinstance(self.facts.of(container).last, Running)
+        return isinstance(self.facts.container(container).state, Running)
 
     def door(self) -> str:
         return str(self._tools.doors / f"{self.uid}.sock")
@@ -65,7 +65,7 @@ class Worker:
     @property
     def busy(self) -> bool:
         """Whether anything of it runs, or its end has not been told yet."""
-        at_work = self.facts.sandbox is not None and not isinstance(self.facts.sandbox, Gone)
+        at_work = self.facts.sandbox is not None and not isinstance(self.facts.sandbox, SandboxGone)
         return not self.over and (at_work or not self._status.is_settled)
 
     async def rested(self) -> None:
@@ -80,7 +80,7 @@ class Worker:
 
     def removed(self) -> None:
         """The API has it no more."""
-        self.learn(lambda facts: dataclasses.replace(facts, removed=True))
+        self.learn(lambda facts: dataclasses.replace(facts, object_deleted=True))
 
     def evict(self, eviction: Eviction) -> None:
         with contextlib.suppress(FileNotFoundError):  # what there was of it is being cleared away just now
@@ -88,7 +88,7 @@ class Worker:
                 self.ledger.evict(eviction)
         self.learn(lambda facts: dataclasses.replace(facts, eviction=eviction))
 
-    def learn(self, change: Callable[[Facts], Facts]) -> None:
+    def learn(self, change: Callable[[ObservedPod], ObservedPod]) -> None:
         self.facts = change(self.facts)
         self._changed.set()
         self._news.set()
@@ -146,33 +146,33 @@ class Worker:
 
     def _look(self) -> dt.datetime | None:
         now = clock.now()
-        if isinstance(self.facts.sandbox, Gone):
+        if isinstance(self.facts.sandbox, SandboxGone):
             self._tools.devices.give_back(self.uid)
         found = next_steps(self.object, self.facts, now)
         for event in found.events:
             self._tools.recorder.tell(self.object, event, now)
-        self.facts = dataclasses.replace(self.facts, told=found.told)
-        if self.facts.removed:
+        self.facts = dataclasses.replace(self.facts, recorded_events=found.event_keys)
+        if self.facts.object_deleted:
             self._status.abandon()
         else:
             self._status.want(found.status, passing=found.status.get("phase") == "Pending")
         for step in found.steps:
             self._begin(step, now)
-        return found.look_again
+        return found.sync_at
 
     def _begin(self, step: Step, now: dt.datetime) -> None:
-        if isinstance(step, Resolve) and self._resolved(step):
+        if isinstance(step, ResolveImage) and self._resolved(step):
             return
         # These leave no mark in the facts.
-        unmarked = isinstance(step, Resolve | ReadLogTail | Forget)
+        unmarked = isinstance(step, ResolveImage | ReadLogTail | RemovePod)
         if unmarked and step in self._busy:
             return
         if unmarked:
             self._busy.add(step)
-        self.facts = fact_changes.begin(self.facts, step, now)
+        self.facts = transitions.step_started(self.facts, step, now)
         self._spawn(self._carry_out(step))
 
-    def _resolved(self, step: Resolve) -> bool:
+    def _resolved(self, step: ResolveImage) -> bool:
         """Nothing is waited for by it: what follows from it need not wait for others' turns."""
         with contextlib.suppress(Exception):  # as a step of its own it is told, and tried again
             self._deeds.resolve(step.container)
@@ -181,7 +181,7 @@ class Worker:
 
     async def _carry_out(self, step: Step) -> None:
         try:
-            if isinstance(step, Forget):
+            if isinstance(step, RemovePod):
                 await self._status.settled()
             await self._deeds.do(step)
         except Exception as error:
@@ -206,14 +206,16 @@ class Worker:
     async def _listen(self, shim: sandbox.ShimClient) -> None:
         async for container, attempt in shim.exits():
             self.heard_end(container, attempt)
-        if isinstance(self.facts.sandbox, Gone) or self.facts.ending is not None:
+        if isinstance(self.facts.sandbox, SandboxGone) or self.facts.stopping_sandbox_since is not None:
             return
         # Before anybody knows: a sandbox that is made anew has its files in the same places.
         await adoption.bury(self.ledger, self._tools)
-        if self.facts.ending is None:
+        if self.facts.stopping_sandbox_since is None:
             self.learn(lambda facts: adoption.lost(facts, self.ledger, clock.now()))
 
     def heard_end(self, container: str, attempt: int) -> None:
-        last = self.facts.of(container).last
+        last = self.facts.container(container).state
         if isinstance(last, Running) and last.attempt == attempt:
-            self.learn(lambda facts: fact_changes.ended(facts, container, adoption.exit_of(self.ledger, container, attempt)))
+            self.learn(
+                lambda facts: transitions.container_exited(facts, container, adoption.exit_of(self.ledger, container, attempt))
+            )

@@ -14,8 +14,8 @@ from traincrew.embedded.kubelet.environment import variables
 from traincrew.embedded.kubelet.environment.process_config import build_process_config
 from traincrew.embedded.kubelet.environment.variables import EnvironmentSources
 from traincrew.embedded.kubelet.images import Environment, EnvironmentNotFound, tool_role
-from traincrew.embedded.kubelet.lifecycle import facts, resource_limits
-from traincrew.embedded.kubelet.lifecycle.steps import Event
+from traincrew.embedded.kubelet.lifecycle import observed, resource_limits
+from traincrew.embedded.kubelet.lifecycle.steps import PodEvent
 from traincrew.embedded.kubelet.logs import log_directory as logs_log_directory
 from traincrew.embedded.kubelet.network import pod_files
 from traincrew.embedded.kubelet.objects import environment_sources
@@ -62,7 +62,7 @@ class Builder:
         self._ledger.open()
         self._mounted = await volumes.mount(pod, self._tools.objects, self._place())
         for note in self._mounted.notes:
-            event = Event(f"{NOT_GIVEN}/{note}", "Warning", NOT_GIVEN, note)
+            event = PodEvent(f"{NOT_GIVEN}/{note}", "Warning", NOT_GIVEN, note)
             self._tools.recorder.tell(pod, event, clock.now())
         return self._mounted
 
@@ -101,14 +101,16 @@ class Builder:
         }
         self._ledger.etc(files)
 
-    def resolve(self, pod: dict[str, Any], name: str) -> facts.Environment | Unfit:
+    def resolve(self, pod: dict[str, Any], name: str) -> observed.ResolvedImage | Unfit:
         written = self.written(pod, name)
         found = self._tools.images.resolve(written.get("image", ""), tool_role(pod, written))
         if isinstance(found, EnvironmentNotFound):
             return Unfit(found.reason, found.message)
         self._environments[name] = found
         told = "" if found.own else "; name one of its own with `traincrew image set`"
-        return facts.Environment(words=f'Image "{written.get("image", "")}" is not pulled: {found.source} stands in for it{told}')
+        return observed.ResolvedImage(
+            pulled_message=f'Image "{written.get("image", "")}" is not pulled: {found.source} stands in for it{told}'
+        )
 
     async def container(self, pod: dict[str, Any], name: str, attempt: int, address: str) -> spec.Container:
         """Raises Unfit, ConfigError, Unmade or ApiError."""

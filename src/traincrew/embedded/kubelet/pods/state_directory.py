@@ -12,7 +12,7 @@ import msgspec
 
 from traincrew.embedded import private_files
 from traincrew.embedded.kubelet.devices.allocation import Allocation
-from traincrew.embedded.kubelet.lifecycle.facts import Eviction
+from traincrew.embedded.kubelet.lifecycle.observed import Eviction
 
 IDENTITY, ENDED, EVICTED, DEVICES = "pod.json", "ended", "evicted.json", "devices.json"
 VERSION = 1

@@ -16,7 +16,7 @@ import msgspec
 from traincrew.client import informer, store
 from traincrew.client.lister import Unstructured, decode
 from traincrew.embedded.kubelet import volumes
-from traincrew.embedded.kubelet.lifecycle.facts import Eviction
+from traincrew.embedded.kubelet.lifecycle.observed import Eviction
 from traincrew.embedded.kubelet.logs import retention
 from traincrew.embedded.kubelet.pods import disk_eviction, state_directory
 from traincrew.embedded.kubelet.pods.pod_worker import Worker
