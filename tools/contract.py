@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 LINE = re.compile(r"- C(\d+) \((M|Q)\) (.*)")
 
 
-class Verdicts:
+class Outcomes:
     """A pytest plugin that keeps, for each line, the outcome of each of its tests."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ def checklist() -> dict[int, str]:
     return {int(found[1]): found[3] for found in map(LINE.fullmatch, text.splitlines()) if found}
 
 
-def table(lines: dict[int, str], verdicts: Verdicts) -> tuple[str, list[int]]:
+def table(lines: dict[int, str], verdicts: Outcomes) -> tuple[str, list[int]]:
     rows, unproven = [], []
     for number, text in lines.items():
         tests = verdicts.by_line.get(number, {})
@@ -45,7 +45,7 @@ def table(lines: dict[int, str], verdicts: Verdicts) -> tuple[str, list[int]]:
 
 
 def main() -> int:
-    verdicts = Verdicts()
+    verdicts = Outcomes()
     arguments = ["-q", "-m", "contract", "--no-header", "-p", "no:cacheprovider", str(ROOT / "tests" / "cluster"), *sys.argv[1:]]
     pytest.main(arguments, plugins=[verdicts])
     lines = checklist()

@@ -7,8 +7,8 @@ import json
 import pathlib
 import tempfile
 
-from bench.apiserver import lag, measures, tables
-from bench.operator.measures import calibration
+from bench.apiserver import lag, measurements, tables
+from bench.operator.measurements import calibration
 
 
 def main() -> None:
@@ -28,8 +28,8 @@ def main() -> None:
     print(
         f"  calibration: {found['calibration_seconds']} s for a fixed piece of one core's work (2.2 GHz-class cores: about 0.5)"
     )
-    found |= measures.compared(options.directory, options.pods, options.writes)
-    found["start"] = measures.starts(options.directory, 5)
+    found |= measurements.compared(options.directory, options.pods, options.writes)
+    found["start"] = measurements.starts(options.directory, 5)
     found["lag"] = lag.measured(options.directory, options.pods, 50, options.jobs)
     print(tables.table(found))
     if options.json:

@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
-from bench.apiserver import load, sides
-from bench.apiserver.wire import Address, Answer, Wire
-from bench.operator import world
+from bench.apiserver import load, servers
+from bench.apiserver.http_client import Address, Connection, Response
+from bench.operator import workload
 
 OPERATOR_LOG = "/api/v1/namespaces/kubeflow/pods/{}/log?follow=true"
 JOBS = "/apis/kubeflow.org/v1/namespaces/{}/pytorchjobs"
@@ -58,27 +58,27 @@ def _count(more: int = 1) -> None:
 
 
 async def _operator_pod(where: Address) -> str:
-    async with Wire(where) as wire:
-        answer = await wire.ask("GET", "/api/v1/namespaces/kubeflow/pods?labelSelector=name%3Dtf-job-operator")
+    async with Connection(where) as connection:
+        answer = await connection.request("GET", "/api/v1/namespaces/kubeflow/pods?labelSelector=name%3Dtf-job-operator")
         return str(json.loads(answer.body)["items"][0]["metadata"]["name"])
 
 
 async def _follow(where: Address, path: str) -> None:
     _count(0)
-    async with Wire(where) as wire:
-        wire.send("GET", path)
-        status, _ = await wire.begin()
+    async with Connection(where) as connection:
+        connection.send("GET", path)
+        status, _ = await connection.read_headers()
         if status != 200:
             raise RuntimeError(f"{path}: {status}")
-        while data := await wire.bytes():
+        while data := await connection.bytes():
             _count(data.count(b"a line for those who follow"))
 
 
 async def _list(where: Address, place: str, accept: str) -> None:
     _count(0)
-    async with Wire(where) as wire:
+    async with Connection(where) as connection:
         while True:
-            await wire.ask("GET", load.PODS.format(place), accept=accept)
+            await connection.request("GET", load.PODS.format(place), accept=accept)
             _count()
 
 
@@ -90,33 +90,33 @@ async def _jobs(where: Address, place: str, count: int) -> None:
         async with gate:
             await work
 
-    await asyncio.gather(*(gated(_job(where, place, world.pytorch(f"job{each:04d}", PODS_A_JOB))) for each in range(count)))
+    await asyncio.gather(*(gated(_job(where, place, workload.pytorch(f"job{each:04d}", PODS_A_JOB))) for each in range(count)))
 
 
-async def _asked_until(wire: Wire, good: Callable[[Answer], bool], *request: Any) -> None:
-    while not good(await wire.ask(*request)):  # noqa: ASYNC110 - watches of every job would be a load of their own
+async def _asked_until(connection: Connection, good: Callable[[Response], bool], *request: Any) -> None:
+    while not good(await connection.request(*request)):  # noqa: ASYNC110 - watches of every job would be a load of their own
         await asyncio.sleep(0.05)
 
 
 async def _job(where: Address, place: str, job: dict[str, Any]) -> None:
     """One job's life, with the kubelet's part played."""
-    async with Wire(where) as wire:
-        await wire.ask("POST", JOBS.format(place), msgspec.json.encode(job))
+    async with Connection(where) as connection:
+        await connection.request("POST", JOBS.format(place), msgspec.json.encode(job))
         for phase in ("Running", "Succeeded"):
-            for pod in world.pod_names(job, PODS_A_JOB):
+            for pod in workload.pod_names(job, PODS_A_JOB):
                 path = f"{load.PODS.format(place)}/{pod}/status"
-                said = world.phase_patch(phase)
-                await _asked_until(wire, lambda answer: answer.status == 200, "PATCH", path, said, load.MERGE)
+                said = workload.phase_patch(phase)
+                await _asked_until(connection, lambda answer: answer.status == 200, "PATCH", path, said, load.MERGE)
         path = f"{JOBS.format(place)}/{job['metadata']['name']}"
-        await _asked_until(wire, lambda answer: b'"type":"Succeeded"' in answer.body, "GET", path)
+        await _asked_until(connection, lambda answer: b'"type":"Succeeded"' in answer.body, "GET", path)
 
 
 def measured(parent: pathlib.Path, pods: int, followers: int, jobs: int) -> dict[str, float]:
     """The client's part runs in a process of its own, as everywhere."""
-    with sides.ours(parent, (), "bench.apiserver.probe") as side:
+    with servers.ours(parent, (), "bench.apiserver.probe") as side:
         data = side.kubeconfig.parent
-        sides.asked(side, "creates", "crowd", 16, pods, False)
-        found = sides.asked(side, "busy", "crowd", followers, jobs, side.pids[0])
+        servers.run_client(side, "creates", "crowd", 16, pods, False)
+        found = servers.run_client(side, "busy", "crowd", followers, jobs, side.pids[0])
         os.kill(side.pids[0], signal.SIGUSR2)
         report = data / "lag.json"
         while not report.exists():

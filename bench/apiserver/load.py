@@ -17,7 +17,7 @@ import msgspec
 import uvloop
 
 from bench.apiserver import bodies
-from bench.apiserver.wire import Address, Wire, address
+from bench.apiserver.http_client import Address, Connection, address
 
 PODS = "/api/v1/namespaces/{}/pods"
 MERGE = "application/merge-patch+json"
@@ -33,26 +33,26 @@ async def rate(where: Address, connections: int, requests: Iterable[Request]) ->
     work = list(requests)
     left = iter(work)
 
-    async def one(wire: Wire) -> None:
+    async def one(connection: Connection) -> None:
         for method, path, body, content in left:
-            answer = await wire.ask(method, path, body, content)
+            answer = await connection.request(method, path, body, content)
             if answer.status >= 300:
                 raise RuntimeError(f"{method} {path}: {answer.status} {answer.body[:500]!r}")
 
-    wires = [Wire(where) for _ in range(connections)]
+    wires = [Connection(where) for _ in range(connections)]
     try:
-        await asyncio.gather(*(wire.__aenter__() for wire in wires))
+        await asyncio.gather(*(connection.__aenter__() for connection in wires))
         started = time.perf_counter()
-        await asyncio.gather(*(one(wire) for wire in wires))
+        await asyncio.gather(*(one(connection) for connection in wires))
         return len(work) / (time.perf_counter() - started)
     finally:
-        await asyncio.gather(*(wire.__aexit__() for wire in wires))
+        await asyncio.gather(*(connection.__aexit__() for connection in wires))
 
 
 async def namespace(where: Address, name: str) -> None:
-    async with Wire(where) as wire:
+    async with Connection(where) as connection:
         body = msgspec.json.encode({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        await wire.ask("POST", "/api/v1/namespaces", body)
+        await connection.request("POST", "/api/v1/namespaces", body)
 
 
 async def creates(where: Address, place: str, connections: int, count: int, owned: bool = True) -> dict[str, float]:
@@ -78,14 +78,14 @@ async def lists(where: Address, place: str, form: str, times: int) -> dict[str, 
     """Seconds for one, the best of so many: a list is long enough for others' work to fall into it."""
     path = PODS.format(place)
     took, size = [], 0
-    async with Wire(where) as wire:
+    async with Connection(where) as connection:
         for _ in range(times):
             started = time.perf_counter()
             if form == "pages":
-                size = await _paged(wire, path)
+                size = await _paged(connection, path)
             else:
                 selected = "?labelSelector=group%3Dg1" if form == "label" else ""
-                answer = await wire.ask("GET", path + selected, accept=TABLE if form == "table" else "")
+                answer = await connection.request("GET", path + selected, accept=TABLE if form == "table" else "")
                 size = len(answer.body)
             took.append(time.perf_counter() - started)
     return {"seconds": min(took), "bytes": size}
@@ -99,10 +99,10 @@ class _Page(msgspec.Struct):
     metadata: _Meta
 
 
-async def _paged(wire: Wire, path: str) -> int:
+async def _paged(connection: Connection, path: str) -> int:
     size, continued = 0, ""
     while True:
-        answer = await wire.ask("GET", f"{path}?limit=500&continue={continued}")
+        answer = await connection.request("GET", f"{path}?limit=500&continue={continued}")
         size += len(answer.body)
         continued = msgspec.json.decode(answer.body, type=_Page).metadata.continued
         if not continued:
@@ -111,20 +111,20 @@ async def _paged(wire: Wire, path: str) -> int:
 
 async def count(where: Address) -> dict[str, float]:
     """How many pods there are in all."""
-    async with Wire(where) as wire:
-        answer = await wire.ask("GET", "/api/v1/pods?limit=1")
+    async with Connection(where) as connection:
+        answer = await connection.request("GET", "/api/v1/pods?limit=1")
         return {"pods": json.loads(answer.body)["metadata"].get("remainingItemCount", 0) + 1}
 
 
 class Counter:
     """Counts the events of a watch: lines of JSON, which has no line ends within."""
 
-    def __init__(self, wire: Wire) -> None:
-        self.wire, self.seen, self._last = wire, 0, b""
+    def __init__(self, connection: Connection) -> None:
+        self.connection, self.seen, self._last = connection, 0, b""
 
     async def until(self, count: int) -> None:
         while self.seen < count:
-            data = await self.wire.bytes()
+            data = await self.connection.bytes()
             if not data:
                 raise RuntimeError("a watch ended")
             # The marks of chunks end in CR LF; an event ends in LF.
@@ -143,15 +143,15 @@ async def fanout(where: Address, place: str, watchers: int, count: int) -> dict[
     return {"rate": count / (time.perf_counter() - started)}
 
 
-async def watching(where: Address, place: str) -> Wire:
-    wire = await Wire(where).__aenter__()
-    listed = await wire.ask("GET", f"{PODS.format(place)}?limit=1")
+async def watching(where: Address, place: str) -> Connection:
+    connection = await Connection(where).__aenter__()
+    listed = await connection.request("GET", f"{PODS.format(place)}?limit=1")
     version = json.loads(listed.body)["metadata"]["resourceVersion"]
-    wire.send("GET", f"{PODS.format(place)}?watch=true&resourceVersion={version}")
-    status, _ = await wire.begin()
+    connection.send("GET", f"{PODS.format(place)}?watch=true&resourceVersion={version}")
+    status, _ = await connection.read_headers()
     if status != 200:
         raise RuntimeError(f"watch: {status}")
-    return wire
+    return connection
 
 
 async def latency(where: Address, place: str, count: int, per_second: int) -> dict[str, float]:
@@ -159,10 +159,10 @@ async def latency(where: Address, place: str, count: int, per_second: int) -> di
     await namespace(where, place)
     counter = Counter(await watching(where, place))
     took = []
-    async with Wire(where) as wire:
+    async with Connection(where) as connection:
         for each in range(count):
             started = time.perf_counter()
-            answer = asyncio.ensure_future(wire.ask("POST", PODS.format(place), bodies.pod(f"p{each:06d}", "g")))
+            answer = asyncio.ensure_future(connection.request("POST", PODS.format(place), bodies.pod(f"p{each:06d}", "g")))
             await counter.until(each + 1)
             took.append((time.perf_counter() - started) * 1000)
             await answer

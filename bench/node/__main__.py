@@ -9,9 +9,9 @@ import statistics
 import tempfile
 from typing import Any
 
-from bench.node import launching, pods, tables
-from bench.node.world import world
-from bench.operator.measures import calibration
+from bench.node import launchers, pods, tables
+from bench.node.bench_cluster import bench_cluster
+from bench.operator.measurements import calibration
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
@@ -20,13 +20,13 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         f"  calibration: {found['calibration_seconds']} s for a fixed piece of one core's work (2.2 GHz-class cores: about 0.5)"
     )
     found["up"] = ups(options.directory, options.times)
-    with world(options.directory) as made:
-        launching.prepare(made)
+    with bench_cluster(options.directory) as made:
+        launchers.prepare(made)
         made.up()
         found["starts"] = pods.starts(made, options.starts)
-        found["crowd"] = pods.crowd(made, options.pods)
-        found["command"] = launching.command(made, options.times)
-        found["launching"] = launching.measured(made, options.times)
+        found["crowd"] = pods.burst(made, options.pods)
+        found["command"] = launchers.command(made, options.times)
+        found["launching"] = launchers.measured(made, options.times)
     return found
 
 
@@ -34,7 +34,7 @@ def ups(parent: pathlib.Path, times: int) -> dict[str, float]:
     """Seconds until a cluster is ready that was not there before, and one that was."""
     fresh, again = [], []
     for _ in range(times):
-        with world(parent) as made:
+        with bench_cluster(parent) as made:
             fresh.append(made.up())
             made.down()
             again.append(made.up())

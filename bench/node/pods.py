@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 import time
 
-from bench.node.world import Object, World, children, pod, proportional, resident, until
+from bench.node.bench_cluster import BenchCluster, Object, children, pod, proportional, resident, until
 
 SCHEDULER = "bench"
 """Nobody's name: the pod is bound by us, at a moment that we know."""
 NOW = ("date", "+%s.%N")
 
 
-def starts(world: World, count: int) -> list[float]:
+def starts(world: BenchCluster, count: int) -> list[float]:
     """Milliseconds from the binding to the command's first instruction, in order of size."""
     found = [_start(world, f"start-{number}") for number in range(count + 3)]
     return sorted(found[3:])  # the first ones wake what has slept
 
 
-def _start(world: World, name: str) -> float:
+def _start(world: BenchCluster, name: str) -> float:
     world.call("POST", "pods", pod(name, *NOW, schedulerName=SCHEDULER))
     target: Object = {"apiVersion": "v1", "kind": "Node", "name": "traincrew"}
     binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": target}
@@ -30,7 +30,7 @@ def _start(world: World, name: str) -> float:
     return took * 1000
 
 
-def crowd(world: World, count: int) -> dict[str, float]:
+def burst(world: BenchCluster, count: int) -> dict[str, float]:
     """All at once: until each runs, what they hold, until each has ended and is gone."""
     gate = world.home / "gate"
     os.mkfifo(gate)
@@ -43,7 +43,7 @@ def crowd(world: World, count: int) -> dict[str, float]:
         world.call("POST", "pods", body)
     made = time.perf_counter() - begun
     until(lambda: _count(world, "Running") == count, 0.1)
-    found = {"created": made, "running": time.perf_counter() - begun, "empty": empty, **held(world)}
+    found = {"created": made, "running": time.perf_counter() - begun, "empty": empty, **memory(world)}
     # Whoever opens a pipe to read waits for somebody who writes.
     opened = time.perf_counter()
     os.close(os.open(gate, os.O_WRONLY))
@@ -55,11 +55,11 @@ def crowd(world: World, count: int) -> dict[str, float]:
     return found
 
 
-def _count(world: World, phase: str) -> int:
+def _count(world: BenchCluster, phase: str) -> int:
     return sum(each["status"].get("phase") == phase for each in world.pods())
 
 
-def held(world: World) -> dict[str, float]:
+def memory(world: BenchCluster) -> dict[str, float]:
     """MiB."""
     shims = world.shims()
     inits = [child for shim in shims for child in children(shim)]

@@ -8,7 +8,7 @@ import json
 import pathlib
 from typing import Any
 
-from bench.operator import measures, world
+from bench.operator import measurements, workload
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -16,37 +16,37 @@ def percentile(values: list[float], share: float) -> float:
 
 
 async def measure(options: argparse.Namespace) -> dict[str, Any]:
-    found: dict[str, Any] = {"jobs": options.jobs, "calibration_seconds": round(measures.calibration(), 3)}
-    with world.prepared() as kube:
+    found: dict[str, Any] = {"jobs": options.jobs, "calibration_seconds": round(measurements.calibration(), 3)}
+    with workload.api_server_with_crds() as kube:
         say(
             f"calibration: {found['calibration_seconds']} s for a fixed piece of one core's work (2.2 GHz-class cores: about 0.5)"
         )
-        bodies = await measures.sample(kube, 4)
+        bodies = await measurements.sample(kube, 4)
         trial = max(options.jobs // 5, 20)
-        trials = [await measures.bare(kube, bodies, trial, many, str(many)) for many in (8, 16, 32, 64)]
+        trials = [await measurements.measure_bare_client(kube, bodies, trial, many, str(many)) for many in (8, 16, 32, 64)]
         best = max(trials, key=lambda each: each.rate).connections
-        bare = await measures.bare(kube, bodies, options.jobs, best, "full")
+        bare = await measurements.measure_bare_client(kube, bodies, options.jobs, best, "full")
         found["bare"] = {"rate": bare.rate, "connections": best, "server_cpu_per_1000": bare.server_cpu}
         say(f"bare client: {bare.rate:.0f} objects/s with {best} connections; API server {bare.server_cpu:.2f} CPU s per 1,000")
-        life = await measures.life(kube, world.pytorch, options.jobs, 4, "life")
+        life = await measurements.measure_lifecycle(kube, workload.pytorch, options.jobs, 4, "life")
         found["pytorch"] = {**vars(life), "total": life.total, "share": life.rate / bare.rate}
         say(f"operator: {life.rate:.0f} objects/s, {life.total:.1f} requests a job, {life.cpu:.1f} ms CPU a job")
-        mpi = await measures.life(kube, world.mpi, max(options.jobs // 5, 20), 4, "mpi")
+        mpi = await measurements.measure_lifecycle(kube, workload.mpi, max(options.jobs // 5, 20), 4, "mpi")
         found["mpi"] = {**vars(mpi), "total": mpi.total}
         await make(kube, "lat")
-        quiet = await measures.latency(kube, "lat", options.samples, 5)
+        quiet = await measurements.latency(kube, "lat", options.samples, 5)
         await make(kube, "old")
-        await measures.finished_jobs(kube, "old", options.finished)
-        crowded = await measures.latency(kube, "old", options.samples, 5)
+        await measurements.finished_jobs(kube, "old", options.finished)
+        crowded = await measurements.latency(kube, "old", options.samples, 5)
         found["latency"] = {name: {"p50": percentile(each, 0.5), "p99": percentile(each, 0.99)} for name, each in
                             (("alone", quiet), ("crowded", crowded))}  # fmt: skip
-        found["many"] = vars(await measures.many(kube, "many", options.many))
+        found["many"] = vars(await measurements.measure_many_jobs(kube, "many", options.many))
     return found
 
 
 async def make(kube: Any, namespace: str) -> None:
-    async with world.client(kube) as target:
-        await world.make_namespace(target, namespace)
+    async with workload.client(kube) as target:
+        await workload.make_namespace(target, namespace)
 
 
 def say(text: str) -> None:

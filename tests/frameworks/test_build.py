@@ -9,7 +9,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from tools.frameworks import build, commands, horovod, images, packages, places
+from tools.frameworks import build, cache_paths, commands, horovod, images, packages
 from tools.frameworks.commands import BuildFailed
 from tools.frameworks.recipes import RECIPES, Recipe, named
 
@@ -25,15 +25,15 @@ def cache(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Pa
     """An empty one, but for the tools."""
     tools = packages.tools().parent
     monkeypatch.setenv("TRAINCREW_CACHE", str(tmp_path))
-    places.root().mkdir(parents=True)
-    (places.root() / tools.name).symlink_to(tools)
+    cache_paths.root().mkdir(parents=True)
+    (cache_paths.root() / tools.name).symlink_to(tools)
     return tmp_path
 
 
 @pytest.mark.frameworks
 def test_an_environment_is_built_once_and_works_where_it_ends_up(cache: pathlib.Path) -> None:
     first = build.build(SMALL)
-    told = places.built(first)
+    told = cache_paths.built(first)
     assert told is not None
     assert told.megabytes > 50
     ran = subprocess.run(
@@ -41,8 +41,8 @@ def test_an_environment_is_built_once_and_works_where_it_ends_up(cache: pathlib.
     )
     assert ran.stdout.count(b"rank") == 2
     assert build.build(SMALL) == first
-    assert places.built(first) == told
-    assert not places.unfinished(first).exists()
+    assert cache_paths.built(first) == told
+    assert not cache_paths.unfinished(first).exists()
 
 
 @pytest.mark.frameworks
@@ -50,8 +50,8 @@ def test_an_interrupted_build_does_the_missing_steps_only(cache: pathlib.Path) -
     broken = dataclasses.replace(SMALL, proof="raise SystemExit('not yet')")
     with pytest.raises(BuildFailed, match="not yet"):
         build.build(broken)
-    finished = places.environment(SMALL, packages.python(SMALL)[0])
-    left = places.unfinished(finished)
+    finished = cache_paths.environment(SMALL, packages.python(SMALL)[0])
+    left = cache_paths.unfinished(finished)
     assert not finished.exists()
     marked = left / "bin" / "made-before-the-interruption"
     marked.touch()
@@ -93,7 +93,7 @@ def test_a_missing_program_is_named() -> None:
 
 def test_every_lock_is_complete_with_hashes_and_without_addresses() -> None:
     for recipe in RECIPES:
-        for lock in places.locks(recipe):
+        for lock in cache_paths.locks(recipe):
             text = lock.read_text()
             assert "--hash=sha256:" in text, lock
             assert "://" not in text, lock
@@ -101,10 +101,10 @@ def test_every_lock_is_complete_with_hashes_and_without_addresses() -> None:
 
 def test_what_the_user_said_of_an_image_stays() -> None:
     mine = ImageMapEntry("pytorch/pytorch", "/opt/mine")
-    stale = ImageMapEntry("traincrew/torch", str(places.root() / "torch-00000000"))
+    stale = ImageMapEntry("traincrew/torch", str(cache_paths.root() / "torch-00000000"))
     ours = (
-        ImageMapEntry("pytorch/pytorch", str(places.root() / "torch-1")),
-        ImageMapEntry("traincrew/torch", str(places.root() / "torch-1")),
+        ImageMapEntry("pytorch/pytorch", str(cache_paths.root() / "torch-1")),
+        ImageMapEntry("traincrew/torch", str(cache_paths.root() / "torch-1")),
     )
     assert images.merged((mine, stale), ours) == (mine, ours[1])
 
@@ -133,8 +133,8 @@ def test_every_image_of_the_seeds_has_an_environment(path: pathlib.Path) -> None
 
 @pytest.mark.frameworks
 def test_two_builds_of_one_environment_wait_for_each_other(cache: pathlib.Path) -> None:
-    taking = "from tools.frameworks import places; places.only_one_at_a_time('trial', lambda l: print(l, flush=True)).__enter__()"
-    with places.only_one_at_a_time("trial", print):
+    taking = "from tools.frameworks import cache_paths; cache_paths.only_one_at_a_time('trial', lambda l: print(l, flush=True)).__enter__()"
+    with cache_paths.only_one_at_a_time("trial", print):
         other = subprocess.Popen([sys.executable, "-c", taking], stdout=subprocess.PIPE, text=True)
         assert other.stdout is not None
         assert "another process builds it" in other.stdout.readline()

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import pytest
 from tests.cluster.api import Object
 from tests.node.machines import SOURCE, Machine
-from tools.frameworks import images, places
+from tools.frameworks import cache_paths, images
 from tools.kube import build
 
 EXAMPLES = SOURCE / "examples"
@@ -30,7 +30,7 @@ class Cluster:
     def __init__(self, say: Say, *flags: str, machine: Machine | None = None) -> None:
         self.say = say
         self.machine = machine or Machine("root")
-        known = places.root() / "images.yaml"
+        known = cache_paths.root() / "images.yaml"
         if not known.exists():
             pytest.fail("no environments: run `make frameworks` first")
         config = self.machine.home / ".config" / "traincrew"

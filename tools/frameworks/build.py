@@ -14,18 +14,18 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from tools.frameworks import horovod, images, packages, places
-from tools.frameworks.commands import BuildFailed, run, say
+from tools.frameworks import cache_paths, horovod, images, packages
+from tools.frameworks.commands import BuildFailed, report, run
 from tools.frameworks.recipes import RECIPES, Recipe, named
 
 
 def build(recipe: Recipe) -> Path:
     """The recipe's environment, which is built if it is not there; whoever looks meanwhile sees none, or a whole one."""
     version, interpreter = packages.python(recipe)
-    finished = places.environment(recipe, version)
-    if places.built(finished) is None:
-        with places.only_one_at_a_time(recipe.name, say):
-            if places.built(finished) is None:
+    finished = cache_paths.environment(recipe, version)
+    if cache_paths.built(finished) is None:
+        with cache_paths.only_one_at_a_time(recipe.name, report):
+            if cache_paths.built(finished) is None:
                 _make(recipe, version, interpreter, finished)
     return finished
 
@@ -33,8 +33,8 @@ def build(recipe: Recipe) -> Path:
 def _make(recipe: Recipe, version: str, interpreter: str, finished: Path) -> None:
     _room_for(recipe)
     started = time.monotonic()
-    folder = places.unfinished(finished)
-    say(f"{recipe.name}: {recipe.says}, with Python {version}, into {finished}")
+    folder = cache_paths.unfinished(finished)
+    report(f"{recipe.name}: {recipe.says}, with Python {version}, into {finished}")
     steps: list[tuple[str, Callable[[], None]]] = [
         ("an empty environment", lambda: packages.create(folder, interpreter, recipe.name)),
         ("packages", lambda: packages.install(folder, _wheels(recipe), f"{recipe.name}: packages")),
@@ -46,12 +46,12 @@ def _make(recipe: Recipe, version: str, interpreter: str, finished: Path) -> Non
     for what, step in steps:
         _once(folder, recipe, what, step)
     taken = time.monotonic() - started
-    about = places.Built(recipe.name, version, round(taken, 1), places.size(folder))
+    about = cache_paths.Built(recipe.name, version, round(taken, 1), cache_paths.size(folder))
     (folder / "environment.json").write_text(json.dumps(asdict(about)) + "\n")
     os.sync()
     folder.rename(finished)
     horovod.forget_source(folder)
-    say(f"{recipe.name}: ready after {taken:.0f} s")
+    report(f"{recipe.name}: ready after {taken:.0f} s")
 
 
 def _once(folder: Path, recipe: Recipe, what: str, step: Callable[[], None]) -> None:
@@ -63,11 +63,11 @@ def _once(folder: Path, recipe: Recipe, what: str, step: Callable[[], None]) -> 
     step()
     mark.parent.mkdir(exist_ok=True)
     mark.touch()
-    say(f"{recipe.name}: {what}: {time.monotonic() - started:.0f} s")
+    report(f"{recipe.name}: {what}: {time.monotonic() - started:.0f} s")
 
 
 def _wheels(recipe: Recipe) -> tuple[Path, ...]:
-    return tuple(lock for lock in places.locks(recipe) if lock.stem != "horovod")
+    return tuple(lock for lock in cache_paths.locks(recipe) if lock.stem != "horovod")
 
 
 def _prove(folder: Path, recipe: Recipe) -> None:
@@ -77,11 +77,11 @@ def _prove(folder: Path, recipe: Recipe) -> None:
 
 
 def _room_for(recipe: Recipe) -> None:
-    places.root().mkdir(parents=True, exist_ok=True)
-    free = shutil.disk_usage(places.root()).free >> 20
+    cache_paths.root().mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(cache_paths.root()).free >> 20
     if free < recipe.megabytes:
         raise BuildFailed(
-            f"{recipe.name} needs {recipe.megabytes} MB of disk, and {places.root()} has {free} MB left. "
+            f"{recipe.name} needs {recipe.megabytes} MB of disk, and {cache_paths.root()} has {free} MB left. "
             "Free some space, or set TRAINCREW_CACHE to a larger disk."
         )
 
@@ -90,7 +90,7 @@ def table() -> str:
     lines = [f"{'environment':20} {'Python':7} {'built in':>9} {'size':>8}  what"]
     for recipe in RECIPES:
         try:
-            found = places.built(places.environment(recipe, packages.python(recipe)[0]))
+            found = cache_paths.built(cache_paths.environment(recipe, packages.python(recipe)[0]))
         except BuildFailed:
             found = None
         told = f"{found.python:7} {found.seconds:>7.0f} s {found.megabytes:>5} MB" if found else f"{'':7} {'not built':>9} {'':8}"
@@ -101,25 +101,25 @@ def table() -> str:
 def main(names: list[str]) -> int:
     known = {recipe.name for recipe in RECIPES}
     if unknown := set(names) - known:
-        say(f"unknown: {', '.join(sorted(unknown))}; known are {', '.join(recipe.name for recipe in RECIPES)}")
+        report(f"unknown: {', '.join(sorted(unknown))}; known are {', '.join(recipe.name for recipe in RECIPES)}")
         return 2
     failed = []
     for recipe in [named(name) for name in names] or [recipe for recipe in RECIPES if not recipe.on_demand]:
         try:
             build(recipe)
         except BuildFailed as error:
-            say(str(error))
+            report(str(error))
             failed.append(recipe.name)
     print(table())
     try:
-        say(f"image names are in {images.register()}; see them with `traincrew image list`")
+        report(f"image names are in {images.register()}; see them with `traincrew image list`")
         declared = " ".join(f"--device {name}={count}" for name, count in images.DEVICES.items())
-        say(f"jobs that ask for virtual GPUs: traincrew up {declared}")
+        report(f"jobs that ask for virtual GPUs: traincrew up {declared}")
     except BuildFailed as error:
-        say(str(error))
+        report(str(error))
         failed.append("ssh")
     if failed:
-        say(f"not built: {', '.join(failed)}; the reason is told above, and what is done is kept for the next time")
+        report(f"not built: {', '.join(failed)}; the reason is told above, and what is done is kept for the next time")
     return 1 if failed else 0
 
 

@@ -28,7 +28,7 @@ class BuildFailed(Exception):
     """An environment could not be built; the message says what to do about it, where that is known."""
 
 
-def say(line: str) -> None:
+def report(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
@@ -43,7 +43,7 @@ def run(what: str, command: Sequence[str], cwd: Path | None = None, extra: Mappi
         if not NETWORK.search(said):
             break
         if attempt < ATTEMPTS:
-            say(f"{what}: the network failed, trying again in {5 * attempt} s: {_last(said)}")
+            report(f"{what}: the network failed, trying again in {5 * attempt} s: {_last(said)}")
             time.sleep(5 * attempt)
     hint = UNREACHABLE if NETWORK.search(said) else ""
     raise BuildFailed(f"{what} ended with {code}: {' '.join(command)}\n{said[-3000:]}{hint}")
@@ -64,7 +64,7 @@ def _watched(what: str, command: Sequence[str], cwd: Path | None, environment: M
                 said = output.read()
                 if process.returncode is not None:
                     return process.returncode, said
-                say(f"{what}: {time.monotonic() - started:.0f} s so far{_progress(said)}")
+                report(f"{what}: {time.monotonic() - started:.0f} s so far{_progress(said)}")
         finally:
             process.kill()
             process.wait()

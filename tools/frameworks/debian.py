@@ -6,11 +6,11 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.frameworks.commands import BuildFailed, run, say
+from tools.frameworks.commands import BuildFailed, report, run
 
 
 def install(*packages: str) -> None:
-    say(f"installing {' '.join(packages)} of this system")
+    report(f"installing {' '.join(packages)} of this system")
     quiet = {"DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}  # nothing is started by its installation
     command = ["apt-get", "install", "--yes", "--no-install-recommends", *packages]
     try:

@@ -11,8 +11,8 @@ import shutil
 import tarfile
 from pathlib import Path
 
-from tools.frameworks import packages, places
-from tools.frameworks.commands import BuildFailed, run, say
+from tools.frameworks import cache_paths, packages
+from tools.frameworks.commands import BuildFailed, report, run
 from tools.frameworks.recipes import HOROVOD, Recipe
 
 FRAMEWORKS = {"tensorflow": "TENSORFLOW", "torch": "PYTORCH", "mxnet": "MXNET"}
@@ -33,7 +33,7 @@ def compile_into(folder: Path, recipe: Recipe) -> None:
 def _source(folder: Path, work: Path, recipe: Recipe) -> Path:
     unpacked = work / f"horovod-{HOROVOD}"
     if unpacked.exists():
-        say(f"{recipe.name}: going on where the last build stopped")
+        report(f"{recipe.name}: going on where the last build stopped")
         return unpacked
     work.mkdir(parents=True, exist_ok=True)
     # pip asks the source for its metadata, and for that it needs the environment's own setuptools.
@@ -46,7 +46,7 @@ def _source(folder: Path, work: Path, recipe: Recipe) -> Path:
         "--no-deps",
     ]
     flags = ["--no-build-isolation", "--no-binary", "horovod", "--require-hashes", "-d", str(work)]
-    run(f"{recipe.name}: Horovod's source", [*pip, *flags, "-r", str(places.LOCKS / "horovod.txt")])
+    run(f"{recipe.name}: Horovod's source", [*pip, *flags, "-r", str(cache_paths.LOCKS / "horovod.txt")])
     half = work / "unpacking"
     shutil.rmtree(half, ignore_errors=True)
     with tarfile.open(work / f"horovod-{HOROVOD}.tar.gz") as archive:
@@ -68,7 +68,7 @@ def _newer_cxx(source: Path) -> None:
 
 
 def _wheel(folder: Path, source: Path, work: Path, recipe: Recipe) -> Path:
-    say(f"{recipe.name}: Horovod {HOROVOD} is compiled, once: 5 to 15 minutes with 2 cores")
+    report(f"{recipe.name}: Horovod {HOROVOD} is compiled, once: 5 to 15 minutes with 2 cores")
     chosen = {f"HOROVOD_WITH{'' if name == recipe.horovod else 'OUT'}_{word}": "1" for name, word in FRAMEWORKS.items()}
     path = os.pathsep.join((str(folder / "bin"), str(packages.tools()), os.environ.get("PATH", os.defpath)))
     extra = {**chosen, "HOROVOD_WITH_GLOO": "1", "HOROVOD_WITH_MPI": "1", "PATH": path, "OPAL_PREFIX": str(folder)}

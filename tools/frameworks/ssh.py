@@ -12,8 +12,8 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from tools.frameworks import debian, places
-from tools.frameworks.commands import BuildFailed, run, say
+from tools.frameworks import cache_paths, debian
+from tools.frameworks.commands import BuildFailed, report, run
 
 PORT = 2222
 """Above 1024: a worker that runs as mpiuser may listen there."""
@@ -50,11 +50,11 @@ def provide(environment: Path, variables: Mapping[str, str]) -> tuple[tuple[Path
 
     A session has none of the container's variables, so it would find the machine's MPI instead of the environment's.
     """
-    where = places.root() / "ssh" / environment.name
+    where = cache_paths.root() / "ssh" / environment.name
     path = f"{environment}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    with places.only_one_at_a_time("ssh", say):
+    with cache_paths.only_one_at_a_time("ssh", report):
         _write(where, "SetEnv " + " ".join(f"{name}={value}" for name, value in {"PATH": path, **variables}.items()) + "\n")
-        programs = () if SSHD.exists() else _programs(places.root() / "ssh")
+        programs = () if SSHD.exists() else _programs(cache_paths.root() / "ssh")
     return (
         (where / "etc", "/etc/ssh"),
         (where / "run", "/run/sshd"),

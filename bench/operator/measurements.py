@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from tools.kube import cluster
 
-from bench.operator import world
+from bench.operator import workload
 from traincrew.client.remote import RemoteClient
 from traincrew.model import resources
 
@@ -28,7 +28,7 @@ def calibration() -> float:
 
 
 @dataclasses.dataclass(frozen=True)
-class Bare:
+class BareClient:
     connections: int
     rate: float
     """Objects posted per second."""
@@ -36,17 +36,19 @@ class Bare:
     """CPU seconds of the API server per 1,000 objects."""
 
 
-async def bare(kube: cluster.Cluster, sample: tuple[list[bytes], list[bytes]], copies: int, connections: int, tag: str) -> Bare:
+async def measure_bare_client(
+    kube: cluster.Cluster, sample: tuple[list[bytes], list[bytes]], copies: int, connections: int, tag: str
+) -> BareClient:
     """Only posts: the pods and services of `copies` jobs, as the operator would make them."""
     namespace = f"bare-{tag}"
-    async with world.client(kube, connections) as target:
-        await world.make_namespace(target, namespace)
+    async with workload.client(kube, connections) as target:
+        await workload.make_namespace(target, namespace)
         work: asyncio.Queue[tuple[Any, bytes]] = asyncio.Queue()
         for index in range(copies):
             for resource, bodies in zip((resources.PODS, resources.SERVICES), sample, strict=True):
                 for body in bodies:
                     work.put_nowait((resource, body.replace(b"sample", f"b{index:05d}".encode())))
-        total, cpu, started = work.qsize(), world.cpu_seconds(kube.pid("kube-apiserver")), time.perf_counter()
+        total, cpu, started = work.qsize(), workload.cpu_seconds(kube.pid("kube-apiserver")), time.perf_counter()
 
         async def poster() -> None:
             while not work.empty():
@@ -55,18 +57,18 @@ async def bare(kube: cluster.Cluster, sample: tuple[list[bytes], list[bytes]], c
 
         await asyncio.gather(*(poster() for _ in range(connections)))
         seconds = time.perf_counter() - started
-        spent = world.cpu_seconds(kube.pid("kube-apiserver")) - cpu
-    return Bare(connections, total / seconds, spent / total * 1000)
+        spent = workload.cpu_seconds(kube.pid("kube-apiserver")) - cpu
+    return BareClient(connections, total / seconds, spent / total * 1000)
 
 
 async def sample(kube: cluster.Cluster, pods: int) -> tuple[list[bytes], list[bytes]]:
     """The bodies that the operator posts for one job, read back from the server and stripped."""
-    async with world.client(kube) as target:
-        await world.make_namespace(target, "sample")
-        async with world.operating(kube, "sample"):
-            await world.submit(target, "sample", [world.pytorch("sample", pods)])
-            await world.until_count(target, resources.SERVICES, "sample", pods)
-            await world.until_count(target, resources.PODS, "sample", pods)
+    async with workload.client(kube) as target:
+        await workload.make_namespace(target, "sample")
+        async with workload.running_operator(kube, "sample"):
+            await workload.submit(target, "sample", [workload.pytorch("sample", pods)])
+            await workload.until_count(target, resources.SERVICES, "sample", pods)
+            await workload.until_count(target, resources.PODS, "sample", pods)
         found = []
         for resource in (resources.PODS, resources.SERVICES):
             items = [msgspec.json.decode(raw) async for page in target.pages(resource, "sample") for raw in page.items]
@@ -81,7 +83,7 @@ def _stripped(kind: str, item: dict[str, Any]) -> bytes:
 
 
 @dataclasses.dataclass
-class Life:
+class Lifecycle:
     jobs: int
     rate: float
     """Pods and services made per second, from the first to the last."""
@@ -102,20 +104,26 @@ class Life:
         return sum(self.requests.values())
 
 
-async def life(kube: cluster.Cluster, make: Any, jobs: int, pods: int, namespace: str) -> Life:
+async def measure_lifecycle(kube: cluster.Cluster, make: Any, jobs: int, pods: int, namespace: str) -> Lifecycle:
     """Jobs from their creation to their end."""
     bodies = [make(f"job{index:05d}", pods) for index in range(jobs)]
     services = 0 if bodies[0]["kind"] == "MPIJob" else pods
-    async with world.client(kube) as target:
-        await world.make_namespace(target, namespace)
-        await world.submit(target, namespace, bodies)
+    async with workload.client(kube) as target:
+        await workload.make_namespace(target, namespace)
+        await workload.submit(target, namespace, bodies)
         mark = kube.audit_size()
-        async with world.operating(kube, namespace) as operator:
+        async with workload.running_operator(kube, namespace) as operator:
             await _until_made(kube, mark, namespace, jobs * (pods + services))
             await asyncio.sleep(1)
             memory = operator.memory()
-            await _each(bodies, lambda job: world.play(target, namespace, world.pod_names(job, pods), "Running"))
-            await _each(bodies, lambda job: world.play(target, namespace, world.pod_names(job, pods), "Succeeded"))
+            await _each(
+                bodies,
+                lambda job: workload.set_pod_phase(target, namespace, workload.pod_names(job, pods), "Running"),
+            )
+            await _each(
+                bodies,
+                lambda job: workload.set_pod_phase(target, namespace, workload.pod_names(job, pods), "Succeeded"),
+            )
             await _all_succeeded(target, namespace, bodies)
             await _quiet(kube)
             cpu = operator.cpu()
@@ -123,14 +131,14 @@ async def life(kube: cluster.Cluster, make: Any, jobs: int, pods: int, namespace
     made = [entry for entry in entries if _makes(entry, namespace)]
     times = sorted(_seconds(entry) for entry in made)
     span = times[-1] - times[0]
-    return Life(
+    return Lifecycle(
         jobs=jobs, rate=len(made) / span, seconds=span, requests=_requests(entries, jobs), cpu=cpu / jobs * 1000,
         memory=memory, idle=_idle(entries), reads=sum(entry["verb"] == "get" for entry in entries),
     )  # fmt: skip
 
 
 def _by_operator(kube: cluster.Cluster, mark: int) -> list[dict[str, Any]]:
-    return [entry for entry in kube.audit(since=mark) if world.AGENT in entry.get("userAgent", "")]
+    return [entry for entry in kube.audit(since=mark) if workload.AGENT in entry.get("userAgent", "")]
 
 
 def _makes(entry: dict[str, Any], namespace: str) -> bool:
@@ -179,7 +187,7 @@ async def _each(bodies: list[dict[str, Any]], work: Any) -> None:
 
 
 async def _all_succeeded(target: RemoteClient, namespace: str, bodies: list[dict[str, Any]]) -> None:
-    resource = world.BY_KIND[bodies[0]["kind"]]
+    resource = workload.BY_KIND[bodies[0]["kind"]]
     while True:
         done = 0
         async for page in target.pages(resource, namespace):
@@ -202,31 +210,31 @@ async def finished_jobs(kube: cluster.Cluster, namespace: str, number: int) -> N
     status = msgspec.json.encode(
         {
             "status": {
-                "contract": "v1", "endedBy": "Success", "startTime": world.NOW, "completionTime": world.NOW,
+                "contract": "v1", "endedBy": "Success", "startTime": workload.NOW, "completionTime": workload.NOW,
                 "conditions": [
                     {"type": "Succeeded", "status": "True", "reason": "PyTorchJobSucceeded", "message": "",
-                     "lastUpdateTime": world.NOW, "lastTransitionTime": world.NOW}
+                     "lastUpdateTime": workload.NOW, "lastTransitionTime": workload.NOW}
                 ],
             }
         }
     )  # fmt: skip
-    resource = world.BY_KIND["PyTorchJob"]
-    async with world.client(kube) as target:
+    resource = workload.BY_KIND["PyTorchJob"]
+    async with workload.client(kube) as target:
 
         async def one(job: dict[str, Any]) -> None:
-            await world.post(target, resource, namespace, job)
+            await workload.post(target, resource, namespace, job)
             await target.patch(resource, namespace, job["metadata"]["name"], status, subresource="status")
 
-        await _each([world.pytorch(f"old{index:06d}") for index in range(number)], one)
+        await _each([workload.pytorch(f"old{index:06d}") for index in range(number)], one)
 
 
 async def latency(kube: cluster.Cluster, namespace: str, jobs: int, per_second: float) -> list[float]:
     """Milliseconds from the last pod's end to Succeeded, as a watcher of the job sees it."""
-    async with world.client(kube) as target, world.operating(kube, namespace):
-        bodies = [world.pytorch(f"lat{index:05d}", 2) for index in range(jobs)]
-        await world.submit(target, namespace, bodies)
-        await world.until_count(target, resources.PODS, namespace, jobs * 2)
-        await _each(bodies, lambda job: world.play(target, namespace, world.pod_names(job, 2), "Running"))
+    async with workload.client(kube) as target, workload.running_operator(kube, namespace):
+        bodies = [workload.pytorch(f"lat{index:05d}", 2) for index in range(jobs)]
+        await workload.submit(target, namespace, bodies)
+        await workload.until_count(target, resources.PODS, namespace, jobs * 2)
+        await _each(bodies, lambda job: workload.set_pod_phase(target, namespace, workload.pod_names(job, 2), "Running"))
         await asyncio.sleep(2)
         ended: dict[str, float] = {}
         seen: dict[str, float] = {}
@@ -234,10 +242,10 @@ async def latency(kube: cluster.Cluster, namespace: str, jobs: int, per_second: 
         watcher = asyncio.create_task(_watch(target, namespace, seen, stands))
         await stands.wait()
         for job in bodies:
-            worker, master = world.pod_names(job, 2)
-            await world.play(target, namespace, [worker], "Succeeded")
+            worker, master = workload.pod_names(job, 2)
+            await workload.set_pod_phase(target, namespace, [worker], "Succeeded")
             await asyncio.sleep(1 / per_second)
-            await world.play(target, namespace, [master], "Succeeded")
+            await workload.set_pod_phase(target, namespace, [master], "Succeeded")
             ended[job["metadata"]["name"]] = time.perf_counter()
         while not ended.keys() <= seen.keys():  # noqa: ASYNC110 - the watcher fills it
             await asyncio.sleep(0.1)
@@ -247,7 +255,7 @@ async def latency(kube: cluster.Cluster, namespace: str, jobs: int, per_second: 
 
 
 async def _watch(target: RemoteClient, namespace: str, seen: dict[str, float], stands: asyncio.Event) -> None:
-    resource = world.BY_KIND["PyTorchJob"]
+    resource = workload.BY_KIND["PyTorchJob"]
     version = ""
     async for page in target.pages(resource, namespace):
         version = page.resource_version
@@ -259,7 +267,7 @@ async def _watch(target: RemoteClient, namespace: str, seen: dict[str, float], s
 
 
 @dataclasses.dataclass
-class Many:
+class ManyJobs:
     pods: int
     memory: float
     """MiB resident of the operator that made the pods, all of them running."""
@@ -268,21 +276,24 @@ class Many:
     memory_afresh: float
 
 
-async def many(kube: cluster.Cluster, namespace: str, jobs: int) -> Many:
+async def measure_many_jobs(kube: cluster.Cluster, namespace: str, jobs: int) -> ManyJobs:
     """Running jobs of four pods each; then the operator starts anew."""
-    bodies = [world.pytorch(f"many{index:05d}") for index in range(jobs)]
-    async with world.client(kube) as target:
-        await world.make_namespace(target, namespace)
-        await world.submit(target, namespace, bodies)
+    bodies = [workload.pytorch(f"many{index:05d}") for index in range(jobs)]
+    async with workload.client(kube) as target:
+        await workload.make_namespace(target, namespace)
+        await workload.submit(target, namespace, bodies)
         mark = kube.audit_size()
-        async with world.operating(kube, namespace) as operator:
+        async with workload.running_operator(kube, namespace) as operator:
             await _until_made(kube, mark, namespace, jobs * 8)
-            await _each(bodies, lambda job: world.play(target, namespace, world.pod_names(job, 4), "Running"))
+            await _each(
+                bodies,
+                lambda job: workload.set_pod_phase(target, namespace, workload.pod_names(job, 4), "Running"),
+            )
             await _quiet(kube)
             memory = operator.memory()
     mark = kube.audit_size()
-    async with world.operating(kube, namespace) as operator:
+    async with workload.running_operator(kube, namespace) as operator:
         await asyncio.sleep(10)
         afresh = operator.memory()
     writes = sum(entry["verb"] not in ("get", "list", "watch") for entry in _by_operator(kube, mark))
-    return Many(jobs * 4, memory, writes, afresh)
+    return ManyJobs(jobs * 4, memory, writes, afresh)

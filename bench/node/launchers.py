@@ -14,9 +14,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import yaml
-from tools.frameworks import places
+from tools.frameworks import cache_paths
 
-from bench.node.world import ROOT, World
+from bench.node.bench_cluster import ROOT, BenchCluster
 
 WORK = pathlib.Path(__file__).parent / "work"
 RANKS = 2
@@ -29,7 +29,7 @@ class Pair(NamedTuple):
     run: Callable[[], None]
 
 
-def measured(world: World, times: int) -> dict[str, dict[str, float]]:
+def measured(world: BenchCluster, times: int) -> dict[str, dict[str, float]]:
     """Seconds, medians; the first time of each is for the disk's sake."""
     found: dict[str, dict[str, float]] = {}
     for pair in (_torch(world), _mpi(world)):
@@ -43,7 +43,7 @@ def measured(world: World, times: int) -> dict[str, dict[str, float]]:
     return found
 
 
-def command(world: World, times: int) -> float:
+def command(world: BenchCluster, times: int) -> float:
     """Seconds of the least that any command does which asks the cluster: to start, one request, to end."""
     return statistics.median(_took(lambda: _traincrew(world, "ls")) for _ in range(times))
 
@@ -56,17 +56,17 @@ def _took(work: Callable[[], None]) -> float:
 
 def _environment(prefix: str) -> pathlib.Path | None:
     """The framework's, if it has been built; the cluster of the bench then knows it."""
-    return next(iter(sorted((places.root()).glob(f"{prefix}-*"))), None)
+    return next(iter(sorted((cache_paths.root()).glob(f"{prefix}-*"))), None)
 
 
-def prepare(world: World) -> None:
+def prepare(world: BenchCluster) -> None:
     """The images of the frameworks, before the cluster starts."""
-    images = places.root() / "images.yaml"
+    images = cache_paths.root() / "images.yaml"
     if images.exists():
         shutil.copy(images, world.home / "config" / "traincrew" / "images.yaml")
 
 
-def _torch(world: World) -> Pair:
+def _torch(world: BenchCluster) -> Pair:
     built = _environment("torch")
     script = os.fspath(WORK / ("reduce.py" if built else "exchange.py"))
     made = ["run", "--kind", "PyTorchJob", "--workers", str(RANKS)]
@@ -84,7 +84,7 @@ def _torch(world: World) -> Pair:
     )
 
 
-def _mpi(world: World) -> Pair:
+def _mpi(world: BenchCluster) -> Pair:
     built = _environment("openmpi4")
     job = yaml.safe_load((ROOT / "examples" / "mpi" / "minimal" / "job.yaml").read_text())
     if built is None:
@@ -100,7 +100,7 @@ def _mpi(world: World) -> Pair:
     return Pair("MPIJob, mpirun", lambda: _run(mpirun, {"OPAL_PREFIX": os.fspath(built)}), run)
 
 
-def _traincrew(world: World, *arguments: str) -> None:
+def _traincrew(world: BenchCluster, *arguments: str) -> None:
     world.traincrew(*arguments, cwd=WORK)
 
 

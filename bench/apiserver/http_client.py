@@ -1,4 +1,4 @@
-"""A client that does as little as possible: what is measured is the server, not how a client library reads headers."""
+"""A minimal HTTP client, so that the server is measured and not a client library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LINE = 2**26
 """Bytes: more than any list that is asked for here."""
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     status: int
     body: bytes
 
@@ -26,11 +26,11 @@ class Address(NamedTuple):
     port: int
     context: ssl.SSLContext
     headers: bytes
-    """Those of every request: Host and whoever asks."""
+    """The headers of every request: Host and Authorization."""
 
 
 async def address(path: pathlib.Path) -> Address:
-    """Where a kubeconfig leads."""
+    """The address and credentials of a kubeconfig."""
     target = kubeconfig.load(os.fspath(path))
     access = await target.identity.read()
     split = urllib.parse.urlsplit(target.server)
@@ -41,7 +41,7 @@ async def address(path: pathlib.Path) -> Address:
     return Address(split.hostname or "", split.port or 443, context, headers.encode())
 
 
-class Wire:
+class Connection:
     """One connection, one request at a time."""
 
     def __init__(self, where: Address) -> None:
@@ -56,9 +56,11 @@ class Wire:
     async def __aexit__(self, *_: object) -> None:
         self._writer.transport.abort()
 
-    async def ask(self, method: str, path: str, body: bytes = b"", content: str = "application/json", accept: str = "") -> Answer:
+    async def request(
+        self, method: str, path: str, body: bytes = b"", content: str = "application/json", accept: str = ""
+    ) -> Response:
         self.send(method, path, body, content, accept)
-        return await self.answer()
+        return await self.response()
 
     def send(self, method: str, path: str, body: bytes = b"", content: str = "application/json", accept: str = "") -> None:
         head = f"{method} {path} HTTP/1.1\r\nAccept: {accept or 'application/json'}\r\nUser-Agent: bench\r\n".encode()
@@ -66,13 +68,13 @@ class Wire:
             head += f"Content-Type: {content}\r\nContent-Length: {len(body)}\r\n".encode()
         self._writer.write(head + self._where.headers + b"\r\n" + body)
 
-    async def answer(self) -> Answer:
-        status, length = await self.begin()
+    async def response(self) -> Response:
+        status, length = await self.read_headers()
         if length is not None:
-            return Answer(status, await self._reader.readexactly(length))
-        return Answer(status, b"".join([part async for part in self._chunks()]))
+            return Response(status, await self._reader.readexactly(length))
+        return Response(status, b"".join([part async for part in self._chunks()]))
 
-    async def begin(self) -> tuple[int, int | None]:
+    async def read_headers(self) -> tuple[int, int | None]:
         """The status, and the body's length unless it comes in chunks."""
         head = await self._reader.readuntil(b"\r\n\r\n")
         length = None
@@ -88,5 +90,5 @@ class Wire:
         await self._reader.readexactly(2)
 
     async def bytes(self) -> bytes:
-        """Whatever has come, with the marks of chunks in it: for those who only count."""
+        """The bytes received so far, with the headers of chunks in them: for callers that only count."""
         return await self._reader.read(2**18)

@@ -25,7 +25,7 @@ ENTRY = "traincrew.cli.main"
 API_ONLY = ("--no-operator", "--no-controllers")
 
 
-class Side(NamedTuple):
+class Server(NamedTuple):
     kubeconfig: pathlib.Path
     pids: tuple[int, ...]
 
@@ -58,19 +58,19 @@ def directory(parent: pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 @contextlib.contextmanager
-def real(parent: pathlib.Path) -> Iterator[Side]:
+def real(parent: pathlib.Path) -> Iterator[Server]:
     """kube-apiserver and etcd, without an audit log, for ours has none either unless it is asked for."""
     options = control_plane.Options(audit=False, durable=True, parent=parent)
     with cluster.start(options) as kube:
-        yield Side(kube.kubeconfig, (kube.pid("kube-apiserver"), kube.pid("etcd")))
+        yield Server(kube.kubeconfig, (kube.pid("kube-apiserver"), kube.pid("etcd")))
 
 
 @contextlib.contextmanager
-def ours(parent: pathlib.Path, flags: Sequence[str] = API_ONLY, module: str = ENTRY) -> Iterator[Side]:
+def ours(parent: pathlib.Path, flags: Sequence[str] = API_ONLY, module: str = ENTRY) -> Iterator[Server]:
     with directory(parent) as home:
         process = started(home, flags, module)
         try:
-            yield Side(home / "data" / "kubeconfig", (process.pid,))
+            yield Server(home / "data" / "kubeconfig", (process.pid,))
         finally:
             process.kill()
 
@@ -91,7 +91,7 @@ def started(home: pathlib.Path, flags: Sequence[str], module: str = ENTRY) -> Pr
     return process
 
 
-def asked(side: Side, task: str, *arguments: object) -> dict[str, float]:
+def run_client(side: Server, task: str, *arguments: object) -> dict[str, float]:
     """What a client in a process of its own has found, and what the servers spent on it."""
     spent = side.cpu()
     module = "bench.apiserver.lag" if task == "busy" else "bench.apiserver.load"

@@ -107,7 +107,7 @@ def phase_patch(phase: str, container: str = "pytorch") -> bytes:
     return msgspec.json.encode({"status": status})
 
 
-async def play(target: RemoteClient, namespace: str, names: list[str], phase: str) -> None:
+async def set_pod_phase(target: RemoteClient, namespace: str, names: list[str], phase: str) -> None:
     """The kubelet's word on pods, one after the other within a job as they would come."""
     body = phase_patch(phase)
     for name in names:
@@ -171,7 +171,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 @contextlib.asynccontextmanager
-async def operating(kube: cluster.Cluster, namespace: str) -> AsyncIterator[OperatorProcess]:
+async def running_operator(kube: cluster.Cluster, namespace: str) -> AsyncIterator[OperatorProcess]:
     process = OperatorProcess(kube, namespace)
     try:
         await process.ready()
@@ -181,7 +181,7 @@ async def operating(kube: cluster.Cluster, namespace: str) -> AsyncIterator[Oper
 
 
 @contextlib.contextmanager
-def prepared() -> Iterator[cluster.Cluster]:
+def api_server_with_crds() -> Iterator[cluster.Cluster]:
     """An API server with our CRDs."""
     with cluster.connect() as kube:
         result = kube.kubectl("apply", "--server-side", "-f", str(ROOT / "manifests" / "crds"))

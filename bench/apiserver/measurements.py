@@ -10,8 +10,8 @@ import sys
 import time
 from typing import Any
 
-from bench.apiserver import load, sides
-from bench.apiserver.sides import Side
+from bench.apiserver import load, servers
+from bench.apiserver.servers import Server
 
 CONNECTIONS = (1, 16, 64)
 WATCHERS = 50
@@ -23,7 +23,7 @@ Pair = dict[str, Found]
 
 
 def compared(parent: pathlib.Path, pods: int, writes: int) -> dict[str, Pair]:
-    with sides.ours(parent) as ours, sides.real(parent) as real:
+    with servers.ours(parent) as ours, servers.real(parent) as real:
         both = {"ours": ours, "real": real}
         found: dict[str, Pair] = {"empty": {name: {"memory": side.memory()} for name, side in both.items()}}
         each(both, "creates", "warm", 16, writes // 10)
@@ -37,13 +37,13 @@ def compared(parent: pathlib.Path, pods: int, writes: int) -> dict[str, Pair]:
         found["latency"] = each(both, "latency", "latency", writes // 15, 50)
         found |= crowded(both, pods)
         for name, side in both.items():
-            held = sides.asked(side, "count")["pods"]
+            held = servers.run_client(side, "count")["pods"]
             grown = found["memory"][name]["memory"] - found["empty"][name]["memory"]
             found["memory"][name]["each"] = grown * 1024 / held
     return found
 
 
-def crowded(both: dict[str, Side], pods: int) -> dict[str, Pair]:
+def crowded(both: dict[str, Server], pods: int) -> dict[str, Pair]:
     """With so many pods in one namespace: memory and lists."""
     found: dict[str, Pair] = {"crowd": each(both, "creates", "crowd", 64, pods)}
     time.sleep(2.0)  # what a garbage collector gives back at once is given back
@@ -53,19 +53,19 @@ def crowded(both: dict[str, Side], pods: int) -> dict[str, Pair]:
     return found
 
 
-def each(both: dict[str, Side], task: str, *arguments: object) -> Pair:
-    return {name: sides.asked(side, task, *arguments) for name, side in both.items()}
+def each(both: dict[str, Server], task: str, *arguments: object) -> Pair:
+    return {name: servers.run_client(side, task, *arguments) for name, side in both.items()}
 
 
 def starts(parent: pathlib.Path, times: int) -> Pair:
     """Seconds until a cluster answers that was not there before, and one that was."""
     fresh, again = [], []
     for _ in range(times):
-        with sides.directory(parent) as home:
+        with servers.directory(parent) as home:
             fresh.append(_up(home))
             again.append(_up(home))
     begun = time.perf_counter()
-    with sides.real(parent):
+    with servers.real(parent):
         real = time.perf_counter() - begun
     return {"ours": {"fresh": statistics.median(fresh), "again": statistics.median(again)}, "real": {"fresh": real}}
 
@@ -79,5 +79,5 @@ def _up(home: pathlib.Path) -> float:
 
 
 def _traincrew(verb: str, flag: str, home: pathlib.Path) -> None:
-    command: list[Any] = [sys.executable, "-m", sides.ENTRY, verb, *([flag] if flag else []), "--data", home]
-    subprocess.run(command, check=True, capture_output=True, env=os.environ | sides.COMPILED)
+    command: list[Any] = [sys.executable, "-m", servers.ENTRY, verb, *([flag] if flag else []), "--data", home]
+    subprocess.run(command, check=True, capture_output=True, env=os.environ | servers.COMPILED)

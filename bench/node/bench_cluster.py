@@ -19,11 +19,11 @@ import yaml
 
 ROOT = pathlib.Path(__file__).parents[2]
 ENTRY = "traincrew.cli.main"
-PATIENCE = 120.0
+TIMEOUT = 120.0
 Object = dict[str, Any]
 
 
-class World:
+class BenchCluster:
     """One data directory; `up` and `down` as often as is wanted."""
 
     def __init__(self, home: pathlib.Path) -> None:
@@ -84,9 +84,9 @@ class World:
 
 
 @contextlib.contextmanager
-def world(parent: pathlib.Path) -> Iterator[World]:
+def bench_cluster(parent: pathlib.Path) -> Iterator[BenchCluster]:
     home = pathlib.Path(tempfile.mkdtemp(prefix="traincrew-bench-", dir=parent))
-    made = World(home)
+    made = BenchCluster(home)
     try:
         yield made
     finally:
@@ -101,7 +101,7 @@ def pod(name: str, *command: str, **spec: Any) -> Object:
 
 
 def until(claim: Callable[[], bool], every: float = 0.02) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not claim():
         if time.monotonic() > deadline:
             raise SystemExit("the cluster did not do what was waited for")
