@@ -133,7 +133,10 @@ def test_every_image_of_the_seeds_has_an_environment(path: pathlib.Path) -> None
 
 @pytest.mark.frameworks
 def test_two_builds_of_one_environment_wait_for_each_other(cache: pathlib.Path) -> None:
-    taking = "from tools.frameworks import cache_paths; cache_paths.only_one_at_a_time('trial', lambda l: print(l, flush=True)).__enter__()"
+    taking = (
+        "from tools.frameworks import cache_paths;"
+        "cache_paths.only_one_at_a_time('trial', lambda l: print(l, flush=True)).__enter__()"
+    )
     with cache_paths.only_one_at_a_time("trial", print):
         other = subprocess.Popen([sys.executable, "-c", taking], stdout=subprocess.PIPE, text=True)
         assert other.stdout is not None
