@@ -37,9 +37,7 @@ async def serve(options: settings.Joined, target: connection.Connection, ready: 
     try:
         async with RemoteClient(target, component="node", limits=retries.Limits(in_flight=64)) as client:
             site = await _site(client, options, target, data)
-            async with kubelet_kubelet.running(
-                client, options.node, site, await runtime_setup.prepare(options.node, data)
-            ) as found:
+            async with kubelet_kubelet.run(client, options.node, site, await runtime_setup.prepare(options.node, data)) as found:
                 ready(found.place.name)
                 await stop.wait()
                 if options.drain:
@@ -61,7 +59,7 @@ def _alone(data: pathlib.Path) -> int:
 
 async def _site(
     client: port.Client, options: settings.Joined, target: connection.Connection, data: pathlib.Path
-) -> kubelet_kubelet.Site:
+) -> kubelet_kubelet.KubeletConfig:
     pki = certificates.ensure(data / "pki", certificates.names(options.address))
     context = pki.server_context()
     authority = options.client_ca or await _client_authority(client)
@@ -70,7 +68,7 @@ async def _site(
     parts = urllib.parse.urlsplit(target.server)
     api = (parts.hostname or "127.0.0.1", parts.port or 443)
     callers = server.KubeletAuth(names=frozenset(options.callers), review=DelegatedAuth(client, options.node.name))
-    return kubelet_kubelet.Site(data, __version__, api, context, callers, options.address)
+    return kubelet_kubelet.KubeletConfig(data, __version__, api, context, callers, options.address)
 
 
 async def _client_authority(client: port.Client) -> str:

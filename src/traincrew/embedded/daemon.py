@@ -164,7 +164,7 @@ class Running:
     daemon: Daemon
     url: str
     kubeconfig: pathlib.Path
-    node: kubelet_kubelet.Node | None
+    node: kubelet_kubelet.Kubelet | None
     """What runs the pods, if anything does."""
 
 
@@ -240,7 +240,7 @@ async def _left(ground: asyncio.Task[RuntimeSetup], data: pathlib.Path) -> None:
 @contextlib.asynccontextmanager
 async def _node(
     daemon: Daemon, url: str, ground: asyncio.Task[RuntimeSetup] | None
-) -> AsyncIterator[kubelet_kubelet.Node | None]:
+) -> AsyncIterator[kubelet_kubelet.Kubelet | None]:
     own = OwnLog(daemon.options.log, mirror_pod.NAMESPACE, mirror_pod.POD)
     callers = server_server.KubeletAuth(names=frozenset({certificates.KUBELET_CLIENT}))
     context, client, options = daemon.pki.server_context(), daemon.own_client("node"), daemon.options
@@ -253,10 +253,10 @@ async def _node(
     from traincrew.embedded.kubelet import kubelet as kubelet_kubelet
 
     host, _, port_text = url.removeprefix("https://").rpartition(":")
-    site = kubelet_kubelet.Site(
+    site = kubelet_kubelet.KubeletConfig(
         options.data, options.version, (host.strip("[]"), int(port_text)), context, callers, beside=own.before
     )
-    async with kubelet_kubelet.running(client, options.node, site, await ground) as found:
+    async with kubelet_kubelet.run(client, options.node, site, await ground) as found:
         daemon.cluster.metrics = metrics_source.by(found.meter, found.place.name)
         yield found
 

@@ -6,10 +6,10 @@ import datetime as dt
 
 from traincrew.client import clock
 from traincrew.embedded.apiserver.requests.metrics_source import Measurement, Metrics, PodUsage, Usage
-from traincrew.embedded.kubelet.stats.collector import Meter
+from traincrew.embedded.kubelet.stats.collector import StatsCollector
 
 
-def by(meter: Meter, node: str) -> Metrics:
+def by(meter: StatsCollector, node: str) -> Metrics:
     async def latest() -> Measurement:
         found = meter.rates
         if found is None:

@@ -21,13 +21,13 @@ from traincrew.embedded.kubelet.network.addresses import Subnet
 from traincrew.embedded.kubelet.network.names_file import NamesFileWriter
 from traincrew.embedded.kubelet.network.zone_publisher import ZonePublisher
 from traincrew.embedded.kubelet.node import conditions
-from traincrew.embedded.kubelet.node.machine import Machine, Place
+from traincrew.embedded.kubelet.node.machine import Machine, NodeIdentity
 from traincrew.embedded.kubelet.node.registration import Registration
 from traincrew.embedded.kubelet.objects.object_cache import ObjectCache
-from traincrew.embedded.kubelet.pods.address_pool import Pool
-from traincrew.embedded.kubelet.pods.device_assignments import Assignments
-from traincrew.embedded.kubelet.pods.event_recorder import Recorder
-from traincrew.embedded.kubelet.pods.sync_loop import Agent, Pods
+from traincrew.embedded.kubelet.pods.address_pool import AddressPool
+from traincrew.embedded.kubelet.pods.device_assignments import DeviceAssignments
+from traincrew.embedded.kubelet.pods.event_recorder import PodEventRecorder
+from traincrew.embedded.kubelet.pods.sync_loop import PodWorkers, SyncLoop
 from traincrew.embedded.kubelet.pods.tools import Tools
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 from traincrew.embedded.kubelet.runtime.streaming import StreamingRuntime
@@ -35,13 +35,13 @@ from traincrew.embedded.kubelet.runtime_setup import RuntimeSetup, tear_down
 from traincrew.embedded.kubelet.server import server
 from traincrew.embedded.kubelet.server.pod_streams import PodStreams
 from traincrew.embedded.kubelet.stats import endpoints as stats_endpoints
-from traincrew.embedded.kubelet.stats.collector import Meter
+from traincrew.embedded.kubelet.stats.collector import StatsCollector
 
 log = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True)
-class Site:
+class KubeletConfig:
     """Where the node stands."""
 
     data: pathlib.Path
@@ -57,17 +57,17 @@ class Site:
 
 
 @dataclasses.dataclass(frozen=True)
-class Node:
-    agent: Agent
-    place: Place
-    meter: Meter
+class Kubelet:
+    agent: SyncLoop
+    place: NodeIdentity
+    meter: StatsCollector
     isolation: Isolation
     stop: Callable[[float], Awaitable[None]]
     """Ends all pods, which get that many seconds at most, and what carries them."""
 
 
 @contextlib.asynccontextmanager
-async def running(client: port.Client, options: settings.Node, site: Site, ground: RuntimeSetup) -> AsyncIterator[Node]:
+async def run(client: port.Client, options: settings.Node, site: KubeletConfig, ground: RuntimeSetup) -> AsyncIterator[Kubelet]:
     begun = False
     try:
         async with _at_work(client, options, site, ground) as found:
@@ -80,15 +80,19 @@ async def running(client: port.Client, options: settings.Node, site: Site, groun
 
 
 @contextlib.asynccontextmanager
-async def _at_work(client: port.Client, options: settings.Node, site: Site, ground: RuntimeSetup) -> AsyncIterator[Node]:
-    pods = Pods()
+async def _at_work(
+    client: port.Client, options: settings.Node, site: KubeletConfig, ground: RuntimeSetup
+) -> AsyncIterator[Kubelet]:
+    pods = PodWorkers()
     async with contextlib.AsyncExitStack() as stack:
         endpoints = site.beside(PodStreams(pods, site.data / "logs"))
-        meter = Meter(pods.all)
+        meter = StatsCollector(pods.all)
         app = server.application(endpoints, site.callers, _pages(meter, options.name))
         serving = server.serve(app, site.address, 0, site.context)
         labels = {conditions.LEVEL: str(ground.isolation)}
-        place = Place(options.name, site.address, await stack.enter_async_context(serving), site.version, options.pods, labels)
+        place = NodeIdentity(
+            options.name, site.address, await stack.enter_async_context(serving), site.version, options.pods, labels
+        )
         names = ZonePublisher(client, ground.holder, options.domain)
         objects = ObjectCache(client, pods.changed)
         stack.push_async_callback(objects.close)
@@ -97,7 +101,7 @@ async def _at_work(client: port.Client, options: settings.Node, site: Site, grou
         for kind, condition in conditions.of(ground.isolation, ground.refusals, ground.holder).items():
             registration.set(kind, condition)
         await registration.register()
-        agent = Agent(tools, pods)
+        agent = SyncLoop(tools, pods)
         tasks = [asyncio.create_task(each.run()) for each in (registration, names, meter)]
         if ground.holder is None:
             tasks.append(asyncio.create_task(NamesFileWriter(client, tools.names, options.domain).run()))
@@ -106,14 +110,14 @@ async def _at_work(client: port.Client, options: settings.Node, site: Site, grou
         await names.synced()
         await stack.enter_async_context(agent.running())
         try:
-            yield Node(agent, place, meter, ground.isolation, lambda grace: _stop(agent, ground, grace))
+            yield Kubelet(agent, place, meter, ground.isolation, lambda grace: _stop(agent, ground, grace))
         finally:
             for task in tasks:
                 task.cancel()
             await ground.template.close()
 
 
-def _pages(meter: Meter, name: str) -> dict[str, server.Page]:
+def _pages(meter: StatsCollector, name: str) -> dict[str, server.Page]:
     def resources() -> tuple[str, str]:
         return "text/plain; version=0.0.4; charset=utf-8", stats_endpoints.resource_metrics(meter.last)
 
@@ -123,7 +127,7 @@ def _pages(meter: Meter, name: str) -> dict[str, server.Page]:
     return {"/metrics/resource": resources, "/stats/summary": summary}
 
 
-async def _stop(agent: Agent, ground: RuntimeSetup, grace: float) -> None:
+async def _stop(agent: SyncLoop, ground: RuntimeSetup, grace: float) -> None:
     await agent.shut_down(grace)
     if ground.holder is not None:
         await ground.holder.stop()
@@ -132,13 +136,15 @@ async def _stop(agent: Agent, ground: RuntimeSetup, grace: float) -> None:
 def _tools(
     client: port.Client,
     options: settings.Node,
-    site: Site,
+    site: KubeletConfig,
     ground: RuntimeSetup,
-    place: Place,
+    place: NodeIdentity,
     names: ZonePublisher,
     objects: ObjectCache,
 ) -> Tools:
-    devices = Assignments(inventory.discover(options.devices, pathlib.Path(options.driver_root)), site.data / "node" / "pods")
+    devices = DeviceAssignments(
+        inventory.discover(options.devices, pathlib.Path(options.driver_root)), site.data / "node" / "pods"
+    )
     return Tools(
         client=client,
         learn=lambda pod: pod,
@@ -151,9 +157,9 @@ def _tools(
         holder=ground.holder,
         images=ImageResolver.load(site.data, own_tools.prepare(site.data, site.data / "node" / "doors"), options.strict_images),
         objects=objects,
-        recorder=Recorder(client, place.name),
+        recorder=PodEventRecorder(client, place.name),
         services=names.services,
-        pool=Pool(Subnet.parse(ground.holder.subnet), site.data / "node" / "pods") if ground.holder is not None else None,
+        pool=AddressPool(Subnet.parse(ground.holder.subnet), site.data / "node" / "pods") if ground.holder is not None else None,
         devices=devices,
         api=site.api,
     )

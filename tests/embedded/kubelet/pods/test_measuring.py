@@ -6,37 +6,37 @@ import datetime as dt
 import pathlib
 
 from traincrew.embedded.kubelet.stats import endpoints
-from traincrew.embedded.kubelet.stats.collector import PodReading, Reading, Round, of_machine, rates
+from traincrew.embedded.kubelet.stats.collector import PodUsageSample, StatsSample, UsageSample, read_machine_usage, usage_rates
 
 TAKEN = dt.datetime(2030, 1, 1, 12, tzinfo=dt.UTC)
 STARTED = "2030-01-01T11:59:00Z"
 
 
-def pod(name: str, moment: float, **cpu: float) -> PodReading:
-    containers = {each: Reading(seconds, 1 << 20, moment, STARTED) for each, seconds in cpu.items()}
-    return PodReading("default", name, f"uid-{name}", STARTED, containers, len(cpu))
+def pod(name: str, moment: float, **cpu: float) -> PodUsageSample:
+    containers = {each: UsageSample(seconds, 1 << 20, moment, STARTED) for each, seconds in cpu.items()}
+    return PodUsageSample("default", name, f"uid-{name}", STARTED, containers, len(cpu))
 
 
-def at(moment: float, node: float, *pods: PodReading) -> Round:
-    return Round(TAKEN, Reading(node, 1 << 30, moment), 4 << 30, pods)
+def at(moment: float, node: float, *pods: PodUsageSample) -> StatsSample:
+    return StatsSample(TAKEN, UsageSample(node, 1 << 30, moment), 4 << 30, pods)
 
 
 def test_a_rate_is_the_cpu_of_the_time_between_two_readings() -> None:
-    found = rates(at(10, 100, pod("a", 10, main=1.0, side=0.0)), at(14, 106, pod("a", 14.5, main=3.25, side=0.0)))
+    found = usage_rates(at(10, 100, pod("a", 10, main=1.0, side=0.0)), at(14, 106, pod("a", 14.5, main=3.25, side=0.0)))
     assert found.window == dt.timedelta(seconds=4)
     assert found.node.cores == 1.5
     assert {name: rate.cores for name, rate in found.pods["default", "a"].items()} == {"main": 0.5, "side": 0.0}
 
 
 def test_a_pod_is_left_out_until_all_of_its_containers_were_read_twice() -> None:
-    found = rates(at(10, 0, pod("a", 10, main=1.0)), at(15, 0, pod("a", 15, main=2.0, side=0.5), pod("b", 15, main=1.0)))
+    found = usage_rates(at(10, 0, pod("a", 10, main=1.0)), at(15, 0, pod("a", 15, main=2.0, side=0.5), pod("b", 15, main=1.0)))
     assert found.pods == {}
 
 
 def test_a_container_that_was_restarted_begins_anew() -> None:
     before = pod("a", 10, main=50.0)
     again = before._replace(containers={"main": before.containers["main"]._replace(cpu=0.5, attempt=1, moment=15.0)})
-    assert rates(at(10, 0, before), at(15, 0, again)).pods == {}
+    assert usage_rates(at(10, 0, before), at(15, 0, again)).pods == {}
 
 
 def test_the_resource_metrics_are_those_that_a_metrics_server_reads() -> None:
@@ -61,7 +61,7 @@ def test_the_resource_metrics_are_those_that_a_metrics_server_reads() -> None:
 
 def test_the_summary_has_totals_and_rates() -> None:
     before, after = at(10, 100, pod("a", 10, main=1.0)), at(12, 101, pod("a", 12, main=2.0))
-    found = endpoints.summary("here", after, rates(before, after))
+    found = endpoints.summary("here", after, usage_rates(before, after))
     assert found["node"]["nodeName"] == "here"
     assert found["node"]["cpu"]["usageNanoCores"] == 500_000_000
     assert found["node"]["memory"]["availableBytes"] == 3 << 30
@@ -76,5 +76,5 @@ def test_the_summary_has_totals_and_rates() -> None:
 def test_the_machine_is_read_from_the_kernels_own_tables(tmp_path: pathlib.Path) -> None:
     (tmp_path / "stat").write_text("cpu  100 50 25 9999 777 5 10 10 0 0\ncpu0 1 1 1 1\n")
     (tmp_path / "meminfo").write_text("MemTotal: 1000 kB\nMemFree: 200 kB\nInactive(file): 300 kB\nHugePages_Total: 0\n")
-    found, total = of_machine(tmp_path)
+    found, total = read_machine_usage(tmp_path)
     assert (found.cpu, found.memory, total) == (2.0, 500 * 1024, 1000 * 1024)

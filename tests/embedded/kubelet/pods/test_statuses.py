@@ -11,7 +11,7 @@ from typing import Any
 from tests.embedded.controllers import clusters
 from tests.embedded.controllers.clusters import Cluster, Object
 
-from traincrew.embedded.kubelet.pods.status_manager import StatusWriter
+from traincrew.embedded.kubelet.pods.status_manager import StatusManager
 from traincrew.model.resources import PODS
 
 POD = {"metadata": {"name": "train"}, "spec": {"containers": [{"name": "main", "image": "train:1"}]}}
@@ -23,7 +23,7 @@ class Held:
     def __init__(self, there: Cluster, pod: Object) -> None:
         self.pod = pod
         self.wanted: Object = {}
-        self.writer = StatusWriter(there.client, lambda: self.pod, self._keep, self._look_again)
+        self.writer = StatusManager(there.client, lambda: self.pod, self._keep, self._look_again)
 
     def _keep(self, pod: Object) -> None:
         self.pod = pod

@@ -60,7 +60,7 @@ def _os_name() -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class NodeIdentity:
     """Where and as what the agent serves."""
 
     name: str
@@ -73,7 +73,7 @@ class Place:
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
-def labels(place: Place) -> dict[str, str]:
+def labels(place: NodeIdentity) -> dict[str, str]:
     arch = architecture()
     return {
         "kubernetes.io/hostname": place.name,
@@ -89,7 +89,7 @@ def architecture() -> str:
     return {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
 
 
-def status(machine: Machine, place: Place, conditions: list[Object]) -> Object:
+def status(machine: Machine, place: NodeIdentity, conditions: list[Object]) -> Object:
     capacity = {
         "cpu": str(machine.cpus),
         "memory": f"{machine.memory // KIB}Ki",
@@ -107,12 +107,12 @@ def status(machine: Machine, place: Place, conditions: list[Object]) -> Object:
     }
 
 
-def _host(place: Place) -> str:
+def _host(place: NodeIdentity) -> str:
     """API servers may call nodes by this, and a name that was made up leads nowhere."""
     return place.name if place.name == platform.node().lower() else place.address
 
 
-def _info(machine: Machine, place: Place) -> Object:
+def _info(machine: Machine, place: NodeIdentity) -> Object:
     return {
         "machineID": machine.machine_id, "systemUUID": machine.machine_id, "bootID": machine.boot_id,
         "kernelVersion": platform.release(), "osImage": machine.os_image, "operatingSystem": "linux",

@@ -45,7 +45,7 @@ HEALTHY: Mapping[str, Condition] = {
 
 
 class Registration:
-    def __init__(self, client: port.Client, place: machine.Place, found: machine.Machine) -> None:
+    def __init__(self, client: port.Client, place: machine.NodeIdentity, found: machine.Machine) -> None:
         self._client, self._place, self._machine = client, place, found
         self.conditions: dict[str, Condition] = dict(HEALTHY)
         self._uid = ""

@@ -12,10 +12,10 @@ RECENT = 256
 """How many addresses rest before they are given out again."""
 
 
-class Pool:
+class AddressPool:
     def __init__(self, subnet: addresses.Subnet, pods: pathlib.Path) -> None:
         self._subnet = subnet
-        identities = (each.identity() for each in state_directory.all_of(pods))
+        identities = (each.identity() for each in state_directory.list_all(pods))
         self._taken = {each.address for each in identities if each is not None and each.address}
         self._recent: collections.deque[str] = collections.deque(maxlen=RECENT)
 

@@ -22,7 +22,7 @@ from traincrew.embedded.kubelet.lifecycle.observed import (
     SandboxGone,
     SandboxReady,
 )
-from traincrew.embedded.kubelet.pods.state_directory import Identity, Ledger
+from traincrew.embedded.kubelet.pods.state_directory import PodStateDirectory, SandboxRecord
 from traincrew.embedded.kubelet.pods.tools import Tools
 from traincrew.embedded.kubelet.runtime import runtime as sandbox
 
@@ -35,7 +35,7 @@ class Adopted(NamedTuple):
     shim: sandbox.ShimClient | None
 
 
-async def adopt(pod: dict[str, Any], ledger: Ledger, tools: Tools, facts: ObservedPod) -> Adopted:
+async def adopt(pod: dict[str, Any], ledger: PodStateDirectory, tools: Tools, facts: ObservedPod) -> Adopted:
     identity = ledger.identity()
     if identity is None:
         return Adopted(facts, None)
@@ -60,13 +60,13 @@ async def adopt(pod: dict[str, Any], ledger: Ledger, tools: Tools, facts: Observ
     return Adopted(dataclasses.replace(facts, sandbox=ready, containers=containers, adopted=True), shim)
 
 
-async def plug(shim: sandbox.ShimClient, identity: Identity, tools: Tools) -> None:
+async def plug(shim: sandbox.ShimClient, identity: SandboxRecord, tools: Tools) -> None:
     """Again is harmless."""
     if tools.holder is not None and not identity.host_network:
         await tools.holder.plug(shim.pid, identity.address)
 
 
-async def bury(ledger: Ledger, tools: Tools) -> None:
+async def bury(ledger: PodStateDirectory, tools: Tools) -> None:
     """After a shim that could not clear up behind itself."""
     await asyncio.to_thread(sandbox.clean_up_dead_shim, ledger.path)
     identity = ledger.identity()
@@ -75,7 +75,7 @@ async def bury(ledger: Ledger, tools: Tools) -> None:
             await tools.holder.unplug(identity.address)
 
 
-def lost(facts: ObservedPod, ledger: Ledger, now: dt.datetime) -> ObservedPod:
+def lost(facts: ObservedPod, ledger: PodStateDirectory, now: dt.datetime) -> ObservedPod:
     """The shim is gone, and everything in it: what left no record was lost."""
     containers = {
         name: dataclasses.replace(known, state=Exited(known.state.attempt, exit_of(ledger, name, known.state.attempt)))
@@ -86,7 +86,7 @@ def lost(facts: ObservedPod, ledger: Ledger, now: dt.datetime) -> ObservedPod:
     return dataclasses.replace(facts, sandbox=SandboxGone(LOST, now), containers=containers)
 
 
-def exit_of(ledger: Ledger, container: str, attempt: int) -> ExitStatus | None:
+def exit_of(ledger: PodStateDirectory, container: str, attempt: int) -> ExitStatus | None:
     found = sandbox.read_exit(ledger.path, container, attempt)
     if found is None:
         return None
@@ -99,21 +99,21 @@ def _names(pod: dict[str, Any]) -> Iterable[str]:
         yield each["name"]
 
 
-def _began(pod: dict[str, Any], ledger: Ledger) -> bool:
+def _began(pod: dict[str, Any], ledger: PodStateDirectory) -> bool:
     return (ledger.path / "shim.json").exists() or any(ledger.attempts(name) for name in _names(pod))
 
 
-def _dead(pod: dict[str, Any], ledger: Ledger, facts: ObservedPod, gone: SandboxGone) -> ObservedPod:
+def _dead(pod: dict[str, Any], ledger: PodStateDirectory, facts: ObservedPod, gone: SandboxGone) -> ObservedPod:
     containers = {name: _ended(ledger, name, attempts) for name in _names(pod) if (attempts := ledger.attempts(name))}
     return dataclasses.replace(facts, sandbox=gone, containers=containers, adopted=True)
 
 
-def _ended(ledger: Ledger, name: str, attempts: list[int]) -> ObservedContainer:
+def _ended(ledger: PodStateDirectory, name: str, attempts: list[int]) -> ObservedContainer:
     runs = [Exited(attempt, exit_of(ledger, name, attempt)) for attempt in reversed(attempts)]
     return ObservedContainer(state=runs[0], history=tuple(runs[1:3]))
 
 
-async def _living(pod: dict[str, Any], ledger: Ledger, shim: sandbox.ShimClient) -> dict[str, ObservedContainer]:
+async def _living(pod: dict[str, Any], ledger: PodStateDirectory, shim: sandbox.ShimClient) -> dict[str, ObservedContainer]:
     states, found = await shim.states(), {}
     for name in _names(pod):
         state = states.get(name)

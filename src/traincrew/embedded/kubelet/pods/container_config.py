@@ -11,7 +11,7 @@ from traincrew.embedded.kubelet.network import pod_files
 from traincrew.embedded.kubelet.runtime import spec
 
 
-class Unfit(Exception):
+class CreateContainerError(Exception):
     """The container cannot be made as it is written: the reason that its state gets, and why."""
 
     def __init__(self, reason: str, message: str) -> None:
@@ -20,7 +20,7 @@ class Unfit(Exception):
 
 
 @dataclasses.dataclass(frozen=True)
-class Made:
+class ResolvedContainer:
     """What was found out for this container."""
 
     composed: ProcessConfig
@@ -32,14 +32,14 @@ class Made:
 
 
 @dataclasses.dataclass(frozen=True)
-class Logging:
+class LogConfig:
     directory: str
     bytes: int
     files: int
 
 
 @dataclasses.dataclass(frozen=True)
-class Lodging:
+class SandboxResources:
     """What a pod gets of the machine."""
 
     directory: str
@@ -48,7 +48,7 @@ class Lodging:
     limits: spec.Limits
 
 
-def pod(obj: Mapping[str, Any], domain: str, lodging: Lodging) -> spec.Pod:
+def pod(obj: Mapping[str, Any], domain: str, lodging: SandboxResources) -> spec.Pod:
     meta, wanted = obj["metadata"], obj["spec"]
     context = wanted.get("securityContext") or {}
     return spec.Pod(
@@ -61,7 +61,9 @@ def pod(obj: Mapping[str, Any], domain: str, lodging: Lodging) -> spec.Pod:
     )  # fmt: skip
 
 
-def container(obj: Mapping[str, Any], written: Mapping[str, Any], attempt: int, made: Made, where: Logging) -> spec.Container:
+def container(
+    obj: Mapping[str, Any], written: Mapping[str, Any], attempt: int, made: ResolvedContainer, where: LogConfig
+) -> spec.Container:
     """Raises Unfit."""
     context = _context(obj, written)
     capabilities = context.get("capabilities") or {}
@@ -79,7 +81,7 @@ def container(obj: Mapping[str, Any], written: Mapping[str, Any], attempt: int, 
     )  # fmt: skip
 
 
-def own_variables(obj: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, str]:
+def default_variables(obj: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, str]:
     """What any container is told."""
     own = {"HOSTNAME": pod_files.hostname(obj), "HOME": "/root"}
     if user := _context(obj, written).get("runAsUser"):
@@ -108,9 +110,9 @@ def _user(obj: Mapping[str, Any], written: Mapping[str, Any], context: Mapping[s
             if user == 0
             else "container has runAsNonRoot and image will run as root"
         )
-        raise Unfit("CreateContainerConfigError", f"{told} (pod: {pod}, container: {name})")
+        raise CreateContainerError("CreateContainerConfigError", f"{told} (pod: {pod}, container: {name})")
     return user
 
 
-def _groups(context: Mapping[str, Any], made: Made) -> tuple[int, ...]:
+def _groups(context: Mapping[str, Any], made: ResolvedContainer) -> tuple[int, ...]:
     return tuple(dict.fromkeys((*context.get("supplementalGroups", ()), *made.groups)))

@@ -10,27 +10,27 @@ from traincrew.embedded.kubelet.devices import allocation
 from traincrew.embedded.kubelet.devices.allocation import Allocation
 from traincrew.embedded.kubelet.devices.inventory import GPU, Inventory
 from traincrew.embedded.kubelet.pods import state_directory
-from traincrew.embedded.kubelet.pods.state_directory import Ledger
+from traincrew.embedded.kubelet.pods.state_directory import PodStateDirectory
 
 
-class Impossible(Exception):
+class DevicesExceedCapacity(Exception):
     """The machine has too few, whoever has them now."""
 
 
-class Assignments:
+class DeviceAssignments:
     def __init__(self, inventory: Inventory, pods: pathlib.Path) -> None:
         self.inventory = inventory
         self._taken: dict[str, Allocation] = {}
-        for each in state_directory.all_of(pods):
+        for each in state_directory.list_all(pods):
             if not each.ended() and (found := each.devices()):
                 self._taken[each.uid] = found
 
-    def take(self, pod: Mapping[str, Any], book: Ledger) -> None:
+    def take(self, pod: Mapping[str, Any], book: PodStateDirectory) -> None:
         """Written down when this returns; taken already: as it was. Raises Short (for now) or Impossible (for ever)."""
         units = {name: [each.id for each in devices] for name, devices in self.inventory.devices.items()}
         for name, ids in units.items():
             if (asked := allocation.needed_devices(pod, name)) > len(ids):
-                raise Impossible(str(allocation.InsufficientDevices(name, asked, len(ids))))
+                raise DevicesExceedCapacity(str(allocation.InsufficientDevices(name, asked, len(ids))))
         if book.uid in self._taken:
             return
         free = {name: [each for each in ids if each not in self._in_use(name)] for name, ids in units.items()}
@@ -46,7 +46,7 @@ class Assignments:
     def give_back(self, uid: str) -> None:
         self._taken.pop(uid, None)
 
-    def of(self, book: Ledger, container: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    def of(self, book: PodStateDirectory, container: str) -> tuple[tuple[str, ...], dict[str, str]]:
         """Device files and variables of a container."""
         if not self.inventory.devices:
             return (), {}

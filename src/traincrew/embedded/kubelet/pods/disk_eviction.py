@@ -11,7 +11,7 @@ from typing import Any
 
 from traincrew.embedded.kubelet.lifecycle.observed import Eviction, SandboxReady
 from traincrew.embedded.kubelet.logs import log_directory
-from traincrew.embedded.kubelet.pods.pod_worker import Worker
+from traincrew.embedded.kubelet.pods.pod_worker import PodWorker
 from traincrew.embedded.kubelet.volumes import ephemeral_storage
 from traincrew.embedded.kubelet.volumes.pod_volumes import VolumeHost
 
@@ -26,8 +26,8 @@ _CRITICAL = 2_000_000_000
 """The priority from which on a pod is the system's, and is not sent away."""
 
 
-class Watch:
-    def __init__(self, workers: Callable[[], Iterable[Worker]], logs: pathlib.Path) -> None:
+class DiskEviction:
+    def __init__(self, workers: Callable[[], Iterable[PodWorker]], logs: pathlib.Path) -> None:
         self._workers, self._logs = workers, logs
 
     async def run(self) -> None:
@@ -41,7 +41,7 @@ class Watch:
                     log.exception("storage not counted", extra={"pod": worker.object["metadata"]["name"]})
             await asyncio.sleep(max(PERIOD, REST * spent))
 
-    async def _look(self, worker: Worker) -> float:
+    async def _look(self, worker: PodWorker) -> float:
         """Returns the seconds of a core that it took."""
         pod, meta = worker.object, worker.object["metadata"]
         if not _counts(worker):
@@ -59,7 +59,7 @@ def _counted(pod: dict[str, Any], place: VolumeHost, logs: pathlib.Path) -> tupl
     return ephemeral_storage.exceeded_limit(pod, place, logs), time.thread_time() - began
 
 
-def _counts(worker: Worker) -> bool:
+def _counts(worker: PodWorker) -> bool:
     runs = isinstance(worker.facts.sandbox, SandboxReady) and worker.facts.eviction is None
     critical = (worker.object["spec"].get("priority") or 0) >= _CRITICAL
     return runs and not critical and ephemeral_storage.has_limits(worker.object)

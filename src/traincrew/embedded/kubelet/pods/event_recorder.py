@@ -29,7 +29,7 @@ class _About(NamedTuple):
     at: dt.datetime
 
 
-class Recorder:
+class PodEventRecorder:
     """Nobody waits for an event to be written; under a flood the newest are dropped."""
 
     def __init__(self, writer: port.Writer, node: str) -> None:

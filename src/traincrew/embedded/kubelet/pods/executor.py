@@ -27,10 +27,10 @@ from traincrew.embedded.kubelet.lifecycle.observed import (
 )
 from traincrew.embedded.kubelet.network.addresses import AddressesExhausted
 from traincrew.embedded.kubelet.pods import adoption, prober, termination_message
-from traincrew.embedded.kubelet.pods.container_config import Unfit
-from traincrew.embedded.kubelet.pods.device_assignments import Impossible
+from traincrew.embedded.kubelet.pods.container_config import CreateContainerError
+from traincrew.embedded.kubelet.pods.device_assignments import DevicesExceedCapacity
 from traincrew.embedded.kubelet.pods.sandbox_config import Builder
-from traincrew.embedded.kubelet.pods.state_directory import Identity, Ledger
+from traincrew.embedded.kubelet.pods.state_directory import PodStateDirectory, SandboxRecord
 from traincrew.embedded.kubelet.pods.tools import Tools
 from traincrew.embedded.kubelet.runtime import runtime as sandbox
 from traincrew.embedded.kubelet.runtime.streaming import ExecOptions, StreamError, StreamSession
@@ -46,7 +46,7 @@ class Case(Protocol):
     object: dict[str, Any]
     facts: ObservedPod
     shim: sandbox.ShimClient | None
-    ledger: Ledger
+    ledger: PodStateDirectory
     over: bool
 
     @property
@@ -55,7 +55,7 @@ class Case(Protocol):
     def follow(self, shim: sandbox.ShimClient) -> None: ...
 
 
-class Deeds:
+class PodExecutor:
     def __init__(self, case: Case, tools: Tools) -> None:
         self._case, self._tools = case, tools
         self._builder = Builder(tools, case.ledger)
@@ -138,7 +138,7 @@ class Deeds:
             self._builder.write_etc(case.object, identity.address or tools.place.address)
             shim = await tools.template.fork(self._builder.pod(case.object))
             await adoption.plug(shim, identity, tools)
-        except Impossible as refusal:
+        except DevicesExceedCapacity as refusal:
             rejection = Rejection("UnexpectedAdmissionError", str(refusal))
             case.learn(lambda facts: dataclasses.replace(facts, rejection=rejection, sandbox=None))
             return
@@ -150,7 +150,7 @@ class Deeds:
         ready = SandboxReady(identity.address or tools.place.address, clock.now())
         case.learn(lambda facts: dataclasses.replace(facts, sandbox=ready))
 
-    def _identity(self) -> Identity:
+    def _identity(self) -> SandboxRecord:
         case, meta = self._case, self._case.object["metadata"]
         known = case.ledger.identity()
         if known is not None and known.boot_id == self._tools.machine.boot_id and not case.ledger.ended():
@@ -161,7 +161,7 @@ class Deeds:
         pool = self._tools.pool
         on_host = bool(case.object["spec"].get("hostNetwork")) or pool is None
         address = "" if on_host or pool is None else pool.take()
-        identity = Identity(
+        identity = SandboxRecord(
             meta["namespace"], meta["name"], meta["uid"], address, self._tools.machine.boot_id, clock.now().isoformat(),
             host_network=on_host,
         )  # fmt: skip
@@ -171,7 +171,7 @@ class Deeds:
 
     def resolve(self, name: str) -> None:
         found = self._builder.resolve(self._case.object, name)
-        if isinstance(found, Unfit):
+        if isinstance(found, CreateContainerError):
             self._case.learn(lambda facts: transitions.image_pull_failed(facts, name, found.reason, found.message, clock.now()))
         else:
             self._case.learn(lambda facts: transitions.image_resolved(facts, name, found))
@@ -182,7 +182,7 @@ class Deeds:
         try:
             wanted = await self._builder.container(case.object, name, step.attempt, case.address)
             started = await shim.start(wanted)
-        except (Unfit, ConfigError, sandbox.StartContainerError) as fault:
+        except (CreateContainerError, ConfigError, sandbox.StartContainerError) as fault:
             self._refused(name, fault.reason, fault.message)
             return
         except (volumes_errors.VolumeError, errors.ApiError) as fault:

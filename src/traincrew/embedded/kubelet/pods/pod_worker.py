@@ -15,9 +15,9 @@ from traincrew.embedded.kubelet.lifecycle import next_steps, transitions
 from traincrew.embedded.kubelet.lifecycle.observed import Eviction, ObservedPod, Running, SandboxGone
 from traincrew.embedded.kubelet.lifecycle.steps import ReadLogTail, RemovePod, ResolveImage, Step
 from traincrew.embedded.kubelet.pods import adoption
-from traincrew.embedded.kubelet.pods.executor import Deeds
-from traincrew.embedded.kubelet.pods.state_directory import Ledger
-from traincrew.embedded.kubelet.pods.status_manager import StatusWriter
+from traincrew.embedded.kubelet.pods.executor import PodExecutor
+from traincrew.embedded.kubelet.pods.state_directory import PodStateDirectory
+from traincrew.embedded.kubelet.pods.status_manager import StatusManager
 from traincrew.embedded.kubelet.pods.tools import Tools
 from traincrew.embedded.kubelet.runtime import runtime as sandbox
 
@@ -28,22 +28,22 @@ AFTER_A_FAULT = 5.0
 PATIENCE = 0.05
 
 
-class Worker:
+class PodWorker:
     """A `containers.Run`, a `deeds.Case` and the loop of one pod."""
 
     def __init__(self, pod: dict[str, Any], tools: Tools) -> None:
         self.object = pod
         self.facts = ObservedPod(first_seen=clock.now(), host_ips=(tools.place.address,))
         self.shim: sandbox.ShimClient | None = None
-        self.ledger = Ledger(tools.pods / pod["metadata"]["uid"])
+        self.ledger = PodStateDirectory(tools.pods / pod["metadata"]["uid"])
         self._tools = tools
         self._changed = asyncio.Event()
         self._news = asyncio.Event()
         """Set once, and replaced then: for all who wait."""
         self._under_way: set[asyncio.Task[None]] = set()
         self._busy: set[Step] = set()
-        self._deeds = Deeds(self, tools)
-        self._status = StatusWriter(tools.client, lambda: self.object, self._rewritten, self.shown)
+        self._deeds = PodExecutor(self, tools)
+        self._status = StatusManager(tools.client, lambda: self.object, self._rewritten, self.shown)
         self.over = False
         self.recovered = asyncio.Event()
         """What an earlier daemon left of it has been found again."""

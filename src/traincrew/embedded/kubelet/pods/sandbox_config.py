@@ -20,8 +20,8 @@ from traincrew.embedded.kubelet.logs import log_directory as logs_log_directory
 from traincrew.embedded.kubelet.network import pod_files
 from traincrew.embedded.kubelet.objects import environment_sources
 from traincrew.embedded.kubelet.pods import container_config, unisolated_containers
-from traincrew.embedded.kubelet.pods.container_config import Unfit
-from traincrew.embedded.kubelet.pods.state_directory import Ledger
+from traincrew.embedded.kubelet.pods.container_config import CreateContainerError
+from traincrew.embedded.kubelet.pods.state_directory import PodStateDirectory
 from traincrew.embedded.kubelet.pods.tools import Tools
 from traincrew.embedded.kubelet.runtime import spec
 
@@ -33,7 +33,7 @@ TOOLS_CORES = 1.0
 
 
 class Builder:
-    def __init__(self, tools: Tools, ledger: Ledger) -> None:
+    def __init__(self, tools: Tools, ledger: PodStateDirectory) -> None:
         self._tools, self._ledger = tools, ledger
         self._mounted: volumes.MountedVolumes | None = None
         self._adopted = False
@@ -85,7 +85,7 @@ class Builder:
         return volumes.VolumeHost(self._ledger.path, tools.data, tools.isolation, userns, single, tools.machine.allocatable)
 
     def pod(self, pod: dict[str, Any]) -> spec.Pod:
-        lodging = container_config.Lodging(
+        lodging = container_config.SandboxResources(
             directory=str(self._ledger.path), masked=(str(self._tools.data),),
             shm_bytes=self._tools.machine.memory // SHM_SHARE, limits=resource_limits.of_pod(pod, self._tools.options.pod_pids),
         )  # fmt: skip
@@ -101,11 +101,11 @@ class Builder:
         }
         self._ledger.etc(files)
 
-    def resolve(self, pod: dict[str, Any], name: str) -> observed.ResolvedImage | Unfit:
+    def resolve(self, pod: dict[str, Any], name: str) -> observed.ResolvedImage | CreateContainerError:
         written = self.written(pod, name)
         found = self._tools.images.resolve(written.get("image", ""), tool_role(pod, written))
         if isinstance(found, EnvironmentNotFound):
-            return Unfit(found.reason, found.message)
+            return CreateContainerError(found.reason, found.message)
         self._environments[name] = found
         told = "" if found.own else "; name one of its own with `traincrew image set`"
         return observed.ResolvedImage(
@@ -115,7 +115,7 @@ class Builder:
     async def container(self, pod: dict[str, Any], name: str, attempt: int, address: str) -> spec.Container:
         """Raises Unfit, ConfigError, Unmade or ApiError."""
         written = self.written(pod, name)
-        if name not in self._environments and isinstance(refusal := self.resolve(pod, name), Unfit):
+        if name not in self._environments and isinstance(refusal := self.resolve(pod, name), CreateContainerError):
             raise refusal
         mounted = self._mounted or await self.mount(pod)
         environment = self._environments[name]
@@ -123,9 +123,9 @@ class Builder:
         devices, visible = self._tools.devices.of(self._ledger, name)
         composed = build_process_config(written, environment, {**visible, **variables}, self._own_variables(pod, written))
         mounts = (*self._etc_mounts(), *environment.mounts, *volumes.build_mounts(written, mounted, variables))
-        made = container_config.Made(composed, mounts, _limits(pod, written), devices, mounted.groups)
+        made = container_config.ResolvedContainer(composed, mounts, _limits(pod, written), devices, mounted.groups)
         log = self._tools.options.logs
-        where = container_config.Logging(str(self.log_directory(pod, name)), log.file_bytes, log.files)
+        where = container_config.LogConfig(str(self.log_directory(pod, name)), log.file_bytes, log.files)
         return container_config.container(pod, written, attempt, made, where)
 
     async def _variables(self, pod: dict[str, Any], written: dict[str, Any], address: str) -> dict[str, str]:
@@ -142,7 +142,7 @@ class Builder:
         return variables.build_environment(pod, written, known)
 
     def _own_variables(self, pod: dict[str, Any], written: dict[str, Any]) -> dict[str, str]:
-        own = container_config.own_variables(pod, written)
+        own = container_config.default_variables(pod, written)
         bare = self._tools.isolation is spec.Isolation.NONE
         return {**own, **unisolated_containers.variables(self._ledger.path, self._tools)} if bare else own
 

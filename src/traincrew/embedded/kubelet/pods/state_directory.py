@@ -18,7 +18,7 @@ IDENTITY, ENDED, EVICTED, DEVICES = "pod.json", "ended", "evicted.json", "device
 VERSION = 1
 
 
-class Identity(msgspec.Struct, frozen=True):
+class SandboxRecord(msgspec.Struct, frozen=True):
     """The pod as it was when its sandbox was made."""
 
     namespace: str
@@ -33,7 +33,7 @@ class Identity(msgspec.Struct, frozen=True):
 
 
 @dataclasses.dataclass(frozen=True)
-class Ledger:
+class PodStateDirectory:
     path: pathlib.Path
 
     @property
@@ -43,14 +43,14 @@ class Ledger:
     def open(self) -> None:
         private_files.ensure_directory(self.path)
 
-    def identity(self) -> Identity | None:
+    def identity(self) -> SandboxRecord | None:
         """None: no sandbox was ever begun."""
         try:
-            return msgspec.json.decode((self.path / IDENTITY).read_bytes(), type=Identity)
+            return msgspec.json.decode((self.path / IDENTITY).read_bytes(), type=SandboxRecord)
         except (FileNotFoundError, msgspec.MsgspecError):
             return None
 
-    def identify(self, identity: Identity) -> None:
+    def identify(self, identity: SandboxRecord) -> None:
         private_files.write(self.path / IDENTITY, msgspec.json.encode(identity))
 
     def ended(self) -> bool:
@@ -112,11 +112,11 @@ class Ledger:
         return place
 
 
-def all_of(root: pathlib.Path) -> list[Ledger]:
+def list_all(root: pathlib.Path) -> list[PodStateDirectory]:
     with contextlib.suppress(FileNotFoundError):
-        return [Ledger(path) for path in root.iterdir() if path.is_dir()]
+        return [PodStateDirectory(path) for path in root.iterdir() if path.is_dir()]
     return []
 
 
-def of(root: pathlib.Path, pod: dict[str, Any]) -> Ledger:
-    return Ledger(root / pod["metadata"]["uid"])
+def of(root: pathlib.Path, pod: dict[str, Any]) -> PodStateDirectory:
+    return PodStateDirectory(root / pod["metadata"]["uid"])

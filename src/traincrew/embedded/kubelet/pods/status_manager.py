@@ -23,7 +23,7 @@ LULL = 0.05
 Status = dict[str, Any]
 
 
-class StatusWriter:
+class StatusManager:
     def __init__(
         self,
         client: port.Client,

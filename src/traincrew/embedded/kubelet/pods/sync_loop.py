@@ -19,7 +19,7 @@ from traincrew.embedded.kubelet import volumes
 from traincrew.embedded.kubelet.lifecycle.observed import Eviction
 from traincrew.embedded.kubelet.logs import retention
 from traincrew.embedded.kubelet.pods import disk_eviction, state_directory
-from traincrew.embedded.kubelet.pods.pod_worker import Worker
+from traincrew.embedded.kubelet.pods.pod_worker import PodWorker
 from traincrew.embedded.kubelet.pods.tools import Tools
 from traincrew.embedded.kubelet.runtime import runtime as sandbox
 from traincrew.embedded.kubelet.server.pod_streams import ServedPod
@@ -37,27 +37,27 @@ PATIENCE = 30.0
 SHUTDOWN = Eviction("Terminated", "Pod was terminated in response to imminent node shutdown.", grace=0.0)
 
 
-class Pods:
+class PodWorkers:
     """A `containers.Runs`: the pods of this node, each with its worker."""
 
     def __init__(self) -> None:
-        self.workers: dict[str, Worker] = {}
-        self._by_name: dict[tuple[str, str], Worker] = {}
+        self.workers: dict[str, PodWorker] = {}
+        self._by_name: dict[tuple[str, str], PodWorker] = {}
         self.listed = asyncio.Event()
         self.tools: Tools | None = None
 
-    def add(self, worker: Worker) -> None:
+    def add(self, worker: PodWorker) -> None:
         meta = worker.object["metadata"]
         self.workers[worker.uid] = worker
         self._by_name[meta["namespace"], meta["name"]] = worker
 
-    def drop(self, worker: Worker) -> None:
+    def drop(self, worker: PodWorker) -> None:
         meta = worker.object["metadata"]
         self.workers.pop(worker.uid, None)
         if self._by_name.get((meta["namespace"], meta["name"])) is worker:
             del self._by_name[meta["namespace"], meta["name"]]
 
-    def find(self, namespace: str, name: str) -> Worker | None:
+    def find(self, namespace: str, name: str) -> PodWorker | None:
         return self._by_name.get((namespace, name))
 
     async def known(self, namespace: str, name: str) -> None:
@@ -81,8 +81,8 @@ class Pods:
         return await self.tools.forward(run.address, port)
 
 
-class Agent:
-    def __init__(self, tools: Tools, pods: Pods) -> None:
+class SyncLoop:
+    def __init__(self, tools: Tools, pods: PodWorkers) -> None:
         self._tools, self._pods = dataclasses.replace(tools, learn=self._learn), pods
         self._pods.tools = self._tools
         self._store: store.Store[Unstructured] = store.Store(decode, self._changed)
@@ -109,11 +109,11 @@ class Agent:
             self._begin(new.body)
 
     def _begin(self, pod: dict[str, Any]) -> None:
-        worker = Worker(pod, self._tools)
+        worker = PodWorker(pod, self._tools)
         self._pods.add(worker)
         self._tasks[worker.uid] = asyncio.create_task(self._see_to(worker))
 
-    async def _see_to(self, worker: Worker) -> None:
+    async def _see_to(self, worker: PodWorker) -> None:
         try:
             await worker.run()
         except Exception:
@@ -124,7 +124,7 @@ class Agent:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        watch = disk_eviction.Watch(self._pods.workers.values, self._tools.logs)
+        watch = disk_eviction.DiskEviction(self._pods.workers.values, self._tools.logs)
         lasting = (self._informer.run(), self._tools.recorder.run(), self._keep_logs(), watch.run())
         tasks = [asyncio.create_task(each) for each in lasting]
         await self._informer.synced.wait()
@@ -139,7 +139,7 @@ class Agent:
 
     async def _clear_away(self) -> None:
         """What earlier daemons left of pods that the API no longer has."""
-        for left in state_directory.all_of(self._tools.pods):
+        for left in state_directory.list_all(self._tools.pods):
             if left.uid in self._pods.workers:
                 continue
             with contextlib.suppress(sandbox.ShimGone):

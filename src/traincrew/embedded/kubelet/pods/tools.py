@@ -12,11 +12,11 @@ from traincrew import settings
 from traincrew.client import port
 from traincrew.embedded.kubelet.images import ImageResolver
 from traincrew.embedded.kubelet.network.netns_client import NetnsClient
-from traincrew.embedded.kubelet.node.machine import Machine, Place
+from traincrew.embedded.kubelet.node.machine import Machine, NodeIdentity
 from traincrew.embedded.kubelet.objects.object_cache import ObjectSource
-from traincrew.embedded.kubelet.pods.address_pool import Pool
-from traincrew.embedded.kubelet.pods.device_assignments import Assignments
-from traincrew.embedded.kubelet.pods.event_recorder import Recorder
+from traincrew.embedded.kubelet.pods.address_pool import AddressPool
+from traincrew.embedded.kubelet.pods.device_assignments import DeviceAssignments
+from traincrew.embedded.kubelet.pods.event_recorder import PodEventRecorder
 from traincrew.embedded.kubelet.runtime.runtime import TemplateClient
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 
@@ -28,7 +28,7 @@ class Tools:
     """Takes the server's answer to a write of a pod."""
     options: settings.Node
     data: pathlib.Path
-    place: Place
+    place: NodeIdentity
     machine: Machine
     isolation: Isolation
     template: TemplateClient
@@ -36,11 +36,11 @@ class Tools:
     """None: pods share the host's network."""
     images: ImageResolver
     objects: ObjectSource
-    recorder: Recorder
+    recorder: PodEventRecorder
     services: Callable[[], list[dict[str, Any]]]
     """All of the cluster's, for variables."""
-    pool: Pool | None
-    devices: Assignments
+    pool: AddressPool | None
+    devices: DeviceAssignments
     api: tuple[str, int]
     """Host and port of the API server, as this machine reaches it."""
 

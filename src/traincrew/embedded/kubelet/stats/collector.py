@@ -26,7 +26,7 @@ _BUSY = (0, 1, 2, 5, 6, 7)
 """Of the first line of /proc/stat: user, nice, system, irq, softirq, steal. Idle and waiting for disks is no use."""
 
 
-class Reading(NamedTuple):
+class UsageSample(NamedTuple):
     cpu: float
     """Seconds of a core, since the start."""
     memory: int
@@ -38,37 +38,37 @@ class Reading(NamedTuple):
     attempt: int = 0
 
 
-class PodReading(NamedTuple):
+class PodUsageSample(NamedTuple):
     namespace: str
     name: str
     uid: str
     started: str
-    containers: Mapping[str, Reading]
+    containers: Mapping[str, UsageSample]
     processes: int
 
 
-class Round(NamedTuple):
+class StatsSample(NamedTuple):
     taken: dt.datetime
-    node: Reading
+    node: UsageSample
     total: int
     """Bytes of memory that there are."""
-    pods: tuple[PodReading, ...]
+    pods: tuple[PodUsageSample, ...]
 
 
-class Rate(NamedTuple):
+class UsageRate(NamedTuple):
     cores: float
     memory: int
 
 
-class Rates(NamedTuple):
+class UsageRates(NamedTuple):
     taken: dt.datetime
     window: dt.timedelta
-    node: Rate
-    pods: Mapping[tuple[str, str], Mapping[str, Rate]]
+    node: UsageRate
+    pods: Mapping[tuple[str, str], Mapping[str, UsageRate]]
     """By namespace and name. A pod of which a container has just been started is left out."""
 
 
-def rates(before: Round, after: Round) -> Rates:
+def usage_rates(before: StatsSample, after: StatsSample) -> UsageRates:
     earlier = {(pod.uid, name, each.attempt): each for pod in before.pods for name, each in pod.containers.items()}
     found = {}
     for pod in after.pods:
@@ -77,24 +77,24 @@ def rates(before: Round, after: Round) -> Rates:
         if told and len(told) == len(pairs):
             found[pod.namespace, pod.name] = told
     window = dt.timedelta(seconds=round(after.node.moment - before.node.moment, 3))
-    return Rates(after.taken, window, _rate(before.node, after.node), found)
+    return UsageRates(after.taken, window, _rate(before.node, after.node), found)
 
 
-def _rate(before: Reading, after: Reading) -> Rate:
+def _rate(before: UsageSample, after: UsageSample) -> UsageRate:
     seconds = after.moment - before.moment
-    return Rate(max(0.0, after.cpu - before.cpu) / seconds if seconds > 0 else 0.0, after.memory)
+    return UsageRate(max(0.0, after.cpu - before.cpu) / seconds if seconds > 0 else 0.0, after.memory)
 
 
-class Meter:
+class StatsCollector:
     def __init__(self, runs: Callable[[], Iterable[ServedPod]], proc: pathlib.Path = pathlib.Path("/proc")) -> None:
         self._runs, self._proc = runs, proc
-        self.last: Round | None = None
-        self._before: Round | None = None
+        self.last: StatsSample | None = None
+        self._before: StatsSample | None = None
 
     @property
-    def rates(self) -> Rates | None:
+    def rates(self) -> UsageRates | None:
         """None: nothing can be told yet."""
-        return rates(self._before, self.last) if self._before is not None and self.last is not None else None
+        return usage_rates(self._before, self.last) if self._before is not None and self.last is not None else None
 
     async def run(self) -> None:
         while True:
@@ -107,12 +107,12 @@ class Meter:
 
     async def read(self) -> None:
         found = await asyncio.gather(*(_of_pod(run) for run in self._runs()))
-        node, total = of_machine(self._proc)
+        node, total = read_machine_usage(self._proc)
         self._before = self.last
-        self.last = Round(clock.now(), node, total, tuple(each for each in found if each is not None))
+        self.last = StatsSample(clock.now(), node, total, tuple(each for each in found if each is not None))
 
 
-async def _of_pod(run: ServedPod) -> PodReading | None:
+async def _of_pod(run: ServedPod) -> PodUsageSample | None:
     if run.shim is None:
         return None
     try:
@@ -125,7 +125,7 @@ async def _of_pod(run: ServedPod) -> PodReading | None:
     containers = {name: _reading(each, states.get(name, {}), moment) for name, each in used.items()}
     started = (run.object.get("status") or {}).get("startTime", "")
     processes = sum(each.pids for each in used.values())
-    return PodReading(meta["namespace"], meta["name"], meta["uid"], started, containers, processes)
+    return PodUsageSample(meta["namespace"], meta["name"], meta["uid"], started, containers, processes)
 
 
 def _statuses(run: ServedPod) -> Iterable[dict[str, object]]:
@@ -133,19 +133,19 @@ def _statuses(run: ServedPod) -> Iterable[dict[str, object]]:
     return (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ()))
 
 
-def _reading(used: ContainerUsage, status: Mapping[str, object], moment: float) -> Reading:
+def _reading(used: ContainerUsage, status: Mapping[str, object], moment: float) -> UsageSample:
     state = status.get("state")
     running = state.get("running") if isinstance(state, dict) else None
     attempt = status.get("restartCount", 0)
     started = running.get("startedAt", "") if isinstance(running, dict) else ""
-    return Reading(used.cpu_seconds, used.memory_bytes, moment, started, attempt if isinstance(attempt, int) else 0)
+    return UsageSample(used.cpu_seconds, used.memory_bytes, moment, started, attempt if isinstance(attempt, int) else 0)
 
 
-def of_machine(proc: pathlib.Path) -> tuple[Reading, int]:
+def read_machine_usage(proc: pathlib.Path) -> tuple[UsageSample, int]:
     """What everything on it uses, pods or not; and how much memory there is."""
     fields = (proc / "stat").read_text().partition("\n")[0].split()[1:]
     ticks = sum(int(fields[place]) for place in _BUSY if place < len(fields))
     lines = (line.split(":", 1) for line in (proc / "meminfo").read_text().splitlines())
     known = {name: int(rest.split()[0]) * _KIB for name, rest in lines}
     used = known["MemTotal"] - known["MemFree"] - known.get("Inactive(file)", 0)
-    return Reading(ticks / os.sysconf("SC_CLK_TCK"), max(0, used), time.monotonic()), known["MemTotal"]
+    return UsageSample(ticks / os.sysconf("SC_CLK_TCK"), max(0, used), time.monotonic()), known["MemTotal"]

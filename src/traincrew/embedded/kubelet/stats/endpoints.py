@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from traincrew.apimachinery import times
-from traincrew.embedded.kubelet.stats.collector import PodReading, Rates, Reading, Round
+from traincrew.embedded.kubelet.stats.collector import PodUsageSample, StatsSample, UsageRates, UsageSample
 
 
 class _Family(NamedTuple):
@@ -25,7 +25,7 @@ _POD_MEMORY = _Family("pod_memory_working_set_bytes", "gauge", "Current working 
 _ERROR = _Family("resource_scrape_error", "gauge", "1 if there was an error while getting container metrics, 0 otherwise")
 
 
-def resource_metrics(found: Round | None) -> str:
+def resource_metrics(found: StatsSample | None) -> str:
     """In the text form of Prometheus."""
     if found is None:
         return "\n".join((*_titled(_ERROR), f"{_ERROR.name} 1", ""))
@@ -40,7 +40,7 @@ def resource_metrics(found: Round | None) -> str:
 Values = Iterable[tuple[Mapping[str, str], float]]
 
 
-def _families(found: Round) -> Iterator[tuple[_Family, Values]]:
+def _families(found: StatsSample) -> Iterator[tuple[_Family, Values]]:
     each = [(_place(pod) | {"container": name}, used) for pod in found.pods for name, used in pod.containers.items()]
     yield _CONTAINER_CPU, [(labels, used.cpu) for labels, used in each]
     yield _CONTAINER_MEMORY, [(labels, used.memory) for labels, used in each]
@@ -51,7 +51,7 @@ def _families(found: Round) -> Iterator[tuple[_Family, Values]]:
     yield _POD_MEMORY, [(_place(pod), sum(used.memory for used in pod.containers.values())) for pod in found.pods]
 
 
-def _place(pod: PodReading) -> dict[str, str]:
+def _place(pod: PodUsageSample) -> dict[str, str]:
     return {"namespace": pod.namespace, "pod": pod.name}
 
 
@@ -68,7 +68,7 @@ def _seconds(moment: str) -> float:
     return times.parse(moment).timestamp()
 
 
-def summary(node: str, found: Round | None, rates: Rates | None) -> dict[str, Any]:
+def summary(node: str, found: StatsSample | None, rates: UsageRates | None) -> dict[str, Any]:
     if found is None:
         return {"node": {"nodeName": node}, "pods": []}
     time = times.rfc3339(found.taken)
@@ -78,7 +78,7 @@ def summary(node: str, found: Round | None, rates: Rates | None) -> dict[str, An
     return {"node": told, "pods": [_pod(pod, rates, time) for pod in found.pods]}
 
 
-def _pod(pod: PodReading, rates: Rates | None, time: str) -> dict[str, Any]:
+def _pod(pod: PodUsageSample, rates: UsageRates | None, time: str) -> dict[str, Any]:
     known = rates.pods.get((pod.namespace, pod.name), {}) if rates is not None else {}
     cores = {name: rate.cores for name, rate in known.items()}
     used = pod.containers.values()
@@ -92,7 +92,7 @@ def _pod(pod: PodReading, rates: Rates | None, time: str) -> dict[str, Any]:
     }
 
 
-def _container(name: str, used: Reading, cores: float | None, time: str) -> dict[str, Any]:
+def _container(name: str, used: UsageSample, cores: float | None, time: str) -> dict[str, Any]:
     start = {"startTime": used.started} if used.started else {}
     return {"name": name, **start, "cpu": _cpu(used.cpu, cores, time), "memory": _memory(used.memory, time)}
 
