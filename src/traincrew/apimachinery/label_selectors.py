@@ -1,113 +1,67 @@
-"""Label selectors, read by the grammar of Kubernetes and with its words for what is wrong."""
+"""metav1.LabelSelector: validation of the selectors within objects, and what they match."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 
-from traincrew.apimachinery import name_validation
-from traincrew.apimachinery.api_errors import bad_request
-from traincrew.apimachinery.selectors import Requirement
+from traincrew.apimachinery import field_errors, name_validation, object_metadata, selectors
+from traincrew.apimachinery.field_errors import FieldError
+from traincrew.apimachinery.resource_info import Object
 
-_TOKEN = re.compile(r"[ \t\r\n]*(==|!=|[=!(),<>]|[^ \t\r\n=!(),<>]+)")
-_SYMBOLS = frozenset(("", ",", "(", ")", "=", "==", "!=", "<", ">", "!"))
-_OPERATORS = {"=": "=", "==": "=", "!=": "!=", "<": "lt", ">": "gt", "in": "in", "notin": "notin"}
-
-
-class _Bad(Exception):
-    """Within a requirement."""
-
-
-def parse(text: str) -> tuple[Requirement, ...]:
-    """Raises a 400."""
-    words = _Words(text)
-    requirements = []
-    while words.peek() != "":
-        if words.peek() in _SYMBOLS and words.peek() != "!":
-            raise bad_request(f"found '{words.peek()}', expected: !, identifier, or 'end of string'")
-        try:
-            requirements.append(_requirement(words))
-        except _Bad as fault:
-            raise bad_request(f"unable to parse requirement: {fault}") from None
-        _check_end(words)
-    return tuple(sorted(requirements))
+_WITH_VALUES = ("In", "NotIn")
+_WITHOUT_VALUES = ("Exists", "DoesNotExist")
+_OPERATORS = {
+    "In": selectors.IN, "NotIn": selectors.NOT_IN, "Exists": selectors.EXISTS, "DoesNotExist": selectors.DOES_NOT_EXIST,
+    "Gt": selectors.GREATER_THAN, "Lt": selectors.LESS_THAN,
+}  # fmt: skip
 
 
-def _check_end(words: _Words) -> None:
-    """A comma with something after it, or nothing."""
-    word = words.next()
-    if word not in ("", ","):
-        raise bad_request(f"found '{word}', expected: ',' or 'end of string'")
-    if word == "," and words.peek() in _SYMBOLS and words.peek() != "!":
-        raise bad_request(f"found '{words.peek()}', expected: identifier after ','")
+def validate(selector: Object | None, path: str, errors: list[FieldError]) -> None:
+    if not selector:
+        return
+    object_metadata.check_labels(selector.get("matchLabels") or {}, f"{path}.matchLabels", errors)
+    for index, requirement in enumerate(selector.get("matchExpressions") or ()):
+        validate_requirement(requirement, f"{path}.matchExpressions[{index}]", errors)
 
 
-class _Words:
-    """The tokens of a text; empty at its end, however often one asks."""
-
-    def __init__(self, text: str) -> None:
-        self._words, self._at = _TOKEN.findall(text), 0
-
-    def peek(self) -> str:
-        return self._words[self._at] if self._at < len(self._words) else ""
-
-    def next(self) -> str:
-        word = self.peek()
-        self._at += 1
-        return word
-
-
-def _requirement(words: _Words) -> Requirement:
-    absent = words.peek() == "!"
-    if absent:
-        words.next()
-    key = words.next()
-    if key in _SYMBOLS:
-        raise _Bad(f"found '{key}', expected: identifier")
-    if faults := name_validation.qualified(key):
-        raise _Bad(f'<nil>: Invalid value: "{key}": {"; ".join(faults)}')
-    if absent:
-        return Requirement(key, "!")
-    if words.peek() in (",", ""):
-        return Requirement(key, "exists")
-    word = words.next()
-    if word not in _OPERATORS:
-        raise _Bad(f"found '{word}', expected: in, notin, =, ==, !=, gt, lt")
-    operator = _OPERATORS[word]
-    return _checked(key, operator, _set(words) if operator in ("in", "notin") else (_exact(words),))
-
-
-def _exact(words: _Words) -> str:
-    if words.peek() in ("", ","):
-        return ""
-    word = words.next()
-    if word in _SYMBOLS:
-        raise _Bad(f"found '{word}', expected: identifier")
-    return word
-
-
-def _set(words: _Words) -> tuple[str, ...]:
-    if (word := words.next()) != "(":
-        raise _Bad(f"found '{word}' expected: '('")
-    if words.peek() in _SYMBOLS and words.peek() not in (",", ")"):
-        raise _Bad(f"found '{words.peek()}', expected: ',', ')' or identifier")
-    values: list[str] = []
-    last = ","
-    while (word := words.next()) != ")":
-        if last != "," and word != ",":
-            raise _Bad(f"found '{word}', expected: ',' or ')'")
-        if word in _SYMBOLS and word != ",":
-            raise _Bad(f"found '{word}', expected: ',', or identifier")
-        if word != "," or last == ",":
-            values.append("" if word == "," else word)
-        last = word
-    return tuple(sorted({*values, ""} if last == "," else set(values)))
-
-
-def _checked(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
-    if operator in ("lt", "gt") and not re.fullmatch(r"[-+]?[0-9]{1,18}", values[0]):
-        told = "for 'Gt', 'Lt' operators, the value must be an integer"
-        raise _Bad(f'values[0]: Invalid value: "{values[0]}": {told}')
+def validate_requirement(requirement: Object, path: str, errors: list[FieldError], *, any_operator: bool = False) -> None:
+    operator, values = requirement.get("operator") or "", requirement.get("values") or ()
+    if operator in _WITH_VALUES:
+        if not values:
+            errors.append(field_errors.required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
+    elif operator in _WITHOUT_VALUES:
+        if values:
+            errors.append(
+                field_errors.forbidden(f"{path}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+            )
+    elif not any_operator:
+        errors.append(field_errors.invalid(f"{path}.operator", operator, "not a valid selector operator"))
+    key = requirement.get("key") or ""
+    errors += [field_errors.invalid(f"{path}.key", key, fault) for fault in name_validation.qualified(key)]
     for index, value in enumerate(values):
-        if faults := name_validation.label_value(value):
-            raise _Bad(f'values[{index}][{key}]: Invalid value: "{value}": {"; ".join(faults)}')
-    return Requirement(key, operator, values)
+        errors += [field_errors.invalid(f"{path}.values[{index}]", value, fault) for fault in name_validation.label_value(value)]
+
+
+def is_valid(selector: Object) -> bool:
+    errors: list[FieldError] = []
+    validate(selector, "", errors)
+    return not errors
+
+
+def is_empty(selector: Object | None) -> bool:
+    return not selector or not (selector.get("matchLabels") or selector.get("matchExpressions"))
+
+
+def matches(selector: Object | None, labels: Mapping[str, str]) -> bool:
+    """LabelSelectorAsSelector: a selector that is absent matches nothing, an empty one everything."""
+    if selector is None:
+        return False
+    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
+        return False
+    return all(meets(each, labels) for each in selector.get("matchExpressions") or ())
+
+
+def meets(requirement: Object, labels: Mapping[str, str]) -> bool:
+    """One of matchExpressions. Node selectors have Gt and Lt beside the others."""
+    operator = _OPERATORS.get(requirement.get("operator") or "", "")
+    return selectors.evaluate(operator, labels.get(requirement.get("key") or ""), requirement.get("values") or ())

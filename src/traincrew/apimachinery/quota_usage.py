@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
-from traincrew.apimachinery import api_errors, pod_resources, quantities, resource_lists
+from traincrew.apimachinery import api_errors, label_selectors, pod_resources, quantities, resource_lists
 from traincrew.apimachinery.api_errors import StatusDetails, StatusError
 from traincrew.apimachinery.resource_info import Object
 
@@ -190,12 +190,7 @@ def _in_scope(requirement: Object, request: Request) -> bool:
 
 
 def _in_class(requirement: Object, name: str) -> bool:
-    operator, values = requirement.get("operator"), requirement.get("values") or ()
-    if operator == "In":
-        return name in values
-    if operator == "NotIn":
-        return name not in values
-    return bool(name) is (operator == "Exists")
+    return label_selectors.meets({**requirement, "key": "PriorityClass"}, {"PriorityClass": name} if name else {})
 
 
 def _crosses(affinity: Object) -> bool:

@@ -1,59 +1,199 @@
-"""Selectors of labels and fields: what they ask, and whether an object is what they ask for."""
+"""Selectors of labels and fields in their string form: labels.Parse and fields.ParseSelector, and what a requirement matches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
-Values = Mapping[str, str]
+from traincrew.apimachinery import name_validation
+
+IN, NOT_IN, EQUALS, NOT_EQUALS = "in", "notin", "=", "!="
+EXISTS, DOES_NOT_EXIST, GREATER_THAN, LESS_THAN = "exists", "!", "gt", "lt"
+
+_TOKEN = re.compile(r"[ \t\r\n]*(==|!=|[=!(),<>]|[^ \t\r\n=!(),<>]+)")
+_SYMBOLS = frozenset(("", ",", "(", ")", "=", "==", "!=", "<", ">", "!"))
+_OPERATORS = {"=": EQUALS, "==": EQUALS, "!=": NOT_EQUALS, "<": LESS_THAN, ">": GREATER_THAN, "in": IN, "notin": NOT_IN}
+_INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
+_FIELD_TERM = re.compile(r"(.*?)(!=|==|=)(.*)\Z", re.DOTALL)
+_ESCAPED = re.compile(r"\\(.?)", re.DOTALL)
+
+
+class SelectorError(ValueError):
+    """The selector is malformed. The message is Kubernetes'."""
 
 
 class Requirement(NamedTuple):
     key: str
     operator: str
-    """in, notin, exists, !, =, !=, gt, lt."""
     values: tuple[str, ...] = ()
 
-    def matches(self, labels: Values) -> bool:
-        held = labels.get(self.key)
-        if self.operator in ("in", "="):
-            return held is not None and held in self.values
-        if self.operator in ("notin", "!="):
-            return held is None or held not in self.values
-        if self.operator == "exists":
-            return held is not None
-        if self.operator == "!":
-            return held is None
-        return _compares(held, self.operator, self.values[0])
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        return evaluate(self.operator, labels.get(self.key), self.values)
 
 
-def _compares(held: str | None, operator: str, bound: str) -> bool:
-    try:
-        number = int(held or "")
-    except ValueError:
+def matches(requirements: Iterable[Requirement], labels: Mapping[str, str]) -> bool:
+    return all(each.matches(labels) for each in requirements)
+
+
+def evaluate(operator: str, value: str | None, values: Collection[str]) -> bool:
+    """Whether a label that has the value, or none, meets a requirement. An unknown operator is never met."""
+    if operator in (IN, EQUALS):
+        return value is not None and value in values
+    if operator in (NOT_IN, NOT_EQUALS):
+        return value is None or value not in values
+    if operator == EXISTS:
+        return value is not None
+    if operator == DOES_NOT_EXIST:
+        return value is None
+    if operator in (GREATER_THAN, LESS_THAN) and value is not None and len(values) == 1:
+        return _compare(operator, value, next(iter(values)))
+    return False
+
+
+def _compare(operator: str, value: str, bound: str) -> bool:
+    if not _INTEGER.fullmatch(value) or not _INTEGER.fullmatch(bound):
         return False
-    return number > int(bound) if operator == "gt" else number < int(bound)
+    return int(value) > int(bound) if operator == GREATER_THAN else int(value) < int(bound)
 
 
-class Selector(NamedTuple):
-    """Both kinds of selector in one; an empty one matches everything."""
-
-    labels: tuple[Requirement, ...] = ()
-    fields: tuple[Requirement, ...] = ()
-
-    def matches(self, labels: Values, fields: Callable[[str], str]) -> bool:
-        """`fields` gives the value of a field path."""
-        for each in self.labels:
-            if not each.matches(labels):
-                return False
-        return all((fields(each.key) in each.values) == (each.operator == "=") for each in self.fields)
-
-    def named(self, name: str) -> Selector:
-        """The same, of one object alone; an empty name changes nothing."""
-        return self._replace(fields=(*self.fields, Requirement("metadata.name", "=", (name,)))) if name else self
-
-    def __bool__(self) -> bool:
-        return bool(self.labels or self.fields)
+def parse_labels(text: str) -> tuple[Requirement, ...]:
+    """labels.Parse. Raises SelectorError."""
+    words = _Words(text)
+    requirements = []
+    while words.peek() != "":
+        if words.peek() in _SYMBOLS and words.peek() != "!":
+            raise SelectorError(f"found '{words.peek()}', expected: !, identifier, or 'end of string'")
+        try:
+            requirements.append(_requirement(words))
+        except _RequirementError as error:
+            raise SelectorError(f"unable to parse requirement: {error}") from None
+        _check_end(words)
+    return tuple(sorted(requirements))
 
 
-EVERYTHING = Selector()
+class _RequirementError(Exception):
+    pass
+
+
+def _check_end(words: _Words) -> None:
+    """A requirement ends at the end of the text, or at a comma that another one follows."""
+    word = words.next()
+    if word not in ("", ","):
+        raise SelectorError(f"found '{word}', expected: ',' or 'end of string'")
+    if word == "," and words.peek() in _SYMBOLS and words.peek() != "!":
+        raise SelectorError(f"found '{words.peek()}', expected: identifier after ','")
+
+
+class _Words:
+    """The tokens of a text; the empty string at its end."""
+
+    def __init__(self, text: str) -> None:
+        self._words, self._at = _TOKEN.findall(text), 0
+
+    def peek(self) -> str:
+        return self._words[self._at] if self._at < len(self._words) else ""
+
+    def next(self) -> str:
+        word = self.peek()
+        self._at += 1
+        return word
+
+
+def _requirement(words: _Words) -> Requirement:
+    absent = words.peek() == "!"
+    if absent:
+        words.next()
+    key = words.next()
+    if key in _SYMBOLS:
+        raise _RequirementError(f"found '{key}', expected: identifier")
+    if faults := name_validation.qualified(key):
+        raise _RequirementError(f'<nil>: Invalid value: "{key}": {"; ".join(faults)}')
+    if absent:
+        return Requirement(key, DOES_NOT_EXIST)
+    if words.peek() in (",", ""):
+        return Requirement(key, EXISTS)
+    word = words.next()
+    if word not in _OPERATORS:
+        raise _RequirementError(f"found '{word}', expected: in, notin, =, ==, !=, gt, lt")
+    operator = _OPERATORS[word]
+    return _validated(key, operator, _set(words) if operator in (IN, NOT_IN) else (_exact(words),))
+
+
+def _exact(words: _Words) -> str:
+    if words.peek() in ("", ","):
+        return ""
+    word = words.next()
+    if word in _SYMBOLS:
+        raise _RequirementError(f"found '{word}', expected: identifier")
+    return word
+
+
+def _set(words: _Words) -> tuple[str, ...]:
+    if (word := words.next()) != "(":
+        raise _RequirementError(f"found '{word}' expected: '('")
+    if words.peek() in _SYMBOLS and words.peek() not in (",", ")"):
+        raise _RequirementError(f"found '{words.peek()}', expected: ',', ')' or identifier")
+    values: list[str] = []
+    last = ","
+    while (word := words.next()) != ")":
+        if last != "," and word != ",":
+            raise _RequirementError(f"found '{word}', expected: ',' or ')'")
+        if word in _SYMBOLS and word != ",":
+            raise _RequirementError(f"found '{word}', expected: ',', or identifier")
+        if word != "," or last == ",":
+            values.append("" if word == "," else word)
+        last = word
+    return tuple(sorted({*values, ""} if last == "," else set(values)))
+
+
+def _validated(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
+    if operator in (LESS_THAN, GREATER_THAN) and not _INTEGER.fullmatch(values[0]):
+        detail = "for 'Gt', 'Lt' operators, the value must be an integer"
+        raise _RequirementError(f'values[0]: Invalid value: "{values[0]}": {detail}')
+    for index, value in enumerate(values):
+        if faults := name_validation.label_value(value):
+            raise _RequirementError(f'values[{index}][{key}]: Invalid value: "{value}": {"; ".join(faults)}')
+    return Requirement(key, operator, values)
+
+
+FieldPath = Callable[[str], str]
+"""The path that a field label stands for."""
+
+
+def parse_fields(text: str, path: FieldPath) -> tuple[Requirement, ...]:
+    """fields.ParseSelector. Raises SelectorError, and what `path` raises for a field that cannot be selected by."""
+    requirements = [_field_requirement(part, text, path) for part in sorted(_split(text)) if part]
+    return tuple(each for each in requirements if each is not None)
+
+
+def _split(text: str) -> list[str]:
+    parts, current, escaped = [], "", False
+    for char in text:
+        if not escaped and char == ",":
+            parts.append(current)
+            current = ""
+        else:
+            current += char
+        escaped = char == "\\" and not escaped
+    return [*parts, current]
+
+
+def _field_requirement(part: str, text: str, path: FieldPath) -> Requirement | None:
+    term = _FIELD_TERM.match(part)
+    if term is None:
+        raise SelectorError(f"invalid selector: '{text}'; can't understand '{part}'")
+    key, operator, escaped = term.groups()
+    value = _unescape(escaped)
+    if not key and not value:
+        return None  # nothing equals nothing
+    return Requirement(path(key), NOT_EQUALS if operator == "!=" else EQUALS, (value,))
+
+
+def _unescape(value: str) -> str:
+    for found in _ESCAPED.finditer(value):
+        if found[1] not in ("\\", ",", "="):
+            raise SelectorError(f"invalid field selector: invalid escape sequence: {found[0]}")
+    if "=" in _ESCAPED.sub("", value):
+        raise SelectorError("invalid field selector: unescaped character in value: 61")  # Go prints its number
+    return _ESCAPED.sub(r"\1", value)

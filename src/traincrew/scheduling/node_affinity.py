@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from traincrew.apimachinery import label_selectors
 from traincrew.scheduling.objects import Node, Object, PodSpec, Taint, Toleration
 
 UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
@@ -39,27 +40,9 @@ def term_matches(term: Object, node: Node) -> bool:
     if not expressions and not names:
         return False
     fields = {"metadata.name": node.name}
-    return all(_meets(each, node.metadata.labels) for each in expressions) and all(_meets(each, fields) for each in names)
-
-
-def _meets(requirement: Object, labels: dict[str, str]) -> bool:
-    operator, key, values = requirement.get("operator"), requirement.get("key") or "", requirement.get("values") or []
-    held = labels.get(key)
-    if operator == "In":
-        return held in values
-    if operator == "NotIn":
-        return held not in values
-    if operator in ("Exists", "DoesNotExist"):
-        return (held is not None) is (operator == "Exists")
-    return held is not None and len(values) == 1 and _compares(operator, held, values[0])
-
-
-def _compares(operator: str | None, held: str, bound: str) -> bool:
-    try:
-        one, other = int(held), int(bound)
-    except ValueError:
-        return False
-    return one > other if operator == "Gt" else operator == "Lt" and one < other
+    return all(label_selectors.meets(each, node.metadata.labels) for each in expressions) and all(
+        label_selectors.meets(each, fields) for each in names
+    )
 
 
 def only_named(affinity: Object | None) -> set[str] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from traincrew.apimachinery import object_selectors
+from traincrew.apimachinery import label_selectors
 from traincrew.scheduling import node_affinity
 from traincrew.scheduling.node_info import NodeInfo
 from traincrew.scheduling.objects import Object
@@ -25,7 +25,7 @@ def concerned(pod: PodInfo, world: Snapshot) -> bool:
 
 def means(term: Object, owner: PodInfo, other: PodInfo, world: Snapshot) -> bool:
     """Whether a term of one pod's affinity speaks of the other pod."""
-    return _in_scope(term, owner, other.metadata.namespace, world) and object_selectors.matches(
+    return _in_scope(term, owner, other.metadata.namespace, world) and label_selectors.matches(
         term.get("labelSelector"), other.metadata.labels
     )
 
@@ -35,7 +35,7 @@ def _in_scope(term: Object, owner: PodInfo, namespace: str, world: Snapshot) -> 
     if not named and selector is None:
         return namespace == owner.metadata.namespace
     return namespace in named or (
-        selector is not None and object_selectors.matches(selector, world.laws.namespaces.get(namespace) or {})
+        selector is not None and label_selectors.matches(selector, world.laws.namespaces.get(namespace) or {})
     )
 
 
@@ -81,7 +81,7 @@ def uneven(pod: PodInfo, room: NodeInfo, world: Snapshot) -> str:
             return NO_DOMAIN
         counts = _counts(pod, rule, world)
         least = min(counts.values(), default=0) if len(counts) >= (rule.get("minDomains") or 1) else 0
-        own = int(object_selectors.matches(rule.get("labelSelector"), pod.metadata.labels))
+        own = int(label_selectors.matches(rule.get("labelSelector"), pod.metadata.labels))
         if counts.get(domain, 0) + own - least > int(rule.get("maxSkew") or 1):
             return UNEVEN
     return ""
@@ -100,7 +100,7 @@ def _counts(pod: PodInfo, rule: Object, world: Snapshot) -> dict[str, int]:
             for other in room.pods.values()
             if other.metadata.namespace == pod.metadata.namespace
             and not other.terminating
-            and object_selectors.matches(rule.get("labelSelector"), other.metadata.labels)
+            and label_selectors.matches(rule.get("labelSelector"), other.metadata.labels)
         )
         found[domain] = found.get(domain, 0) + alike
     return found

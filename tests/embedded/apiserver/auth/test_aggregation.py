@@ -2,11 +2,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from tests.embedded.apiserver.auth.documents import binding, person, role, rule
 
 from traincrew.embedded.apiserver.authn.users import User
-from traincrew.embedded.apiserver.authz import bootstrap_policy, role_aggregation
+from traincrew.embedded.apiserver.authz import bootstrap_policy
 from traincrew.embedded.apiserver.authz.attributes import Attributes
 from traincrew.embedded.apiserver.authz.rbac import Policy
 
@@ -70,20 +69,3 @@ def test_the_default_roles_are_settled() -> None:
     for each in bootstrap_policy.objects():
         policy.put(each)
     assert policy.unsettled() == []
-
-
-@pytest.mark.parametrize(
-    ("selector", "selected"),
-    [
-        ({}, True),
-        ({"matchLabels": {"a": "1"}}, True),
-        ({"matchLabels": {"a": "2"}}, False),
-        ({"matchExpressions": [{"key": "a", "operator": "In", "values": ["1", "2"]}]}, True),
-        ({"matchExpressions": [{"key": "a", "operator": "NotIn", "values": ["1"]}]}, False),
-        ({"matchExpressions": [{"key": "b", "operator": "NotIn", "values": ["1"]}]}, True),
-        ({"matchExpressions": [{"key": "b", "operator": "Exists"}]}, False),
-        ({"matchExpressions": [{"key": "b", "operator": "DoesNotExist"}]}, True),
-    ],
-)
-def test_label_selectors_select(selector: dict[str, Any], selected: bool) -> None:
-    assert role_aggregation.selects(selector, {"a": "1"}) is selected

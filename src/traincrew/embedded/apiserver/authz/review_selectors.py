@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from traincrew.apimachinery import label_selectors, selectors
 from traincrew.apimachinery.field_errors import FieldError, forbidden, invalid, required
-
-_NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-_KEY = re.compile(rf"(?:[a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?{_NAME}\Z")
-_VALUE = re.compile(rf"({_NAME})?\Z")
-_CHARACTERS = "alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
-_KEY_WORDS = (
-    f"name part must consist of {_CHARACTERS} "
-    f"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_NAME}')"
-)
-_VALUE_WORDS = (
-    f"a valid label must be an empty string or consist of {_CHARACTERS} "
-    f"(e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '({_NAME})?')"
-)
-_LABEL_TERM = re.compile(
-    r"\s*(?:!\s*[\w./-]+|[\w./-]+(?:\s*(?:==?|!=)\s*[\w.-]*|\s*[<>]\s*\d+|\s+(?:not)?in\s*\([\w\s.,-]*\))?)\s*(?:,|\Z)"
-)
-_FIELD_TERM = re.compile(r"(?:[^\\,]|\\.)*?(?:==|!=|=)(?:[^\\,=]|\\.)*\Z")
 
 
 def errors(spec: Mapping[str, Any]) -> list[FieldError]:
@@ -67,13 +50,8 @@ def _field_requirement(requirement: Mapping[str, Any], path: str) -> list[FieldE
 
 
 def _label_requirement(requirement: Mapping[str, Any], path: str) -> list[FieldError]:
-    found = _values(requirement, path)
-    key = requirement.get("key") or ""
-    if not _KEY.match(key):
-        found.append(invalid(f"{path}.key", key, _KEY_WORDS))
-    for index, value in enumerate(requirement.get("values") or ()):
-        if not _VALUE.match(value):
-            found.append(invalid(f"{path}.values[{index}]", value, _VALUE_WORDS))
+    found: list[FieldError] = []
+    label_selectors.validate_requirement(dict(requirement), path, found, any_operator=True)
     return found
 
 
@@ -89,16 +67,18 @@ def _values(requirement: Mapping[str, Any], path: str) -> list[FieldError]:
 def _readable_fields(selector: Mapping[str, Any]) -> list[bool]:
     if requirements := selector.get("requirements"):
         return [each.get("operator") in ("In", "NotIn") and len(each.get("values") or ()) == 1 for each in requirements]
-    return [all(_FIELD_TERM.match(term) for term in selector["rawSelector"].split(",") if term)]
+    return [_parses(lambda: selectors.parse_fields(selector["rawSelector"], str))]
 
 
 def _readable_labels(selector: Mapping[str, Any]) -> list[bool]:
     if requirements := selector.get("requirements"):
         return [each.get("operator") in ("In", "NotIn", "Exists", "DoesNotExist") for each in requirements]
-    raw, at = selector["rawSelector"], 0
-    while at < len(raw):
-        term = _LABEL_TERM.match(raw, at)
-        if term is None:
-            return [False]
-        at = term.end()
-    return [True]
+    return [_parses(lambda: selectors.parse_labels(selector["rawSelector"]))]
+
+
+def _parses(parse: Callable[[], object]) -> bool:
+    try:
+        parse()
+    except selectors.SelectorError:
+        return False
+    return True

@@ -3,35 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
+from traincrew.apimachinery import label_selectors
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.authz.policy_rules import Rule
 
 
 def gathers(role: Object) -> bool:
     return bool((role.get("aggregationRule") or {}).get("clusterRoleSelectors"))
-
-
-def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """A metav1.LabelSelector on labels. One that is empty selects everything."""
-    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
-        return False
-    return all(_meets(each, labels) for each in selector.get("matchExpressions") or ())
-
-
-def _meets(requirement: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    value = labels.get(requirement["key"])
-    values = requirement.get("values") or ()
-    match requirement["operator"]:
-        case "In":
-            return value is not None and value in values
-        case "NotIn":
-            return value is None or value not in values
-        case "Exists":
-            return value is not None
-        case _:
-            return value is None
 
 
 def settled(roles: Mapping[str, Object], own: Mapping[str, tuple[Rule, ...]]) -> dict[str, tuple[Rule, ...]]:
@@ -54,6 +33,7 @@ def _gathered(role: Object, roles: Mapping[str, Object], current: Mapping[str, t
     found: dict[Rule, None] = {}
     for selector in role["aggregationRule"]["clusterRoleSelectors"]:
         for name in sorted(roles):
-            if name != role["metadata"]["name"] and selects(selector, roles[name]["metadata"].get("labels") or {}):
+            labels = roles[name]["metadata"].get("labels") or {}
+            if name != role["metadata"]["name"] and label_selectors.matches(selector, labels):
                 found.update(dict.fromkeys(current[name]))
     return tuple(found)

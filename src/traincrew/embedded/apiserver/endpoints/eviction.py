@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traincrew.apimachinery import api_errors, disruption_budgets, object_selectors
+from traincrew.apimachinery import api_errors, disruption_budgets, label_selectors
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.endpoints import delete, request_bodies, update
 from traincrew.embedded.apiserver.requests import query_parameters
@@ -54,7 +54,7 @@ def _is_guarded(pod: Object) -> bool:
 def _budgets(scope: RequestScope, pod: Object) -> list[Object]:
     labels = pod["metadata"].get("labels") or {}
     found = [decoded(record) for record in scope.store.heads(BUDGETS, pod["metadata"]["namespace"])]
-    return [each for each in found if object_selectors.matches(each["spec"].get("selector"), labels)]
+    return [each for each in found if label_selectors.matches(each["spec"].get("selector"), labels)]
 
 
 def _may_go_unready(pod: Object, budget: Object) -> bool:

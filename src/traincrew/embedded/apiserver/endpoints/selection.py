@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from traincrew.apimachinery import field_selectors, label_selectors, selectors
+from traincrew.apimachinery import selectors
 from traincrew.apimachinery.api_errors import bad_request
 from traincrew.apimachinery.resource_info import Object, ResourceInfo
 from traincrew.embedded.apiserver.requests.query_parameters import Query
@@ -97,16 +97,44 @@ def _field(info: ResourceInfo, name: str) -> str:
     raise bad_request(f"field label not supported: {name}")
 
 
-def selector(query: Query, info: ResourceInfo) -> selectors.Selector:
+class SelectionPredicate(NamedTuple):
+    """A selector of labels and one of fields. An empty one matches everything."""
+
+    labels: tuple[selectors.Requirement, ...] = ()
+    fields: tuple[selectors.Requirement, ...] = ()
+
+    def matches(self, record: Record) -> bool:
+        if self.labels and not selectors.matches(self.labels, record.facts.labels):
+            return False
+        return all(selectors.evaluate(each.operator, value(record, each.key), each.values) for each in self.fields)
+
+    def named(self, name: str) -> SelectionPredicate:
+        """The same, of one object alone; an empty name changes nothing."""
+        if not name:
+            return self
+        return self._replace(fields=(*self.fields, selectors.Requirement("metadata.name", selectors.EQUALS, (name,))))
+
+    def __bool__(self) -> bool:
+        return bool(self.labels or self.fields)
+
+
+EVERYTHING = SelectionPredicate()
+
+
+def selector(query: Query, info: ResourceInfo) -> SelectionPredicate:
+    """Raises a 400 for a malformed selector, and for a field that cannot be selected by."""
     labels, fields = query.text("labelSelector"), query.text("fieldSelector")
     if not labels and not fields:
-        return selectors.EVERYTHING
-    parsed = field_selectors.parse(fields, lambda name: _field(info, name))
-    return selectors.Selector(label_selectors.parse(labels), parsed)
+        return EVERYTHING
+    try:
+        by_fields = selectors.parse_fields(fields, lambda name: _field(info, name))
+        return SelectionPredicate(selectors.parse_labels(labels), by_fields)
+    except selectors.SelectorError as error:
+        raise bad_request(str(error)) from None
 
 
-def matches(wanted: selectors.Selector, record: Record) -> bool:
-    return wanted.matches(record.facts.labels, lambda path: value(record, path))
+def matches(wanted: SelectionPredicate, record: Record) -> bool:
+    return wanted.matches(record)
 
 
 def value(record: Record, path: str) -> str:

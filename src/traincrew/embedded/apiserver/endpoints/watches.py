@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from traincrew.apimachinery import api_errors, selectors
+from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.endpoints import resource_versions, selection
 from traincrew.embedded.apiserver.requests.request import Request
 from traincrew.embedded.apiserver.requests.scope import RequestScope
@@ -149,7 +149,7 @@ def _error(refusal: api_errors.StatusError) -> Event:
     return Event("ERROR", msgspec.json.encode(refusal.status()))
 
 
-def visible(change: Change, wanted: selectors.Selector) -> str:
+def visible(change: Change, wanted: selection.SelectionPredicate) -> str:
     """The type that a watcher with this selector sees; empty for nothing."""
     if not wanted:
         return change.type

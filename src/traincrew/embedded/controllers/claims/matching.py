@@ -4,30 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from traincrew.apimachinery import quantities
+from traincrew.apimachinery import label_selectors, quantities
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.controllers.claims import resources
-
-
-def matches(selector: Object | None, labels: dict[str, str]) -> bool:
-    """A label selector as objects write it; None selects everything."""
-    if selector is None:
-        return True
-    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
-        return False
-    return all(_holds(each, labels) for each in selector.get("matchExpressions") or ())
-
-
-def _holds(requirement: Object, labels: dict[str, str]) -> bool:
-    key, values = requirement["key"], requirement.get("values") or ()
-    match requirement["operator"]:
-        case "In":
-            return labels.get(key) in values
-        case "NotIn":
-            return labels.get(key) not in values
-        case "Exists":
-            return key in labels
-    return key not in labels
 
 
 def best(claim: Object, volumes: Iterable[Object], delayed: bool) -> Object | None:
@@ -54,7 +33,7 @@ def _could_hold(volume: Object, claim: Object) -> bool:
 def _is_free(volume: Object, claim: Object) -> bool:
     return (
         resources.phase(volume) == "Available"
-        and matches(claim["spec"].get("selector"), volume["metadata"].get("labels") or {})
+        and label_selectors.matches(claim["spec"].get("selector") or {}, volume["metadata"].get("labels") or {})
         and (resources.class_of(volume) or "") == (resources.class_of(claim) or "")
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from traincrew.apimachinery import object_selectors
+from traincrew.apimachinery import label_selectors
 from traincrew.apimachinery.resource_info import Object
 from traincrew.client import clock, port
 from traincrew.client.lister import Unstructured
@@ -111,7 +111,7 @@ class Disruptions:
 
 
 def _selects(budget: Object, pod: Pod) -> bool:
-    return object_selectors.matches(budget["spec"].get("selector"), pod.metadata.labels)
+    return label_selectors.matches(budget["spec"].get("selector"), pod.metadata.labels)
 
 
 def _shown(pod: Pod) -> tuple[object, ...]:

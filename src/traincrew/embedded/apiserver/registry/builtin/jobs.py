@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import field_errors, go_syntax, name_validation, object_selectors
+from traincrew.apimachinery import field_errors, go_syntax, label_selectors, name_validation
 from traincrew.apimachinery.object_metadata import IMMUTABLE
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import job_policies, job_status
@@ -83,7 +83,7 @@ def _check_generated(obj: Object, errors: Errors) -> None:
             errors.append(field_errors.required(at, f"must be '{wanted[label]}'"))
         elif labels[label] != wanted[label]:
             errors.append(go_syntax.invalid(at, go_syntax.texts(labels), f"must be '{wanted[label]}'"))
-    if object_selectors.is_well_formed(selector) and not object_selectors.matches(selector, wanted):
+    if label_selectors.is_valid(selector) and not label_selectors.matches(selector, wanted):
         errors.append(go_syntax.invalid("spec.selector", go_syntax.selector(selector), "`selector` not auto-generated"))
 
 
@@ -92,8 +92,8 @@ def _check_spec(spec: Object, errors: Errors) -> None:
     selector = spec.get("selector")
     if selector is None:
         errors.append(field_errors.required("spec.selector"))
-    object_selectors.check(selector, "spec.selector", errors)
-    if selector is None or object_selectors.is_well_formed(selector):
+    label_selectors.validate(selector, "spec.selector", errors)
+    if selector is None or label_selectors.is_valid(selector):
         check_selected(selector, spec["template"], errors)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import field_errors, name_validation, object_metadata, object_selectors, quantities, resource_lists
+from traincrew.apimachinery import field_errors, label_selectors, name_validation, object_metadata, quantities, resource_lists
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.object_metadata import IMMUTABLE
 from traincrew.apimachinery.resource_info import Object
@@ -82,7 +82,7 @@ def check_spec(spec: Object, path: str, errors: list[FieldError]) -> None:
     modes = spec.get("accessModes") or []
     if not modes:
         errors.append(field_errors.required(f"{path}.accessModes", "at least 1 access mode is required"))
-    object_selectors.check(spec.get("selector"), f"{path}.selector", errors)
+    label_selectors.validate(spec.get("selector"), f"{path}.selector", errors)
     check_modes(modes, f"{path}.accessModes", errors)
     storage, at = ((spec.get("resources") or {}).get("requests") or {}).get("storage"), f"{path}.resources[storage]"
     if storage is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import field_errors, go_syntax, name_validation, object_selectors, resource_lists
+from traincrew.apimachinery import field_errors, go_syntax, label_selectors, name_validation, resource_lists
 from traincrew.apimachinery.object_metadata import IMMUTABLE
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import limit_ranges
@@ -65,7 +65,7 @@ def _checked_budget(obj: Object, errors: Errors) -> None:
         if field in spec:
             check_number_or_percent(spec[field], f"spec.{field}", errors)
             check_at_most_all(spec[field], f"spec.{field}", errors)
-    object_selectors.check(spec.get("selector"), "spec.selector", errors)
+    label_selectors.validate(spec.get("selector"), "spec.selector", errors)
     policy, known = spec.get("unhealthyPodEvictionPolicy"), ("AlwaysAllow", "IfHealthyBudget")
     if policy not in (None, *known):
         errors.append(field_errors.not_supported("spec.unhealthyPodEvictionPolicy", policy, known))

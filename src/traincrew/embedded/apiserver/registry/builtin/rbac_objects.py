@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import field_errors, go_syntax, name_validation, object_selectors
+from traincrew.apimachinery import field_errors, go_syntax, label_selectors, name_validation
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
 
@@ -55,7 +55,7 @@ def _checked_cluster_role(obj: Object, errors: Errors) -> None:
         words = "at least one clusterRoleSelector required if aggregationRule is non-nil"
         errors.append(field_errors.required("aggregationRule.clusterRoleSelectors", words))
     for index, selector in enumerate(chosen):
-        object_selectors.check(selector, f"aggregationRule.clusterRoleSelectors[{index}]", errors)
+        label_selectors.validate(selector, f"aggregationRule.clusterRoleSelectors[{index}]", errors)
 
 
 def _check_binding(obj: Object, errors: Errors, kinds: tuple[str, ...]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traincrew.apimachinery import field_errors, go_syntax, name_validation, object_selectors
+from traincrew.apimachinery import field_errors, go_syntax, label_selectors, name_validation
 from traincrew.apimachinery.object_metadata import IMMUTABLE, NEGATIVE
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import persistent_volume_claims
@@ -97,7 +97,7 @@ def not_negative(spec: Object, names_: tuple[str, ...], path: str, errors: Error
 
 def _check_template(obj: Object, kind: str, errors: Errors) -> None:
     template, selector = obj["spec"]["template"], obj["spec"].get("selector")
-    if selector is not None and not object_selectors.is_well_formed(selector):
+    if selector is not None and not label_selectors.is_valid(selector):
         errors.append(field_errors.invalid("spec.selector", selector, "invalid label selector"))
         return
     check_selected(selector, template, errors)
@@ -108,7 +108,7 @@ def _check_template(obj: Object, kind: str, errors: Errors) -> None:
 def check_selected(selector: Object | None, template: Object, errors: Errors) -> None:
     """A controller that would not find its own pods is refused."""
     labels = (template.get("metadata") or {}).get("labels")
-    if not object_selectors.matches(selector, labels or {}):
+    if not label_selectors.matches(selector, labels or {}):
         words = "`selector` does not match template `labels`"
         errors.append(go_syntax.invalid(f"{_TEMPLATE}.metadata.labels", go_syntax.texts(labels), words))
 
@@ -125,8 +125,8 @@ def _check_selector(selector: Object | None, kind: str, errors: Errors) -> None:
     if selector is None:
         errors.append(field_errors.required("spec.selector"))
         return
-    object_selectors.check(selector, "spec.selector", errors)
-    if object_selectors.is_empty(selector):
+    label_selectors.validate(selector, "spec.selector", errors)
+    if label_selectors.is_empty(selector):
         shown = "v1.LabelSelector{MatchLabels:map[string]string(nil), MatchExpressions:[]v1.LabelSelectorRequirement(nil)}"
         errors.append(go_syntax.invalid("spec.selector", shown, f"empty selector is invalid for {kind}"))
 
@@ -195,9 +195,9 @@ def _checked_replica_set(obj: Object, errors: Errors) -> None:
 
 def _checked_daemon_set(obj: Object, errors: Errors) -> None:
     selector, template = obj["spec"].get("selector"), obj["spec"]["template"]
-    object_selectors.check(selector, "spec.selector", errors)
+    label_selectors.validate(selector, "spec.selector", errors)
     check_selected(selector, template, errors)
-    if selector is not None and object_selectors.is_empty(selector):
+    if selector is not None and label_selectors.is_empty(selector):
         errors.append(field_errors.invalid("spec.selector", selector, "empty selector is invalid for daemonset"))
     specs.check_template(template, _TEMPLATE, errors)
     _check_policies(template["spec"], "DaemonSet", errors)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import field_errors, name_validation, object_selectors
+from traincrew.apimachinery import field_errors, label_selectors, name_validation
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import node_selectors
@@ -52,7 +52,7 @@ def _check_pod_affinity(affinity: Object, path: str, errors: list[FieldError]) -
 
 def _check_pod_term(term: Object, path: str, errors: list[FieldError]) -> None:
     for field in ("labelSelector", "namespaceSelector"):
-        object_selectors.check(term.get(field), f"{path}.{field}", errors)
+        label_selectors.validate(term.get(field), f"{path}.{field}", errors)
     for namespace in term.get("namespaces") or ():
         errors += [field_errors.invalid(f"{path}.namespace", namespace, fault) for fault in name_validation.dns_label(namespace)]
     _check_keys(term, path, errors)
@@ -120,7 +120,7 @@ def check_spread(constraints: list[Object], path: str, errors: list[FieldError])
             errors.append(field_errors.duplicate(f"{at}.{{topologyKey, whenUnsatisfiable}}", f"{{{key}, {action}}}"))
         _check_domains(constraint.get("minDomains"), action, f"{at}.minDomains", errors)
         _check_inclusion(constraint, at, errors)
-        object_selectors.check(constraint.get("labelSelector"), f"{at}.labelSelector", errors)
+        label_selectors.validate(constraint.get("labelSelector"), f"{at}.labelSelector", errors)
 
 
 def _check_domains(count: int | None, action: str, path: str, errors: list[FieldError]) -> None:
