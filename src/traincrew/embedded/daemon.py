@@ -33,7 +33,7 @@ from traincrew.embedded.apiserver.http.server import ApiServer
 from traincrew.embedded.apiserver.registry.resources import Registry
 from traincrew.embedded.apiserver.requests.scope import Identity, RequestScope, decoded
 from traincrew.embedded.apiserver.schema import builtin_kinds
-from traincrew.embedded.apiserver.storage.records import Change, Facts
+from traincrew.embedded.apiserver.storage.records import Change, SelectableFields
 from traincrew.embedded.apiserver.storage.store import Store
 from traincrew.embedded.bootstrap import Furniture, furnish
 from traincrew.embedded.controllers.garbage_collector import Garbage
@@ -101,7 +101,7 @@ class Daemon:
         self._settling: asyncio.Task[None] | None = None
         self._listen()
 
-    def _describe(self, resource: str, obj: Object) -> Facts:
+    def _describe(self, resource: str, obj: Object) -> SelectableFields:
         return selection.describe(resource, obj, self.registry.selectable)
 
     def _lookup(self, plural: str, namespace: str, name: str) -> Object | None:

@@ -71,7 +71,7 @@ def test_a_full_disk_is_an_error_and_the_next_start_with_space_succeeds(tmp_path
     with small_file_system(data):
         with full_disk(data):
             message = startup_error(*flags, "--data", data)
-            assert f"{data}/cluster.db: no space is left on its file system" in message
+            assert f"{data}/cluster.db: no space left on the file system" in message
         with running(data) as cluster:
             assert cluster.stop() == 0
 
@@ -100,7 +100,7 @@ def _newer(file: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "words"), [(_garbled, "not a data file of traincrew, or damaged"), (_truncated, "damaged"), (_newer, "newer")]
+    ("damage", "words"), [(_garbled, "not a data file of traincrew"), (_truncated, "damaged"), (_newer, "newer")]
 )
 def test_a_damaged_or_newer_database_is_an_error_and_is_not_changed(
     stopped_cluster: pathlib.Path, tmp_path: pathlib.Path, damage: Callable[[pathlib.Path], None], words: str

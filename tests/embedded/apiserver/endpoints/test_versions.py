@@ -7,7 +7,7 @@ import msgspec
 from traincrew.apimachinery.resource_info import Object, ResourceInfo
 from traincrew.embedded.apiserver.endpoints import version_conversion
 from traincrew.embedded.apiserver.schema import builtin_kinds, crds
-from traincrew.embedded.apiserver.storage.records import Facts, Key, Record
+from traincrew.embedded.apiserver.storage.records import Key, Record, SelectableFields
 
 STRING = {"type": "string"}
 
@@ -32,7 +32,7 @@ def served(since: int = 0) -> dict[str, ResourceInfo]:
 
 
 def record(obj: Object, revision: int = 5) -> Record:
-    return Record(Key("w", "x", "n"), revision, msgspec.json.encode(obj), Facts({}, {}))
+    return Record(Key("w", "x", "n"), revision, msgspec.json.encode(obj), SelectableFields({}, {}))
 
 
 def test_what_is_kept_is_what_the_stored_version_knows() -> None:

@@ -23,7 +23,7 @@ async def at(tmp_path: pathlib.Path) -> AsyncIterator[Desk]:
 
 
 def events(at: Desk, resource: str, after: str) -> list[tuple[str, dict[str, Any]]]:
-    changes = at.daemon.store.logs.of(resource).since(int(after))
+    changes = at.daemon.store.change_logs.of(resource).since(int(after))
     return [(each.type, decoded(each.record)["metadata"]) for each in changes]
 
 

@@ -9,7 +9,7 @@ import sys
 
 from tests.embedded.apiserver.storage.sample import body, describe, pod
 
-from traincrew.embedded.apiserver.storage.records import Limits
+from traincrew.embedded.apiserver.storage.records import StorageLimits
 from traincrew.embedded.apiserver.storage.store import Store
 
 WRITERS = 12
@@ -32,7 +32,7 @@ async def write(store: Store, writer: int) -> None:
 
 
 async def main() -> None:
-    store = Store.open(sys.argv[1], describe, Limits(history_changes=int(sys.argv[2])))
+    store = Store.open(sys.argv[1], describe, StorageLimits(history_changes=int(sys.argv[2])))
     say("OPEN", store.revision, store.compacted, "-")
     await asyncio.gather(*(write(store, writer) for writer in range(WRITERS)))
 

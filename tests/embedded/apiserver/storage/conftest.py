@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 from tests.embedded.apiserver.storage.sample import describe
 
-from traincrew.embedded.apiserver.storage.records import Limits
+from traincrew.embedded.apiserver.storage.records import StorageLimits
 from traincrew.embedded.apiserver.storage.store import Store
 
 Open = Callable[..., Store]
@@ -22,7 +22,7 @@ async def opened(path: pathlib.Path) -> AsyncIterator[Open]:
     """Opens the file, again and again if need be; what the test leaves open is closed."""
     stores: list[Store] = []
 
-    def open_store(limits: Limits | None = None) -> Store:
+    def open_store(limits: StorageLimits | None = None) -> Store:
         stores.append(Store.open(path, describe, limits))
         return stores[-1]
 

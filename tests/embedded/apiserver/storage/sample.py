@@ -7,12 +7,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from traincrew.embedded.apiserver.storage.records import Change, Facts, Key, Record
+from traincrew.embedded.apiserver.storage.records import Change, Key, Record, SelectableFields
 
 
-def describe(resource: str, value: dict[str, Any]) -> Facts:
+def describe(resource: str, value: dict[str, Any]) -> SelectableFields:
     metadata = value["metadata"]
-    return Facts(dict(metadata.get("labels", {})), {"metadata.name": metadata["name"]})
+    return SelectableFields(dict(metadata.get("labels", {})), {"metadata.name": metadata["name"]})
 
 
 def pod(name: str, namespace: str = "default") -> Key:

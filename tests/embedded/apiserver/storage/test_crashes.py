@@ -13,7 +13,7 @@ import pytest
 from tests.embedded.apiserver.storage.conftest import Open
 from tests.embedded.apiserver.storage.sample import text
 
-from traincrew.embedded.apiserver.storage.records import Change, Limits
+from traincrew.embedded.apiserver.storage.records import Change, StorageLimits
 from traincrew.embedded.apiserver.storage.store import Store
 
 ROUNDS = 10
@@ -58,7 +58,7 @@ async def test_every_acknowledged_write_survives_and_revisions_never_go_back(
     for _ in range(ROUNDS):
         opening, *acknowledged = killed(path, chance.randrange(1, 1500), history)
         assert int(opening[1]) == newest
-        store = opened(Limits(history_changes=history))
+        store = opened(StorageLimits(history_changes=history))
         highest = max((int(number) for _, number, *_ in acknowledged), default=newest)
         assert store.revision >= highest >= newest
         since = max(newest, store.compacted)
@@ -91,7 +91,7 @@ async def test_a_second_process_is_told_who_has_the_file(path: pathlib.Path, ope
     assert process.stdout
     try:
         assert (await process.stdout.readline()).startswith(b"OPEN")
-        with pytest.raises(Exception, match=f"state.db is in use by process {process.pid}: only one may have it open"):
+        with pytest.raises(Exception, match=f"state.db is in use by process {process.pid}: stop that process first"):
             opened()
     finally:
         process.kill()

@@ -8,10 +8,10 @@ import pytest
 from tests.embedded.apiserver.storage.conftest import Open
 from tests.embedded.apiserver.storage.sample import body, pod, told
 
-from traincrew.embedded.apiserver.storage.errors import Expired, Overrun, StoreUnavailable, TooNew
-from traincrew.embedded.apiserver.storage.records import Key, Limits
+from traincrew.embedded.apiserver.storage.errors import RevisionCompacted, RevisionTooNew, StoreUnavailable, WatchTooSlow
+from traincrew.embedded.apiserver.storage.records import Key, StorageLimits
 from traincrew.embedded.apiserver.storage.store import Store
-from traincrew.embedded.apiserver.storage.watch import Feed
+from traincrew.embedded.apiserver.storage.watch import StorageWatch
 
 
 async def fill(store: Store, count: int, start: int = 0) -> None:
@@ -19,7 +19,7 @@ async def fill(store: Store, count: int, start: int = 0) -> None:
         await store.put(pod(f"p{number % 10}"), body(pod(f"p{number % 10}"), str(number)))
 
 
-async def revisions(feed: Feed, count: int) -> list[int]:
+async def revisions(feed: StorageWatch, count: int) -> list[int]:
     return [(await anext(feed)).revision for _ in range(count)]
 
 
@@ -68,7 +68,7 @@ async def test_a_feed_resumes_after_any_revision_also_across_a_restart(opened: O
 
 
 async def test_a_feed_goes_from_the_file_to_memory_without_a_gap(opened: Open) -> None:
-    store = opened(Limits(recent_changes=20))
+    store = opened(StorageLimits(recent_changes=20))
     first = store.revision
     await fill(store, 500)
     feed = store.watch("pods", "", first)
@@ -78,24 +78,24 @@ async def test_a_feed_goes_from_the_file_to_memory_without_a_gap(opened: Open) -
 
 
 async def test_a_slow_feed_is_dropped_and_the_others_go_on(opened: Open) -> None:
-    store = opened(Limits(recent_changes=50))
+    store = opened(StorageLimits(recent_changes=50))
     slow, quick, quiet = (store.watch(resource, "", store.revision) for resource in ("pods", "pods", "nodes"))
     start = store.revision
     reading = asyncio.create_task(revisions(quick, 200))
     await fill(store, 200)
     assert await reading == list(range(start + 1, start + 201))
-    with pytest.raises(Overrun):
+    with pytest.raises(WatchTooSlow):
         await anext(slow)
     await store.put(Key("nodes", "", "n"), body(Key("nodes", "", "n")))
     assert (await anext(quiet)).type == "ADDED"
 
 
 async def test_a_feed_is_slow_by_bytes_too(opened: Open) -> None:
-    store = opened(Limits(recent_bytes=100_000))
+    store = opened(StorageLimits(recent_bytes=100_000))
     slow = store.watch("pods", "", store.revision)
     for _ in range(20):
         await store.put(pod("a"), body(pod("a"), "x" * 10_000))
-    with pytest.raises(Overrun):
+    with pytest.raises(WatchTooSlow):
         await anext(slow)
 
 
@@ -159,9 +159,9 @@ async def test_the_end_of_the_store_ends_its_feeds(opened: Open) -> None:
 
 async def test_a_revision_to_come_and_one_that_is_gone_are_told_apart(opened: Open) -> None:
     store = opened()
-    with pytest.raises(TooNew):
+    with pytest.raises(RevisionTooNew):
         store.watch("pods", "", store.revision + 1)
-    with pytest.raises(Expired):
+    with pytest.raises(RevisionCompacted):
         store.watch("pods", "", store.compacted - 1)
 
 

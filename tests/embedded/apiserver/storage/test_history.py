@@ -10,8 +10,8 @@ import pytest
 from tests.embedded.apiserver.storage.conftest import Open
 from tests.embedded.apiserver.storage.sample import body, pod, until
 
-from traincrew.embedded.apiserver.storage.errors import Expired, TooNew
-from traincrew.embedded.apiserver.storage.records import Limits, Record
+from traincrew.embedded.apiserver.storage.errors import RevisionCompacted, RevisionTooNew
+from traincrew.embedded.apiserver.storage.records import Record, StorageLimits
 from traincrew.embedded.apiserver.storage.retention import Retention
 from traincrew.embedded.apiserver.storage.store import Store
 
@@ -37,11 +37,11 @@ async def churn(store: Store, rounds: int) -> States:
 
 @pytest.mark.parametrize("recent", [10_000, 10])
 async def test_a_list_as_of_any_revision_is_what_was_listed_then(opened: Open, recent: int) -> None:
-    store = opened(Limits(recent_changes=recent))
+    store = opened(StorageLimits(recent_changes=recent))
     states = await churn(store, 120)
     for _ in range(2):
         assert {revision: state(store.list_at("pods", "", revision)) for revision in states} == states
-    with pytest.raises(TooNew):
+    with pytest.raises(RevisionTooNew):
         store.list_at("pods", "", store.revision + 1)
     await store.close()
     again = opened()
@@ -58,14 +58,14 @@ async def swept(path: pathlib.Path, upto: int) -> None:
 
 
 async def test_compaction_forgets_old_changes_and_no_state(opened: Open, path: pathlib.Path) -> None:
-    store = opened(Limits(history_changes=100))
+    store = opened(StorageLimits(history_changes=100))
     states = await churn(store, 1500)
     compacted = store.compacted
     assert store.revision - 110 < compacted <= store.revision - 90
-    with pytest.raises(Expired) as expired:
+    with pytest.raises(RevisionCompacted) as expired:
         store.list_at("pods", "", compacted - 1)
     assert expired.value.compacted == compacted
-    with pytest.raises(Expired):
+    with pytest.raises(RevisionCompacted):
         store.watch("pods", "", compacted - 1)
     kept = {revision: listed for revision, listed in states.items() if revision >= compacted}
     assert {revision: state(store.list_at("pods", "", revision)) for revision in kept} == kept
@@ -81,7 +81,7 @@ async def test_compaction_forgets_old_changes_and_no_state(opened: Open, path: p
 
 
 async def test_the_revision_does_not_go_back_when_the_last_deletion_is_forgotten(opened: Open, path: pathlib.Path) -> None:
-    store = opened(Limits(history_age=0.01))
+    store = opened(StorageLimits(history_age=0.01))
     await store.put(pod("a"), body(pod("a")))
     last = await store.delete(pod("a"))
     await until(lambda: store.compacted >= last.revision)
@@ -95,19 +95,19 @@ async def test_the_revision_does_not_go_back_when_the_last_deletion_is_forgotten
 
 
 async def test_a_feed_that_compaction_overtakes_in_the_file_expires(opened: Open) -> None:
-    store = opened(Limits(history_changes=300, recent_changes=10))
+    store = opened(StorageLimits(history_changes=300, recent_changes=10))
     start = store.revision
     await churn(store, 290)
     feed = store.watch("pods", "", start)
     await anext(feed)
     await churn(store, 400)
-    with pytest.raises(Expired):
+    with pytest.raises(RevisionCompacted):
         async for _ in feed:
             pass
 
 
 async def test_an_interrupted_sweep_is_finished_later(opened: Open, path: pathlib.Path) -> None:
-    limits = Limits(history_changes=100)
+    limits = StorageLimits(history_changes=100)
     store = opened(limits)
     await churn(store, 700)
     compacted = store.compacted
@@ -121,26 +121,26 @@ async def test_an_interrupted_sweep_is_finished_later(opened: Open, path: pathli
 
 
 def test_history_is_cut_by_count_bytes_or_age_whichever_comes_first() -> None:
-    def cuts(limits: Limits) -> int:
+    def cuts(limits: StorageLimits) -> int:
         retention = Retention(limits, 1, 0)
         for second in range(1000):
             retention.note(float(second), 2 + second, 100)
         return retention.cut(999.0, 1001)
 
-    assert 1001 - 110 < cuts(Limits(history_changes=100, history_age=1e9)) <= 1001 - 90
-    assert 1001 - 110 < cuts(Limits(history_bytes=10_000, history_age=1e9)) <= 1001 - 90
-    assert 1001 - 110 < cuts(Limits(history_age=100.0)) <= 1001 - 90
-    assert cuts(Limits(history_age=1e9)) == 1
+    assert 1001 - 110 < cuts(StorageLimits(history_changes=100, history_age=1e9)) <= 1001 - 90
+    assert 1001 - 110 < cuts(StorageLimits(history_bytes=10_000, history_age=1e9)) <= 1001 - 90
+    assert 1001 - 110 < cuts(StorageLimits(history_age=100.0)) <= 1001 - 90
+    assert cuts(StorageLimits(history_age=1e9)) == 1
 
 
 def test_what_earlier_runs_left_counts_too() -> None:
-    retention = Retention(Limits(history_bytes=10_000), 1, 9_950)
+    retention = Retention(StorageLimits(history_bytes=10_000), 1, 9_950)
     retention.note(0.0, 500, 100)
     assert retention.cut(0.0, 500) == 500
 
 
 async def test_the_pages_of_one_list_see_one_state_however_much_is_written_between(opened: Open) -> None:
-    store = opened(Limits(recent_changes=20))
+    store = opened(StorageLimits(recent_changes=20))
     states = await churn(store, 60)
     revision = store.revision
     for _ in range(5):

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.embedded.apiserver.storage.sample import body, describe, pod, text
 
-from traincrew.embedded.apiserver.storage.errors import Expired, Stale
-from traincrew.embedded.apiserver.storage.records import Key, Limits, Record
+from traincrew.embedded.apiserver.storage.errors import RevisionCompacted, RevisionConflict
+from traincrew.embedded.apiserver.storage.records import Key, Record, StorageLimits
 from traincrew.embedded.apiserver.storage.store import Store
 
 State = dict[Key, tuple[int, str]]
@@ -37,7 +37,9 @@ Write = Put | Delete
 EXPECTATIONS = st.sampled_from(["any", "none", "current", "old"])
 WRITES = st.one_of(*(st.builds(kind, st.sampled_from(KEYS), EXPECTATIONS) for kind in (Put, Delete)))
 STEPS = st.lists(st.one_of(st.lists(WRITES, min_size=1, max_size=8), st.just("restart")), max_size=25)
-LIMITS = st.builds(Limits, history_changes=st.integers(1, 60), recent_changes=st.integers(1, 30), group_changes=st.integers(1, 4))
+LIMITS = st.builds(
+    StorageLimits, history_changes=st.integers(1, 60), recent_changes=st.integers(1, 30), group_changes=st.integers(1, 4)
+)
 
 
 class Model:
@@ -84,8 +86,8 @@ async def carry_out(store: Store, model: Model, writes: list[Write]) -> None:
         put = isinstance(write, Put)
         calls.append(store.put(write.key, body(write.key, content), expect) if put else store.delete(write.key, expect))
     outcomes = await asyncio.gather(*calls, return_exceptions=True)
-    assert [not isinstance(outcome, Stale) for outcome in outcomes] == expected
-    assert all(isinstance(outcome, Record | Stale) for outcome in outcomes)
+    assert [not isinstance(outcome, RevisionConflict) for outcome in outcomes] == expected
+    assert all(isinstance(outcome, Record | RevisionConflict) for outcome in outcomes)
 
 
 async def check_history(store: Store, model: Model) -> None:
@@ -94,7 +96,7 @@ async def check_history(store: Store, model: Model) -> None:
         try:
             assert listed(store.list_at("pods", "x", revision)) == of(past, "pods", "x")
             feed = store.watch("pods", "", revision)
-        except Expired:
+        except RevisionCompacted:
             assert revision < store.compacted
             continue
         assert revision >= store.compacted
@@ -105,7 +107,7 @@ async def check_history(store: Store, model: Model) -> None:
         assert [(change.before.revision, text(change.before)) if change.before else None for change in changes] == before
 
 
-async def run(path: pathlib.Path, steps: list[list[Write] | str], limits: Limits) -> None:
+async def run(path: pathlib.Path, steps: list[list[Write] | str], limits: StorageLimits) -> None:
     store, model = Store.open(path, describe, limits), Model()
     try:
         for step in steps:
@@ -126,6 +128,6 @@ async def run(path: pathlib.Path, steps: list[list[Write] | str], limits: Limits
 
 @settings(max_examples=60, deadline=None)
 @given(STEPS, LIMITS)
-def test_the_store_does_what_a_dictionary_and_a_list_do(steps: list[list[Write] | str], limits: Limits) -> None:
+def test_the_store_does_what_a_dictionary_and_a_list_do(steps: list[list[Write] | str], limits: StorageLimits) -> None:
     with tempfile.TemporaryDirectory() as directory:
         asyncio.run(run(pathlib.Path(directory) / "state.db", steps, limits))

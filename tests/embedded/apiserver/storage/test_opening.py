@@ -15,7 +15,7 @@ from tests.embedded.apiserver.storage.sample import body, pod, text
 
 from traincrew.embedded.apiserver.storage import database_schema
 from traincrew.embedded.apiserver.storage.database import Database
-from traincrew.embedded.apiserver.storage.records import Limits
+from traincrew.embedded.apiserver.storage.records import StorageLimits
 from traincrew.errors import StoreError, UserError
 
 
@@ -63,7 +63,7 @@ async def test_a_new_store_has_a_revision_that_clients_can_watch_from(opened: Op
 
 
 def test_every_commit_reaches_the_disk(path: pathlib.Path) -> None:
-    database = Database(path, Limits())
+    database = Database(path, StorageLimits())
     full = 2
     assert database._connection.execute("PRAGMA synchronous").fetchone() == (full,)
     assert database._connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
@@ -72,7 +72,7 @@ def test_every_commit_reaches_the_disk(path: pathlib.Path) -> None:
 
 async def test_a_file_in_use_is_refused_and_free_after_the_close(opened: Open, path: pathlib.Path) -> None:
     store = opened()
-    assert refused(opened) == f"{path} is in use by process {os.getpid()}: only one may have it open"
+    assert refused(opened) == f"{path} is in use by process {os.getpid()}: stop that process first"
     await store.close()
     assert opened().revision == 1
 
@@ -82,7 +82,7 @@ async def test_a_newer_schema_is_refused_and_left_alone(opened: Open, path: path
     with connected(path) as connection:
         connection.execute("UPDATE meta SET value = 99 WHERE name = 'schema'")
     untouched = content(path)
-    assert "was written by a newer traincrew (it has schema 99" in refused(opened)
+    assert "was written by a newer version of traincrew (schema version 99" in refused(opened)
     assert content(path) == untouched
 
 
@@ -101,7 +101,7 @@ async def test_an_older_schema_is_brought_forward_whole_or_not_at_all(opened: Op
 
 async def test_a_file_that_is_no_database_is_refused_and_left_alone(opened: Open, path: pathlib.Path) -> None:
     overwrite(path, b"a: b\n" * 1000)
-    assert "is not a data file of traincrew, or damaged" in refused(opened)
+    assert "the file is damaged or not a data file of traincrew" in refused(opened)
     assert content(path) == b"a: b\n" * 1000
 
 
@@ -110,7 +110,7 @@ async def test_a_database_of_another_program_is_refused(opened: Open, path: path
     with connected(path) as connection:
         connection.execute("CREATE TABLE theirs (x)")
     untouched = content(path)
-    assert refused(opened) == f"{path} is a database of another program"
+    assert refused(opened) == f"{path} is a database of another program. Use another data directory."
     assert content(path) == untouched
 
 

@@ -78,7 +78,7 @@ async def test_a_full_disk_at_the_start_is_told_and_nothing_is_lost(opened: Open
         store = opened()
         await store.put(pod("a"), body(pod("a"), "kept"))
         await store.close()
-        with full_disk(path.parent), pytest.raises(StoreError, match="no space is left on its file system"):
+        with full_disk(path.parent), pytest.raises(StoreError, match="no space left on the file system"):
             opened()
         again = opened()
         assert text(again.get(pod("a"))) == "kept"

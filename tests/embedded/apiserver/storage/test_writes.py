@@ -9,8 +9,8 @@ import pytest
 from tests.embedded.apiserver.storage.conftest import Open
 from tests.embedded.apiserver.storage.sample import body, decoded, describe, pod, text
 
-from traincrew.embedded.apiserver.storage.errors import Stale, StoreUnavailable
-from traincrew.embedded.apiserver.storage.records import Facts, Key
+from traincrew.embedded.apiserver.storage.errors import RevisionConflict, StoreUnavailable
+from traincrew.embedded.apiserver.storage.records import Key, SelectableFields
 from traincrew.embedded.apiserver.storage.store import Store
 
 
@@ -21,7 +21,7 @@ async def test_a_put_returns_when_the_state_is_durable_and_visible(opened: Open)
     assert store.head(pod("a")) is record
     assert store.revision == record.revision
     assert text(record) == "one"
-    assert record.facts == Facts({"job": "x"}, {"metadata.name": "a"})
+    assert record.selectable == SelectableFields({"job": "x"}, {"metadata.name": "a"})
 
 
 async def test_readers_do_not_see_what_is_only_accepted_and_writers_do(opened: Open) -> None:
@@ -41,7 +41,7 @@ async def test_of_two_writes_that_expect_the_same_state_one_wins(opened: Open) -
     outcomes = await asyncio.gather(
         *(store.put(pod("a"), body(pod("a"), str(number)), first.revision) for number in range(20)), return_exceptions=True
     )
-    lost = [outcome for outcome in outcomes if isinstance(outcome, Stale)]
+    lost = [outcome for outcome in outcomes if isinstance(outcome, RevisionConflict)]
     assert len(lost) == 19
     assert text(store.get(pod("a"))) == "0"
     assert all(stale.current and stale.current.revision == first.revision + 1 for stale in lost)
@@ -52,7 +52,7 @@ async def test_of_two_creations_one_wins(opened: Open) -> None:
     outcomes = await asyncio.gather(
         store.put(pod("a"), body(pod("a"), "one"), 0), store.put(pod("a"), body(pod("a"), "two"), 0), return_exceptions=True
     )
-    assert isinstance(outcomes[1], Stale)
+    assert isinstance(outcomes[1], RevisionConflict)
     assert text(store.get(pod("a"))) == "one"
 
 
@@ -61,7 +61,7 @@ async def test_a_refused_write_leaves_the_object_and_the_revision_alone(opened: 
     await store.put(pod("a"), body(pod("a")))
     revision = store.revision
     refused = body(pod("a"))
-    with pytest.raises(Stale):
+    with pytest.raises(RevisionConflict):
         await store.put(pod("a"), refused, expect=revision - 1)
     assert "resourceVersion" not in refused["metadata"]
     assert (await store.put(pod("a"), refused)).revision == revision + 1
@@ -70,18 +70,18 @@ async def test_a_refused_write_leaves_the_object_and_the_revision_alone(opened: 
 async def test_a_deletion_tells_the_last_state_at_its_own_revision(opened: Open) -> None:
     store = opened()
     first = await store.put(pod("a"), body(pod("a"), "last", job="x"))
-    with pytest.raises(Stale):
+    with pytest.raises(RevisionConflict):
         await store.delete(pod("a"), expect=first.revision - 1)
     gone = await store.delete(pod("a"), expect=first.revision)
     assert gone.revision == first.revision + 1 == store.revision
     assert decoded(gone)["spec"] == {"text": "last"}
-    assert gone.facts == first.facts
+    assert gone.selectable == first.selectable
     assert store.get(pod("a")) is store.head(pod("a")) is None
 
 
 async def test_what_is_not_there_cannot_be_deleted(opened: Open) -> None:
     store = opened()
-    with pytest.raises(Stale) as stale:
+    with pytest.raises(RevisionConflict) as stale:
         await store.delete(pod("a"))
     assert stale.value.current is None
 
@@ -133,7 +133,9 @@ async def test_a_restart_changes_nothing(opened: Open) -> None:
     assert again.revision == revision
     assert (await again.put(pod("next"), body(pod("next")))).revision == revision + 1
     await again.warm_up()
-    assert [record.facts for record in again.list("pods")] == [describe("pods", decoded(record)) for record in again.list("pods")]
+    assert [record.selectable for record in again.list("pods")] == [
+        describe("pods", decoded(record)) for record in again.list("pods")
+    ]
 
 
 async def test_what_was_accepted_before_the_close_is_written(opened: Open) -> None:
@@ -155,10 +157,10 @@ async def test_a_record_s_representation_does_not_tell_its_value(opened: Open) -
 
 async def test_facts_can_be_told_anew(path: pathlib.Path) -> None:
     word = "one"
-    store = Store.open(path, lambda resource, value: Facts({}, {"word": word}))
+    store = Store.open(path, lambda resource, value: SelectableFields({}, {"word": word}))
     record = await store.put(pod("a"), body(pod("a")))
     word = "two"
-    assert record.facts.fields == {"word": "one"}
-    store.describe_again("pods")
-    assert record.facts.fields == {"word": "two"}
+    assert record.selectable.fields == {"word": "one"}
+    store.reindex("pods")
+    assert record.selectable.fields == {"word": "two"}
     await store.close()

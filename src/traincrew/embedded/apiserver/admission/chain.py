@@ -91,7 +91,7 @@ def _secured(scope: RequestScope, request: Request, obj: Object) -> list[str]:
     if name != "pods" and name not in WITH_TEMPLATES:
         return []
     record = scope.store.head(Key("namespaces", "", request.namespace))
-    labels = record.facts.labels if record else {}
+    labels = record.selectable.labels if record else {}
     if name != "pods":
         return policy.warnings(_template(obj), labels)
     if refusal := policy.refusal(obj, labels):

@@ -12,7 +12,7 @@ from traincrew.embedded.apiserver.endpoints import owner_references, request_bod
 from traincrew.embedded.apiserver.requests import query_parameters
 from traincrew.embedded.apiserver.requests.request import Request, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, decoded, encoded
-from traincrew.embedded.apiserver.storage.errors import Stale
+from traincrew.embedded.apiserver.storage.errors import RevisionConflict
 from traincrew.embedded.apiserver.storage.records import Key, Record
 
 SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
@@ -53,7 +53,7 @@ async def store_new(
             fresh["metadata"]["name"] = _generated(str(obj["metadata"].get("generateName", "")))
         try:
             return await _put(scope, request, fresh, options, warnings)
-        except Stale as stale:
+        except RevisionConflict as stale:
             if not generated or attempt == NAME_ATTEMPTS - 1:
                 raise _taken(request, str(fresh["metadata"]["name"]), stale.current) from None
     raise AssertionError("unreachable")
@@ -83,7 +83,7 @@ async def _put(
     stored = version_conversion.kept(obj, info)
     if options.dry_run:
         if (holder := scope.store.head(key)) is not None:
-            raise Stale(holder)
+            raise RevisionConflict(holder)
         return Response(201, encoded(version_conversion.back(stored, info)), tuple(warned))
     record = await scope.store.put(key, stored, 0)
     await chain.after_create(scope, request, record)

@@ -14,7 +14,7 @@ from traincrew.embedded.apiserver.endpoints.graceful_deletion import Options
 from traincrew.embedded.apiserver.requests import query_parameters
 from traincrew.embedded.apiserver.requests.request import Request, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, decoded, encoded
-from traincrew.embedded.apiserver.storage.errors import Stale
+from traincrew.embedded.apiserver.storage.errors import RevisionConflict
 from traincrew.embedded.apiserver.storage.records import Record
 
 POLICIES = ("Background", "Foreground", "Orphan")
@@ -78,7 +78,7 @@ async def _deleted(scope: RequestScope, request: Request, wanted: Options) -> Re
         record = scope.existing(request.info, request.namespace, request.name)
         try:
             return await _delete(scope, request, record, wanted)
-        except Stale:
+        except RevisionConflict:
             if wanted.version or attempt == ATTEMPTS - 1:
                 raise api_errors.modified(request.subject) from None
     raise AssertionError("unreachable")
@@ -104,7 +104,7 @@ async def _announced(scope: RequestScope, request: Request, record: Record, want
     """Those who watch pods hear that one ends before it has ended; meanwhile somebody else may have removed it."""
     try:
         return await _remove(scope, request, record, wanted)
-    except Stale as fault:
+    except RevisionConflict as fault:
         if fault.current is not None:
             raise
         return Response(200, version_conversion.shown(record, request.info))

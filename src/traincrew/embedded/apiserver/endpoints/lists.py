@@ -12,7 +12,7 @@ from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.endpoints import continue_tokens, resource_versions, selection, version_conversion
 from traincrew.embedded.apiserver.requests.request import Request
 from traincrew.embedded.apiserver.requests.scope import RequestScope
-from traincrew.embedded.apiserver.storage.errors import Expired
+from traincrew.embedded.apiserver.storage.errors import RevisionCompacted
 from traincrew.embedded.apiserver.storage.records import Record
 
 EXPIRED = (
@@ -100,7 +100,7 @@ def _asked(scope: RequestScope, request: Request, text: str) -> int:
 def _as_of(scope: RequestScope, request: Request, revision: int, start: str = "") -> list[Record]:
     try:
         return scope.store.list_at(request.info.store_name, request.namespace, revision)
-    except Expired:
+    except RevisionCompacted:
         if not start:
             raise api_errors.expired(f"The resourceVersion for the provided list is too old: {revision}") from None
         refusal = api_errors.expired(EXPIRED)

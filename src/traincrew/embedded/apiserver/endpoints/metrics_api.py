@@ -10,7 +10,7 @@ from traincrew.apimachinery.resource_info import Object, ResourceInfo
 from traincrew.embedded.apiserver.requests.metrics_source import Measurement, Usage
 from traincrew.embedded.apiserver.requests.request import Request, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
-from traincrew.embedded.apiserver.storage.records import Facts, Key, Record
+from traincrew.embedded.apiserver.storage.records import Key, Record, SelectableFields
 
 GROUP, VERSION = "metrics.k8s.io", "v1beta1"
 _VERBS = ("get", "list")
@@ -55,14 +55,14 @@ def _nodes(scope: RequestScope, found: Measurement) -> Iterator[Record]:
 
 
 def _record(info: ResourceInfo, scope: RequestScope, about: Record, told: Object) -> Record:
-    key, labels = about.key, about.facts.labels
+    key, labels = about.key, about.selectable.labels
     metadata: Object = {"name": key.name, "creationTimestamp": scope.now()}
     if key.namespace:
         metadata["namespace"] = key.namespace
     if labels:
         metadata["labels"] = dict(labels)
     body = encoded({"kind": info.kind, "apiVersion": info.api_version, "metadata": metadata, **told})
-    return Record(Key(info.store_name, key.namespace, key.name), scope.store.revision, body, Facts(labels, {}))
+    return Record(Key(info.store_name, key.namespace, key.name), scope.store.revision, body, SelectableFields(labels, {}))
 
 
 def _times(found: Measurement) -> Object:

@@ -10,7 +10,7 @@ from traincrew.apimachinery import selectors
 from traincrew.apimachinery.api_errors import bad_request
 from traincrew.apimachinery.resource_info import Object, ResourceInfo
 from traincrew.embedded.apiserver.requests.query_parameters import Query
-from traincrew.embedded.apiserver.storage.records import Facts, Record
+from traincrew.embedded.apiserver.storage.records import Record, SelectableFields
 
 NAMES = ("metadata.name", "metadata.namespace")
 
@@ -45,15 +45,15 @@ RENAMED = {
 }
 """Groups whose fields are called otherwise than where they are stored."""
 
-NO_FACTS = Facts({}, {})
+NO_FACTS = SelectableFields({}, {})
 
 
-def describe(resource: str, obj: Object, selectable: Callable[[str], tuple[str, ...]]) -> Facts:
+def describe(resource: str, obj: Object, selectable: Callable[[str], tuple[str, ...]]) -> SelectableFields:
     """What selectors ask about, kept beside the stored bytes."""
     labels = obj["metadata"].get("labels")
     paths = FIELDS.get(resource) or selectable(resource)
     fields = {path: text for path, read in _readers(resource, paths) if (text := read(obj))}
-    return Facts(labels or NO_FACTS.labels, fields or NO_FACTS.fields) if labels or fields else NO_FACTS
+    return SelectableFields(labels or NO_FACTS.labels, fields or NO_FACTS.fields) if labels or fields else NO_FACTS
 
 
 Reader = Callable[[Object], str]
@@ -142,4 +142,4 @@ def value(record: Record, path: str) -> str:
         return record.key.name
     if path == "metadata.namespace":
         return record.key.namespace
-    return record.facts.fields.get(path, "")
+    return record.selectable.fields.get(path, "")

@@ -16,7 +16,7 @@ from traincrew.embedded.apiserver.requests import query_parameters
 from traincrew.embedded.apiserver.requests.request import Request, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
 from traincrew.embedded.apiserver.schema import coercion
-from traincrew.embedded.apiserver.storage.errors import Stale
+from traincrew.embedded.apiserver.storage.errors import RevisionConflict
 from traincrew.embedded.apiserver.storage.records import Key, Record
 
 ATTEMPTS = 5
@@ -48,7 +48,7 @@ async def change(scope: RequestScope, request: Request, options: query_parameter
         _check_version(scope, request, wanted.object["metadata"].get("resourceVersion") or "", record.revision)
         try:
             return await _put(scope, request, _Write(record, before, wanted, options))
-        except Stale:
+        except RevisionConflict:
             continue
     raise api_errors.modified(request.subject)
 

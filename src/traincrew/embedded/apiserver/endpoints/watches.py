@@ -14,10 +14,10 @@ from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.endpoints import resource_versions, selection
 from traincrew.embedded.apiserver.requests.request import Request
 from traincrew.embedded.apiserver.requests.scope import RequestScope
-from traincrew.embedded.apiserver.storage.errors import Expired, Overrun
+from traincrew.embedded.apiserver.storage.errors import RevisionCompacted, WatchTooSlow
 from traincrew.embedded.apiserver.storage.records import Change, Record
 from traincrew.embedded.apiserver.storage.store import Store
-from traincrew.embedded.apiserver.storage.watch import Feed
+from traincrew.embedded.apiserver.storage.watch import StorageWatch
 
 BOOKMARK_SECONDS = 60.0
 LAST_BOOKMARK = 2.0
@@ -59,7 +59,7 @@ class Watch:
         """Of a watch from a revision that is still to come: what comes before it is passed over."""
         self._initial, self._feed = self._open(scope.store)
 
-    def _open(self, store: Store) -> tuple[list[Record] | None, Feed]:
+    def _open(self, store: Store) -> tuple[list[Record] | None, StorageWatch]:
         text = self._request.query.text("resourceVersion")
         resource, namespace = self._request.info.store_name, self._request.namespace
         asked = store.revision if text in resource_versions.NEWEST else resource_versions.number(text)
@@ -71,7 +71,7 @@ class Watch:
         self._after = asked
         try:
             return None, store.watch(resource, namespace, min(asked, store.revision))
-        except Expired as fault:
+        except RevisionCompacted as fault:
             raise api_errors.expired(f"too old resource version: {text} ({fault.compacted})") from None
 
     def close(self) -> None:
@@ -101,7 +101,7 @@ class Watch:
                 if self._bookmarks:
                     yield [self._bookmark(self._feed.position)]
                 continue
-            except (Overrun, Expired):
+            except (WatchTooSlow, RevisionCompacted):
                 yield [_error(api_errors.expired("The watch was too slow and has been ended; list and watch again."))]
                 return
             if not changes:  # the store is closed
@@ -167,7 +167,7 @@ def _last_seen(change: Change) -> Record:
         return change.record
     obj = msgspec.json.decode(before.value)
     obj["metadata"]["resourceVersion"] = str(change.revision)
-    return Record(before.key, change.revision, msgspec.json.encode(obj), before.described)
+    return Record(before.key, change.revision, msgspec.json.encode(obj), before.selectable_source)
 
 
 def lines(events: Iterable[Event]) -> bytes:

@@ -1,8 +1,8 @@
-"""Where the cluster's objects are kept: durable in SQLite, at hand in memory, each change told to whoever watches.
+"""The storage of the API server: durable in SQLite, served from memory, with a watch on every change.
 
-    put, delete ──► accepted in the loop (revision assigned, head moves) ──► journal's thread commits a group
+    put, delete ──► accepted in the loop (revision assigned, head moves) ──► the writer's thread commits a group
                                                                                     │
-    get, list, feeds ◄── shelves (state) and logs (recent changes) ◄── published in the loop
+    get, list, watch ◄── index (state) and change logs (recent changes) ◄── published in the loop
 
-Readers and feeds see only what is durable; writers build on the head. Older changes than the logs hold are read from the file.
+Readers and watches see durable states only. Writes build on the head. Changes older than the change logs are read from the file.
 """

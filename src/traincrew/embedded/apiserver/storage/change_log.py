@@ -1,4 +1,4 @@
-"""Recent changes in memory: what feeds read. All resources share one budget; the oldest change goes first."""
+"""Recent changes in memory, which watches read. All resources share one budget; the oldest change is dropped first."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections import deque
 from collections.abc import Sequence
 from operator import attrgetter
 
-from traincrew.embedded.apiserver.storage.records import Change, Limits
+from traincrew.embedded.apiserver.storage.records import Change, StorageLimits
 
 _revision = attrgetter("revision")
 
 
-class Log:
-    """The changes of one resource after the revision `trimmed`. They are numbered from the first that was ever logged."""
+class ChangeLog:
+    """The changes of one resource after the revision `trimmed`. Changes are numbered from the first one logged."""
 
     __slots__ = ("_changes", "_first", "_readers", "trimmed")
 
@@ -32,7 +32,7 @@ class Log:
         return self._first + bisect_right(self._changes, revision, key=_revision)
 
     def read(self, number: int, most: int) -> Sequence[Change] | None:
-        """The changes from that number on; None if they are gone."""
+        """The changes from that number on; None if they were dropped."""
         start = number - self._first
         return self._changes[start : start + most] if start >= 0 else None
 
@@ -63,18 +63,18 @@ class Log:
                 reader.set_result(None)
 
 
-class Logs:
-    def __init__(self, revision: int, limits: Limits) -> None:
+class ChangeLogs:
+    def __init__(self, revision: int, limits: StorageLimits) -> None:
         self._opened = revision
         self._limits = limits
-        self._logs: dict[str, Log] = {}
-        self._ages: deque[tuple[Log, int]] = deque()
+        self._logs: dict[str, ChangeLog] = {}
+        self._ages: deque[tuple[ChangeLog, int]] = deque()
         self._bytes = 0
 
-    def of(self, resource: str) -> Log:
+    def of(self, resource: str) -> ChangeLog:
         log = self._logs.get(resource)
         if log is None:
-            log = self._logs[resource] = Log(self._opened)
+            log = self._logs[resource] = ChangeLog(self._opened)
         return log
 
     def append(self, changes: Sequence[Change]) -> None:
@@ -83,7 +83,7 @@ class Logs:
             log = self.of(change.record.key.resource)
             log.append(change)
             touched.add(log)
-            size = kept_only_by(change)
+            size = superseded_bytes(change)
             self._bytes += size
             self._ages.append((log, size))
         self._trim()
@@ -96,7 +96,7 @@ class Logs:
 
     def _trim(self) -> None:
         ages, limits = self._ages, self._limits
-        counts: dict[Log, int] = {}
+        counts: dict[ChangeLog, int] = {}
         while ages and (len(ages) > limits.recent_changes or self._bytes > limits.recent_bytes):
             log, size = ages.popleft()
             self._bytes -= size
@@ -105,7 +105,7 @@ class Logs:
             log.trim(count)
 
 
-def kept_only_by(change: Change) -> int:
-    """Bytes of states that are not current and live on because of this change. (Its own state is counted by its successor.)"""
+def superseded_bytes(change: Change) -> int:
+    """Bytes of superseded states that this change keeps in memory. (Its own state is counted by its successor.)"""
     size = len(change.before.value) if change.before else 0
     return size + len(change.record.value) if change.type == "DELETED" else size

@@ -1,4 +1,4 @@
-"""The data file: opened, written, read. Nothing here knows of the event loop."""
+"""The data file: open, write, read, compact. Nothing here uses the event loop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from traincrew.embedded.apiserver.storage.database_schema import migrate, readable_version, stored
 from traincrew.embedded.apiserver.storage.errors import StoreUnavailable
 from traincrew.embedded.apiserver.storage.lock import Lock
-from traincrew.embedded.apiserver.storage.records import Describe, Key, Limits, Record
+from traincrew.embedded.apiserver.storage.records import GetSelectableFields, Key, Record, StorageLimits
 from traincrew.errors import StoreError
 
 PAGE = 8192
@@ -23,58 +23,58 @@ SWEEP = 500
 Row = tuple[int, int, str, str, str, bytes | None]
 
 
-class Meta(NamedTuple):
+class DatabaseMeta(NamedTuple):
     revision: int
     compacted: int
     swept: int
 
 
 class Database:
-    """The connection that writes. Made in one thread and then used by another, never by two at once."""
+    """The connection that writes. Created in one thread and used by another, never by two at once."""
 
-    def __init__(self, path: Path, limits: Limits) -> None:
+    def __init__(self, path: Path, limits: StorageLimits) -> None:
         self.path = path
-        self._lock = _claimed(path)
+        self._lock = _lock_file(path)
         try:
-            with told(path):
-                self._connection = _connected(path, limits.group_changes)
+            with sqlite_errors_as_store_errors(path):
+                self._connection = _connect(path, limits.group_changes)
                 migrate(self._connection, path)
             self._file = _identity(path)
         except BaseException:
             self._lock.release()
             raise
 
-    def meta(self) -> Meta:
+    def meta(self) -> DatabaseMeta:
         values = stored(self._connection, self.path)
         newest = self._connection.execute("SELECT max(revision) FROM changes").fetchone()[0] or 0
-        # The newest change may have been a deletion that is swept away: its revision still must not be given again.
-        return Meta(max(newest, values["compacted"]), values["compacted"], values["swept"])
+        # The newest change may be a deletion that was swept: its revision must not be assigned again.
+        return DatabaseMeta(max(newest, values["compacted"]), values["compacted"], values["swept"])
 
-    def current(self, describe: Describe) -> Iterator[Record]:
+    def current(self, get_selectable: GetSelectableFields) -> Iterator[Record]:
         rows = self._connection.execute(
             "SELECT revision, resource, namespace, name, value FROM changes"
             " WHERE value IS NOT NULL AND revision NOT IN (SELECT previous FROM changes)"
         )
         intern = sys.intern
         for revision, resource, namespace, name, value in rows:
-            yield Record(Key(intern(resource), intern(namespace), name), revision, value, describe)
+            yield Record(Key(intern(resource), intern(namespace), name), revision, value, get_selectable)
 
     def bytes_kept(self) -> int:
         return int(self._connection.execute("SELECT total(length(value)) FROM changes").fetchone()[0])
 
     def write(self, rows: Sequence[Row]) -> None:
-        """One statement is one transaction, and one turn of the interpreter's lock, however many rows."""
+        """One statement for all rows: one transaction, and the interpreter's lock is released once."""
         self._roll_back()
         self._insert(rows)
 
     def write_after(self, durable: int, rows: Sequence[Row]) -> None:
-        """After a commit that failed: its rows may be there all the same, although somebody was told that they are not."""
+        """After a failed commit: its rows may be in the file although their writers got an error."""
         with self._transaction() as connection:
             connection.execute("DELETE FROM changes WHERE revision > ?", (durable,))
             self._insert(rows)
 
     def sweep(self, after: int, compacted: int) -> int:
-        """Removes what was superseded between two revisions, a part at a time; returns how far it got."""
+        """Removes states superseded between two revisions, a batch at a time; returns the revision reached."""
         upto = min(after + SWEEP, compacted)
         within = "revision > ? AND revision <= ?"
         with self._transaction() as connection:
@@ -87,12 +87,12 @@ class Database:
         return upto
 
     def check_file(self) -> None:
-        """SQLite goes on writing to a file that was removed or replaced."""
+        """SQLite keeps writing to a file that was removed or replaced."""
         if _identity(self.path) != self._file:
-            raise StoreUnavailable(f"{self.path} was removed or replaced while it was open: nothing can be kept until a restart")
+            raise StoreUnavailable(f"{self.path} was removed or replaced while it was open. Restart the cluster.")
 
     def close(self) -> None:
-        # Moves the journal into the file; on a full disk that waits for the next start.
+        # Closing checkpoints the write-ahead log; on a full disk the next start does it.
         with contextlib.suppress(sqlite3.Error):
             self._connection.close()
         self._lock.release()
@@ -102,7 +102,7 @@ class Database:
         self._connection.execute(statement, [column for row in rows for column in row])
 
     def _roll_back(self) -> None:
-        """Within a transaction that something left open, nothing would become durable."""
+        """Inside a transaction that was left open, nothing would become durable."""
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
 
@@ -117,10 +117,10 @@ class Database:
             self._roll_back()
 
 
-def _claimed(path: Path) -> Lock:
+def _lock_file(path: Path) -> Lock:
     lock = Lock(path)
     try:
-        # It holds secrets; SQLite gives its own files the same mode.
+        # The file holds secrets. SQLite gives its other files the same mode.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         directory = os.open(path.parent, os.O_RDONLY)
         os.fsync(directory)
@@ -131,14 +131,16 @@ def _claimed(path: Path) -> Lock:
     return lock
 
 
-def _connected(path: Path, statements: int) -> sqlite3.Connection:
+def _connect(path: Path, statements: int) -> sqlite3.Connection:
     connection = sqlite3.connect(
         path, timeout=5.0, isolation_level=None, check_same_thread=False, cached_statements=statements + 16
     )
     readable_version(connection, path)
     connection.execute(f"PRAGMA page_size = {PAGE}")
     if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
-        raise StoreError(f"{path}: its file system cannot hold a write-ahead log (no shared memory); choose a local one")
+        raise StoreError(
+            f"{path}: this file system does not support a write-ahead log (no shared memory). Use a local file system."
+        )
     for pragma in (
         "synchronous = FULL",
         "fullfsync = ON",
@@ -158,25 +160,25 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 @contextlib.contextmanager
-def told(path: Path) -> Iterator[None]:
-    """Faults of SQLite while a file is opened, as words for whoever named the file."""
+def sqlite_errors_as_store_errors(path: Path) -> Iterator[None]:
+    """Translates errors of SQLite while a file is opened."""
     try:
         yield
     except sqlite3.Error as error:
-        raise StoreError(f"{path}: {reason(error, path)}") from error
+        raise StoreError(f"{path}: {explain(error, path)}") from error
 
 
-def reason(error: sqlite3.Error, path: Path) -> str:
+def explain(error: sqlite3.Error, path: Path) -> str:
     name = getattr(error, "sqlite_errorname", "")
-    if name.startswith("SQLITE_IOERR") and _full(path):
-        name = "SQLITE_FULL"  # what it is called depends on which of its files SQLite could not extend
+    if name.startswith("SQLITE_IOERR") and _disk_full(path):
+        name = "SQLITE_FULL"  # the error depends on which of its files SQLite could not extend
     for prefix, words in _REASONS.items():
         if name.startswith(prefix):
             return f"{words} ({error})"
     return f"{error} ({name})" if name else str(error)
 
 
-def _full(path: Path) -> bool:
+def _disk_full(path: Path) -> bool:
     try:
         status = os.statvfs(path.parent)
     except OSError:
@@ -185,12 +187,12 @@ def _full(path: Path) -> bool:
 
 
 _REASONS = {
-    "SQLITE_FULL": "no space is left on its file system",
-    "SQLITE_READONLY": "it cannot be written",
-    "SQLITE_PERM": "it cannot be written",
-    "SQLITE_CANTOPEN": "it cannot be opened",
-    "SQLITE_BUSY": "another program has locked it",
-    "SQLITE_NOTADB": "it is not a data file of traincrew, or damaged; move it away or bring back a copy",
-    "SQLITE_CORRUPT": "it is damaged; bring back a copy, or move it away and start anew",
-    "SQLITE_IOERR": "its file system reports an error",
+    "SQLITE_FULL": "no space left on the file system",
+    "SQLITE_READONLY": "the file is not writable",
+    "SQLITE_PERM": "the file is not writable",
+    "SQLITE_CANTOPEN": "the file cannot be opened",
+    "SQLITE_BUSY": "the file is locked by another program",
+    "SQLITE_NOTADB": "the file is damaged or not a data file of traincrew. Move it away or restore a backup.",
+    "SQLITE_CORRUPT": "the file is damaged. Restore a backup, or move it away to start a new cluster.",
+    "SQLITE_IOERR": "the file system reports an error",
 }

@@ -1,4 +1,4 @@
-"""The tables of the data file. Versions are only ever added: a file of an earlier one is brought forward when it is opened."""
+"""The tables of the data file, with migrations: a file of an earlier version is migrated when it is opened."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from traincrew.errors import StoreError
 
-# `previous` is the revision that a change supersedes; 0: the object is new. It takes the place of an index by key, which every
-# write would have to keep: the current state are the rows that no other row names, and history is followed from row to row.
-# A deletion has no value. Up to `compacted` history may be incomplete, and up to `swept` everything superseded is gone.
+# `previous` is the revision that a change supersedes; 0: the object is new. It replaces an index by key, which every write would
+# have to update: the current state is the rows that no other row names, and history is followed from row to row.
+# A deletion has no value. Up to `compacted` history may be incomplete; up to `swept` all superseded states are removed.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         """CREATE TABLE changes (
@@ -20,13 +20,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
              name TEXT NOT NULL,
              value BLOB
            )""",
-        # The first revision that is given away is 2: 0 and "nothing yet" must not look alike to clients.
+        # The first revision is 2: clients must not confuse it with 0, which means "any".
         "INSERT INTO meta VALUES ('compacted', 1), ('swept', 1)",
     ),
 )
 
 APPLICATION = 0x7C4E3A11
-"""Tells our files from those of other programs that use SQLite."""
+"""Identifies our files among those of other programs that use SQLite."""
 
 
 def migrate(connection: sqlite3.Connection, path: object, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
@@ -48,20 +48,22 @@ def migrate(connection: sqlite3.Connection, path: object, migrations: Sequence[S
 
 
 def readable_version(connection: sqlite3.Connection, path: object, newest: int = len(MIGRATIONS)) -> int:
-    """0: a new file. Changes nothing: whatever else it is may belong to somebody else."""
+    """0 for a new file. Changes nothing: the file may belong to another program."""
     if not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
         return 0
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-        raise StoreError(f"{path} is a database of another program")
+        raise StoreError(f"{path} is a database of another program. Use another data directory.")
     version = stored(connection, path)["schema"]
     if version > newest:
-        why = f"it has schema {version}, and this one knows none after {newest}"
-        raise StoreError(f"{path} was written by a newer traincrew ({why}): use that one, or other data")
+        why = f"schema version {version}; this version supports up to {newest}"
+        raise StoreError(
+            f"{path} was written by a newer version of traincrew ({why}). Use that version, or another data directory."
+        )
     return version
 
 
 def stored(connection: sqlite3.Connection, path: object) -> dict[str, int]:
     values = dict(connection.execute("SELECT name, value FROM meta"))
     if not {"schema", "compacted", "swept"} <= values.keys():
-        raise StoreError(f"{path} is damaged: it does not say where its history begins")
+        raise StoreError(f"{path} is damaged: the compacted revision is missing")
     return values

@@ -1,40 +1,40 @@
-"""Why the store refuses: the caller turns each into the answer that Kubernetes gives."""
+"""Errors of the store. The handlers translate each into the Status of a Kubernetes API server."""
 
 from __future__ import annotations
 
 from traincrew.embedded.apiserver.storage.records import Record
 
 
-class Stale(Exception):
-    """The head is not what the write was meant for. `current` is None where there is no such object."""
+class RevisionConflict(Exception):
+    """The object is not at the expected revision. `current` is None if the object does not exist."""
 
     def __init__(self, current: Record | None) -> None:
-        super().__init__(f"the object is at revision {current.revision}" if current else "there is no such object")
+        super().__init__(f"the object is at revision {current.revision}" if current else "the object does not exist")
         self.current = current
 
 
-class Expired(Exception):
-    """History before `compacted` is gone: list again."""
+class RevisionCompacted(Exception):
+    """History before `compacted` was removed: the client must list again."""
 
     def __init__(self, asked: int, compacted: int) -> None:
-        super().__init__(f"revision {asked} is gone: history begins at {compacted}")
+        super().__init__(f"revision {asked} was compacted: history begins at {compacted}")
         self.asked, self.compacted = asked, compacted
 
 
-class TooNew(Exception):
-    """That revision is still to come."""
+class RevisionTooNew(Exception):
+    """The store has not reached that revision."""
 
     def __init__(self, asked: int, revision: int) -> None:
-        super().__init__(f"revision {asked} is still to come: the newest is {revision}")
+        super().__init__(f"revision {asked} is in the future: the newest is {revision}")
         self.asked, self.revision = asked, revision
 
 
-class Overrun(Exception):
-    """A feed was read too slowly, and what comes next for it is no longer in memory."""
+class WatchTooSlow(Exception):
+    """A watch was read too slowly: its next change is no longer in memory."""
 
 
 class StoreUnavailable(Exception):
-    """Nothing can be written (or read) just now; the message says what and where.
+    """The store cannot be written (or read) now. The message names the file and the reason.
 
-    The write is not visible. Only if the process dies before it could write anything else may it turn out to have been kept.
+    The write is not visible. If the process dies before the next write, it may still turn out to be durable.
     """

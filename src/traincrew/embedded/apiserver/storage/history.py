@@ -1,4 +1,4 @@
-"""Older changes, read from the data file by a connection of its own."""
+"""History: older changes, read from the data file through a separate connection."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from traincrew.embedded.apiserver.storage.database import reason
+from traincrew.embedded.apiserver.storage.database import explain
 from traincrew.embedded.apiserver.storage.errors import StoreUnavailable
-from traincrew.embedded.apiserver.storage.records import Change, ChangeType, Describe, Key, Record, buried
+from traincrew.embedded.apiserver.storage.records import Change, ChangeType, GetSelectableFields, Key, Record, tombstone
 
 BATCH_CHANGES = 200
 BATCH_BYTES = 2 * 2**20
@@ -25,7 +25,7 @@ _CHANGES = """
   WHERE new.revision > ? AND new.revision <= ? AND new.resource = ? AND (? = '' OR new.namespace = ?)
   ORDER BY new.revision LIMIT ?"""
 
-# Of each object the first change after a revision tells what there was: it is the one that supersedes something up to then.
+# The first change of each object after a revision names the state at that revision: the one that it supersedes.
 _BEFORE = """
   SELECT new.resource, new.namespace, new.name, old.revision, old.value
   FROM changes new LEFT JOIN changes old ON old.revision = new.previous
@@ -35,27 +35,27 @@ _BEFORE = """
 States = dict[Key, Record | None]
 
 
-class Archive:
-    """Whoever asks sees to it that the range is neither compacted nor beyond what is published."""
+class History:
+    """The caller makes sure that the range is neither compacted nor beyond the published revision."""
 
-    def __init__(self, path: Path, describe: Describe) -> None:
-        self._path, self._describe = path, describe
+    def __init__(self, path: Path, get_selectable: GetSelectableFields) -> None:
+        self._path, self._get_selectable = path, get_selectable
         self._connection: sqlite3.Connection | None = None
         self._lock = threading.Lock()
-        self._reader = ThreadPoolExecutor(1, "store-archive")
+        self._reader = ThreadPoolExecutor(1, "store-history")
 
     async def batch(self, resource: str, namespace: str, after: int, upto: int) -> tuple[Sequence[Change], int]:
-        """Some changes in order, and the revision up to which they are complete. Read in a thread."""
+        """Some changes in order, and the revision up to which they are complete. Reads in a thread."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._reader, self._batch, resource, namespace, after, upto)
 
     def before(self, resource: str, namespace: str, revision: int, upto: int) -> States:
-        """The states at a revision of whatever changed after it, None for what was not there. Blocks."""
+        """The states at a revision of the objects that changed after it; None for those that did not exist. Blocks."""
         states: States = {}
         with self._reading() as connection:
             for *key, old, value in connection.execute(_BEFORE, (revision, upto, resource, namespace, namespace, revision)):
                 found = _key(*key)
-                states[found] = Record(found, old, value, self._describe) if old else None
+                states[found] = Record(found, old, value, self._get_selectable) if old else None
         return states
 
     def close(self) -> None:
@@ -87,17 +87,17 @@ class Archive:
                     self._connection.execute("PRAGMA query_only = ON")
                 yield self._connection
         except sqlite3.Error as error:
-            raise StoreUnavailable(f"{self._path} cannot be read: {reason(error, self._path)}") from error
+            raise StoreUnavailable(f"{self._path} cannot be read: {explain(error, self._path)}") from error
 
     def _change(self, row: Sequence[Any]) -> Change:
         revision, resource, namespace, name, value, old_revision, old_value = row
         key = _key(resource, namespace, name)
-        before = Record(key, old_revision, old_value, self._describe) if old_revision else None
+        before = Record(key, old_revision, old_value, self._get_selectable) if old_revision else None
         if value is None:
-            assert before, f"{self._path}: the deletion {revision} has nothing to delete"
-            return Change(revision, "DELETED", buried(before, revision), before)
+            assert before, f"{self._path}: the deletion {revision} has no earlier state"
+            return Change(revision, "DELETED", tombstone(before, revision), before)
         kind: ChangeType = "MODIFIED" if before else "ADDED"
-        return Change(revision, kind, Record(key, revision, value, self._describe), before)
+        return Change(revision, kind, Record(key, revision, value, self._get_selectable), before)
 
 
 def _key(resource: str, namespace: str, name: str) -> Key:

@@ -1,16 +1,16 @@
-"""Lists as they were. The pages of a long list are asked for one after the other, and all of them are of one revision."""
+"""Lists at an earlier revision: all pages of a paginated list are of one revision."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from traincrew.embedded.apiserver.storage.records import Key, Record, place
+from traincrew.embedded.apiserver.storage.records import Key, Record, sort_key
 
 KEPT = 4
 
 
-class Snapshots:
-    """The lists that were rebuilt last."""
+class ListSnapshots:
+    """A cache of the most recently rebuilt lists."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str, int], Sequence[Record]] = {}
@@ -28,8 +28,8 @@ class Snapshots:
         self._kept = {key: records for key, records in self._kept.items() if key[2] >= before}
 
 
-def rebuilt(now: Sequence[Record], before: Mapping[Key, Record | None]) -> list[Record]:
-    """The list now, with everything that has changed since as it was before."""
+def rebuild(now: Sequence[Record], before: Mapping[Key, Record | None]) -> list[Record]:
+    """The current list, with every object that changed since replaced by its earlier state."""
     records = [record for record in now if record.key not in before]
     records += filter(None, before.values())
-    return sorted(records, key=lambda record: place(record.key))
+    return sorted(records, key=lambda record: sort_key(record.key))

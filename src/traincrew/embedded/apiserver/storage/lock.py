@@ -1,4 +1,4 @@
-"""One process at a time: a lock beside the data file, gone with the process that holds it."""
+"""The lock beside the data file: one process at a time. The kernel releases it when the process ends."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class Lock:
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise StoreError(f"{error.filename or path}: {error.strerror}") from None
-        if not self._taken():
+        if not self._acquire():
             holder = os.pread(self._descriptor, 20, 0).decode(errors="replace").strip()
             os.close(self._descriptor)
             by = f"process {holder}" if holder else "another process"
-            raise StoreError(f"{data} is in use by {by}: only one may have it open")
-        # On a full disk the number may be missing; the lock holds all the same. Always as long, so that it takes no more room.
+            raise StoreError(f"{data} is in use by {by}: stop that process first")
+        # On a full disk the process id may be missing; the lock holds. The width is fixed: no space is allocated.
         with contextlib.suppress(OSError):
             os.pwrite(self._descriptor, f"{os.getpid():<{WIDTH}}\n".encode(), 0)
 
-    def _taken(self) -> bool:
-        """Tried a few times: whoever looks whether somebody has the lock holds it for that moment."""
+    def _acquire(self) -> bool:
+        """Retries: a process that tests the lock holds it for that moment."""
         for _ in range(ATTEMPTS):
             try:
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

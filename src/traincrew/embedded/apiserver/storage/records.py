@@ -1,4 +1,4 @@
-"""What the store keeps and what it tells."""
+"""Records and changes: one state of one object, and one committed event."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ decode = msgspec.json.Decoder().decode
 
 class Key(NamedTuple):
     resource: str
-    """Served.store_name."""
+    """ResourceInfo.store_name."""
     namespace: str
-    """Empty for what is cluster-scoped."""
+    """Empty for cluster-scoped resources."""
     name: str
 
 
-class Facts(NamedTuple):
-    """What selectors ask for."""
+class SelectableFields(NamedTuple):
+    """The labels and fields that selectors match."""
 
     labels: Mapping[str, str]
     fields: Mapping[str, str]
 
 
-Describe = Callable[[str, Object], Facts]
-"""From a resource and an object of it. Must not keep the object: it belongs to the caller of put."""
+GetSelectableFields = Callable[[str, Object], SelectableFields]
+"""From a resource and an object. The function must not keep the object: it belongs to the caller of put."""
 
 
 class Record(msgspec.Struct, frozen=True, eq=False):
@@ -40,23 +40,23 @@ class Record(msgspec.Struct, frozen=True, eq=False):
     revision: int
     value: bytes
     """JSON; its metadata.resourceVersion is the revision."""
-    described: Facts | Describe
+    selectable_source: SelectableFields | GetSelectableFields
 
     def __repr__(self) -> str:
-        # The value may be a secret, and representations end up in logs.
+        # The value may be a secret, and representations are logged.
         return f"Record({'/'.join(self.key)} at {self.revision}, {len(self.value)} bytes)"
 
     @property
-    def facts(self) -> Facts:
-        # Records read from the file are described when somebody selects: decoding all of them would make opening slow.
-        described = self.described
-        if not isinstance(described, Facts):
-            described = described(self.key.resource, decode(self.value))
-            msgspec.structs.force_setattr(self, "described", described)
-        return described
+    def selectable(self) -> SelectableFields:
+        # Computed on the first selection: decoding every record would make opening slow.
+        source = self.selectable_source
+        if not isinstance(source, SelectableFields):
+            source = source(self.key.resource, decode(self.value))
+            msgspec.structs.force_setattr(self, "selectable_source", source)
+        return source
 
-    def forget_facts(self, describe: Describe) -> None:
-        msgspec.structs.force_setattr(self, "described", describe)
+    def reset_selectable(self, get_selectable: GetSelectableFields) -> None:
+        msgspec.structs.force_setattr(self, "selectable_source", get_selectable)
 
 
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
@@ -68,33 +68,33 @@ class Change(msgspec.Struct, frozen=True, eq=False):
     revision: int
     type: ChangeType
     record: Record
-    """Of a deletion: the last state, with the deletion's revision."""
+    """For a deletion: the last state, with the revision of the deletion."""
     before: Record | None
 
 
-def buried(last: Record, revision: int) -> Record:
-    """The record that a deletion tells."""
+def tombstone(last: Record, revision: int) -> Record:
+    """The record of a DELETED event: the last state at the revision of the deletion."""
     value = decode(last.value)
     value["metadata"]["resourceVersion"] = str(revision)
-    return Record(last.key, revision, encode(value), last.described)
+    return Record(last.key, revision, encode(value), last.selectable_source)
 
 
-def place(key: Key) -> tuple[str, str]:
-    """Sorts as etcd does, by the path namespace/name: `a-b/x` comes before `a/x`."""
+def sort_key(key: Key) -> tuple[str, str]:
+    """The order of etcd, by the path namespace/name: `a-b/x` comes before `a/x`."""
     return key.namespace + "/", key.name
 
 
 @dataclasses.dataclass(frozen=True)
-class Limits:
-    """History in the file may be read again by watches and paged lists; the recent part of it is in memory as well."""
+class StorageLimits:
+    """Limits of history. Watches and paged lists read it from the file; recent changes are in memory as well."""
 
     history_changes: int = 100_000
     history_bytes: int = 256 * 2**20
     history_age: float = 600.0
-    """Seconds. History is cut at whichever of the three is reached first."""
+    """Seconds. History is compacted at the first limit that is reached."""
     recent_changes: int = 10_000
     recent_bytes: int = 32 * 2**20
-    """Of states that are no longer current. A feed that falls behind what is in memory is dropped."""
+    """Bytes of superseded states. A watch that falls behind the changes in memory is dropped."""
     group_changes: int = 128
     group_bytes: int = 8 * 2**20
-    """What one commit takes at most."""
+    """The maximum size of one commit."""

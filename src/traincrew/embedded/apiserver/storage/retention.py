@@ -1,42 +1,42 @@
-"""How long history is kept."""
+"""Retention: the revision up to which history may be compacted."""
 
 from __future__ import annotations
 
 from collections import deque
 from typing import NamedTuple
 
-from traincrew.embedded.apiserver.storage.records import Limits
+from traincrew.embedded.apiserver.storage.records import StorageLimits
 
-FINENESS = 50
-"""History is cut in steps of this fraction of what is kept."""
+CUT_STEPS = 50
+"""History is compacted in steps of one such fraction of the limits."""
 
 
-class Mark(NamedTuple):
+class HistoryMark(NamedTuple):
     revision: int
     at: float
     bytes: int
 
 
 class Retention:
-    """Says up to which revision history may be forgotten. Times are those of a monotonic clock."""
+    """Decides up to which revision history may be compacted. Times are those of a monotonic clock."""
 
-    def __init__(self, limits: Limits, compacted: int, bytes_kept: int) -> None:
+    def __init__(self, limits: StorageLimits, compacted: int, bytes_kept: int) -> None:
         self._limits = limits
-        self._cut = Mark(compacted, 0.0, 0)
+        self._cut = HistoryMark(compacted, 0.0, 0)
         self._last = self._cut
         self._bytes = bytes_kept
-        self._marks: deque[Mark] = deque()
+        self._marks: deque[HistoryMark] = deque()
 
     def note(self, now: float, revision: int, superseded: int) -> None:
         """After a commit: the newest revision and how many bytes of older states it left behind."""
         self._bytes += superseded
         limits, last = self._limits, self._last
         if revision > last.revision and (
-            (revision - last.revision) * FINENESS >= limits.history_changes
-            or (self._bytes - last.bytes) * FINENESS >= limits.history_bytes
-            or (now - last.at) * FINENESS >= limits.history_age
+            (revision - last.revision) * CUT_STEPS >= limits.history_changes
+            or (self._bytes - last.bytes) * CUT_STEPS >= limits.history_bytes
+            or (now - last.at) * CUT_STEPS >= limits.history_age
         ):
-            self._last = Mark(revision, now, self._bytes)
+            self._last = HistoryMark(revision, now, self._bytes)
             self._marks.append(self._last)
 
     def cut(self, now: float, revision: int) -> int:

@@ -1,4 +1,4 @@
-"""A watch: the changes of one resource in order, first from the file as far as they are old, then from memory as they come."""
+"""A watch: the changes of one resource in order, older ones from the file, new ones from memory."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from traincrew.embedded.apiserver.storage.errors import Expired, Overrun
+from traincrew.embedded.apiserver.storage.errors import RevisionCompacted, WatchTooSlow
 from traincrew.embedded.apiserver.storage.records import Change
 
 if TYPE_CHECKING:
     from traincrew.embedded.apiserver.storage.store import Store
 
-MOST = 256
-"""Changes taken from the log at a time."""
+BATCH_SIZE = 256
+"""Changes read from the change log at a time."""
 
 
-class Feed:
-    """An asynchronous iterator for one reader. It ends when it, or the store, is closed.
+class StorageWatch:
+    """An asynchronous iterator for one reader. It ends when the watch or the store is closed.
 
-    Raises Overrun when it was read too slowly, Expired when compaction has overtaken it while it was still reading the file.
+    Raises WatchTooSlow if it is read too slowly, RevisionCompacted if compaction overtakes it while it reads the file.
     """
 
     def __init__(self, store: Store, resource: str, namespace: str, after: int) -> None:
         self._store, self._resource, self._namespace = store, resource, namespace
-        self._log = store.logs.of(resource)
+        self._log = store.change_logs.of(resource)
         self._ready: deque[Change] = deque()
         self._complete = after
         self._number: int | None = None
@@ -33,7 +33,7 @@ class Feed:
 
     @property
     def position(self) -> int:
-        """Everything up to this revision was handed out: what a bookmark may say."""
+        """The revision up to which all changes were delivered: the value of a bookmark."""
         if self._ready:
             return self._ready[0].revision - 1
         if self._number is None:
@@ -43,7 +43,7 @@ class Feed:
             return self._complete
         return waiting[0].revision - 1 if waiting else self._store.revision
 
-    def __aiter__(self) -> Feed:
+    def __aiter__(self) -> StorageWatch:
         return self
 
     async def __anext__(self) -> Change:
@@ -52,7 +52,7 @@ class Feed:
         return self._ready.popleft()
 
     async def batch(self) -> Sequence[Change]:
-        """At least one change and whatever else is there already; none at the end."""
+        """At least one change and all others that are ready; empty at the end."""
         if not self._ready and not await self._fill():
             return ()
         changes, self._ready = self._ready, deque()
@@ -63,7 +63,7 @@ class Feed:
         self._log.wake()
 
     async def _fill(self) -> bool:
-        """False at the end of the feed."""
+        """False at the end of the watch."""
         while not (self._closed or self._store.closed):
             if self._number is None:
                 await self._catch_up()
@@ -77,10 +77,10 @@ class Feed:
 
     async def _catch_up(self) -> None:
         store, after = self._store, self._complete
-        changes, complete = await store.archive.batch(self._resource, self._namespace, after, self._log.trimmed)
-        # Looked at afterwards: compaction is announced before anything is removed.
+        changes, complete = await store.history.batch(self._resource, self._namespace, after, self._log.trimmed)
+        # Checked afterwards: compaction is announced before anything is removed.
         if after < store.compacted:
-            raise Expired(after, store.compacted)
+            raise RevisionCompacted(after, store.compacted)
         self._ready.extend(changes)
         self._complete = complete
         self._attach()
@@ -90,9 +90,9 @@ class Feed:
             self._number = self._log.number_after(self._complete)
 
     def _follow(self, number: int) -> None:
-        changes = self._log.read(number, MOST)
+        changes = self._log.read(number, BATCH_SIZE)
         if changes is None:
-            raise Overrun(f"a watch of {self._resource} was read too slowly")
+            raise WatchTooSlow(f"a watch of {self._resource} was read too slowly")
         self._number = number + len(changes)
         self._complete = changes[-1].revision
         namespace = self._namespace

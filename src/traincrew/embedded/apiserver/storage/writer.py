@@ -1,4 +1,4 @@
-"""The one writer: a thread that commits whatever has been accepted meanwhile, as one group."""
+"""The writer: one thread that commits all accepted changes in groups."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from traincrew.embedded.apiserver.storage.database import Database, Meta, reason
+from traincrew.embedded.apiserver.storage.database import Database, DatabaseMeta, explain
 from traincrew.embedded.apiserver.storage.errors import StoreUnavailable
-from traincrew.embedded.apiserver.storage.records import Change, Limits, Record
+from traincrew.embedded.apiserver.storage.records import Change, Record, StorageLimits
 
 FILE_CHECKS = 1.0
-"""Seconds between looks at whether the data file is still there."""
+"""Seconds between checks that the data file still exists."""
 
 SWEEPS = 0.05
 """Seconds between two sweeps while writes are waiting."""
 
 
-class Entry:
-    """A change that is accepted and not durable yet. `era` tells those before a failed commit from those after it."""
+class PendingWrite:
+    """An accepted change that is not durable yet. `generation` separates changes before and after a failed commit."""
 
-    __slots__ = ("change", "done", "era")
+    __slots__ = ("change", "done", "generation")
 
-    def __init__(self, change: Change, era: int, done: asyncio.Future[Record]) -> None:
-        self.change, self.era, self.done = change, era, done
+    def __init__(self, change: Change, generation: int, done: asyncio.Future[Record]) -> None:
+        self.change, self.generation, self.done = change, generation, done
 
     @property
     def row(self) -> tuple[int, int, str, str, str, bytes | None]:
@@ -36,12 +36,12 @@ class Entry:
         return (change.revision, change.before.revision if change.before else 0, *record.key, value)
 
 
-class Journal:
-    def __init__(self, database: Database, meta: Meta, limits: Limits) -> None:
+class Writer:
+    def __init__(self, database: Database, meta: DatabaseMeta, limits: StorageLimits) -> None:
         self._database, self._limits = database, limits
-        self._queue: queue.SimpleQueue[Entry | int | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[PendingWrite | int | None] = queue.SimpleQueue()
         self._durable, self._compacted, self._swept = meta.revision, meta.compacted, meta.swept
-        self._era = 0
+        self._generation = 0
         self._failed = self._closing = False
         self._checked = self._swept_at = 0.0
         self._thread: threading.Thread | None = None
@@ -52,13 +52,13 @@ class Journal:
         committed: Callable[[int], None],
         failed: Callable[[StoreUnavailable], None],
     ) -> None:
-        """Tells the loop how many more entries are durable, or that none of those it waits for ever will be."""
+        """Calls back into the loop: how many more writes are durable, or that all pending writes have failed."""
         self._loop, self._on_commit, self._on_failure = loop, committed, failed
-        # Nothing acknowledged is lost with a daemon thread: it need not hold up the end of a process that crashes.
-        self._thread = threading.Thread(target=self._run, name="store-journal", daemon=True)
+        # A daemon thread does not delay the end of a crashing process. Acknowledged writes are durable already.
+        self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._thread.start()
 
-    def append(self, entry: Entry) -> None:
+    def append(self, entry: PendingWrite) -> None:
         self._queue.put(entry)
 
     def compact(self, revision: int) -> None:
@@ -79,16 +79,16 @@ class Journal:
             self._sweep(busy=bool(group))
         self._database.close()
 
-    def _gather(self) -> list[Entry]:
-        group: list[Entry] = []
+    def _gather(self) -> list[PendingWrite]:
+        group: list[PendingWrite] = []
         room = self._limits.group_bytes
         while not self._closing and room > 0 and len(group) < self._limits.group_changes:
             try:
                 item = self._queue.get(block=not group and self._swept >= self._compacted)
             except queue.Empty:
                 break
-            if isinstance(item, Entry):
-                if item.era == self._era:
+            if isinstance(item, PendingWrite):
+                if item.generation == self._generation:
                     group.append(item)
                     room -= len(item.change.record.value)
             elif item is None:
@@ -97,19 +97,19 @@ class Journal:
                 self._compacted = max(self._compacted, item)
         return group
 
-    def _commit(self, group: list[Entry]) -> None:
+    def _commit(self, group: list[PendingWrite]) -> None:
         try:
             self._write(group)
-        except Exception as error:  # whatever it is: those who wait are told, and the thread lives on
+        except Exception as error:  # any error fails the pending writes; the thread goes on
             self._failed = True
-            self._era += 1
-            self._tell(self._on_failure, self._problem(error))
+            self._generation += 1
+            self._notify(self._on_failure, self._problem(error))
         else:
             self._failed = False
             self._durable = group[-1].change.revision
-            self._tell(self._on_commit, len(group))
+            self._notify(self._on_commit, len(group))
 
-    def _write(self, group: list[Entry]) -> None:
+    def _write(self, group: list[PendingWrite]) -> None:
         now = time.monotonic()
         if self._failed or now - self._checked > FILE_CHECKS:
             self._database.check_file()
@@ -126,18 +126,18 @@ class Journal:
         try:
             self._swept = self._database.sweep(self._swept, self._compacted)
         except Exception:
-            # The next compaction tries again; until then history stays longer than it has to.
+            # The next compaction retries; until then history is kept longer than necessary.
             self._compacted = self._swept
         self._swept_at = time.monotonic()
 
     def _problem(self, error: Exception) -> StoreUnavailable:
         if isinstance(error, StoreUnavailable):
             return error
-        why = reason(error, self._database.path) if isinstance(error, sqlite3.Error) else repr(error)
+        why = explain(error, self._database.path) if isinstance(error, sqlite3.Error) else repr(error)
         return StoreUnavailable(f"{self._database.path} cannot be written: {why}")
 
-    def _tell(self, callback: Callable[[Any], None], what: object) -> None:
+    def _notify(self, callback: Callable[[Any], None], what: object) -> None:
         try:
             self._loop.call_soon_threadsafe(callback, what)
-        except RuntimeError:  # the loop is closed: nobody waits any more
+        except RuntimeError:  # the loop is closed: no caller waits any more
             self._closing = True
