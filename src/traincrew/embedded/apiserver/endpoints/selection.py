@@ -104,7 +104,7 @@ class SelectionPredicate(NamedTuple):
     fields: tuple[selectors.Requirement, ...] = ()
 
     def matches(self, record: Record) -> bool:
-        if self.labels and not selectors.matches(self.labels, record.facts.labels):
+        if self.labels and not selectors.matches(self.labels, record.selectable.labels):
             return False
         return all(selectors.evaluate(each.operator, value(record, each.key), each.values) for each in self.fields)
 
