@@ -111,7 +111,7 @@ async def test_refusals_have_the_same_words(caller: Caller, world: World, policy
                 found.append(f"{verb} {target} as {user.name} {user.groups}: ours {allowed}, theirs {code} {answer}")
             elif not allowed and verb != "HEAD":
                 refused += 1
-                ours = attributes.refusal(acting, asked, reason).status()
+                ours = attributes.forbidden(acting, asked, reason).status()
                 same = reasonless(ours) == reasonless(answer)
                 found += [] if same else [f"{verb} {target}: ours {ours}, theirs {answer}"]
     assert found == []

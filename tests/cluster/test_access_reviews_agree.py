@@ -145,9 +145,9 @@ def test_token_requests_get_the_same_answer(api: Api, namespace: str) -> None:
         response = api.session.post(api.server + api.path("serviceaccounts", namespace, "robot", "token"), json=posted)
         theirs = response.json()
         now = theirs["metadata"].get("creationTimestamp", "2020-01-01T00:00:00Z")
-        asked = token_requests.Asked(namespace, "robot", datetime.datetime.fromisoformat(now))
+        asked = token_requests.TokenRequestScope(namespace, "robot", datetime.datetime.fromisoformat(now))
         try:
-            ours = token_requests.answer(ours_tokens, posted, asked)
+            ours = token_requests.issue(ours_tokens, posted, asked)
         except api_errors.StatusError as refused:
             ours = refused.status()
         assert tokenless(ours) == tokenless(theirs), each

@@ -129,13 +129,13 @@ class Daemon:
             self.policy.remove(obj["kind"], change.record.key.namespace, change.record.key.name)
         else:
             self.policy.put(obj)
-        if obj["kind"] == "ClusterRole" and self.policy.unsettled():
+        if obj["kind"] == "ClusterRole" and self.policy.outdated_aggregated_roles():
             self._settling = asyncio.get_running_loop().create_task(self._settle())
 
     async def _settle(self) -> None:
         """Roles that gather the rules of others are shown with what they have gathered."""
         client = self.own_client("clusterrole-aggregation-controller")
-        for name, rules in self.policy.unsettled():
+        for name, rules in self.policy.outdated_aggregated_roles():
             with contextlib.suppress(errors.ApiError):
                 await client.patch(CLUSTER_ROLES, None, name, msgspec.json.encode({"rules": rules}))
 

@@ -37,7 +37,9 @@ class Gate:
 
     def _answer(self, request: web.Request, body: bytes) -> Object:
         origins.check(self.doors, request.headers.get("Host"), request.headers.get("Origin"))
-        peer = authentication.peer(request.transport.get_extra_info("ssl_object")) if request.transport else None
+        peer = (
+            authentication.client_certificate_peer(request.transport.get_extra_info("ssl_object")) if request.transport else None
+        )
         user = self.authenticator.user(request.headers, peer, request.path)
         if user is None:
             raise api_errors.unauthorized()
@@ -45,7 +47,7 @@ class Gate:
         asked = attributes.of_request(request.method, request.path)
         allowed, reason = self.policy.allowed(user, asked)
         if not allowed:
-            raise attributes.refusal(user, asked, reason)
+            raise attributes.forbidden(user, asked, reason)
         if request.method != "POST":
             raise api_errors.no_such_path()
         return self._created(asked, user, json.loads(body))
@@ -62,7 +64,9 @@ class Gate:
             case "tokenreviews":
                 return access_reviews.token(posted, self.authenticator.reviewed)
             case "serviceaccounts/token":
-                return token_requests.answer(self.tokens, posted, token_requests.Asked(asked.namespace, asked.name, now))
+                return token_requests.issue(
+                    self.tokens, posted, token_requests.TokenRequestScope(asked.namespace, asked.name, now)
+                )
         raise api_errors.no_such_path()
 
 

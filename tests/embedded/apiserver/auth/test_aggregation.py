@@ -51,7 +51,7 @@ def test_roles_that_gather_each_other_settle() -> None:
     policy.put(labelled("part", "to-a", rule("get", "mpijobs", "kubeflow.org")))
     policy.put(binding("x", "ClusterRole/b", person("ann")))
     assert policy.allowed(User("ann"), ASKED)[0]
-    assert dict(policy.unsettled()).keys() == {"a", "b"}
+    assert dict(policy.outdated_aggregated_roles()).keys() == {"a", "b"}
 
 
 def test_what_should_be_written_into_a_gathering_role_is_told_until_it_is() -> None:
@@ -59,13 +59,13 @@ def test_what_should_be_written_into_a_gathering_role_is_told_until_it_is() -> N
     policy.put(gathering("all", "to-all"))
     policy.put(labelled("part", "to-all", part, part))
     policy.put(labelled("same", "to-all", part))
-    assert policy.unsettled() == [("all", [part])]
+    assert policy.outdated_aggregated_roles() == [("all", [part])]
     policy.put(gathering("all", "to-all") | {"rules": [part]})
-    assert policy.unsettled() == []
+    assert policy.outdated_aggregated_roles() == []
 
 
 def test_the_default_roles_are_settled() -> None:
     policy = Policy()
     for each in bootstrap_policy.objects():
         policy.put(each)
-    assert policy.unsettled() == []
+    assert policy.outdated_aggregated_roles() == []

@@ -120,7 +120,7 @@ def test_a_running_server_takes_up_renewed_certificates(pki: Pki) -> None:
 def test_a_client_certificate_names_its_user(pki: Pki, tmp_path: pathlib.Path) -> None:
     own = pki.issue_for_client("ann", ("red", "blue"))
     end, _ = shaken(pki.server_context(), client(pki, own, tmp_path / "ann.pem"), "localhost")
-    found = authentication.peer(end)
+    found = authentication.client_certificate_peer(end)
     assert found
     assert (found.user.name, found.user.groups) == ("ann", ("red", "blue", "system:authenticated"))
     (credential,) = found.user.extra["authentication.kubernetes.io/credential-id"]
@@ -129,8 +129,8 @@ def test_a_client_certificate_names_its_user(pki: Pki, tmp_path: pathlib.Path) -
 
 def test_who_shows_no_certificate_is_nobody_by_certificate(pki: Pki) -> None:
     end, _ = shaken(pki.server_context(), client(pki), "localhost")
-    assert authentication.peer(end) is None
-    assert authentication.peer(None) is None
+    assert authentication.client_certificate_peer(end) is None
+    assert authentication.client_certificate_peer(None) is None
 
 
 def test_a_strangers_certificate_does_not_get_in(pki: Pki, tmp_path: pathlib.Path) -> None:
@@ -154,7 +154,7 @@ def test_the_server_calls_nodes_and_is_known_there(pki: Pki, tmp_path: pathlib.P
     node.load_verify_locations(cadata=pki.authority.decode())
     node.load_cert_chain(served)
     end, _ = shaken(node, pki.kubelet_context(), "192.0.2.9")
-    found = authentication.peer(end)
+    found = authentication.client_certificate_peer(end)
     assert found
     assert found.user.name == certificates.KUBELET_CLIENT
     assert found.user.groups == ("system:authenticated",)

@@ -5,7 +5,7 @@ from tests.embedded.apiserver.auth.documents import account, binding, person, ro
 
 from traincrew.embedded.apiserver.authn.users import User, administrator, anonymous, service_account
 from traincrew.embedded.apiserver.authz import bootstrap_policy
-from traincrew.embedded.apiserver.authz.attributes import Attributes, non_resource, of_request, refusal
+from traincrew.embedded.apiserver.authz.attributes import Attributes, forbidden, non_resource, of_request
 from traincrew.embedded.apiserver.authz.rbac import Policy
 
 ANN = User("ann", ("red", "system:authenticated"))
@@ -141,11 +141,11 @@ def test_several_roles_that_are_not_there_are_all_told() -> None:
 
 def test_the_words_of_a_refusal_are_the_api_servers() -> None:
     asked = Attributes("list", resource="pods", namespace="ns")
-    refused = refusal(service_account("ns", "sa"), asked)
+    refused = forbidden(service_account("ns", "sa"), asked)
     words = 'User "system:serviceaccount:ns:sa" cannot list resource "pods" in API group "" in the namespace "ns"'
     assert refused.message == f"pods is forbidden: {words}"
     assert refused.status()["code"] == 403
-    assert refusal(ANN, non_resource("get", "/metrics")).message == 'forbidden: User "ann" cannot get path "/metrics"'
+    assert forbidden(ANN, non_resource("get", "/metrics")).message == 'forbidden: User "ann" cannot get path "/metrics"'
 
 
 @pytest.mark.parametrize(

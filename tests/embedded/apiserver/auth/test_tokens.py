@@ -184,11 +184,11 @@ def asked(spec: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
 
 
-WHO = token_requests.Asked("ns", "sa", datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC))
+WHO = token_requests.TokenRequestScope("ns", "sa", datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC))
 
 
 def test_a_token_request_is_answered_with_a_good_token(tokens: Tokens) -> None:
-    answer = token_requests.answer(tokens, asked({"expirationSeconds": 600}), WHO)
+    answer = token_requests.issue(tokens, asked({"expirationSeconds": 600}), WHO)
     assert tokens.user(answer["status"]["token"])
     assert answer["status"]["expirationTimestamp"] == "2026-01-01T00:10:00Z"
     assert answer["spec"] == {"audiences": [ISSUER], "expirationSeconds": 600, "boundObjectRef": None}
@@ -196,7 +196,7 @@ def test_a_token_request_is_answered_with_a_good_token(tokens: Tokens) -> None:
 
 def test_the_token_of_a_pod_lives_a_year_but_warns_after_an_hour(tokens: Tokens) -> None:
     reference = {"kind": "Pod", "apiVersion": "v1", "name": "pod"}
-    answer = token_requests.answer(tokens, asked({"expirationSeconds": 3607, "boundObjectRef": reference}), WHO)
+    answer = token_requests.issue(tokens, asked({"expirationSeconds": 3607, "boundObjectRef": reference}), WHO)
     claims = payload(answer["status"]["token"])
     assert claims["exp"] - claims["iat"] == 365 * 24 * 3600
     assert claims["kubernetes.io"]["warnafter"] - claims["iat"] == 3607
@@ -207,20 +207,20 @@ def test_the_token_of_a_pod_lives_a_year_but_warns_after_an_hour(tokens: Tokens)
 def test_a_token_request_for_another_accounts_pod_is_refused(tokens: Tokens, shelf: Shelf) -> None:
     shelf.objects["serviceaccounts", "ns", "other"] = stored("other")
     reference = {"kind": "Pod", "apiVersion": "v1", "name": "pod"}
-    who = token_requests.Asked("ns", "other", WHO.now)
+    who = token_requests.TokenRequestScope("ns", "other", WHO.now)
     with pytest.raises(api_errors.StatusError, match="cannot bind token for serviceaccount") as found:
-        token_requests.answer(tokens, asked({"boundObjectRef": reference}), who)
+        token_requests.issue(tokens, asked({"boundObjectRef": reference}), who)
     assert found.value.code == 400
 
 
 def test_an_old_kind_of_secret_is_filled_and_its_token_good_while_it_holds_it(tokens: Tokens, shelf: Shelf, clock: Clock) -> None:
     secret = {"type": token_secrets.TYPE, "metadata": SECRET["metadata"] | {"annotations": {token_secrets.ACCOUNT_NAME: "sa"}}}
-    full = token_secrets.filled(secret, tokens, b"CA")
+    full = token_secrets.populated(secret, tokens, b"CA")
     assert full
     assert base64.b64decode(full["data"]["ca.crt"]) == b"CA"
     assert base64.b64decode(full["data"]["namespace"]) == b"ns"
     assert full["metadata"]["annotations"][token_secrets.ACCOUNT_UID] == "uid-of-sa"
-    assert token_secrets.filled(full, tokens, b"CA") is None
+    assert token_secrets.populated(full, tokens, b"CA") is None
     token = base64.b64decode(full["data"]["token"]).decode()
     shelf.objects["secrets", "ns", "secret"] = full
     clock.now += 10 * 365 * 24 * 3600
@@ -239,5 +239,5 @@ def test_a_secret_whose_account_is_gone_is_an_orphan(tokens: Tokens, shelf: Shel
     assert not token_secrets.orphaned(secret, shelf)
     shelf.objects["serviceaccounts", "ns", "sa"] = stored("sa", uid="another")
     assert token_secrets.orphaned(secret, shelf)
-    assert token_secrets.filled(secret, tokens, b"CA") is None
+    assert token_secrets.populated(secret, tokens, b"CA") is None
     assert not token_secrets.orphaned(secret | {"type": "Opaque"}, shelf)

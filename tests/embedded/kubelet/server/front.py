@@ -98,8 +98,8 @@ class Front:
     def _pod(self, request: web.Request) -> dict[str, Any]:
         return self.pods[request.match_info["namespace"], request.match_info["name"]]
 
-    def _target(self, found: location.Location) -> tunnel.Target:
-        return tunnel.Target(self.host, self.port, found.path, found.query, self.node.ssl, self.node.headers)
+    def _target(self, found: location.Location) -> tunnel.KubeletEndpoint:
+        return tunnel.KubeletEndpoint(self.host, self.port, found.path, found.query, self.node.ssl, self.node.headers)
 
 
 def _canned(document: dict[str, Any]) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:

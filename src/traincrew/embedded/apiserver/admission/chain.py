@@ -75,7 +75,7 @@ def admit_new(scope: RequestScope, request: Request, obj: Object) -> list[str]:
     if not request.info.namespaced:
         return _secured_namespace(scope, request, obj, NOTHING) if request.info.store_name == "namespaces" else []
     if request.info.store_name == "secrets":
-        obj |= token_secrets.filled(obj, scope.identity.tokens, scope.identity.authority) or {}
+        obj |= token_secrets.populated(obj, scope.identity.tokens, scope.identity.authority) or {}
     if ranges := scope.store.list("limitranges", request.namespace):
         limit_ranges.refuse(obj, request.info.plural, [decoded(each) for each in ranges])
     _check_quota(scope, request, obj)

@@ -1,4 +1,4 @@
-"""Who sent a request: a bearer token or a client certificate tells. Nobody is served anonymously but on a few harmless paths."""
+"""Authentication of requests by bearer token or client certificate. Anonymous requests are served on a few open paths only."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from traincrew.embedded.apiserver.authn.token_claims import AUDIENCES
 from traincrew.embedded.apiserver.authn.users import User
 
 OPEN_PATHS = frozenset(("/livez", "/readyz", "/healthz", "/version", "/version/"))
-"""Answered to everybody, as RBAC's system:public-info-viewer says: probes and `kubectl version` hold no token."""
+"""Open to anonymous requests, as system:public-info-viewer is in RBAC: probes and `kubectl version` send no token."""
 WEBSOCKET_TOKEN = "base64url.bearer.authorization.k8s.io."  # noqa: S105  a prefix
 INVALID = "invalid bearer token"
 
 
 @dataclasses.dataclass(frozen=True)
 class Peer:
-    """The certificate that a client has shown; TLS has verified it."""
+    """A client certificate that TLS has verified."""
 
     user: User
 
 
-def peer(connection: ssl.SSLObject | ssl.SSLSocket | None) -> Peer | None:
-    """Once a connection: who its client certificate names, if there is one."""
+def client_certificate_peer(connection: ssl.SSLObject | ssl.SSLSocket | None) -> Peer | None:
+    """The peer of a connection, if it presented a client certificate. Called once a connection."""
     if connection is None:
         return None
     certificate, encoded = connection.getpeercert(), connection.getpeercert(binary_form=True)
@@ -50,14 +50,14 @@ class Authenticator:
         if not admin_token:
             raise ValueError("an empty token would let everybody in")
         self._admin_token, self._tokens = hashlib.sha256(admin_token.encode()).digest(), tokens
-        # A long random text: its digest gives nothing away, and tells one such token from another in an audit log.
+        # The token is long and random: its digest reveals nothing and identifies the token in the audit log.
         self._administrator = users.administrator(f"TOKENSHA256={self._admin_token.hex()}")
         self._anonymous = users.anonymous()
 
     def user(self, headers: Mapping[str, str], peer: Peer | None = None, path: str = "") -> User | None:
-        """Whose request it is; None is to be answered with 401.
+        """The user of a request; None means 401.
 
-        A token that is wrong is refused even where none is needed, for whoever sent it believes it to be good.
+        A wrong token is rejected even where none is needed: its sender believes it to be valid.
         """
         if peer is not None:
             return peer.user
@@ -67,7 +67,7 @@ class Authenticator:
         return self._anonymous if path in OPEN_PATHS else None
 
     def reviewed(self, token: str, audiences: tuple[str, ...]) -> tuple[User | None, tuple[str, ...], str]:
-        """For a TokenReview: the user, the audiences that the token is good for, or what is wrong with it."""
+        """For a TokenReview: the user, the audiences that the token is valid for, or the error."""
         asked = audiences or AUDIENCES
         if self._is_admin(token):
             return self._administrator, asked, ""
@@ -81,12 +81,12 @@ class Authenticator:
         return self._administrator if self._is_admin(token) else self._tokens.user(token)
 
     def _is_admin(self, token: str) -> bool:
-        # Digests, so that the time of the comparison tells nothing about the token.
+        # Compares digests, so that the time of the comparison reveals nothing about the token.
         return hashlib.sha256(token.encode(errors="replace")).digest() == self._admin_token
 
 
 def bearer(headers: Mapping[str, str]) -> str:
-    """The token of a request: of its Authorization header, or of a WebSocket's protocols, since browsers set no headers there."""
+    """The token of the Authorization header, or of a WebSocket's protocols, since browsers cannot set headers there."""
     parts = headers.get("Authorization", "").strip().split(" ", 2)
     if len(parts) >= 2 and parts[0].lower() == "bearer":
         return parts[1]

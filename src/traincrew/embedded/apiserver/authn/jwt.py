@@ -17,7 +17,7 @@ KEY_SIZE = 32
 
 
 class BadToken(Exception):
-    """Not a token of this key."""
+    """The token is malformed or not signed with this key."""
 
 
 class Signer:
@@ -31,7 +31,7 @@ class Signer:
         return (payload + b"." + self._signature(payload)).decode()
 
     def claims(self, token: str) -> dict[str, Any]:
-        """What a token says, once its signature is found good. The header is not asked which algorithm to believe."""
+        """The claims of a token with a valid signature. The algorithm in the header is ignored."""
         payload, _, signature = token.encode(errors="replace").rpartition(b".")
         header, _, body = payload.partition(b".")
         if header != self._header or not hmac.compare_digest(signature, self._signature(payload)):
@@ -51,7 +51,7 @@ _ISSUED = msgspec.json.Decoder(_Issued)
 
 
 def issuer(token: str) -> str:
-    """Who a token says that it is from, believed by nobody; empty for what is no token."""
+    """The issuer claim of a token, not verified; empty if the text is not a token."""
     parts = token.split(".")
     if len(parts) != 3:
         return ""

@@ -1,4 +1,4 @@
-"""Service-account tokens: signed, bound to an object if asked for, expiring, and worthless once their account is gone."""
+"""Service account tokens: signed, optionally bound to an object, expiring, and invalid once their account is deleted."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from collections.abc import Callable, Sequence
 from traincrew.apimachinery import go_wording, times
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.authn import jwt, token_claims
-from traincrew.embedded.apiserver.authn.token_claims import AUDIENCES, Bound, Life, Verified
+from traincrew.embedded.apiserver.authn.token_claims import AUDIENCES, Bound, Validity, Verified
 from traincrew.embedded.apiserver.authn.users import User
 
 LEEWAY = 60.0
-"""What a clock may be off, and how long a token outlives the deletion of what it is bound to."""
+"""Seconds of clock skew, and how long a token outlives the deletion of the object that it is bound to."""
 TOKENS_REMEMBERED = 10_000
 
 Lookup = Callable[[str, str, str], Object | None]
-"""Plural, namespace (empty for what has none) and name, to the object as it is now."""
+"""From plural, namespace (empty if cluster-scoped) and name to the current object."""
 
 _WORDS = {"pods": "pod", "secrets": "secret", "nodes": "node"}
 
 
 class InvalidToken(Exception):
-    """A token that is not good (any more); the message is Kubernetes', empty for what is no token of ours at all."""
+    """The token is invalid or expired. The message is that of Kubernetes; it is empty for tokens of another issuer."""
 
 
 class Tokens:
@@ -36,23 +36,23 @@ class Tokens:
     def issue(
         self, account: Object, seconds: int, *, warns: int = 0, audiences: Sequence[str] = AUDIENCES, bound: Bound | None = None
     ) -> str:
-        """A token for a service account; with `warns`, the seconds after which its use is reported as too late."""
-        life = Life(int(self._clock()), seconds, warns)
-        return self._signer.sign(token_claims.made(account, life, audiences, bound or Bound(), str(uuid.uuid4())))
+        """A token for a service account. `warns`: seconds after which its use is reported as stale."""
+        life = Validity(int(self._clock()), seconds, warns)
+        return self._signer.sign(token_claims.build(account, life, audiences, bound or Bound(), str(uuid.uuid4())))
 
     def issue_legacy(self, account: Object, secret: Object) -> str:
-        """A token without end, good as long as the Secret holds it."""
+        """A token that does not expire, valid as long as the Secret holds it."""
         return self._signer.sign(token_claims.legacy(account, secret))
 
     def user(self, token: str) -> User | None:
-        """Whose token it is; None for what is no token of ours or not for this server."""
+        """The user of a token; None for tokens of another issuer or another audience."""
         try:
             return self.verified(token, AUDIENCES)[0]
         except InvalidToken:
             return None
 
     def verified(self, token: str, audiences: Sequence[str]) -> tuple[User, tuple[str, ...]]:
-        """Whose it is and which of the audiences it is for."""
+        """The user of a token and the matching audiences."""
         known = self._known.get(token)
         if known is None:
             known = self._remembered(token)
@@ -62,9 +62,9 @@ class Tokens:
             raise InvalidToken(f"token audiences {ours} is invalid for the target audiences {wanted}")
         self._check_time(known)
         if known.copy:
-            self._check_copy(token, *known.copy)
+            self._check_secret(token, *known.copy)
         for bond in known.bonds:
-            self._check_bond(*bond)
+            self._check_bound_object(*bond)
         return known.user, common
 
     def _remembered(self, token: str) -> Verified:
@@ -86,7 +86,7 @@ class Tokens:
         if now + LEEWAY < known.begins:
             raise InvalidToken("service account token is not valid yet")
 
-    def _check_bond(self, plural: str, namespace: str, name: str, uid: str) -> None:
+    def _check_bound_object(self, plural: str, namespace: str, name: str, uid: str) -> None:
         found = self.lookup(plural, namespace, name)
         account = plural == "serviceaccounts"
         if found is None:
@@ -101,7 +101,7 @@ class Tokens:
             told = f"service account {namespace}/{name} has been deleted"
             raise InvalidToken(told if account else "service account token has been invalidated")
 
-    def _check_copy(self, token: str, namespace: str, name: str) -> None:
+    def _check_secret(self, token: str, namespace: str, name: str) -> None:
         secret = self.lookup("secrets", namespace, name)
         if secret is None or secret["metadata"].get("deletionTimestamp"):
             raise InvalidToken("Token has been invalidated")

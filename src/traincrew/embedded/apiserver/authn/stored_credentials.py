@@ -1,4 +1,4 @@
-"""The secrets of DIR that are no certificates: the administrator's token and the key that signs tokens of service accounts."""
+"""Credentials in the data directory: the administrator's token and the key that signs service account tokens."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _SIGNING_KEY = "service-accounts.key"
 
 
 def admin_token(directory: pathlib.Path) -> str:
-    """Made at the first start; who deletes the file gets another one at the next."""
+    """Created at the first start. If the file is deleted, the next start creates another token."""
     return private_files.read_or_create(directory / _ADMIN_TOKEN, lambda: secrets.token_urlsafe(32).encode()).decode().strip()
 
 
 def signing_key(directory: pathlib.Path) -> bytes:
-    """Tokens of pods outlive a restart of the server, so the key does."""
+    """The key is kept, because tokens of pods outlive a restart of the server."""
     return private_files.read_or_create(directory / _SIGNING_KEY, lambda: secrets.token_bytes(jwt.KEY_SIZE))

@@ -1,4 +1,4 @@
-"""What a service-account token says, in Kubernetes' claims, and what must hold for it to be believed."""
+"""The claims of service account tokens, and the objects that must exist for a token to be valid."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from traincrew.embedded.apiserver.authn.users import User
 
 ISSUER = "https://kubernetes.default.svc"
 LEGACY_ISSUER = "kubernetes/serviceaccount"
-"""Of the tokens within Secrets, which never expire."""
+"""The issuer of tokens in Secrets, which never expire."""
 AUDIENCES = (ISSUER,)
 _LEGACY = "kubernetes.io/serviceaccount/"
 _FOREVER = float("inf")
@@ -20,17 +20,17 @@ _FOREVER = float("inf")
 
 @dataclasses.dataclass(frozen=True)
 class Bound:
-    """What a token is bound to, beside its account."""
+    """The objects that a token is bound to, besides its account."""
 
     pod: Object | None = None
     secret: Object | None = None
     node: Object | None = None
-    """Told along with a pod; else what the token is bound to."""
+    """With a pod: additional information. Without: the object that the token is bound to."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Life:
-    """How long a token is good for, in seconds, and after how many its use is told to be too late."""
+class Validity:
+    """The validity of a token in seconds, and after how many seconds its use is reported as stale."""
 
     begins: int
     expires: int
@@ -39,19 +39,19 @@ class Life:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Verified:
-    """A token whose signature was good."""
+    """A token with a valid signature."""
 
     user: User
     audiences: tuple[str, ...]
     begins: float
     ends: float
     bonds: tuple[tuple[str, str, str, str], ...]
-    """Plural, namespace, name and uid of what must still be there."""
+    """Plural, namespace, name and uid of the objects that must still exist."""
     copy: tuple[str, str] | None = None
-    """Namespace and name of the Secret that must hold this very token."""
+    """Namespace and name of the Secret that must hold this token."""
 
 
-def made(account: Object, life: Life, audiences: Sequence[str], bound: Bound, token_id: str) -> dict[str, Any]:
+def build(account: Object, life: Validity, audiences: Sequence[str], bound: Bound, token_id: str) -> dict[str, Any]:
     namespace, name = account["metadata"]["namespace"], account["metadata"]["name"]
     bonds = {"node": bound.node, "pod": bound.pod, "secret": bound.secret}
     about: dict[str, Any] = {"namespace": namespace, "serviceaccount": _named(account)}

@@ -16,18 +16,18 @@ DEFAULT_LIFE = 3600
 SHORTEST = 600
 LONGEST = 1 << 32
 PROJECTED = 3607
-"""What the pods' own tokens are asked for with. Such tokens live a year, for programs that read theirs but once."""
+"""The requested life of the kubelet's pod tokens. Such tokens are valid for a year, for programs that read theirs only once."""
 EXTENDED = 365 * 24 * 3600
 
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
+class TokenRequestScope:
     namespace: str
     account: str
     now: datetime.datetime
 
 
-def answer(tokens: Tokens, request: Object, asked: Asked) -> Object:
+def issue(tokens: Tokens, request: Object, asked: TokenRequestScope) -> Object:
     """The request with its token, or a StatusError."""
     lookup = tokens.lookup
     _check_metadata(request.get("metadata") or {}, asked)
@@ -45,10 +45,10 @@ def answer(tokens: Tokens, request: Object, asked: Asked) -> Object:
     life, warns = (EXTENDED, seconds) if projected else (seconds, 0)
     token = tokens.issue(account, life, warns=warns, audiences=audiences, bound=bound)
     told = {"audiences": list(audiences), "expirationSeconds": seconds, "boundObjectRef": reference}
-    return _answered(request, told, token, asked)
+    return _response(request, told, token, asked)
 
 
-def _answered(request: Object, spec: Object, token: str, asked: Asked) -> Object:
+def _response(request: Object, spec: Object, token: str, asked: TokenRequestScope) -> Object:
     expiry = asked.now + datetime.timedelta(seconds=spec["expirationSeconds"])
     metadata = {"name": asked.account, "namespace": asked.namespace, "creationTimestamp": times.rfc3339(asked.now)}
     return {
@@ -60,7 +60,7 @@ def _answered(request: Object, spec: Object, token: str, asked: Asked) -> Object
     }
 
 
-def _check_metadata(metadata: Object, asked: Asked) -> None:
+def _check_metadata(metadata: Object, asked: TokenRequestScope) -> None:
     if metadata.get("namespace") not in (None, "", asked.namespace):
         raise api_errors.bad_request("the namespace of the provided object does not match the namespace sent on the request")
     name = metadata.get("name")
@@ -79,7 +79,7 @@ def _check_life(seconds: int) -> None:
         raise api_errors.invalid("TokenRequest", GROUP, "", errors)
 
 
-def _bound(lookup: Lookup, reference: dict[str, Any], asked: Asked) -> Bound:
+def _bound(lookup: Lookup, reference: dict[str, Any], asked: TokenRequestScope) -> Bound:
     kind, api_version, name = reference.get("kind") or "", reference.get("apiVersion") or "", reference.get("name") or ""
     group, _, version = api_version.rpartition("/")
     if group or kind not in ("Pod", "Secret", "Node"):
@@ -102,7 +102,7 @@ def _bound(lookup: Lookup, reference: dict[str, Any], asked: Asked) -> Bound:
 
 
 def _node_of(lookup: Lookup, pod: Object) -> Object | None:
-    """A node that is not there is named all the same."""
+    """A node that does not exist is named all the same."""
     name = pod["spec"].get("nodeName")
     if not name:
         return None

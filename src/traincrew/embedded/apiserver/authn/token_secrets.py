@@ -1,4 +1,4 @@
-"""Secrets of the type kubernetes.io/service-account-token: the old way to a token, one that never expires."""
+"""Secrets of the type kubernetes.io/service-account-token: tokens that never expire."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ ACCOUNT_NAME = "kubernetes.io/service-account.name"
 ACCOUNT_UID = "kubernetes.io/service-account.uid"
 
 
-def filled(secret: Object, tokens: Tokens, authority: bytes) -> Object | None:
-    """The secret with token, ca.crt, namespace and the account's uid; None where nothing is to be done.
+def populated(secret: Object, tokens: Tokens, authority: bytes) -> Object | None:
+    """The secret with token, ca.crt, namespace and the account's uid; None if nothing has to be done.
 
-    Nothing is, for another type of secret, one whose account is not there (or not the one it names by uid), and one that is full.
+    That is so for other types of secrets, for a missing account (or one with another uid), and for a complete secret.
     """
     account = account_of(secret, tokens.lookup)
     if account is None:
@@ -32,7 +32,7 @@ def filled(secret: Object, tokens: Tokens, authority: bytes) -> Object | None:
 
 
 def orphaned(secret: Object, lookup: Lookup) -> bool:
-    """Whether its account is gone (or another by that name): such a secret is to be deleted."""
+    """Whether its account was deleted (or replaced): such a secret must be deleted."""
     named = (secret["metadata"].get("annotations") or {}).get(ACCOUNT_NAME)
     return secret.get("type") == TYPE and bool(named) and account_of(secret, lookup) is None
 

@@ -1,4 +1,4 @@
-"""Users as the API server sees them: a name, groups, and where the credential came from."""
+"""Users: name, groups, uid, extra."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def anonymous() -> User:
 
 
 def administrator(credential: str = "") -> User:
-    """Whoever holds the token of the kubeconfig, which the credential tells from others."""
+    """The holder of the kubeconfig's token. The credential id identifies the token."""
     return User(ADMIN, (MASTERS, AUTHENTICATED), extra={CREDENTIAL_ID: (credential,)} if credential else {})
 
 
@@ -71,7 +71,7 @@ def service_account(namespace: str, name: str, uid: str = "", extra: Mapping[str
 
 
 def split_service_account(username: str) -> tuple[str, str] | None:
-    """Namespace and name, where the user is a service account."""
+    """Namespace and name, if the user is a service account."""
     if not username.startswith(SERVICE_ACCOUNT_PREFIX):
         return None
     namespace, separator, name = username[len(SERVICE_ACCOUNT_PREFIX) :].partition(":")

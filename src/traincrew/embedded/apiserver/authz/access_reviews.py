@@ -1,4 +1,4 @@
-"""The reviews: questions about access that are posted as objects and come back with a status."""
+"""Access reviews: SubjectAccessReview, SelfSubjectRulesReview, SelfSubjectReview, TokenReview."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def subject_access(review: Object, policy: Policy) -> Object:
 
 
 def local_subject_access(review: Object, namespace: str, policy: Policy) -> Object:
-    """`namespace` is the request's; it becomes the review's."""
+    """The request's `namespace` becomes the review's."""
     metadata = review.get("metadata") or {}
     if metadata.get("namespace") not in (None, "", namespace):
         raise api_errors.bad_request("the namespace of the provided object does not match the namespace sent on the request")
@@ -40,7 +40,7 @@ def local_subject_access(review: Object, namespace: str, policy: Policy) -> Obje
 
 
 def self_subject_rules(review: Object, user: User, policy: Policy) -> Object:
-    """What `kubectl auth can-i --list` shows. The real answer has an empty spec too."""
+    """What `kubectl auth can-i --list` shows. The response of a real server has an empty spec too."""
     namespace = (review.get("spec") or {}).get("namespace")
     if not namespace:
         raise api_errors.bad_request("no namespace on request")
@@ -61,7 +61,7 @@ def self_subject(review: Object, user: User, now: str) -> Object:
 
 
 Verify = Callable[[str, tuple[str, ...]], tuple[User | None, tuple[str, ...], str]]
-"""A token and the audiences asked for, to its user, the audiences that it is good for, and what is wrong with it."""
+"""From a token and the requested audiences to its user, the matching audiences, and the error."""
 
 
 def token(review: Object, verify: Verify) -> Object:
@@ -95,7 +95,7 @@ def _answered(review: Object, status: Object) -> Object:
 
 
 def _unempty(value: Any) -> Any:
-    """Texts that are empty are not written."""
+    """Empty strings are omitted."""
     return {key: inner for key, inner in value.items() if inner != ""} if isinstance(value, dict) else value
 
 
@@ -127,7 +127,7 @@ def _path_rule(rule: Rule) -> Object:
 
 
 def _refuse(errors: list[FieldError]) -> None:
-    """The real server, too, leaves the kind out of this message."""
+    """A real server omits the kind in this message too."""
     if errors:
         raise api_errors.invalid("", AUTHORIZATION, "", errors)
 
@@ -169,6 +169,6 @@ def _metadata_errors(review: Object, free: tuple[str, ...] = ()) -> list[FieldEr
 
 
 def _paths_refused(path: str, value: Mapping[str, Any], why: str) -> FieldError:
-    """The real server writes this value as a Go literal."""
+    """A real server writes this value as a Go literal."""
     literal = f"authorization.NonResourceAttributes{{Path:{shown(value.get('path', ''))}, Verb:{shown(value.get('verb', ''))}}}"
     return FieldError(INVALID, path, f"Invalid value: {literal}: {why}")

@@ -1,4 +1,4 @@
-"""What a request asks for, in the terms that rules are written in, and the words of its refusal."""
+"""Attributes of a request for authorization, and the message of a 403."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from traincrew.embedded.apiserver.authn.users import User
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Attributes:
-    """A resource request, or, where `path` is set, a request for anything else that is served."""
+    """A resource request, or a non-resource request if `path` is set."""
 
     verb: str
     group: str = ""
@@ -23,7 +23,7 @@ class Attributes:
 
     @property
     def combined(self) -> str:
-        """As rules name it: `pods/exec`."""
+        """The resource as rules name it: `pods/exec`."""
         return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
 
 
@@ -38,7 +38,7 @@ _NAME_TERM = re.compile(r"metadata\.name\s*==?\s*([^,=!/%\s]+)\s*(?:,|\Z)")
 
 
 def of_request(method: str, path: str, watch: bool = False, field_selector: str = "") -> Attributes:
-    """The attributes of a request line, as an API server reads it; `watch` is what its query says."""
+    """The attributes of a request line; `watch` comes from the query."""
     parts = path.strip("/").split("/")
     if parts[0] == "api" and len(parts) >= 3:
         group, rest = "", parts[2:]
@@ -58,7 +58,7 @@ def of_request(method: str, path: str, watch: bool = False, field_selector: str 
 
 
 def selected(field_selector: str) -> str:
-    """The one object that a list or watch is about, if its selector says so."""
+    """The name of the one object that the field selector of a list or watch selects, if any."""
     named = _NAME_TERM.search(field_selector)
     return named.group(1) if named else ""
 
@@ -73,15 +73,15 @@ def _resource(verb: str, group: str, rest: list[str]) -> Attributes:
     return Attributes(verb, group, resource, "" if verb == "proxy" else subresource, namespace, name)
 
 
-def refusal(user: User, asked: Attributes, reason: str = "") -> api_errors.StatusError:
-    """403 in the API server's words."""
-    told = _sanitized(_words(user, asked)) + (f": {reason}" if reason else "")
+def forbidden(user: User, asked: Attributes, reason: str = "") -> api_errors.StatusError:
+    """A 403 with the message of kube-apiserver."""
+    told = _sanitized(_message(user, asked)) + (f": {reason}" if reason else "")
     if asked.path:
         return api_errors.routed(403, "Forbidden", f"forbidden: {told}")
     return api_errors.forbidden(api_errors.StatusDetails(asked.resource, asked.group, asked.name), told)
 
 
-def _words(user: User, asked: Attributes) -> str:
+def _message(user: User, asked: Attributes) -> str:
     if asked.path:
         return f'User "{user.name}" cannot {asked.verb} path "{asked.path}"'
     where = f'in the namespace "{asked.namespace}"' if asked.namespace else "at the cluster scope"

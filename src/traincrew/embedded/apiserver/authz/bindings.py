@@ -1,4 +1,4 @@
-"""RoleBindings and ClusterRoleBindings, found by whom they name."""
+"""RoleBindings and ClusterRoleBindings, indexed by subject."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Binding:
     role_kind: str
     role_name: str
     subjects: tuple[tuple[tuple[bool, str], str], ...]
-    """Each as its key (is it a group? the name) and its words."""
+    """Each as its key (whether it is a group, and the name) and its description."""
 
     def words(self, user: User) -> str:
-        """Which binding of which role to whom, as the reason of a decision tells it."""
+        """Binding, role and subject, for the reason of a decision."""
         theirs = keys(user)
         subject = next(words for key, words in self.subjects if key in theirs)
         if self.namespace:
@@ -57,7 +57,7 @@ def _subject(subject: Object, namespace: str) -> tuple[tuple[bool, str], str] | 
     return None
 
 
-class Register:
+class BindingIndex:
     """The bindings of one namespace, or of the whole cluster."""
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class Register:
                 self._by_subject.pop(key, None)
 
     def of(self, user: User) -> list[Binding]:
-        """Those that name the user or a group of theirs, by name."""
+        """The bindings of the user and of their groups, by name."""
         found: dict[str, Binding] = {}
         for key in keys(user):
             found.update(self._by_subject.get(key, {}))

@@ -1,4 +1,4 @@
-"""The ClusterRoles and ClusterRoleBindings that a cluster begins with: a real server's, but for those of its controllers."""
+"""The default ClusterRoles and ClusterRoleBindings of kube-apiserver, without those of its controllers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _FILE = pathlib.Path(__file__).with_name("bootstrap.json")
 
 
 def objects() -> list[Object]:
-    """Without uid, resourceVersion and creationTimestamp; the gathering roles with what they gather."""
+    """Without uid, resourceVersion and creationTimestamp; aggregated roles include their aggregated rules."""
     found: list[Object] = msgspec.json.decode(_FILE.read_bytes())
     roles = {each["metadata"]["name"]: each for each in found if each["kind"] == "ClusterRole"}
-    settled = role_aggregation.settled(roles, {name: policy_rules.of(role) for name, role in roles.items()})
+    settled = role_aggregation.aggregate(roles, {name: policy_rules.of(role) for name, role in roles.items()})
     for name, role in roles.items():
         role["rules"] = [policy_rules.document(rule) for rule in settled[name]]
     return found

@@ -1,4 +1,4 @@
-"""All that one user may do in one namespace, collected so that a question costs a look-up."""
+"""The effective rules of one user in one namespace, indexed for fast decisions."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ ANSWERS_REMEMBERED = 1_000
 _Answer = tuple[bool, str]
 
 
-class Rights:
+class EffectiveRules:
     def __init__(self, rules: Sequence[tuple[Rule, str]], errors: str) -> None:
         self.rules = rules
-        """Each with the reason that it gives, in the order that they are tried."""
+        """Each with the reason of its decision, in the order of evaluation."""
         self.errors = errors
         self._denied: _Answer = (False, f"RBAC: {errors}" if errors else "")
         self._candidates: dict[tuple[str, str, str, str], list[tuple[tuple[str, ...], _Answer]]] = {}

@@ -1,4 +1,4 @@
-"""Nobody grants what they do not hold: the check of every write of a role or binding."""
+"""Privilege escalation checks: a user cannot grant permissions that they do not hold."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _GARBAGE_FIELDS = ("ownerReferences", "finalizers", "managedFields")
 
 
 def check(policy: Policy, user: User, asked: Attributes, new: Object, old: Object | None = None) -> None:
-    """Raises a StatusError (403, or 404 where a role to bind is not there) if writing `new` would give rights away.
+    """Raises a StatusError (403, or 404 if the role to bind does not exist) if writing `new` would escalate privileges.
 
-    `asked` is the request itself: `escalate` is asked for with its name, which a create has not.
+    `asked` is the request itself: `escalate` is checked with its name, which a create does not have.
     """
     if user.is_master or (old is not None and _same_but_for_garbage(new, old)):
         return
@@ -36,7 +36,7 @@ def _check_role(policy: Policy, user: User, asked: Attributes, written: tuple[Ob
     subject = api_errors.StatusDetails(resource, GROUP, new["metadata"].get("name", ""))
     if missing := _missing(policy, user, asked.namespace, policy_rules.of(new)):
         raise api_errors.forbidden(subject, missing)
-    gathering = resource == "clusterroles" and any(role_aggregation.gathers(each) for each in (new, old) if each)
+    gathering = resource == "clusterroles" and any(role_aggregation.is_aggregated(each) for each in (new, old) if each)
     if gathering and _missing(policy, user, asked.namespace, FULL):
         raise api_errors.forbidden(subject, "must have cluster-admin privileges to use the aggregationRule")
 
@@ -49,26 +49,26 @@ def _check_binding(policy: Policy, user: User, asked: Attributes, new: Object) -
         return
     resource = "rolebindings" if new["kind"] == "RoleBinding" else "clusterrolebindings"
     granted = policy.rules_of(kind, name, asked.namespace)
-    if granted is None:  # the real server, too, speaks of a binding by the role's name
+    if granted is None:  # a real server names the role here, too
         raise api_errors.not_found(api_errors.StatusDetails(resource, GROUP, name))
     if missing := _missing(policy, user, asked.namespace, granted):
         raise api_errors.forbidden(api_errors.StatusDetails(resource, GROUP, new["metadata"].get("name", "")), missing)
 
 
 def _missing(policy: Policy, user: User, namespace: str, wanted: tuple[Rule, ...]) -> str:
-    """What the user does not hold of it, in words; empty if nothing."""
+    """The missing permissions as text; empty if there are none."""
     owned, errors = policy.rules_for(user, namespace)
     missing = policy_rules.uncovered(owned, wanted)
     if not missing:
         return ""
-    told = "\n".join(sorted({rule.words() for rule in policy_rules.compacted(missing)}))
+    told = "\n".join(sorted({rule.words() for rule in policy_rules.compact(missing)}))
     who = f'user "{user.name}" (groups={go_wording.quoted_list(user.groups)})'
     resolution = f"; resolution errors: [{errors}]" if errors else ""
     return f"{who} is attempting to grant RBAC permissions not currently held:\n{told}{resolution}"
 
 
 def _same_but_for_garbage(new: Object, old: Object) -> bool:
-    """What the garbage collector writes grants nothing."""
+    """Fields that the garbage collector writes grant nothing."""
     return _without_garbage(new) == _without_garbage(old)
 
 

@@ -1,4 +1,4 @@
-"""One PolicyRule: what it allows, and whether it covers another."""
+"""PolicyRules: what a rule allows, and whether it covers another."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Rule:
     urls: tuple[str, ...] = ()
 
     def applies(self, verb: str, group: str, resource: str, subresource: str) -> bool:
-        """Whether it allows the verb on the resource; `names` is the caller's to look at."""
+        """Whether the rule allows the verb on the resource. The caller checks `names`."""
         return (
             (ALL in self.verbs or verb in self.verbs)
             and (ALL in self.groups or group in self.groups)
@@ -38,7 +38,7 @@ class Rule:
         return (ALL in self.verbs or verb in self.verbs) and any(url_covers(url, path) for url in self.urls)
 
     def atoms(self) -> list[Rule]:
-        """The same as rules of one verb, one resource and at most one name each."""
+        """The rule split into rules of one verb, one resource and at most one name each."""
         names: Sequence[tuple[str, ...]] = [(name,) for name in self.names] or [()]
         found = [
             Rule((verb,), (group,), (resource,), name)
@@ -65,7 +65,7 @@ class Rule:
         return bool(slash) and f"*/{subresource}" in self.resources
 
     def words(self) -> str:
-        """As a refused escalation tells it: `{APIGroups:[""], Resources:["pods"], Verbs:["get"]}`."""
+        """As the message about an escalation writes it: `{APIGroups:[""], Resources:["pods"], Verbs:["get"]}`."""
         titled = (
             ("APIGroups", self.groups),
             ("Resources", self.resources),
@@ -108,12 +108,12 @@ def url_covers(pattern: str, path: str) -> bool:
 
 
 def uncovered(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
-    """What of the wanted rules nothing that is owned covers, in atoms."""
+    """The wanted rules that no owned rule covers, split into atoms."""
     return [atom for rule in wanted for atom in rule.atoms() if not any(own.covers(atom) for own in owned)]
 
 
-def compacted(atoms: Iterable[Rule]) -> list[Rule]:
-    """Atoms that differ only by verb, joined."""
+def compact(atoms: Iterable[Rule]) -> list[Rule]:
+    """Joins atoms that differ only by verb."""
     verbs: dict[Rule, list[str]] = {}
     kept: list[Rule] = []
     for atom in atoms:

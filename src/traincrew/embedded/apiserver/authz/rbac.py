@@ -1,4 +1,4 @@
-"""RBAC: who may do what, from Roles, ClusterRoles and their bindings."""
+"""RBAC: decisions by Roles, ClusterRoles and their bindings."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz import bindings, policy_rules, role_aggregation
 from traincrew.embedded.apiserver.authz.attributes import Attributes
 from traincrew.embedded.apiserver.authz.bindings import Binding
-from traincrew.embedded.apiserver.authz.effective_rules import Rights
+from traincrew.embedded.apiserver.authz.effective_rules import EffectiveRules
 from traincrew.embedded.apiserver.authz.policy_rules import Rule
 
 GROUP = "rbac.authorization.k8s.io"
 KINDS = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
 USERS_REMEMBERED = 1_000
-"""A namespace. Beyond that everybody's rights are collected anew: a bound on memory, not on users."""
+"""Cached users a namespace: a bound on memory, not on users."""
 
-_Rights = dict[tuple[str, tuple[str, ...]], Rights]
+_Rights = dict[tuple[str, tuple[str, ...]], EffectiveRules]
 
 
 class Policy:
-    """All that is granted. Fed with every RBAC object as it is written and deleted; `system:masters` may do everything."""
+    """All RBAC objects, updated on every write and deletion. `system:masters` may do everything."""
 
     def __init__(self) -> None:
         self._roles: dict[str, dict[str, tuple[Rule, ...]]] = {}
         self._cluster_roles: dict[str, Object] = {}
         self._written: dict[str, tuple[Rule, ...]] = {}
         self._granted: dict[str, tuple[Rule, ...]] | None = None
-        self._bindings: dict[str, bindings.Register] = {"": bindings.Register()}
+        self._bindings: dict[str, bindings.BindingIndex] = {"": bindings.BindingIndex()}
         self._rights: dict[str, _Rights] = {}
 
     def put(self, document: Object) -> None:
-        """A Role, ClusterRole, RoleBinding or ClusterRoleBinding, new or changed. It is kept: whoever changes it puts a copy."""
+        """Adds or replaces a role or binding, cluster-wide or not. The object is kept: callers must not change it."""
         metadata = document["metadata"]
         name, namespace = metadata["name"], metadata.get("namespace") or ""
         match document["kind"]:
@@ -39,7 +39,7 @@ class Policy:
             case "ClusterRole":
                 self._cluster_roles[name], self._written[name] = document, policy_rules.of(document)
             case "RoleBinding":
-                self._bindings.setdefault(namespace, bindings.Register()).put(bindings.of(document))
+                self._bindings.setdefault(namespace, bindings.BindingIndex()).put(bindings.of(document))
             case "ClusterRoleBinding":
                 self._bindings[""].put(bindings.of(document))
         self._forget(namespace)
@@ -60,7 +60,7 @@ class Policy:
         self._forget(namespace)
 
     def allowed(self, user: User, asked: Attributes) -> tuple[bool, str]:
-        """The decision and its reason, in the words of a SubjectAccessReview's status."""
+        """The decision and its reason, as in the status of a SubjectAccessReview."""
         if user.is_master:
             return True, ""
         rights = self._rights_of(user, asked.namespace)
@@ -69,27 +69,27 @@ class Policy:
         return rights.grants(asked)
 
     def rules_for(self, user: User, namespace: str) -> tuple[list[Rule], str]:
-        """Every rule that applies to the user there, and what could not be resolved."""
+        """Every rule that applies to the user in the namespace, and the errors of resolution."""
         rights = self._rights_of(user, namespace)
         return [rule for rule, _ in rights.rules], rights.errors
 
     def rules_of(self, kind: str, name: str, namespace: str) -> tuple[Rule, ...] | None:
-        """The rules of what a roleRef names; None where that is not there."""
+        """The rules of the role that a roleRef names; None if it does not exist."""
         if kind == "ClusterRole":
             return self._cluster_grants().get(name)
         return self._roles.get(namespace, {}).get(name)
 
-    def unsettled(self) -> list[tuple[str, list[Object]]]:
-        """ClusterRoles whose aggregation rule gathers other rules than are written in them, with those that should be."""
+    def outdated_aggregated_roles(self) -> list[tuple[str, list[Object]]]:
+        """ClusterRoles whose stored rules differ from their aggregated rules, with the aggregated rules."""
         granted = self._cluster_grants()
-        stale = (name for name, role in self._cluster_roles.items() if role_aggregation.gathers(role))
+        stale = (name for name, role in self._cluster_roles.items() if role_aggregation.is_aggregated(role))
         return [
             (name, [policy_rules.document(rule) for rule in granted[name]])
             for name in stale
             if granted[name] != self._written[name]
         ]
 
-    def _rights_of(self, user: User, namespace: str) -> Rights:
+    def _rights_of(self, user: User, namespace: str) -> EffectiveRules:
         known = self._rights.get(namespace)
         if known is None:
             known = self._rights[namespace] = {}
@@ -101,7 +101,7 @@ class Policy:
             rights = known[key] = self._collected(user, namespace)
         return rights
 
-    def _collected(self, user: User, namespace: str) -> Rights:
+    def _collected(self, user: User, namespace: str) -> EffectiveRules:
         found: list[tuple[Rule, str]] = []
         errors: dict[str, None] = {}
         for binding in self._applying(user, namespace):
@@ -112,7 +112,7 @@ class Policy:
             reason = f"RBAC: allowed by {binding.words(user)}"
             found += [(rule, reason) for rule in granted]
         told = list(errors)
-        return Rights(found, told[0] if len(told) == 1 else f"[{', '.join(told)}]" if told else "")
+        return EffectiveRules(found, told[0] if len(told) == 1 else f"[{', '.join(told)}]" if told else "")
 
     def _applying(self, user: User, namespace: str) -> list[Binding]:
         found = self._bindings[""].of(user)
@@ -122,7 +122,7 @@ class Policy:
 
     def _cluster_grants(self) -> dict[str, tuple[Rule, ...]]:
         if self._granted is None:
-            self._granted = role_aggregation.settled(self._cluster_roles, self._written)
+            self._granted = role_aggregation.aggregate(self._cluster_roles, self._written)
         return self._granted
 
     def _forget(self, namespace: str) -> None:

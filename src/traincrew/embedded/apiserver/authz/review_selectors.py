@@ -1,4 +1,4 @@
-"""The selectors of an access review. RBAC does not look at them, but they must be well-formed."""
+"""The selectors of an access review. RBAC ignores them, but they must be valid."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from traincrew.apimachinery.field_errors import FieldError, forbidden, invalid, 
 
 
 def errors(spec: Mapping[str, Any]) -> list[FieldError]:
-    """What is wrong with them, as a 422 tells it."""
+    """Field errors for a 422."""
     asked = spec.get("resourceAttributes") or {}
     found: list[FieldError] = []
     for name, check in (("fieldSelector", _field_requirement), ("labelSelector", _label_requirement)):
@@ -24,7 +24,7 @@ def errors(spec: Mapping[str, Any]) -> list[FieldError]:
 
 
 def ignored(asked: Mapping[str, Any]) -> str:
-    """Which of them could not be read, in the words of a review's evaluationError."""
+    """The selectors that cannot be parsed, for the evaluationError of a review."""
     told = []
     for name, readable in (("fieldSelector", _readable_fields), ("labelSelector", _readable_labels)):
         selector = asked.get(name)

@@ -1,4 +1,4 @@
-"""ClusterRoles that gather the rules of others by label."""
+"""Aggregated ClusterRoles: they collect the rules of others by label."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.authz.policy_rules import Rule
 
 
-def gathers(role: Object) -> bool:
+def is_aggregated(role: Object) -> bool:
     return bool((role.get("aggregationRule") or {}).get("clusterRoleSelectors"))
 
 
-def settled(roles: Mapping[str, Object], own: Mapping[str, tuple[Rule, ...]]) -> dict[str, tuple[Rule, ...]]:
-    """What every ClusterRole grants, given the rules written in each, once all that gather have gathered.
+def aggregate(roles: Mapping[str, Object], own: Mapping[str, tuple[Rule, ...]]) -> dict[str, tuple[Rule, ...]]:
+    """The rules of every ClusterRole after aggregation.
 
-    A gathering role has no rules of its own: whatever is written in it is replaced, as Kubernetes' controller does.
+    The rules written in an aggregated role are replaced, as the aggregation controller of Kubernetes does.
     """
-    gathering = [name for name in sorted(roles) if gathers(roles[name])]
-    current = {name: () if gathers(roles[name]) else own[name] for name in roles}
+    gathering = [name for name in sorted(roles) if is_aggregated(roles[name])]
+    current = {name: () if is_aggregated(roles[name]) else own[name] for name in roles}
     for _ in range(len(gathering) + 1):
         before = {name: current[name] for name in gathering}
         for name in gathering:
-            current[name] = _gathered(roles[name], roles, current)
+            current[name] = _aggregated(roles[name], roles, current)
         if all(current[name] == before[name] for name in gathering):
             break
     return current
 
 
-def _gathered(role: Object, roles: Mapping[str, Object], current: Mapping[str, tuple[Rule, ...]]) -> tuple[Rule, ...]:
+def _aggregated(role: Object, roles: Mapping[str, Object], current: Mapping[str, tuple[Rule, ...]]) -> tuple[Rule, ...]:
     found: dict[Rule, None] = {}
     for selector in role["aggregationRule"]["clusterRoleSelectors"]:
         for name in sorted(roles):

@@ -29,10 +29,10 @@ class Streaming:
         places = {"exec": location.exec, "attach": location.attach, "portforward": location.port_forward}
         return await tunnel.tunnel(http_request, self._target(pod, places[request.subresource](pod, query)))
 
-    def _target(self, pod: dict[str, object], where: location.Location) -> tunnel.Target:
+    def _target(self, pod: dict[str, object], where: location.Location) -> tunnel.KubeletEndpoint:
         name = str(pod["spec"]["nodeName"])  # type: ignore[index]
         node = self._scope.object("nodes", "", name)
         if node is None:
             raise location.no_node(name)
         host, port = location.endpoint(node)
-        return tunnel.Target(host, port, where.path, where.query, ssl=self._context)
+        return tunnel.KubeletEndpoint(host, port, where.path, where.query, ssl=self._context)

@@ -7,7 +7,7 @@ import weakref
 from aiohttp import web
 
 from traincrew.apimachinery import api_errors
-from traincrew.embedded.apiserver.authn.authentication import OPEN_PATHS, Authenticator, Peer, peer
+from traincrew.embedded.apiserver.authn.authentication import OPEN_PATHS, Authenticator, Peer, client_certificate_peer
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz import attributes
 from traincrew.embedded.apiserver.authz.rbac import Policy
@@ -33,7 +33,7 @@ class Gate:
         if connection is None:
             return None
         if connection not in self._peers:
-            self._peers[connection] = peer(connection)
+            self._peers[connection] = client_certificate_peer(connection)
         return self._peers[connection]
 
     def authorize_path(self, user: User, http_request: web.BaseRequest) -> None:
@@ -42,4 +42,4 @@ class Gate:
         asked = attributes.non_resource(http_request.method.lower(), http_request.path)
         allowed, reason = self._policy.allowed(user, asked)
         if not allowed:
-            raise attributes.refusal(user, asked, reason)
+            raise attributes.forbidden(user, asked, reason)

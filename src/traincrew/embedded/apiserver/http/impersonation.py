@@ -47,7 +47,7 @@ def acting(user: User, headers: MultiMapping[str], policy: Policy, target: str) 
     for each in requests:
         allowed, reason = policy.allowed(user, each.asked)
         if not allowed:
-            raise attributes.refusal(user, each.asked, reason)
+            raise attributes.forbidden(user, each.asked, reason)
     return _impersonated(headers, requests)
 
 

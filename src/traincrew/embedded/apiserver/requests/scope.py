@@ -52,7 +52,7 @@ class RequestScope:
             return
         allowed, reason = self.policy.allowed(user, asked)
         if not allowed:
-            raise attributes.refusal(user, asked, reason)
+            raise attributes.forbidden(user, asked, reason)
 
     @staticmethod
     def new_uid() -> str:

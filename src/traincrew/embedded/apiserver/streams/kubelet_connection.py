@@ -1,4 +1,4 @@
-"""The API server as a client of kubelets: a connection, a question, the head of the answer."""
+"""Connections from the API server to kubelets: dial, request, response head."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import ssl
 
 from traincrew.apimachinery.api_errors import StatusError
 
-PATIENCE = 30.0
-"""Seconds for a kubelet to take a connection, and to answer."""
+TIMEOUT = 30.0
+"""Seconds for a kubelet to accept a connection and to respond."""
 _BUFFER = 128 * 1024
 _MOST_BODY = 50_000
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
+class KubeletResponse:
     status: int
     headers: dict[str, str]
     """Names in lower case."""
@@ -27,14 +27,14 @@ class Answer:
 
 async def dial(host: str, port: int, context: ssl.SSLContext | None) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             return await asyncio.open_connection(host, port, ssl=context, limit=_BUFFER)
     except (OSError, TimeoutError) as error:
-        raise StatusError(500, "", f"error dialing backend: {told(error, host, port)}") from error
+        raise StatusError(500, "", f"error dialing backend: {dial_error(error, host, port)}") from error
 
 
-def told(error: Exception, host: str, port: int) -> str:
-    """In the words of Go's dialer."""
+def dial_error(error: Exception, host: str, port: int) -> str:
+    """The error as Go's dialer words it."""
     authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"tls: failed to verify certificate: x509: {error.verify_message}"
@@ -49,9 +49,9 @@ def told(error: Exception, host: str, port: int) -> str:
     return f"dial tcp {authority}: connect: {reason}"
 
 
-async def answer(reader: asyncio.StreamReader) -> Answer:
+async def read_response(reader: asyncio.StreamReader) -> KubeletResponse:
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             head = await reader.readuntil(b"\r\n\r\n")
         lines = head.decode("latin-1").split("\r\n")
         status = int(lines[0].split(" ", 2)[1])
@@ -60,17 +60,17 @@ async def answer(reader: asyncio.StreamReader) -> Answer:
     except (asyncio.LimitOverrunError, ValueError, IndexError) as error:
         raise StatusError(500, "", "malformed HTTP response") from error
     pairs = (line.partition(":") for line in lines[1:] if line)
-    return Answer(status, {name.strip().lower(): value.strip() for name, _, value in pairs}, head)
+    return KubeletResponse(status, {name.strip().lower(): value.strip() for name, _, value in pairs}, head)
 
 
-async def body(reader: asyncio.StreamReader, answer: Answer) -> bytes:
-    """Of a refusal: short, and of a known length or up to the end."""
+async def read_body(reader: asyncio.StreamReader, answer: KubeletResponse) -> bytes:
+    """The body of an error response: short, with a known length or up to the end."""
     try:
         length = int(answer.headers.get("content-length", ""))
     except ValueError:
         length = _MOST_BODY
     content = b""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         while len(content) < min(length, _MOST_BODY):
             piece = await reader.read(min(length, _MOST_BODY) - len(content))
             if not piece:

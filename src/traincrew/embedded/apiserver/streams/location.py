@@ -1,4 +1,4 @@
-"""What the API server decides about a pod's streams: the container, and what is asked of the kubelet. Pure."""
+"""The location of a pod's stream at the kubelet: container, path and query. Pure."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Query = Sequence[tuple[str, str]]
 """A request's query, in order and with repetitions."""
 DEFAULT_PORT = 10250
 PREFERRED = ("InternalIP", "Hostname", "InternalDNS", "ExternalDNS", "ExternalIP")
-"""Kinds of a node's addresses. (A real API server asks for the hostname first; on one machine nothing may resolve that.)"""
+"""Types of node addresses. (A real API server prefers the hostname; on one machine it may not resolve.)"""
 
 
 class Location(NamedTuple):
-    """Of a stream, at the kubelet of the pod's node."""
+    """The path and query of a stream at the kubelet."""
 
     path: str
     query: str
@@ -28,7 +28,7 @@ class Location(NamedTuple):
 
 
 def log(pod: Object, query: Query) -> Location | None:
-    """None: the pod has no node yet, so that the answer is 204."""
+    """None: the pod has no node yet, and the response is 204."""
     given = dict(reversed(query))
     name = pod["metadata"]["name"]
     params = _log_params(given, name)
@@ -68,7 +68,7 @@ def endpoint(node: Object, preferred: Sequence[str] = PREFERRED) -> tuple[str, i
 
 
 def no_node(name: str) -> StatusError:
-    """The pod's node is not there. (The API server really says `pods`, for that is what was asked for.)"""
+    """The pod's node does not exist. (A real API server names the resource `pods` here, too.)"""
     return api_errors.not_found(api_errors.StatusDetails("pods", name=name))
 
 
@@ -82,7 +82,7 @@ def _session(verb: str, pod: Object, query: Query, params: list[tuple[str, str]]
 
 
 def _container(pod: Object, asked: str) -> str:
-    """An annotation that names the default container is kubectl's affair, not the API server's."""
+    """kubectl, not the API server, evaluates the annotation that names the default container."""
     spec, name = pod["spec"], pod["metadata"]["name"]
     regular = [each["name"] for each in spec.get("containers", [])]
     if not asked and len(regular) == 1:
@@ -137,5 +137,5 @@ def _port(text: str) -> int:
 
 
 def _encoded(params: list[tuple[str, str]]) -> str:
-    """Sorted by name, as Go does it."""
+    """Sorted by name, as Go does."""
     return urlencode(sorted(params, key=lambda pair: pair[0]))

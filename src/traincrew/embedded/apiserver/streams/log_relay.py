@@ -12,11 +12,11 @@ from yarl import URL
 from traincrew.apimachinery import api_errors
 from traincrew.apimachinery.api_errors import StatusDetails, StatusError
 from traincrew.embedded.apiserver.streams import kubelet_connection
-from traincrew.embedded.apiserver.streams.tunnel import Target
+from traincrew.embedded.apiserver.streams.tunnel import KubeletEndpoint
 
 _MOST_BODY = 50_000
 _LOOK = 1.0
-"""Seconds between looks whether the client of a log without news is still there: aiohttp tells nobody but who writes."""
+"""Seconds between checks that the client of a silent log is still connected: aiohttp reports it only on a write."""
 _REASONS = {
     401: ("Unauthorized", "the server has asked for the client to provide credentials"),
     404: ("NotFound", "the server could not find the requested resource"),
@@ -28,21 +28,23 @@ _REASONS = {
 }
 
 
-async def relay(request: web.BaseRequest, target: Target, pod: str) -> web.StreamResponse:
-    """Raises a StatusError as long as nothing has been answered."""
+async def relay(request: web.BaseRequest, target: KubeletEndpoint, pod: str) -> web.StreamResponse:
+    """Raises a StatusError as long as no response has been sent."""
     scheme = "https" if target.ssl else "http"
     url = f"{scheme}://{target.authority}{target.resource}"
     connector = aiohttp.TCPConnector(ssl=target.ssl or False, force_close=True)
-    timeout = aiohttp.ClientTimeout(total=None, sock_connect=kubelet_connection.PATIENCE)
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=kubelet_connection.TIMEOUT)
     async with aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=False) as client:
         try:
             source = await client.get(_url(url), headers=dict(target.headers), allow_redirects=False)
         except (aiohttp.ClientError, OSError) as error:
             cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-            raise StatusError(500, "", f'Get "{url}": {kubelet_connection.told(cause, target.host, target.port)}') from error
+            raise StatusError(
+                500, "", f'Get "{url}": {kubelet_connection.dial_error(cause, target.host, target.port)}'
+            ) from error
         async with source:
             if not 200 <= source.status <= 206:
-                raise _refusal(source.status, await source.content.read(_MOST_BODY), pod)
+                raise _status_error(source.status, await source.content.read(_MOST_BODY), pod)
             return await _pass_on(request, source)
 
 
@@ -66,14 +68,14 @@ async def _pass_on(request: web.BaseRequest, source: aiohttp.ClientResponse) -> 
 
 
 async def _copy(source: aiohttp.ClientResponse, response: web.StreamResponse) -> None:
-    # Whether the kubelet broke off or the client did: the status has been sent, and nothing else can be said.
+    # The response status has been sent: an error of kubelet or client cannot be reported any more.
     with contextlib.suppress(aiohttp.ClientError, ConnectionError):
         async for data in source.content.iter_any():
             await response.write(data)
         await response.write_eof()
 
 
-def _refusal(code: int, body: bytes, pod: str) -> StatusError:
+def _status_error(code: int, body: bytes, pod: str) -> StatusError:
     text = body.decode("utf-8", "replace")
     if code == 400:
         return api_errors.bad_request(text)

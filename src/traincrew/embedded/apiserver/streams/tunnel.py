@@ -1,4 +1,4 @@
-"""From the API server to a kubelet: upgraded connections passed through as bytes, logs as they come."""
+"""Tunnels from the API server to a kubelet: upgraded connections, copied as bytes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from traincrew.embedded.serving.disconnects import wait_for_disconnect
 
 _PIECE = 256 * 1024
 _HANDED_ON = ("Upgrade", "X-Stream-Protocol-Version", "User-Agent", "Origin")
-"""Headers of the client that are the kubelet's business, beside Sec-WebSocket-*; who the client is, is not."""
+"""Headers passed on to the kubelet, besides Sec-WebSocket-*. The credentials of the client are not."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Target:
-    """Where at a kubelet, and how to be let in there."""
+class KubeletEndpoint:
+    """The endpoint of a kubelet, with credentials."""
 
     host: str
     port: int
@@ -44,14 +44,14 @@ class Target:
         return self.path + (f"?{self.query}" if self.query else "")
 
 
-async def tunnel(request: web.BaseRequest, target: Target) -> web.StreamResponse:
-    """Exec, attach and port-forward. Raises a StatusError as long as nothing has been answered."""
+async def tunnel(request: web.BaseRequest, target: KubeletEndpoint) -> web.StreamResponse:
+    """Exec, attach and port-forward. Raises a StatusError as long as no response has been sent."""
     if not upgrades.is_upgrade(request):
         raise api_errors.bad_request("Upgrade request required")
     reader, writer = await kubelet_connection.dial(target.host, target.port, target.ssl)
     try:
-        writer.write(_asked(request, target))
-        answer = await kubelet_connection.answer(reader)
+        writer.write(_request_head(request, target))
+        answer = await kubelet_connection.read_response(reader)
         if answer.status == 101:
             with contextlib.suppress(ConnectionError):
                 async with upgrades.hijack(request, answer.head) as client:
@@ -60,17 +60,17 @@ async def tunnel(request: web.BaseRequest, target: Target) -> web.StreamResponse
         if answer.status < 400:
             raise StatusError(500, "", f"invalid upgrade response: status code {answer.status}")
         return web.Response(
-            status=answer.status, body=await kubelet_connection.body(reader, answer), headers=_content_type(answer)
+            status=answer.status, body=await kubelet_connection.read_body(reader, answer), headers=_content_type(answer)
         )
     finally:
         writer.close()
 
 
-def _content_type(answer: kubelet_connection.Answer) -> dict[str, str]:
+def _content_type(answer: kubelet_connection.KubeletResponse) -> dict[str, str]:
     return {"Content-Type": answer.headers.get("content-type", "text/plain; charset=utf-8")}
 
 
-def _asked(request: web.BaseRequest, target: Target) -> bytes:
+def _request_head(request: web.BaseRequest, target: KubeletEndpoint) -> bytes:
     headers = {"Host": target.authority, "Connection": "Upgrade"}
     lines = [f"{request.method} {target.resource} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     for name, value in request.headers.items():
@@ -86,7 +86,7 @@ _Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 async def _both_ways(client: _Ends, kubelet: _Ends) -> None:
-    """Until one of them ends; the other is closed then, when what was on its way is there."""
+    """Copies until one side ends; the other side is closed after the remaining bytes are delivered."""
     works = (_copy(client[0], kubelet[1]), _copy(kubelet[0], client[1]), wait_for_disconnect(client[1].transport))
     tasks = [asyncio.create_task(work) for work in works]
     try:
