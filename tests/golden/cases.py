@@ -85,8 +85,8 @@ def _written(plan: Plan) -> Manifest:
         written["stages"] = [[_action(action) for action in stage] for stage in plan.stages]
     if plan.events:
         written["events"] = [f"{event.type} {event.reason}: {event.message}" for event in plan.events]
-    if plan.look_again is not None:
-        written["lookAgain"] = plan.look_again.strftime("%Y-%m-%dT%H:%M:%SZ")
+    if plan.requeue_at is not None:
+        written["lookAgain"] = plan.requeue_at.strftime("%Y-%m-%dT%H:%M:%SZ")
     return written or {"nothing": "to do"}
 
 

@@ -67,14 +67,14 @@ def _check_port(world: World, plan: Plan, action: Create) -> None:
 
 
 def check_rest(world: World, plan: Plan, wait: float) -> None:
-    """Before `look_again` an unchanged world gives no actions, whatever the time."""
-    limit = plan.look_again
+    """Before `requeue_at` an unchanged world gives no actions, whatever the time."""
+    limit = plan.requeue_at
     later = world.now + dt.timedelta(seconds=wait)
     if world.job is None or world.memory.refusals or (limit is not None and later >= limit):
         return
     again = world.plan(later)
     assert again.empty, f"nothing has happened, and yet after {wait} s: {again}"
-    assert again.look_again == limit
+    assert again.requeue_at == limit
 
 
 def check_restart(world: World) -> None:

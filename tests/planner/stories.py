@@ -29,8 +29,8 @@ def recover(world: World, cluster: Cluster) -> None:
     for _ in range(4):
         plan = world.settle()
         cluster.finish_deletions()
-        if plan.look_again is not None and world.status.get("restarts", {}).get("retryAt"):
-            cluster.pass_time((plan.look_again - world.now).total_seconds())
+        if plan.requeue_at is not None and world.status.get("restarts", {}).get("retryAt"):
+            cluster.pass_time((plan.requeue_at - world.now).total_seconds())
         world.settle()
         cluster.pass_time(1)
         cluster.launch()

@@ -288,7 +288,7 @@ def test_delays_grow_with_losses_in_a_row_and_begin_anew_after_a_calm() -> None:
     for _ in range(7):
         cluster.fail("j-worker-0")
         plan = world.settle()
-        delays.append((plan.look_again - world.now).total_seconds() if not world.of("pods") and plan.look_again else 0)
+        delays.append((plan.requeue_at - world.now).total_seconds() if not world.of("pods") and plan.requeue_at else 0)
         recover(world, cluster)
     assert delays[0] == 0
     assert [round(delay + 0.5) for delay in delays[1:]] == [10, 20, 40, 80, 160, 300]

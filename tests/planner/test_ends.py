@@ -48,7 +48,7 @@ def test_an_explicit_none_leaves_running_pods_alone_and_says_how_many() -> None:
     world = ended({"cleanPodPolicy": "None"})
     assert world.status["why"]["reason"] == "PodsStillRunning"
     assert world.status["why"]["message"].startswith("1 pod still runs")
-    assert world.settle().look_again is None
+    assert world.settle().requeue_at is None
     world.now += dt.timedelta(days=1)
     assert world.plan().empty
 
@@ -69,17 +69,17 @@ def test_where_nothing_was_said_what_still_runs_is_ended_after_a_grace_and_kept(
     world = ended({})
     assert leaving(world) == []
     plan = world.settle()
-    assert plan.look_again == dt.datetime.fromisoformat(world.status["completionTime"]) + dt.timedelta(seconds=31)
-    world.now = plan.look_again - dt.timedelta(microseconds=1)
+    assert plan.requeue_at == dt.datetime.fromisoformat(world.status["completionTime"]) + dt.timedelta(seconds=31)
+    world.now = plan.requeue_at - dt.timedelta(microseconds=1)
     assert world.plan().empty
-    world.now = plan.look_again
+    world.now = plan.requeue_at
     actions = [action for stage in world.plan().stages for action in stage]
     limited = [action.name for action in actions if isinstance(action, Patch)]
     assert limited == ["j-worker-0", "j-worker-2"]
     world.settle()
     assert world.pod("j-worker-0")["spec"]["activeDeadlineSeconds"] == 1
     assert world.plan().empty
-    assert world.settle().look_again is None
+    assert world.settle().requeue_at is None
     assert set(own_pods(world)) == {"j-master-0", "j-worker-0", "j-worker-1", "j-worker-2"}
 
 
@@ -90,7 +90,7 @@ def test_the_job_goes_when_its_time_to_live_has_surely_passed(seconds: int, wait
     world.carry_out(world.plan())
     moment = dt.datetime.fromisoformat(world.status["completionTime"]) + dt.timedelta(seconds=wait)
     if wait:
-        assert world.settle().look_again == moment
+        assert world.settle().requeue_at == moment
         world.now = moment - dt.timedelta(microseconds=1)
         assert world.plan().empty
     world.now = max(moment, world.now)
@@ -105,7 +105,7 @@ def test_a_job_that_another_operator_ended_without_a_time_is_dated_by_its_condit
     failed = {"type": "Failed", "status": "True", "reason": "JAXJobFailed", "lastTransitionTime": since}
     job["status"] = {"conditions": [failed]}
     world, _ = posted(job)
-    assert world.settle().look_again == dt.datetime.fromisoformat(since) + dt.timedelta(seconds=61)
+    assert world.settle().requeue_at == dt.datetime.fromisoformat(since) + dt.timedelta(seconds=61)
 
 
 @pytest.mark.parametrize("kind", ["TFJob", "PyTorchJob", "XGBoostJob", "PaddleJob", "JAXJob", "MPIJob"])
@@ -114,7 +114,7 @@ def test_the_deadline_ends_any_kind_in_time_and_sweeps_up(kind: str) -> None:
     policy = {"activeDeadlineSeconds": 60, "cleanPodPolicy": "None"}
     world, cluster = started(manifests.job(kind, policy=policy, **roles))
     begun = dt.datetime.fromisoformat(world.status["startTime"])
-    assert world.settle().look_again == begun + dt.timedelta(seconds=61)
+    assert world.settle().requeue_at == begun + dt.timedelta(seconds=61)
     world.now = begun + dt.timedelta(seconds=61)
     world.settle()
     assert world.condition("Failed")["message"] == "Job j has failed because it was active longer than specified deadline"  # type: ignore[index]
@@ -131,7 +131,7 @@ def test_a_deadline_of_0_fails_at_once() -> None:
 
 def test_a_deadline_beyond_the_calendar_is_none() -> None:
     world, _ = started(manifests.job("JAXJob", Worker=1, policy={"activeDeadlineSeconds": 2**63 - 1}))
-    assert world.settle().look_again is None
+    assert world.settle().requeue_at is None
 
 
 def test_success_is_seen_before_a_failure_of_the_same_moment() -> None:
@@ -151,9 +151,9 @@ def test_the_earliest_of_several_moments_is_the_one_to_look_again_at() -> None:
         recover(world, cluster)
     cluster.fail("j-worker-1")
     plan = world.settle()
-    assert plan.look_again == dt.datetime.fromisoformat(world.status["restarts"]["retryAt"])
+    assert plan.requeue_at == dt.datetime.fromisoformat(world.status["restarts"]["retryAt"])
     cluster.delete("j-worker-0", grace=5)
-    assert world.settle().look_again == dt.datetime.fromisoformat(
+    assert world.settle().requeue_at == dt.datetime.fromisoformat(
         world.pod("j-worker-0")["metadata"]["deletionTimestamp"]
     ) + dt.timedelta(seconds=10)
 

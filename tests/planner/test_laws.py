@@ -186,10 +186,10 @@ class Life(RuleBasedStateMachine):
             if not self.alive:
                 return
             plan = self.world.settle()
-            if plan.look_again is None:
+            if plan.requeue_at is None:
                 break
-            self.cluster.pass_time(max((plan.look_again - self.world.now).total_seconds(), 0.1))
-        assert self.world.settle().look_again is None or not self.alive or laws.explained(self.world)
+            self.cluster.pass_time(max((plan.requeue_at - self.world.now).total_seconds(), 0.1))
+        assert self.world.settle().requeue_at is None or not self.alive or laws.explained(self.world)
         assert laws.explained(self.world), self.world.status
 
 
@@ -244,9 +244,9 @@ def test_a_finished_job_ends_owning_no_running_pod(job: Manifest, planning: sett
         plan = world.settle()
         cluster.finish_deletions()
         cluster.launch()
-        if plan.look_again is None or world.job is None:
+        if plan.requeue_at is None or world.job is None:
             break
-        cluster.pass_time((plan.look_again - world.now).total_seconds())
+        cluster.pass_time((plan.requeue_at - world.now).total_seconds())
     if world.job is not None and any(world.is_true(type_) for type_ in laws.TERMINAL):
         cluster.pass_time(60)
         kept = _policy(job) == "None" and world.status["endedBy"] not in ("BackoffLimit", "Deadline")

@@ -48,7 +48,7 @@ def test_workers_that_have_to_go_are_off_the_list_but_go_on_for_a_while(shrunk: 
 
 def test_a_plan_says_when_their_time_is_up(shrunk: tuple[World, Cluster]) -> None:
     world, _ = shrunk
-    assert world.plan().look_again is not None
+    assert world.plan().requeue_at is not None
 
 
 def test_an_operator_that_takes_over_goes_on_counting(shrunk: tuple[World, Cluster]) -> None:

@@ -192,8 +192,8 @@ def test_the_events_of_at_most_three_slow_pods_are_asked_for_and_once() -> None:
     for index in range(9):
         cluster.schedule(f"j-worker-{index}")
     plan = world.settle()
-    assert plan.look_again is not None
-    cluster.pass_time((plan.look_again - world.now).total_seconds())
+    assert plan.requeue_at is not None
+    cluster.pass_time((plan.requeue_at - world.now).total_seconds())
     world.settle()
     assert len(world.memory.pod_events) == 3
     assert world.plan().empty

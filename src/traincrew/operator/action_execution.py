@@ -23,7 +23,7 @@ from traincrew.operator.event_recorder import Teller
 from traincrew.operator.job_memory import Notebook
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.observer import World
-from traincrew.planner.actions import Action, Create, Delete, Event, ListEvents, Patch
+from traincrew.planner.actions import Action, Create, Delete, JobEvent, ListEvents, Patch
 
 logger = logging.getLogger(__name__)
 
@@ -106,7 +106,7 @@ class Step:
         else:
             uid = self._learn(action, raw)
             self._metrics.created(action.resource.plural)
-            if action.announced:
+            if action.with_event:
                 self._outcome.made.setdefault(action.resource, {})[action.name] = uid
 
     def _in_the_way(self, action: Create) -> bool:
@@ -148,9 +148,9 @@ class Step:
         if not news:
             return
         self._outcome.changed = True
-        if foreign or action.announced:
-            reason = f"FailedCreate{action.resource.kind}" if action.announced else "ErrResourceExists"
-            self._teller.tell(self._kind, self._job, Event("Warning", reason, f"Error creating: {error.message}"))
+        if foreign or action.with_event:
+            reason = f"FailedCreate{action.resource.kind}" if action.with_event else "ErrResourceExists"
+            self._teller.tell(self._kind, self._job, JobEvent("Warning", reason, f"Error creating: {error.message}"))
         logger.warning("create refused", extra=self._fields(action.name, error.message))
 
     async def _delete(self, action: Delete) -> None:
@@ -178,7 +178,7 @@ class Step:
         except (errors.Forbidden, errors.Rejected) as error:
             self._notes.released.discard(action.uid)
             reason = f"FailedDelete{action.resource.kind}"
-            self._teller.tell(self._kind, self._job, Event("Warning", reason, f"Error deleting: {error.message}"))
+            self._teller.tell(self._kind, self._job, JobEvent("Warning", reason, f"Error deleting: {error.message}"))
             raise
         self._learn_deleted(action, held, raw)
 
@@ -192,7 +192,7 @@ class Step:
 
     def _removed(self, action: Delete) -> None:
         self._metrics.deleted(action.resource.plural)
-        if action.announced:
+        if action.with_event:
             self._outcome.removed.setdefault(action.resource, {})[action.name] = action.uid
 
     def _forget(self, action: Delete | Patch, held: Named | None) -> None:

@@ -20,7 +20,7 @@ from traincrew.operator.job_memory import Notebook
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.observer import World
 from traincrew.planner import plan as decide
-from traincrew.planner.actions import Create, Event, Plan
+from traincrew.planner.actions import Create, JobEvent, Plan
 from traincrew.planner.waiting_reason import NO_PORTS
 
 logger = logging.getLogger(__name__)
@@ -91,14 +91,14 @@ class Controller:
             plan = decide(self._world.kinds[key.plural], job, self._world.observe(job), now)
         told = (plan.status or job.status).why
         self._world.ports.waits(job.metadata.uid, key, told is not None and told.reason == NO_PORTS)
-        if plan.look_again is not None:
-            self._queue.add_after(key, (plan.look_again - now).total_seconds())
+        if plan.requeue_at is not None:
+            self._queue.add_after(key, (plan.requeue_at - now).total_seconds())
         if plan.status is not None and notes.rejected_status == job.metadata.resource_version:
             return None
         if plan.empty:
             notes.reckoned(lost)
             return None
-        if plan.can_wait and self._held_back(key, notes):
+        if plan.can_be_delayed and self._held_back(key, notes):
             return None
         notes.waiting_since = None
         if self._queue and _is_founding(kind, job, plan):
@@ -127,7 +127,7 @@ class Controller:
         if outcome.status_refused:
             # The API server will refuse the same status again; the user must know, and only a change can help.
             self._world.notebook(job.metadata.uid).rejected_status = job.metadata.resource_version
-            self._teller.tell(kind, job, Event("Warning", "StatusRejected", error.message))
+            self._teller.tell(kind, job, JobEvent("Warning", "StatusRejected", error.message))
             logger.error("status refused", extra=fields)
             return
         if outcome.changed:

@@ -23,7 +23,7 @@ from traincrew.model.resources import Resource
 from traincrew.operator import event_recorder, object_events
 from traincrew.operator.event_recorder import Teller
 from traincrew.planner import desired
-from traincrew.planner.actions import Event
+from traincrew.planner.actions import JobEvent
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class Doubt:
 
     kind: JobKind
     job: jobs.JobObject[Any]
-    events: tuple[Event, ...] = ()
+    events: tuple[JobEvent, ...] = ()
     made: dict[Resource, dict[str, str]] = dataclasses.field(default_factory=dict)
     """Names by UID: several objects may have had a name one after the other."""
 
@@ -131,7 +131,7 @@ def _generations(untold: dict[str, str]) -> list[dict[str, str]]:
 
 def announced(kind: JobKind) -> tuple[Resource, ...]:
     """Resources whose objects are told of; a Service that is not a replica's own is not."""
-    return desired.ANNOUNCED if kind.pods.services else (resources.PODS,)
+    return desired.WITH_EVENTS if kind.pods.services else (resources.PODS,)
 
 
 def recent(entry: meta.Named, now: dt.datetime) -> bool:

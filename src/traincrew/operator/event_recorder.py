@@ -14,7 +14,7 @@ from traincrew import errors
 from traincrew.client import clock, port, retries
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs, naming, resources
-from traincrew.planner.actions import Event
+from traincrew.planner.actions import JobEvent
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ UID_DIGITS = 8
 """Of a UID; enough to tell the objects of one job apart, and an event about thousands of pods stays small."""
 
 
-def name(job: jobs.JobObject[Any], event: Event) -> str:
+def name(job: jobs.JobObject[Any], event: JobEvent) -> str:
     """Made of the content: an event told again, by us or by another operator, is the same object."""
     content = "\0".join((job.metadata.uid, event.type, event.reason, event.message, event.key))
     return f"{job.metadata.name}.{hashlib.sha256(content.encode()).hexdigest()[:16]}"
@@ -43,7 +43,7 @@ class Teller:
         self._busy = busy
         self._queue: asyncio.Queue[tuple[float, str, dict[str, Any]]] = asyncio.Queue(BACKLOG)
 
-    def tell(self, kind: JobKind, job: jobs.JobObject[Any], event: Event, uids: tuple[str, ...] = ()) -> None:
+    def tell(self, kind: JobKind, job: jobs.JobObject[Any], event: JobEvent, uids: tuple[str, ...] = ()) -> None:
         """uids: of the objects it speaks of; whoever looks for what was left untold finds them there."""
         meta = job.metadata
         now = clock.now().replace(microsecond=0)

@@ -23,7 +23,7 @@ class Create:
     shared: bool = False
     """An object of that name is good enough, whoever made it."""
     generate: Literal["", "ssh-keypair"] = ""
-    announced: bool = False
+    with_event: bool = False
     """Told by an event on the job, as SuccessfulCreatePod and FailedCreatePod are."""
 
 
@@ -34,7 +34,7 @@ class Delete:
     resource: Resource
     name: str
     uid: str
-    announced: bool = False
+    with_event: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +59,7 @@ Action = Create | Delete | Patch | ListEvents
 
 
 @dataclasses.dataclass(frozen=True)
-class Event:
+class JobEvent:
     """Something to tell the user on the job. Two with the same content and key are one."""
 
     type: Literal["Normal", "Warning"]
@@ -79,12 +79,12 @@ class Plan:
     status: JobStatus | None = None
     """The new status, or None if it stays as it is."""
     stages: tuple[tuple[Action, ...], ...] = ()
-    events: tuple[Event, ...] = ()
-    look_again: Time | None = None
+    events: tuple[JobEvent, ...] = ()
+    requeue_at: Time | None = None
     milestones: tuple[str, ...] = ()
     """What has just become true of the job, for the counters: created, successful, failed, restarted, deleted."""
 
-    can_wait: bool = False
+    can_be_delayed: bool = False
     """Nothing but counts of pods has changed: writing a little later may save writes."""
 
     @property
@@ -92,4 +92,4 @@ class Plan:
         return self.status is None and not any(self.stages) and not self.events
 
 
-NOTHING = Plan()
+NO_ACTION = Plan()

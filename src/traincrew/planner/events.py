@@ -13,9 +13,9 @@ from traincrew.model.meta import Time
 from traincrew.model.observed import Observed
 from traincrew.model.status import Condition, Failure, JobStatus, Why
 from traincrew.planner import conditions, failure_summary
-from traincrew.planner.actions import Event
+from traincrew.planner.actions import JobEvent
 from traincrew.planner.losses import Loss
-from traincrew.planner.waiting_reason import SAME
+from traincrew.planner.waiting_reason import SAME_REASON
 
 _WARNINGS = ("Failed", "Restarting")
 _MILESTONES = {"Created": "created", "Succeeded": "successful", "Failed": "failed", "Restarting": "restarted"}
@@ -36,29 +36,29 @@ def milestones(old: JobStatus, new: JobStatus) -> tuple[str, ...]:
     return tuple(_MILESTONES[type] for type in changed if type in _MILESTONES)
 
 
-def events(kind: JobKind, old: JobStatus, new: JobStatus) -> list[Event]:
+def condition_events(kind: JobKind, old: JobStatus, new: JobStatus) -> list[JobEvent]:
     found = []
     told = ("Succeeded", "Failed", "Restarting", "Suspended", *kind.reporting.event_conditions)
     for entry in transitions(old, new):
         if entry.type in told and (entry.status == "True" or (entry.type == "Suspended" and old.is_true("Suspended"))):
             level = "Warning" if entry.type in _WARNINGS else "Normal"
-            found.append(Event(level, entry.reason, entry.message, key=str(entry.last_update_time)))  # type: ignore[arg-type]
+            found.append(JobEvent(level, entry.reason, entry.message, key=str(entry.last_update_time)))  # type: ignore[arg-type]
     gist = _gist(new.why) if new.why != failure_summary.of(new) else None  # a failure is told by the event of its condition
     if gist is not None and gist != _gist(old.why):
-        found.append(Event("Warning", *gist))
+        found.append(JobEvent("Warning", *gist))
     return found
 
 
 def _gist(why: Why | None) -> tuple[str, str] | None:
     """What an explanation says, without to how many other pods it applies: that changes with every pod."""
-    return (why.reason, why.message.partition(SAME)[0]) if why is not None else None
+    return (why.reason, why.message.partition(SAME_REASON)[0]) if why is not None else None
 
 
-def exits(job: jobs.Job, losses: tuple[Loss, ...]) -> list[Event]:
+def exit_codes(job: jobs.Job, losses: tuple[Loss, ...]) -> list[JobEvent]:
     return [_exited(job.namespace, loss.pod.name, loss.exit_code, loss.uid) for loss in losses if loss.exit_code is not None]
 
 
-def parted(kind: JobKind, job: jobs.Job, old: JobStatus, new: JobStatus) -> list[Event]:
+def rendezvous_lost(kind: JobKind, job: jobs.Job, old: JobStatus, new: JobStatus) -> list[JobEvent]:
     """The replica was lost at which the others meet: that explains why they all end, whatever each of them says."""
     point = "" if new.finished else kind.lifecycle.rendezvous(job)
     known = (old.failure, old.last_failure)
@@ -66,47 +66,47 @@ def parted(kind: JobKind, job: jobs.Job, old: JobStatus, new: JobStatus) -> list
     return [_parted(record) for record in dict.fromkeys(lost) if record not in known]
 
 
-def _parted(record: Failure) -> Event:
+def _parted(record: Failure) -> JobEvent:
     message = f"{record.pod} was lost, at which the other replicas meet: they end with it, and all start again together"
-    return Event("Warning", "RendezvousLost", message, key=f"{record.uid} {record.time}")
+    return JobEvent("Warning", "RendezvousLost", message, key=f"{record.uid} {record.time}")
 
 
-def _exited(namespace: str, pod: str, code: int, uid: str) -> Event:
-    return Event("Normal", "ExitedWithCode", f"Pod: {namespace}.{pod} exited with code {code}", uid)
+def _exited(namespace: str, pod: str, code: int, uid: str) -> JobEvent:
+    return JobEvent("Normal", "ExitedWithCode", f"Pod: {namespace}.{pod} exited with code {code}", uid)
 
 
-def overridden(kind: JobKind, job: jobs.Job, gang_scheduler: str) -> list[Event]:
+def start_warnings(kind: JobKind, job: jobs.Job, gang_scheduler: str) -> list[JobEvent]:
     """What the templates say and the job overrides, or the other way round; told when the job starts."""
     found = []
     for role in job.roles.values():
         spec = role.parsed.get("spec") or {}
         if spec.get("restartPolicy"):
             message = f"Restart policy in pod template overridden by restart policy in replica spec ({role.name})"
-            found.append(Event("Warning", "SetPodTemplateRestartPolicy", message))
+            found.append(JobEvent("Warning", "SetPodTemplateRestartPolicy", message))
         if gang_scheduler and spec.get("schedulerName"):
             message = f"Another scheduler is specified when gang-scheduling is enabled; it is kept ({role.name})"
-            found.append(Event("Warning", "SetPodTemplateSchedulerName", message))
-    found += [Event("Warning", "Advice", f"{fault.path}: {fault.message}") for fault in advice.of_job(kind, job)]
+            found.append(JobEvent("Warning", "SetPodTemplateSchedulerName", message))
+    found += [JobEvent("Warning", "Advice", f"{fault.path}: {fault.message}") for fault in advice.of_job(kind, job)]
     return found
 
 
-def implied(kind: JobKind, stored: jobs.JobObject[Any], observed: Observed, since: Time) -> list[Event]:
+def implied(kind: JobKind, stored: jobs.JobObject[Any], observed: Observed, since: Time) -> list[JobEvent]:
     """The events that a job's status stands for, as far as what they tell is younger than that moment."""
     status, found = stored.status, []
     for entry in status.conditions:
         if _young(entry.last_update_time, since):
             resumed = entry.type == "Suspended" and entry.status == "False"
             before = JobStatus(conditions=[msgspec.structs.replace(entry, status="True")]) if resumed else JobStatus()
-            found += events(kind, before, JobStatus(conditions=[entry]))
+            found += condition_events(kind, before, JobStatus(conditions=[entry]))
     # What is wrong with an invalid job was told as its failure, and so was what any other has failed of.
     known = status.ended_by == "Validation" or status.why == failure_summary.of(status)
     if status.why is not None and not known and _young(status.why.since, since):
-        found += events(kind, JobStatus(), JobStatus(why=status.why))
+        found += condition_events(kind, JobStatus(), JobStatus(why=status.why))
     if not status.finished and _young(status.start_time, since) and stored.metadata.generation <= 1:
-        found += overridden(kind, kind.job(stored), observed.planning.gang_scheduler)
+        found += start_warnings(kind, kind.job(stored), observed.planning.gang_scheduler)
     recent = [record if record and _young(record.time, since) else None for record in (status.failure, status.last_failure)]
     after = msgspec.structs.replace(status, failure=recent[0], last_failure=recent[1])
-    found += parted(kind, kind.job(stored), JobStatus(), after)
+    found += rendezvous_lost(kind, kind.job(stored), JobStatus(), after)
     return found + [_exited(stored.metadata.namespace, *each) for each in _ended(kind, status, observed, since)]
 
 

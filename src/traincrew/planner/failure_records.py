@@ -28,7 +28,7 @@ def of_loss(kind: JobKind, loss: Loss) -> Failure:
     )
 
 
-def in_place(replica: Replica, pod: objects.Pod) -> Failure | None:
+def of_container(replica: Replica, pod: objects.Pod) -> Failure | None:
     """The record of a container that failed and was started again inside its pod."""
     for status in pod.status.container_statuses + pod.status.init_container_statuses:
         ended = status.last_state.terminated
@@ -47,7 +47,7 @@ def in_place(replica: Replica, pod: objects.Pod) -> Failure | None:
     return None
 
 
-def latest_end(pod: objects.Pod) -> objects.Terminated | None:
+def last_failed_termination(pod: objects.Pod) -> objects.Terminated | None:
     """How the container ended that failed inside its pod and was, or will be, started again."""
     for status in pod.status.container_statuses:
         if status.last_state.terminated is not None and status.last_state.terminated.exit_code != 0:

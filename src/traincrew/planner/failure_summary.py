@@ -15,7 +15,7 @@ def of(status: JobStatus) -> Why | None:
     if failed is None or status.ended_by in ("", "Validation"):  # what is invalid is explained by its faults
         return None
     failure = status.failure or status.last_failure
-    message = failed.message if failure is None or status.ended_by == "Deadline" else told(failure)
+    message = failed.message if failure is None or status.ended_by == "Deadline" else describe(failure)
     return Why(reason=_reason(status, failed, failure), message=message, since=failed.last_transition_time)
 
 
@@ -27,7 +27,7 @@ def _reason(status: JobStatus, failed: Condition, failure: Failure | None) -> st
     return failure.reason if failure.reason not in ("", "Error") else REPLICA
 
 
-def told(failure: Failure) -> str:
+def describe(failure: Failure) -> str:
     """Who, how, and the last line that it wrote: with most programs that is the one that says it."""
     code = f" with exit code {failure.exit_code}" if failure.exit_code is not None else ""
     reason = f" ({failure.reason})" if failure.reason not in ("", "Error") else ""

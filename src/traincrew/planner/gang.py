@@ -26,42 +26,42 @@ def resource(scheduler: str) -> Resource:
     return resources.VOLCANO_POD_GROUPS if is_volcano(scheduler) else resources.PLUGINS_POD_GROUPS
 
 
-def desired(crew: Replicas) -> list[Dependent]:
-    scheduler = crew.observed.planning.gang_scheduler
+def pod_groups(replicas: Replicas) -> list[Dependent]:
+    scheduler = replicas.observed.planning.gang_scheduler
     if not scheduler:
         return []
-    found = next((group for group in crew.observed.pod_groups if group.metadata.name == crew.job.name), None)
-    spec = _spec(crew, found)
+    found = next((group for group in replicas.observed.pod_groups if group.metadata.name == replicas.job.name), None)
+    spec = _spec(replicas, found)
     drift = {key: value for key, value in spec.items() if found and not merge_diff.holds(found.spec.get(key), value)}
-    meta: Manifest = {"name": crew.job.name}
-    annotations = {key: text for key, text in crew.job.metadata.annotations.items() if key != LAST_APPLIED}
+    meta: Manifest = {"name": replicas.job.name}
+    annotations = {key: text for key, text in replicas.job.metadata.annotations.items() if key != LAST_APPLIED}
     if annotations:
         meta["annotations"] = annotations
     body = {"metadata": meta, "spec": spec}
     return [Dependent(resource(scheduler), body, found is not None, {"spec": drift} if drift else None)]
 
 
-def _spec(crew: Replicas, found: objects.PodGroup | None) -> Manifest:
-    policy = crew.job.policy.scheduling_policy or jobs.SchedulingPolicy()
-    least = policy.min_available if policy.min_available is not None else crew.job.total
-    spec: Manifest = {"minMember": least, "minResources": policy.min_resources or _least_resources(crew.job, least)}
-    if not is_volcano(crew.observed.planning.gang_scheduler):
+def _spec(replicas: Replicas, found: objects.PodGroup | None) -> Manifest:
+    policy = replicas.job.policy.scheduling_policy or jobs.SchedulingPolicy()
+    least = policy.min_available if policy.min_available is not None else replicas.job.total
+    spec: Manifest = {"minMember": least, "minResources": policy.min_resources or _least_resources(replicas.job, least)}
+    if not is_volcano(replicas.observed.planning.gang_scheduler):
         if policy.schedule_timeout_seconds is not None:
             spec["scheduleTimeoutSeconds"] = policy.schedule_timeout_seconds
         return spec
-    annotated = crew.job.metadata.annotations.get(QUEUE_ANNOTATION)
+    annotated = replicas.job.metadata.annotations.get(QUEUE_ANNOTATION)
     spec["queue"] = (found and found.spec.get("queue")) or policy.queue or annotated or "default"
-    priority = policy.priority_class or _template_priority(crew)
+    priority = policy.priority_class or _template_priority(replicas)
     if priority:
         spec["priorityClassName"] = priority
     return spec
 
 
-def _template_priority(crew: Replicas) -> str:
+def _template_priority(replicas: Replicas) -> str:
     """Where another controller makes the launcher, the templates' own priority speaks for the gang."""
-    if not crew.delegates:
+    if not replicas.delegates:
         return ""
-    names = ((role.parsed.get("spec") or {}).get("priorityClassName") for role in crew.job.roles.values())
+    names = ((role.parsed.get("spec") or {}).get("priorityClassName") for role in replicas.job.roles.values())
     return next((str(name) for name in names if name), "")
 
 
@@ -89,28 +89,28 @@ def _total(amounts: list[str | int | float]) -> str:
         return ""
 
 
-def held_back(crew: Replicas) -> bool:
+def awaits_admission(replicas: Replicas) -> bool:
     """Volcano admits a gang first; pods made earlier would only be refused by its scheduler."""
-    scheduler = crew.observed.planning.gang_scheduler
-    if not scheduler or not is_volcano(scheduler) or crew.delegates:
+    scheduler = replicas.observed.planning.gang_scheduler
+    if not scheduler or not is_volcano(scheduler) or replicas.delegates:
         return False
-    found = next((group for group in crew.observed.pod_groups if group.metadata.name == crew.job.name), None)
+    found = next((group for group in replicas.observed.pod_groups if group.metadata.name == replicas.job.name), None)
     return found is None or found.status.phase in ("", "Pending")
 
 
-def mark(crew: Replicas, pod: Manifest, role: Role) -> None:
+def join_gang(replicas: Replicas, pod: Manifest, role: Role) -> None:
     """Tell the pod's scheduler which gang it belongs to; a scheduler that the template names is kept.
 
     Not so where another controller makes some of the pods: mpi-operator overrides it, and names no tasks.
     """
-    scheduler = crew.observed.planning.gang_scheduler
+    scheduler = replicas.observed.planning.gang_scheduler
     if not scheduler:
         return
-    if crew.delegates or not pod["spec"].get("schedulerName"):
+    if replicas.delegates or not pod["spec"].get("schedulerName"):
         pod["spec"]["schedulerName"] = "volcano" if is_volcano(scheduler) else scheduler
     meta = pod["metadata"]
     if is_volcano(scheduler):
-        task = {} if crew.delegates else {TASK_ANNOTATION: role.label}
-        meta["annotations"] = {**meta.get("annotations", {}), GROUP_ANNOTATION: crew.job.name, **task}
+        task = {} if replicas.delegates else {TASK_ANNOTATION: role.label}
+        meta["annotations"] = {**meta.get("annotations", {}), GROUP_ANNOTATION: replicas.job.name, **task}
     else:
-        meta["labels"] = {**meta["labels"], GROUP_LABEL: crew.job.name}
+        meta["labels"] = {**meta["labels"], GROUP_LABEL: replicas.job.name}

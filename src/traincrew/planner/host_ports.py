@@ -18,31 +18,31 @@ from traincrew.planner.replicas import Replicas
 Ports = Mapping[str, Sequence[int]]
 
 
-def with_ports(crew: Replicas) -> Replicas:
+def allocate(replicas: Replicas) -> Replicas:
     """With all that the job lacks, or if that is not to be had as a whole, with what it has."""
-    ports = _allotted(crew)
-    if ports == crew.job.ports:
-        return crew
-    return dataclasses.replace(crew, job=dataclasses.replace(crew.job, ports=ports))
+    ports = _allotted(replicas)
+    if ports == replicas.job.ports:
+        return replicas
+    return dataclasses.replace(replicas, job=dataclasses.replace(replicas.job, ports=ports))
 
 
-def _allotted(crew: Replicas) -> Ports:
-    given: dict[str, Sequence[int]] = dict(crew.job.status.host_ports)
-    lacking = _lacking(crew, given)
-    picked = list(islice(_free(crew.job, crew.observed), sum(lacking.values())))
+def _allotted(replicas: Replicas) -> Ports:
+    given: dict[str, Sequence[int]] = dict(replicas.job.status.host_ports)
+    lacking = _lacking(replicas, given)
+    picked = list(islice(_free(replicas.job, replicas.observed), sum(lacking.values())))
     if len(picked) < sum(lacking.values()):
         return given
     left = iter(picked)
     return {**given, **{role: [*given.get(role, ()), *islice(left, count)] for role, count in lacking.items()}}
 
 
-def lacking(crew: Replicas) -> int:
+def missing_ports(replicas: Replicas) -> int:
     """How many ports are not to be had."""
-    return sum(_lacking(crew, crew.job.ports).values())
+    return sum(_lacking(replicas, replicas.job.ports).values())
 
 
-def _lacking(crew: Replicas, given: Ports) -> dict[str, int]:
-    wanted = {role: _count(crew.kind, crew.job, role) for role in crew.job.roles if _has_ports(crew, role)}
+def _lacking(replicas: Replicas, given: Ports) -> dict[str, int]:
+    wanted = {role: _count(replicas.kind, replicas.job, role) for role in replicas.job.roles if _has_ports(replicas, role)}
     return {role: count - len(given.get(role, ())) for role, count in wanted.items() if count > len(given.get(role, ()))}
 
 
@@ -51,21 +51,21 @@ def _count(kind: JobKind, job: jobs.Job, role: str) -> int:
     return min(job.count(role), 1) if shared else job.count(role)
 
 
-def _has_ports(crew: Replicas, role: str) -> bool:
+def _has_ports(replicas: Replicas, role: str) -> bool:
     """Pods that are there keep what they were told: all of a job's or none are given ports."""
-    job, planning = crew.job, crew.observed.planning
-    if crew.kind.pods.port is None:
+    job, planning = replicas.job, replicas.observed.planning
+    if replicas.kind.pods.port is None:
         return False
     if job.status.host_ports:
-        return role in job.status.host_ports or _on_host(crew, role)
-    if planning.host_ports is None or crew.own_pods:
+        return role in job.status.host_ports or _on_host(replicas, role)
+    if planning.host_ports is None or replicas.own_pods:
         return False
-    return _on_host(crew, role)
+    return _on_host(replicas, role)
 
 
-def _on_host(crew: Replicas, role: str) -> bool:
-    spec = crew.job.roles[role].parsed.get("spec") or {}
-    return crew.observed.planning.host_ports_for_all or bool(spec.get("hostNetwork"))
+def _on_host(replicas: Replicas, role: str) -> bool:
+    spec = replicas.job.roles[role].parsed.get("spec") or {}
+    return replicas.observed.planning.host_ports_for_all or bool(spec.get("hostNetwork"))
 
 
 def _free(job: jobs.Job, observed: Observed) -> Iterator[int]:
@@ -82,18 +82,18 @@ def _free(job: jobs.Job, observed: Observed) -> Iterator[int]:
             yield port
 
 
-def kept(crew: Replicas, status: JobStatus) -> JobStatus:
+def record_allocation(replicas: Replicas, status: JobStatus) -> JobStatus:
     """With the ports that the job has from now on; none once it has ended and none of its pods can be listening."""
-    over = status.finished and all(pod.finished for pod in crew.own_pods)
-    ports = {} if over else {role: list(found) for role, found in crew.job.ports.items()}
+    over = status.finished and all(pod.finished for pod in replicas.own_pods)
+    ports = {} if over else {role: list(found) for role, found in replicas.job.ports.items()}
     return status if ports == status.host_ports else msgspec.structs.replace(status, host_ports=ports)
 
 
-def complaint(crew: Replicas) -> str:
+def shortage(replicas: Replicas) -> str:
     """Why pods are not made: some port is not to be had; empty: they all are."""
-    if not lacking(crew):
+    if not missing_ports(replicas):
         return ""
-    count, given = lacking(crew), crew.observed.planning.host_ports
+    count, given = missing_ports(replicas), replicas.observed.planning.host_ports
     needs = "1 port of its nodes" if count == 1 else f"{count} ports of its nodes"
     if given is None:
         return f"the job needs {needs} more, and the operator has none to give: start it with --host-ports"

@@ -68,13 +68,13 @@ def _dated(pod: objects.Pod, ended: objects.Terminated | None) -> Time | None:
     return clock.earliest(
         (
             ended.finished_at if ended else None,
-            deletion_began(pod),
+            deletion_requested_at(pod),
             target.last_transition_time if target else None,
         )
     )
 
 
-def deletion_began(pod: objects.Pod) -> Time | None:
+def deletion_requested_at(pod: objects.Pod) -> Time | None:
     """When somebody asked for the deletion: deletionTimestamp is when the grace given then runs out."""
     deadline, grace = pod.metadata.deletion_timestamp, pod.metadata.deletion_grace_period_seconds or 0
     return deadline - dt.timedelta(seconds=grace) if deadline is not None else None
@@ -96,7 +96,7 @@ def _taken_away(pod: objects.Pod, ended: objects.Terminated | None) -> bool:
 
 
 def _ended_before_deletion(pod: objects.Pod, ended: objects.Terminated | None) -> bool:
-    began = deletion_began(pod)
+    began = deletion_requested_at(pod)
     return began is not None and ended is not None and ended.finished_at is not None and ended.finished_at < began
 
 

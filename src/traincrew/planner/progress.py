@@ -13,7 +13,7 @@ from traincrew.planner import conditions, failure_summary
 from traincrew.planner.replicas import Replicas
 
 
-def state(kind: JobKind, job: jobs.Job, type: str, status: str = "True", **details: object) -> Condition:
+def condition(kind: JobKind, job: jobs.Job, type: str, status: str = "True", **details: object) -> Condition:
     """A condition in the words of the kind. `say` picks another phrase than the type's own, `reason` another reason."""
     say = str(details.pop("say", type.lower()))
     reason = str(details.pop("reason", "") or f"{kind.kind}{type}")
@@ -22,11 +22,11 @@ def state(kind: JobKind, job: jobs.Job, type: str, status: str = "True", **detai
     return Condition(type=type, status=status, reason=reason, message=message)
 
 
-def begin(kind: JobKind, job: jobs.Job, now: Time) -> JobStatus:
+def initial_status(kind: JobKind, job: jobs.Job, now: Time) -> JobStatus:
     """The status a job has as soon as it is seen."""
     status = job.status
     if not status.conditions:
-        status = with_condition(status, state(kind, job, "Created"), now)
+        status = with_condition(status, condition(kind, job, "Created"), now)
     if not status.contract:
         status = msgspec.structs.replace(status, contract=kind.version)
     return status
@@ -37,68 +37,68 @@ def with_condition(status: JobStatus, entry: Condition, now: Time) -> JobStatus:
     return status if entries is status.conditions else msgspec.structs.replace(status, conditions=entries)
 
 
-def counted(crew: Replicas, status: JobStatus) -> JobStatus:
+def count_pods(replicas: Replicas, status: JobStatus) -> JobStatus:
     """Pods by state; those that are pending count nowhere."""
     found = {}
-    for role in crew.kind.roles:
-        if role.name in crew.job.roles:
-            members = crew.by_role[role.name]
+    for role in replicas.kind.roles:
+        if role.name in replicas.job.roles:
+            members = replicas.by_role[role.name]
             found[role.name] = ReplicaStatus(
                 active=sum(pod.active for pod in members),
-                succeeded=max(sum(pod.status.phase == "Succeeded" for pod in members), _told_done(crew, role)),
+                succeeded=max(sum(pod.status.phase == "Succeeded" for pod in members), _told_done(replicas, role)),
                 failed=sum(pod.status.phase == "Failed" for pod in members),
-                selector=selector(crew, role.name),
-                completed_indexes=_completed(crew, role.name),
+                selector=selector(replicas, role.name),
+                completed_indexes=_completed(replicas, role.name),
             )
     return msgspec.structs.replace(status, replica_statuses=found)
 
 
-def _told_done(crew: Replicas, role: Role) -> int:
+def _told_done(replicas: Replicas, role: Role) -> int:
     """What another controller says of its pods, which it may know before we have seen them end."""
-    return sum(job.status.succeeded for job in crew.observed.batch_jobs) if role.delegated else 0
+    return sum(job.status.succeeded for job in replicas.observed.batch_jobs) if role.delegated else 0
 
 
-def _completed(crew: Replicas, role: str) -> str:
-    return indexes.render(slot.replica.index for slot in crew.slots if slot.done and slot.replica.role.name == role)
+def _completed(replicas: Replicas, role: str) -> str:
+    return indexes.render(slot.replica.index for slot in replicas.slots if slot.done and slot.replica.role.name == role)
 
 
-def selector(crew: Replicas, role: str) -> str:
+def selector(replicas: Replicas, role: str) -> str:
     """For the scale subresource; only the role that it scales is worth selecting, yet peers write it for all."""
-    if not crew.kind.crd.scalable:
+    if not replicas.kind.crd.scalable:
         return ""
-    labels = pod_templates.labels(crew.kind, crew.replica(role))
+    labels = pod_templates.labels(replicas.kind, replicas.replica(role))
     wanted = (naming.JOB_NAME, naming.OPERATOR_NAME, naming.REPLICA_TYPE)
     if naming.REPLICA_TYPE not in labels:
         wanted = (naming.JOB_NAME, naming.OPERATOR_NAME, naming.JOB_ROLE)
     return naming.selector({key: labels[key] for key in wanted})
 
 
-def still_active(crew: Replicas, status: JobStatus) -> JobStatus:
+def count_active_pods(replicas: Replicas, status: JobStatus) -> JobStatus:
     """After the end only the number of pods that still run follows the world; what was reached stays written."""
     found = {}
     for name, counts in status.replica_statuses.items():
-        active = sum(pod.active for pod in crew.by_role.get(name, ()))
+        active = sum(pod.active for pod in replicas.by_role.get(name, ()))
         found[name] = msgspec.structs.replace(counts, active=active)
     return msgspec.structs.replace(status, replica_statuses=found)
 
 
-def ending(crew: Replicas) -> Outcome | None:
+def outcome(replicas: Replicas) -> Outcome | None:
     """How the job has ended, judged by those who decide it; None while it has not."""
-    told = crew.kind.lifecycle.outcome(crew.job, crew.observed)
-    if told is not None or crew.delegates:
+    told = replicas.kind.lifecycle.outcome(replicas.job, replicas.observed)
+    if told is not None or replicas.delegates:
         return told
-    leading = crew.kind.leading(crew.job)
-    return Outcome(True) if crew.kind.lifecycle.succeeded(crew.job, crew.by_role, leading) else None
+    leading = replicas.kind.leading(replicas.job)
+    return Outcome(True) if replicas.kind.lifecycle.succeeded(replicas.job, replicas.by_role, leading) else None
 
 
-def running(crew: Replicas) -> bool:
-    return crew.kind.lifecycle.running(crew.job, crew.by_role, crew.kind.leading(crew.job))
+def is_running(replicas: Replicas) -> bool:
+    return replicas.kind.lifecycle.running(replicas.job, replicas.by_role, replicas.kind.leading(replicas.job))
 
 
-def ended(crew: Replicas, status: JobStatus, entry: Condition, by: str, now: Time) -> JobStatus:
+def finish(replicas: Replicas, status: JobStatus, entry: Condition, by: str, now: Time) -> JobStatus:
     """The status of a job that ends now: both states at once are impossible, and waiters find a time."""
-    if crew.kind.reporting.running_before_end and by != "Validation" and conditions.find(status.conditions, "Running") is None:
-        status = with_condition(status, state(crew.kind, crew.job, "Running", say="unseen"), now)
+    if replicas.kind.reporting.running_before_end and by != "Validation" and conditions.find(status.conditions, "Running") is None:
+        status = with_condition(status, condition(replicas.kind, replicas.job, "Running", say="unseen"), now)
     status = with_condition(status, entry, now)
     if status.restarts.retry_at is not None:
         status = msgspec.structs.replace(status, restarts=msgspec.structs.replace(status.restarts, retry_at=None))

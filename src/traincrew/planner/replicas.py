@@ -12,7 +12,7 @@ from traincrew.model.observed import Observed
 
 @dataclasses.dataclass(frozen=True)
 class Slot:
-    """A place in the crew and the pod that fills it."""
+    """A place in the replicas and the pod that fills it."""
 
     replica: Replica
     pod: objects.Pod | None
@@ -64,7 +64,7 @@ class Replicas:
         return tuple(pod for pod in _ordered(self.observed.pods) if _controller_uid(pod) in makers)
 
     @functools.cached_property
-    def strays(self) -> tuple[objects.Pod, ...]:
+    def surplus_pods(self) -> tuple[objects.Pod, ...]:
         """Pods of ours that no replica stands for any more: the job was scaled down or lost a role."""
         wanted = {slot.replica.name for slot in self.slots}
         return tuple(pod for pod in self.own_pods if pod.name not in wanted)

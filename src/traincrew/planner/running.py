@@ -19,36 +19,36 @@ from traincrew.planner.restarts import Accounting
 Stages = tuple[tuple[Action, ...], ...]
 
 
-def run(crew: Replicas, now: Time) -> Plan:
-    status = _started(crew, clock.whole(now))
-    status, reckoning = _reckoned(crew, status, now)
-    status = host_ports.kept(crew, _judged(crew, status, reckoning, now))
+def run(replicas: Replicas, now: Time) -> Plan:
+    status = _started(replicas, clock.whole(now))
+    status, reckoning = _reckoned(replicas, status, now)
+    status = host_ports.record_allocation(replicas, _judged(replicas, status, reckoning, now))
     if status.finished:
-        return _ending(crew, status, reckoning, now)
-    stages, farewell = _work(crew, status, now)
-    found, moments = waiting_reason.explain(crew, status, now)
+        return _ending(replicas, status, reckoning, now)
+    stages, farewell = _work(replicas, status, now)
+    found, moments = waiting_reason.find(replicas, status, now)
     if found is not None or not any(stages):
         # While there is work under way it may yet meet the same obstacle: a restarted operator does not know of refusals.
         status = msgspec.structs.replace(status, why=found)
-    moments += [farewell, run_policy.deadline(crew, status), status.restarts.retry_at if _waiting(status, now) else None]
-    plan = finish_plan(crew, status, stages, clock.earliest(moments))
-    told = events.exits(crew.job, reckoning.fresh)
-    if crew.job.status.start_time is None:
-        told += events.overridden(crew.kind, crew.job, crew.observed.planning.gang_scheduler)
+    moments += [farewell, run_policy.deadline(replicas, status), status.restarts.retry_at if _waiting(status, now) else None]
+    plan = build_plan(replicas, status, stages, clock.earliest(moments))
+    told = events.exit_codes(replicas.job, reckoning.fresh)
+    if replicas.job.status.start_time is None:
+        told += events.start_warnings(replicas.kind, replicas.job, replicas.observed.planning.gang_scheduler)
     return dataclasses.replace(plan, events=(*told, *plan.events))
 
 
-def finish_plan(crew: Replicas, status: JobStatus, stages: Stages, moment: Time | None) -> Plan:
+def build_plan(replicas: Replicas, status: JobStatus, stages: Stages, moment: Time | None) -> Plan:
     """The plan that brings a job to that status by those actions."""
-    before = crew.job.status
+    before = replicas.job.status
     counts_only = before == msgspec.structs.replace(status, replica_statuses=before.replica_statuses)
     return Plan(
         status=None if _same(before, status) else status,
         stages=tuple(stage for stage in stages if stage),
-        events=(*events.parted(crew.kind, crew.job, before, status), *events.events(crew.kind, before, status)),
-        look_again=moment,
+        events=(*events.rendezvous_lost(replicas.kind, replicas.job, before, status), *events.condition_events(replicas.kind, before, status)),
+        requeue_at=moment,
         milestones=events.milestones(before, status),
-        can_wait=counts_only and not any(stages),
+        can_be_delayed=counts_only and not any(stages),
     )
 
 
@@ -60,32 +60,32 @@ def _same(before: JobStatus, after: JobStatus) -> bool:
     return before == after
 
 
-def watch_only(crew: Replicas, reason: str, message: str, now: Time) -> Plan:
+def watch_only(replicas: Replicas, reason: str, message: str, now: Time) -> Plan:
     """The job's own progress is followed, but nothing is made or removed."""
-    status = progress.counted(crew, crew.job.status)
-    end = progress.ending(crew)
+    status = progress.count_pods(replicas, replicas.job.status)
+    end = progress.outcome(replicas)
     if end is not None:
-        return finish_plan(crew, _ended(crew, status, end, now), (), None)
-    if progress.running(crew):
-        status = progress.with_condition(status, progress.state(crew.kind, crew.job, "Running"), clock.whole(now))
-    status = msgspec.structs.replace(status, why=waiting_reason.dated(status.why, reason, message, now))
-    return finish_plan(crew, status, (), None)
+        return build_plan(replicas, _ended(replicas, status, end, now), (), None)
+    if progress.is_running(replicas):
+        status = progress.with_condition(status, progress.condition(replicas.kind, replicas.job, "Running"), clock.whole(now))
+    status = msgspec.structs.replace(status, why=waiting_reason.with_since(status.why, reason, message, now))
+    return build_plan(replicas, status, (), None)
 
 
-def _started(crew: Replicas, now: Time) -> JobStatus:
+def _started(replicas: Replicas, now: Time) -> JobStatus:
     """Created, and if it was suspended, resumed."""
-    kind, job = crew.kind, crew.job
-    status = progress.begin(kind, job, now)
+    kind, job = replicas.kind, replicas.job
+    status = progress.initial_status(kind, job, now)
     if status.is_true("Suspended"):
-        entry = progress.state(kind, job, "Suspended", "False", say="resumed", reason=f"{kind.kind}Resumed")
+        entry = progress.condition(kind, job, "Suspended", "False", say="resumed", reason=f"{kind.kind}Resumed")
         status = progress.with_condition(status, entry, now)
         return msgspec.structs.replace(status, start_time=now)
     return status if status.start_time is not None else msgspec.structs.replace(status, start_time=now)
 
 
-def _reckoned(crew: Replicas, status: JobStatus, now: Time) -> tuple[JobStatus, Accounting]:
-    reckoning = restarts.account(crew, status, now)
-    status = progress.counted(crew, status)
+def _reckoned(replicas: Replicas, status: JobStatus, now: Time) -> tuple[JobStatus, Accounting]:
+    reckoning = restarts.account(replicas, status, now)
+    status = progress.count_pods(replicas, status)
     status = msgspec.structs.replace(status, restarts=reckoning.book)
     if status.failure is None:
         status = msgspec.structs.replace(status, failure=_first_failure(reckoning))
@@ -111,92 +111,92 @@ def _is_news(latest: Failure, status: JobStatus, fresh: bool) -> bool:
     return latest.time >= known.time
 
 
-def _judged(crew: Replicas, status: JobStatus, reckoning: Accounting, now: Time) -> JobStatus:
+def _judged(replicas: Replicas, status: JobStatus, reckoning: Accounting, now: Time) -> JobStatus:
     """Conditions: an end if there is one, success before failure, else whether it runs or restarts."""
-    kind, job, stamp = crew.kind, crew.job, clock.whole(now)
-    end = progress.ending(crew)
+    kind, job, stamp = replicas.kind, replicas.job, clock.whole(now)
+    end = progress.outcome(replicas)
     if end is not None:
-        return _ended(crew, status, end, now)
+        return _ended(replicas, status, end, now)
     if reckoning.fatal is not None:
-        return progress.ended(crew, status, _failed(crew, reckoning.fatal, status), "Replica", stamp)
-    if run_policy.over_limit(crew, status.restarts):
-        entry = progress.state(kind, job, "Failed", say="backoff")
-        return progress.ended(crew, status, entry, "BackoffLimit", stamp)
-    limit = run_policy.deadline(crew, status)
+        return progress.finish(replicas, status, _failed(replicas, reckoning.fatal, status), "Replica", stamp)
+    if run_policy.over_limit(replicas, status.restarts):
+        entry = progress.condition(kind, job, "Failed", say="backoff")
+        return progress.finish(replicas, status, entry, "BackoffLimit", stamp)
+    limit = run_policy.deadline(replicas, status)
     if limit is not None and now >= limit:
-        entry = progress.state(kind, job, "Failed", say="deadline")
-        return progress.ended(crew, status, entry, "Deadline", stamp)
-    return _going(crew, status, reckoning, stamp)
+        entry = progress.condition(kind, job, "Failed", say="deadline")
+        return progress.finish(replicas, status, entry, "Deadline", stamp)
+    return _going(replicas, status, reckoning, stamp)
 
 
-def _ended(crew: Replicas, status: JobStatus, end: Outcome, now: Time) -> JobStatus:
+def _ended(replicas: Replicas, status: JobStatus, end: Outcome, now: Time) -> JobStatus:
     stamp = clock.whole(now)
     if end.succeeded:
-        entry, by = progress.state(crew.kind, crew.job, "Succeeded"), "Success"
+        entry, by = progress.condition(replicas.kind, replicas.job, "Succeeded"), "Success"
     else:
         entry, by = Condition(type="Failed", status="True", reason=end.reason, message=end.message), "Replica"
-    return msgspec.structs.replace(progress.ended(crew, status, entry, by, stamp), completion_time=end.time or stamp)
+    return msgspec.structs.replace(progress.finish(replicas, status, entry, by, stamp), completion_time=end.time or stamp)
 
 
-def _failed(crew: Replicas, fatal: Loss, status: JobStatus) -> Condition:
+def _failed(replicas: Replicas, fatal: Loss, status: JobStatus) -> Condition:
     role = fatal.replica.role.name
-    if fatal.verdict(crew.kind) == "fail-permanently":
-        return progress.state(crew.kind, crew.job, "Failed", say="permanent", role=role)
+    if fatal.verdict(replicas.kind) == "fail-permanently":
+        return progress.condition(replicas.kind, replicas.job, "Failed", say="permanent", role=role)
     count = max(status.replica_statuses[role].failed, 1)
-    return progress.state(crew.kind, crew.job, "Failed", role=role, count=count)
+    return progress.condition(replicas.kind, replicas.job, "Failed", role=role, count=count)
 
 
-def _going(crew: Replicas, status: JobStatus, reckoning: Accounting, now: Time) -> JobStatus:
-    lost = _lost_role(crew, reckoning)
+def _going(replicas: Replicas, status: JobStatus, reckoning: Accounting, now: Time) -> JobStatus:
+    lost = _lost_role(replicas, reckoning)
     # A job that runs again goes on running while it is scaled up, even if the book is not closed yet.
     pending = bool(reckoning.fresh) or not status.is_true("Running")
     if reckoning.book.open and pending and lost is not None:
-        entry = progress.state(crew.kind, crew.job, "Restarting", role=lost)
+        entry = progress.condition(replicas.kind, replicas.job, "Restarting", role=lost)
         return progress.with_condition(status, entry, now)
-    if progress.running(crew):
-        return progress.with_condition(status, progress.state(crew.kind, crew.job, "Running"), now)
+    if progress.is_running(replicas):
+        return progress.with_condition(status, progress.condition(replicas.kind, replicas.job, "Running"), now)
     return status
 
 
-def _lost_role(crew: Replicas, reckoning: Accounting) -> str | None:
+def _lost_role(replicas: Replicas, reckoning: Accounting) -> str | None:
     """The role of which a pod is on its way to be replaced: that of the cause, else of the first that is missing."""
     missing = [
         slot.replica.role.name
-        for slot in crew.slots
+        for slot in replicas.slots
         if not slot.alive and (slot.pod is None or slot.pod.metadata.uid not in reckoning.tolerated)
     ]
     fresh = [loss.replica.role.name for loss in reckoning.fresh]
     return next(iter(fresh + missing), None) if missing else None
 
 
-def _ending(crew: Replicas, status: JobStatus, reckoning: Accounting, now: Time) -> Plan:
+def _ending(replicas: Replicas, status: JobStatus, reckoning: Accounting, now: Time) -> Plan:
     """The pass in which a job ends also puts away; if it is cut short, the next one does the same."""
-    actions, moment = run_policy.clean_up(crew, status, now)
-    stages = (tuple(actions + desired.transient(crew)),)
-    expiry = run_policy.expiry(crew, status)
-    plan = finish_plan(crew, status, stages, clock.earliest((moment, expiry)))
-    return dataclasses.replace(plan, events=(*events.exits(crew.job, reckoning.fresh), *plan.events))
+    actions, moment = run_policy.clean_up(replicas, status, now)
+    stages = (tuple(actions + desired.delete_unwanted_dependents(replicas)),)
+    expiry = run_policy.expiry(replicas, status)
+    plan = build_plan(replicas, status, stages, clock.earliest((moment, expiry)))
+    return dataclasses.replace(plan, events=(*events.exit_codes(replicas.job, reckoning.fresh), *plan.events))
 
 
 def _waiting(status: JobStatus, now: Time) -> bool:
     return status.restarts.retry_at is not None and now < status.restarts.retry_at
 
 
-def _work(crew: Replicas, status: JobStatus, now: Time) -> tuple[Stages, Time | None]:
+def _work(replicas: Replicas, status: JobStatus, now: Time) -> tuple[Stages, Time | None]:
     """Objects to make and to remove, and when one that is leaving has had its time.
 
     What a launcher reads is mended before a worker goes, so that it leaves the list first.
     """
-    first, made, transient = desired.extras(crew)
+    first, made, transient = desired.dependents(replicas)
     entered = frozenset(status.restarts.entered)
-    replaced = [slot.pod for slot in crew.slots if slot.pod is not None and _replaceable(slot.pod, entered)]
-    strays, moment = scale_down.strays(crew, now)
-    gone = strays + desired.deletes(replaced) + desired.stray_services(crew) + transient
-    held = gang.held_back(crew) or _waiting(status, now)
-    early, created = desired.creates(crew, () if held else [slot.replica for slot in crew.slots if slot.pod is None])
-    created = scale_down.returned(crew, status, created)
-    asks = waiting_reason.inquiries(crew, now)
-    return (tuple(first), (*made, *early), tuple(desired.refreshes(crew)), (*gone, *created, *asks)), moment
+    replaced = [slot.pod for slot in replicas.slots if slot.pod is not None and _replaceable(slot.pod, entered)]
+    strays, moment = scale_down.remove_surplus(replicas, now)
+    gone = strays + desired.delete_pods(replaced) + desired.delete_surplus_services(replicas) + transient
+    held = gang.awaits_admission(replicas) or _waiting(status, now)
+    early, created = desired.create_pods_and_services(replicas, () if held else [slot.replica for slot in replicas.slots if slot.pod is None])
+    created = scale_down.mark_replacements(replicas, status, created)
+    asks = waiting_reason.event_queries(replicas, now)
+    return (tuple(first), (*made, *early), tuple(desired.refresh_mounted_files(replicas)), (*gone, *created, *asks)), moment
 
 
 def _replaceable(pod: objects.Pod, entered: frozenset[str]) -> bool:

@@ -16,17 +16,17 @@ from traincrew.planner.actions import Action, Create, Patch
 from traincrew.planner.replicas import Replicas
 
 
-def strays(crew: Replicas, now: Time) -> tuple[list[Action], Time | None]:
+def remove_surplus(replicas: Replicas, now: Time) -> tuple[list[Action], Time | None]:
     """What is to be done about pods that no replica stands for any more, and when to look again."""
-    grace = crew.kind.lifecycle.drain_seconds(crew.job)
-    if not grace or not _met(crew):
-        return desired.deletes(crew.strays), None
-    actions: list[Action] = [_marked(slot.pod, None) for slot in crew.slots if slot.pod is not None and _since(slot.pod)]
+    grace = replicas.kind.lifecycle.drain_seconds(replicas.job)
+    if not grace or not _met(replicas):
+        return desired.delete_pods(replicas.surplus_pods), None
+    actions: list[Action] = [_marked(slot.pod, None) for slot in replicas.slots if slot.pod is not None and _since(slot.pod)]
     moments: list[Time | None] = []
-    for pod in crew.strays:
+    for pod in replicas.surplus_pods:
         since = _since(pod)
         if not pod.active or (since is not None and now >= since + dt.timedelta(seconds=grace)):
-            actions += desired.deletes([pod])
+            actions += desired.delete_pods([pod])
             continue
         if since is None:
             actions.append(_marked(pod, now))
@@ -34,10 +34,10 @@ def strays(crew: Replicas, now: Time) -> tuple[list[Action], Time | None]:
     return actions, clock.earliest(moments)
 
 
-def returned(crew: Replicas, status: JobStatus, created: list[Create]) -> list[Create]:
+def mark_replacements(replicas: Replicas, status: JobStatus, created: list[Create]) -> list[Create]:
     """Pods made after a loss are marked: whoever has met their predecessors must be able to tell them apart."""
     count = status.restarts.charged + status.restarts.disruptions
-    if not count or not crew.kind.lifecycle.drain_seconds(crew.job):
+    if not count or not replicas.kind.lifecycle.drain_seconds(replicas.job):
         return created
     for action in created:
         if action.resource == resources.PODS:
@@ -46,10 +46,10 @@ def returned(crew: Replicas, status: JobStatus, created: list[Create]) -> list[C
     return created
 
 
-def _met(crew: Replicas) -> bool:
+def _met(replicas: Replicas) -> bool:
     """Whether somebody runs who would miss them."""
-    leading = [slot.pod for slot in crew.slots if not slot.replica.role.indexed and slot.pod is not None]
-    return any(pod.active and pod.status.phase == "Running" for pod in (*leading, *crew.delegated_pods))
+    leading = [slot.pod for slot in replicas.slots if not slot.replica.role.indexed and slot.pod is not None]
+    return any(pod.active and pod.status.phase == "Running" for pod in (*leading, *replicas.delegated_pods))
 
 
 def _since(pod: objects.Pod) -> Time | None:

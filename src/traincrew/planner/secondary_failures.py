@@ -13,18 +13,18 @@ from traincrew.planner.replicas import Replicas
 TICK = dt.timedelta(seconds=1)
 
 
-def follows(crew: Replicas, status: JobStatus, pod: objects.Pod, record: Failure) -> bool:
+def is_secondary(replicas: Replicas, status: JobStatus, pod: objects.Pod, record: Failure) -> bool:
     """Whether the container of that pod failed, as recorded, because another was lost before it."""
     if record.time is None:
         return False
-    return _while_incomplete(crew, status.restarts, pod, record.time) or _with_the_meeting_point(crew, status, pod, record.time)
+    return _while_incomplete(replicas, status.restarts, pod, record.time) or _with_the_meeting_point(replicas, status, pod, record.time)
 
 
-def _while_incomplete(crew: Replicas, book: Restarts, pod: objects.Pod, failed: Time) -> bool:
+def _while_incomplete(replicas: Replicas, book: Restarts, pod: objects.Pod, failed: Time) -> bool:
     """In a pod of the lost attempt, before those that replace the lost ones ran."""
     if book.youngest is None or _made_after(pod, book.youngest):
         return False
-    since = [_running_since(slot.pod) for slot in crew.slots if slot.pod is not None and _made_after(slot.pod, book.youngest)]
+    since = [_running_since(slot.pod) for slot in replicas.slots if slot.pod is not None and _made_after(slot.pod, book.youngest)]
     return any(moment is not None and failed <= moment for moment in since)
 
 
@@ -32,10 +32,10 @@ def _made_after(pod: objects.Pod, moment: Time) -> bool:
     return pod.metadata.creation_timestamp is not None and pod.metadata.creation_timestamp > moment
 
 
-def _with_the_meeting_point(crew: Replicas, status: JobStatus, pod: objects.Pod, failed: Time) -> bool:
+def _with_the_meeting_point(replicas: Replicas, status: JobStatus, pod: objects.Pod, failed: Time) -> bool:
     """In a run that had met at the replica that was lost, however late it noticed, or that could not meet for want of it."""
-    name = crew.kind.lifecycle.rendezvous(crew.job)
-    point = next((slot.pod for slot in crew.slots if slot.replica.name == name), None)
+    name = replicas.kind.lifecycle.rendezvous(replicas.job)
+    point = next((slot.pod for slot in replicas.slots if slot.replica.name == name), None)
     if point is None or pod.name == name:
         return False
     began, since = _last_run_began(pod), _running_since(point)
@@ -45,7 +45,7 @@ def _with_the_meeting_point(crew: Replicas, status: JobStatus, pod: objects.Pod,
 
 def _losses(status: JobStatus, point: objects.Pod) -> list[Time]:
     """Clocks count seconds: of two that failed in place in the same one, either may have been first, and both are kept."""
-    inside = failure_records.latest_end(point)
+    inside = failure_records.last_failed_termination(point)
     known = (record for record in (status.failure, status.last_failure) if record is not None and record.pod == point.name)
     found = [record.time for record in known if record.time is not None and record.uid != point.metadata.uid]
     if inside is not None and inside.finished_at is not None:
@@ -59,5 +59,5 @@ def _running_since(pod: objects.Pod) -> Time | None:
 
 
 def _last_run_began(pod: objects.Pod) -> Time | None:
-    ended = failure_records.latest_end(pod)
+    ended = failure_records.last_failed_termination(pod)
     return ended.started_at if ended is not None else None

@@ -178,5 +178,5 @@ def _blame(now: view.View) -> str:
     if now.state != "Failed":
         return ""
     failed = next((each.message for each in now.job.status.conditions if each.type == "Failed"), "")
-    told = failure_summary.told(now.failure) if now.failure is not None else failed
+    told = failure_summary.describe(now.failure) if now.failure is not None else failed
     return f": {told}" if told else ""

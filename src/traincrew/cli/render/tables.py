@@ -63,7 +63,7 @@ def _why(each: view.View, now: Time) -> str:
         # The reason goes first: what is cut off is the end.
         text = f"{status.why.reason}: {status.why.message}"
     elif status.is_true("Failed") and each.failure is not None:
-        text = failure_summary.told(each.failure)
+        text = failure_summary.describe(each.failure)
     elif not status.finished:
         text = _restarted(each, now)
     return " ".join(text.split())
