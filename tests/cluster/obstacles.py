@@ -295,11 +295,11 @@ SLOW = {
         "FailedMount", ("pod {job}-worker-0 does not start", 'MountVolume.SetUp failed for volume "data"'), _worker(_mount_fails)
     ),
     "terminating": Obstacle(
-        "StuckTerminating", ("pod {job}-worker-0 on node node-1 should have ended by",), _deleted_in_vain, _replaced
+        "StuckTerminating", ("pod {job}-worker-0 on node node-1 is still terminating",), _deleted_in_vain, _replaced
     ),
     "unseen": Obstacle(
         "NotScheduled",
-        ("has not been looked at by any scheduler: is one running (kube-scheduler, or",),
+        ("no scheduler has processed pod {job}-worker-0: is one running (kube-scheduler, or",),
         Scene.submit,
     ),
 }

@@ -20,7 +20,7 @@ def test_an_explicit_none_leaves_running_pods_alone_and_says_how_many(place: Pla
         control = _ended(place, "PyTorchJob", "control", None)
         for job in jobs:
             eventually(lambda job=job: job.why.get("reason") == "PodsStillRunning")  # type: ignore[misc]
-            assert job.why["message"] == "1 pod still runs: cleanPodPolicy None leaves it alone"
+            assert job.why["message"] == "1 pod is still running: cleanPodPolicy None keeps it"
             assert job.counts("Worker")["active"] == 1
             assert job.event("PodsStillRunning", "1 pod still runs")
 
@@ -37,9 +37,9 @@ def test_what_is_said_about_running_pods_goes_away_with_them(api: Api, kubelet: 
     job = Submitted(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2, run={"cleanPodPolicy": "None"}))
     kubelet.run("j-master-0", "j-worker-0", "j-worker-1")
     kubelet.succeed("j-master-0")
-    eventually(lambda: job.why.get("message") == "2 pods still run: cleanPodPolicy None leaves them alone")
+    eventually(lambda: job.why.get("message") == "2 pods are still running: cleanPodPolicy None keeps them")
     kubelet.succeed("j-worker-0")
-    eventually(lambda: job.why.get("message") == "1 pod still runs: cleanPodPolicy None leaves it alone")
+    eventually(lambda: job.why.get("message") == "1 pod is still running: cleanPodPolicy None keeps it")
     kubelet.succeed("j-worker-1")
     eventually(lambda: not job.why)
     assert job.counts("Worker")["active"] == 0

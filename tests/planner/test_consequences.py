@@ -35,7 +35,7 @@ def test_the_loss_of_the_meeting_point_is_told_once_and_its_victims_are_no_cause
     assert "failure" not in world.status
     assert (world.status["lastFailure"]["pod"], world.status["lastFailure"]["disruption"]) == ("j-worker-0", True)
     assert len(told(world)) == 1
-    assert told(world)[0].startswith("j-worker-0 was lost, at which the other replicas meet")
+    assert told(world)[0].startswith("j-worker-0 hosts the rendezvous and was lost")
 
 
 def test_a_victim_that_notices_late_is_one_all_the_same() -> None:

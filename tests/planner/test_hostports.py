@@ -93,7 +93,7 @@ def test_a_job_that_cannot_have_all_its_ports_has_none_and_says_so() -> None:
     found.settle()
     assert (found.of("pods"), found.of("services"), given(found)) == ([], [], [])
     assert found.status["why"]["reason"] == "NoHostPorts"
-    assert "3 ports" in found.status["why"]["message"]
+    assert "3 more host ports" in found.status["why"]["message"]
     found.ports_taken = frozenset({20001})
     found.settle()
     assert sorted(given(found)) == [20000, 20002, 20003]

@@ -76,7 +76,7 @@ CAUSES: list[tuple[Act, str, str]] = [
     (_name_taken, "NameTaken", "Pod j-worker-1 exists and does not belong to this job"),
     (_quota, "QuotaExceeded", "Pod j-worker-1 cannot be created: exceeded quota"),
     (_stuck, "StuckTerminating", "--grace-period=0 --force"),
-    (_unknown, "NodeUnreachable", "nothing is heard of pod j-worker-1"),
+    (_unknown, "NodeUnreachable", "the state of pod j-worker-1 is unknown"),
     (lambda world, cluster: cluster.pass_time(31), "NotScheduled", "is one running (kube-scheduler, or"),
 ]
 

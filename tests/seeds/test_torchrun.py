@@ -144,8 +144,8 @@ def test_when_the_worker_is_lost_at_which_they_meet_all_start_again_and_the_job_
     why = cluster.machine.traincrew("why", f"pytorchjob/{JOB}").stdout
     cluster.say(f"traincrew why pytorchjob/{JOB}\n{why}")
     assert told in why
-    assert f"{WORKERS[0]} is where the other replicas meet" in why
-    assert f"RendezvousLost: {WORKERS[0]} was lost, at which the other replicas meet" in why
+    assert f"{WORKERS[0]} hosts the rendezvous" in why
+    assert f"RendezvousLost: {WORKERS[0]} hosts the rendezvous and was lost" in why
     status = cluster.ends(f"pytorchjob/{JOB}")["status"]
     first = status.get("failure", status.get("lastFailure"))
     assert first["pod"] == WORKERS[0], "worker 1 ended for want of a meeting point, which is no failure of its own"

@@ -1,4 +1,4 @@
-"""All decisions about a job, as pure functions: `plan(kind, job, observed, now)` says what to do and when to look again."""
+"""The decisions about a job, as pure functions: `plan(kind, job, observed, now)` returns a `Plan` of actions."""
 
 from traincrew.planner.plan import plan
 

@@ -1,4 +1,4 @@
-"""What a plan is made of. Actions are values; carrying them out is somebody else's work."""
+"""The parts of a plan. Actions are values; the operator executes them."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ Manifest = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class Create:
-    """Make an object that the job owns (unless `owned` is false). Creating what exists already is looked at, not an error."""
+    """Create an object that the job owns (unless `owned` is false). An object that exists already is adopted or reported."""
 
     resource: Resource
     name: str
     body: Manifest
     owned: bool = True
     shared: bool = False
-    """An object of that name is good enough, whoever made it."""
+    """An existing object of this name is used, whoever created it."""
     generate: Literal["", "ssh-keypair"] = ""
     with_event: bool = False
-    """Told by an event on the job, as SuccessfulCreatePod and FailedCreatePod are."""
+    """The operator records an event on the job, such as SuccessfulCreatePod or FailedCreatePod."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Delete:
-    """Delete that very object: the UID goes along as a precondition."""
+    """Delete the object with this UID, which is a precondition of the request."""
 
     resource: Resource
     name: str
@@ -49,7 +49,7 @@ class Patch:
 
 @dataclasses.dataclass(frozen=True)
 class ListEvents:
-    """Find out what components have said about a pod that does not come up."""
+    """List the events of a pod that does not start."""
 
     pod: str
     uid: str
@@ -60,7 +60,7 @@ Action = Create | Delete | Patch | ListEvents
 
 @dataclasses.dataclass(frozen=True)
 class JobEvent:
-    """Something to tell the user on the job. Two with the same content and key are one."""
+    """An event on the job. Events with the same content and key are recorded once."""
 
     type: Literal["Normal", "Warning"]
     reason: str
@@ -70,22 +70,22 @@ class JobEvent:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What to do now, and when to look again if nothing happens before.
+    """The actions to execute now, and the time of the next reconcile if nothing happens before.
 
-    Carried out in this order: the status is written, then the stages one after the other (what is in one stage may run in
-    parallel), then the events. If a step fails the later ones are left undone; the next plan starts from what is then there.
+    Order of execution: the status is written, then the stages one after the other (the actions of one stage may run in
+    parallel), then the events. If a step fails, the later ones are skipped; the next plan starts from the state observed then.
     """
 
     status: JobStatus | None = None
-    """The new status, or None if it stays as it is."""
+    """The new status, or None if it does not change."""
     stages: tuple[tuple[Action, ...], ...] = ()
     events: tuple[JobEvent, ...] = ()
     requeue_at: Time | None = None
     milestones: tuple[str, ...] = ()
-    """What has just become true of the job, for the counters: created, successful, failed, restarted, deleted."""
+    """Transitions for the metrics: created, successful, failed, restarted, deleted."""
 
     can_be_delayed: bool = False
-    """Nothing but counts of pods has changed: writing a little later may save writes."""
+    """Only the counts of pods changed: a delayed write may save further writes."""
 
     @property
     def empty(self) -> bool:

@@ -1,4 +1,4 @@
-"""Times as they are stored, in whole seconds, and the moments reckoned from them."""
+"""Times in whole seconds, as a status stores them, and the deadlines computed from them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def whole(now: Time) -> Time:
 
 
 def due(start: Time, seconds: int) -> Time | None:
-    """When that many seconds have surely passed: a stored time may be up to a second too early, so it is rounded up.
+    """The time at which this many seconds have passed for certain: a stored time may be up to a second too early.
 
-    None: never, for the number is beyond the calendar.
+    None: the time is beyond the range of dates.
     """
     try:
         return start + dt.timedelta(seconds=seconds + 1 if seconds > 0 else 0)
@@ -23,5 +23,5 @@ def due(start: Time, seconds: int) -> Time | None:
         return None
 
 
-def earliest(moments: Iterable[Time | None]) -> Time | None:
-    return min((moment for moment in moments if moment is not None), default=None)
+def earliest(times: Iterable[Time | None]) -> Time | None:
+    return min((time for time in times if time is not None), default=None)

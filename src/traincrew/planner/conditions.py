@@ -1,4 +1,4 @@
-"""The list of conditions: one entry a type, the latest change last, which is what `kubectl get` shows as STATE."""
+"""The list of conditions: one entry per type, the latest change last, which `kubectl get` shows as STATE."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 from traincrew.model.meta import Time
 from traincrew.model.status import Condition
 
-_RIVALS = {"Running": "Restarting", "Restarting": "Running"}
+_EXCLUSIVE = {"Running": "Restarting", "Restarting": "Running"}
 _TERMINAL = ("Succeeded", "Failed")
 
 
@@ -18,7 +18,7 @@ def find(conditions: Sequence[Condition], type: str) -> Condition | None:
 
 
 def put(conditions: list[Condition], entry: Condition, now: Time) -> list[Condition]:
-    """The list with an entry set; the same list if that changes nothing or the job has already ended."""
+    """The list with this entry set. The same list if nothing changes or the job is finished."""
     if any(known.type in _TERMINAL and known.status == "True" for known in conditions):
         return conditions
     before = find(conditions, entry.type)
@@ -35,11 +35,11 @@ def put(conditions: list[Condition], entry: Condition, now: Time) -> list[Condit
 
 def _others(conditions: list[Condition], entry: Condition) -> list[Condition]:
     kept = [known for known in conditions if known.type != entry.type]
-    if entry.type in _RIVALS and entry.status == "True":
-        kept = [known for known in kept if known.type != _RIVALS[entry.type]]
+    if entry.type in _EXCLUSIVE and entry.status == "True":
+        kept = [known for known in kept if known.type != _EXCLUSIVE[entry.type]]
     if entry.type in _TERMINAL or (entry.type == "Suspended" and entry.status == "True"):
         kept = [known for known in kept if known.type != "Restarting"]
     if entry.type in _TERMINAL:
-        # The entry keeps its reason, message and times: it says since when and why the job ran.
+        # The entry keeps its reason, message and times, so that the running time of the job stays known.
         kept = [msgspec.structs.replace(known, status="False") if known.type == "Running" else known for known in kept]
     return kept

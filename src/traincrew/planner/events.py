@@ -1,4 +1,4 @@
-"""Events: what has changed between two states of a job, told once."""
+"""The events of a job, derived from the difference between two states."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MILESTONES = {"Created": "created", "Succeeded": "successful", "Failed": "faile
 
 
 def transitions(old: JobStatus, new: JobStatus) -> list[Condition]:
-    """Conditions that have become true, or (for Suspended) false."""
+    """Conditions whose status changed."""
     found = []
     for entry in new.conditions:
         before = conditions.find(old.conditions, entry.type)
@@ -38,19 +38,20 @@ def milestones(old: JobStatus, new: JobStatus) -> tuple[str, ...]:
 
 def condition_events(kind: JobKind, old: JobStatus, new: JobStatus) -> list[JobEvent]:
     found = []
-    told = ("Succeeded", "Failed", "Restarting", "Suspended", *kind.reporting.event_conditions)
+    reported = ("Succeeded", "Failed", "Restarting", "Suspended", *kind.reporting.event_conditions)
     for entry in transitions(old, new):
-        if entry.type in told and (entry.status == "True" or (entry.type == "Suspended" and old.is_true("Suspended"))):
+        if entry.type in reported and (entry.status == "True" or (entry.type == "Suspended" and old.is_true("Suspended"))):
             level = "Warning" if entry.type in _WARNINGS else "Normal"
             found.append(JobEvent(level, entry.reason, entry.message, key=str(entry.last_update_time)))  # type: ignore[arg-type]
-    gist = _gist(new.why) if new.why != failure_summary.of(new) else None  # a failure is told by the event of its condition
-    if gist is not None and gist != _gist(old.why):
-        found.append(JobEvent("Warning", *gist))
+    # The event of the Failed condition reports a failure.
+    reason = _without_count(new.why) if new.why != failure_summary.of(new) else None
+    if reason is not None and reason != _without_count(old.why):
+        found.append(JobEvent("Warning", *reason))
     return found
 
 
-def _gist(why: Why | None) -> tuple[str, str] | None:
-    """What an explanation says, without to how many other pods it applies: that changes with every pod."""
+def _without_count(why: Why | None) -> tuple[str, str] | None:
+    """Reason and message, without the number of pods that wait for the same reason: it changes with every pod."""
     return (why.reason, why.message.partition(SAME_REASON)[0]) if why is not None else None
 
 
@@ -59,15 +60,15 @@ def exit_codes(job: jobs.Job, losses: tuple[Loss, ...]) -> list[JobEvent]:
 
 
 def rendezvous_lost(kind: JobKind, job: jobs.Job, old: JobStatus, new: JobStatus) -> list[JobEvent]:
-    """The replica was lost at which the others meet: that explains why they all end, whatever each of them says."""
-    point = "" if new.finished else kind.lifecycle.rendezvous(job)
+    """The rendezvous host was lost, which explains the failures of all other replicas."""
+    host = "" if new.finished else kind.lifecycle.rendezvous(job)
     known = (old.failure, old.last_failure)
-    lost = [record for record in (new.failure, new.last_failure) if record is not None and point and record.pod == point]
-    return [_parted(record) for record in dict.fromkeys(lost) if record not in known]
+    lost = [record for record in (new.failure, new.last_failure) if record is not None and host and record.pod == host]
+    return [_rendezvous_lost(record) for record in dict.fromkeys(lost) if record not in known]
 
 
-def _parted(record: Failure) -> JobEvent:
-    message = f"{record.pod} was lost, at which the other replicas meet: they end with it, and all start again together"
+def _rendezvous_lost(record: Failure) -> JobEvent:
+    message = f"{record.pod} hosts the rendezvous and was lost: the other replicas exit, and all replicas restart together"
     return JobEvent("Warning", "RendezvousLost", message, key=f"{record.uid} {record.time}")
 
 
@@ -76,7 +77,7 @@ def _exited(namespace: str, pod: str, code: int, uid: str) -> JobEvent:
 
 
 def start_warnings(kind: JobKind, job: jobs.Job, gang_scheduler: str) -> list[JobEvent]:
-    """What the templates say and the job overrides, or the other way round; told when the job starts."""
+    """Warnings about the pod templates and other values, recorded when the job starts."""
     found = []
     for role in job.roles.values():
         spec = role.parsed.get("spec") or {}
@@ -86,41 +87,41 @@ def start_warnings(kind: JobKind, job: jobs.Job, gang_scheduler: str) -> list[Jo
         if gang_scheduler and spec.get("schedulerName"):
             message = f"Another scheduler is specified when gang-scheduling is enabled; it is kept ({role.name})"
             found.append(JobEvent("Warning", "SetPodTemplateSchedulerName", message))
-    found += [JobEvent("Warning", "Advice", f"{fault.path}: {fault.message}") for fault in advice.of_job(kind, job)]
+    found += [JobEvent("Warning", "Advice", f"{each.path}: {each.message}") for each in advice.of_job(kind, job)]
     return found
 
 
 def implied(kind: JobKind, stored: jobs.JobObject[Any], observed: Observed, since: Time) -> list[JobEvent]:
-    """The events that a job's status stands for, as far as what they tell is younger than that moment."""
+    """The events that follow from the status of a job and are not older than `since`."""
     status, found = stored.status, []
     for entry in status.conditions:
-        if _young(entry.last_update_time, since):
+        if _is_recent(entry.last_update_time, since):
             resumed = entry.type == "Suspended" and entry.status == "False"
             before = JobStatus(conditions=[msgspec.structs.replace(entry, status="True")]) if resumed else JobStatus()
             found += condition_events(kind, before, JobStatus(conditions=[entry]))
-    # What is wrong with an invalid job was told as its failure, and so was what any other has failed of.
-    known = status.ended_by == "Validation" or status.why == failure_summary.of(status)
-    if status.why is not None and not known and _young(status.why.since, since):
+    # The event of the Failed condition reported these.
+    reported = status.ended_by == "Validation" or status.why == failure_summary.of(status)
+    if status.why is not None and not reported and _is_recent(status.why.since, since):
         found += condition_events(kind, JobStatus(), JobStatus(why=status.why))
-    if not status.finished and _young(status.start_time, since) and stored.metadata.generation <= 1:
+    if not status.finished and _is_recent(status.start_time, since) and stored.metadata.generation <= 1:
         found += start_warnings(kind, kind.job(stored), observed.planning.gang_scheduler)
-    recent = [record if record and _young(record.time, since) else None for record in (status.failure, status.last_failure)]
+    recent = [record if record and _is_recent(record.time, since) else None for record in (status.failure, status.last_failure)]
     after = msgspec.structs.replace(status, failure=recent[0], last_failure=recent[1])
     found += rendezvous_lost(kind, kind.job(stored), JobStatus(), after)
     return found + [_exited(stored.metadata.namespace, *each) for each in _ended(kind, status, observed, since)]
 
 
 def _ended(kind: JobKind, status: JobStatus, observed: Observed, since: Time) -> list[tuple[str, int, str]]:
-    """Pod, exit code and UID of the recorded failures that were the end of a pod, not of a container inside one."""
-    living = {pod.metadata.uid for pod in observed.pods if pod.status.phase != "Failed"}
+    """Pod, exit code and UID of the recorded failures that ended a pod, not only a container."""
+    live = {pod.metadata.uid for pod in observed.pods if pod.status.phase != "Failed"}
     delegated = [role.name for role in kind.roles if role.delegated]
     return [
         (record.pod, record.exit_code, record.uid)
         for record in dict.fromkeys(filter(None, (status.failure, status.last_failure)))
-        if _young(record.time, since) and record.exit_code is not None
-        if record.uid not in living and record.replica not in delegated
+        if _is_recent(record.time, since) and record.exit_code is not None
+        if record.uid not in live and record.replica not in delegated
     ]
 
 
-def _young(time: Time | None, since: Time) -> bool:
+def _is_recent(time: Time | None, since: Time) -> bool:
     return time is not None and time >= since

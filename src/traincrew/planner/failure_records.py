@@ -1,4 +1,4 @@
-"""What is kept of a failure after its pod is gone: who, where, how, and the last words."""
+"""The record of a failure that the status keeps after the pod is deleted: replica, node, exit code and last log lines."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ MESSAGE_LIMIT = 2048
 
 
 def of_loss(kind: JobKind, loss: Loss) -> Failure:
-    culprit = _culprit(kind, loss)
-    ended = culprit.state.terminated if culprit else None
+    container = _failed_container(kind, loss)
+    ended = container.state.terminated if container else None
     return Failure(
-        replica=_place(loss.replica),
+        replica=_replica_name(loss.replica),
         pod=loss.pod.name,
         uid=loss.uid,
         node=loss.pod.spec.node_name,
-        container=culprit.name if culprit else "",
+        container=container.name if container else "",
         exit_code=ended.exit_code if ended else None,
         reason=_reason(loss, ended),
         message=tail(_message(loss, ended)),
@@ -29,12 +29,12 @@ def of_loss(kind: JobKind, loss: Loss) -> Failure:
 
 
 def of_container(replica: Replica, pod: objects.Pod) -> Failure | None:
-    """The record of a container that failed and was started again inside its pod."""
+    """The record of a container that failed and was restarted inside its pod."""
     for status in pod.status.container_statuses + pod.status.init_container_statuses:
         ended = status.last_state.terminated
         if ended is not None and ended.exit_code != 0:
             return Failure(
-                replica=_place(replica),
+                replica=_replica_name(replica),
                 pod=pod.name,
                 uid=pod.metadata.uid,
                 node=pod.spec.node_name,
@@ -48,14 +48,14 @@ def of_container(replica: Replica, pod: objects.Pod) -> Failure | None:
 
 
 def last_failed_termination(pod: objects.Pod) -> objects.Terminated | None:
-    """How the container ended that failed inside its pod and was, or will be, started again."""
+    """The last failure of a container that was, or will be, restarted inside its pod."""
     for status in pod.status.container_statuses:
         if status.last_state.terminated is not None and status.last_state.terminated.exit_code != 0:
             return status.last_state.terminated
     return None
 
 
-def _place(replica: Replica) -> str:
+def _replica_name(replica: Replica) -> str:
     return f"{replica.role.name} {replica.index}" if replica.role.indexed else replica.role.name
 
 
@@ -73,8 +73,8 @@ def _message(loss: Loss, ended: objects.Terminated | None) -> str:
     return (ended.message if ended else "") or loss.pod.status.message or (target.message if target else "")
 
 
-def _culprit(kind: JobKind, loss: Loss) -> objects.ContainerStatus | None:
-    """The container that failed: the training one if it did, else the first that did."""
+def _failed_container(kind: JobKind, loss: Loss) -> objects.ContainerStatus | None:
+    """The main container if it failed, else the first container that failed."""
     statuses = loss.pod.status.container_statuses + loss.pod.status.init_container_statuses
     failed = [status for status in statuses if status.state.terminated is not None and status.state.terminated.exit_code != 0]
     main = losses.main_container(kind, loss.replica)
@@ -82,6 +82,6 @@ def _culprit(kind: JobKind, loss: Loss) -> objects.ContainerStatus | None:
 
 
 def tail(text: str) -> str:
-    """The end of a message, which in a log is where the cause stands."""
+    """The end of a message. In a log the cause is usually at the end."""
     data = text.encode()
     return text if len(data) <= MESSAGE_LIMIT else data[-MESSAGE_LIMIT:].decode(errors="ignore")

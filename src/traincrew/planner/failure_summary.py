@@ -1,18 +1,18 @@
-"""What a job has failed of, in one line: it stays on the job when its pods and conditions tell nothing any more."""
+"""Why a job failed, in one line that the status keeps after the pods are deleted."""
 
 from __future__ import annotations
 
 from traincrew.model.status import Condition, Failure, JobStatus, Why
 
-LONGEST = 300
+LINE_LIMIT = 300
 REPLICA = "ReplicaFailed"
 _ENDINGS = {"Deadline": "DeadlineExceeded", "BackoffLimit": "BackoffLimitExceeded"}
 
 
 def of(status: JobStatus) -> Why | None:
-    """The explanation of a job that has failed; None of others, and where its end was not seen."""
+    """The summary of a failed job. None for other jobs, and for jobs that another operator finished."""
     failed = next((entry for entry in status.conditions if entry.type == "Failed" and entry.status == "True"), None)
-    if failed is None or status.ended_by in ("", "Validation"):  # what is invalid is explained by its faults
+    if failed is None or status.ended_by in ("", "Validation"):  # the violations explain an invalid job
         return None
     failure = status.failure or status.last_failure
     message = failed.message if failure is None or status.ended_by == "Deadline" else describe(failure)
@@ -28,9 +28,9 @@ def _reason(status: JobStatus, failed: Condition, failure: Failure | None) -> st
 
 
 def describe(failure: Failure) -> str:
-    """Who, how, and the last line that it wrote: with most programs that is the one that says it."""
+    """Replica, exit code and the last line of its log, which for most programs states the cause."""
     code = f" with exit code {failure.exit_code}" if failure.exit_code is not None else ""
     reason = f" ({failure.reason})" if failure.reason not in ("", "Error") else ""
-    verb = "was taken away" if failure.disruption else "failed"
+    verb = "was disrupted" if failure.disruption else "failed"
     last = next((line.strip() for line in reversed(failure.message.splitlines()) if line.strip()), "")
-    return f"{failure.replica or failure.pod} {verb}{code}{reason}" + (f": {last[:LONGEST]}" if last else "")
+    return f"{failure.replica or failure.pod} {verb}{code}{reason}" + (f": {last[:LINE_LIMIT]}" if last else "")

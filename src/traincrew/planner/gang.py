@@ -1,4 +1,4 @@
-"""Gang scheduling: a PodGroup for the whole job, by Volcano or by scheduler-plugins."""
+"""Gang scheduling with a PodGroup for the whole job, by Volcano or by scheduler-plugins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 TASK_ANNOTATION = "volcano.sh/task-spec"
 GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-"""kubectl's own note about the job; on another object it would mislead `kubectl apply`."""
+"""kubectl's annotation about the job. On another object it would mislead `kubectl apply`."""
 QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
 
 
@@ -58,7 +58,7 @@ def _spec(replicas: Replicas, found: objects.PodGroup | None) -> Manifest:
 
 
 def _template_priority(replicas: Replicas) -> str:
-    """Where another controller makes the launcher, the templates' own priority speaks for the gang."""
+    """The priority class of the templates, if another controller creates the launcher."""
     if not replicas.delegates:
         return ""
     names = ((role.parsed.get("spec") or {}).get("priorityClassName") for role in replicas.job.roles.values())
@@ -66,7 +66,7 @@ def _template_priority(replicas: Replicas) -> str:
 
 
 def _least_resources(job: jobs.Job, least: int) -> dict[str, str]:
-    """What the first `least` pods request, in the order of the roles; a limit without a request counts as one."""
+    """The requests of the first `least` pods, in the order of the roles. A limit without a request counts as a request."""
     sums: dict[str, list[str | int | float]] = {}
     left = least
     for role in job.roles.values():
@@ -82,7 +82,7 @@ def _least_resources(job: jobs.Job, least: int) -> dict[str, str]:
 
 
 def _total(amounts: list[str | int | float]) -> str:
-    """Nothing where an amount is no quantity: the API server will say so of the pods."""
+    """Empty if an amount is not a quantity: the API server rejects the pods then."""
     try:
         return quantities.add(amounts)
     except ValueError:
@@ -90,7 +90,7 @@ def _total(amounts: list[str | int | float]) -> str:
 
 
 def awaits_admission(replicas: Replicas) -> bool:
-    """Volcano admits a gang first; pods made earlier would only be refused by its scheduler."""
+    """Volcano admits a PodGroup before its pods are created; its scheduler would reject earlier pods."""
     scheduler = replicas.observed.planning.gang_scheduler
     if not scheduler or not is_volcano(scheduler) or replicas.delegates:
         return False
@@ -99,9 +99,9 @@ def awaits_admission(replicas: Replicas) -> bool:
 
 
 def join_gang(replicas: Replicas, pod: Manifest, role: Role) -> None:
-    """Tell the pod's scheduler which gang it belongs to; a scheduler that the template names is kept.
+    """Add the pod to the gang of its job. A schedulerName in the template is kept.
 
-    Not so where another controller makes some of the pods: mpi-operator overrides it, and names no tasks.
+    If another controller creates some of the pods, the schedulerName is overridden and no task is named, as in Go.
     """
     scheduler = replicas.observed.planning.gang_scheduler
     if not scheduler:

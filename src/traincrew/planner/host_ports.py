@@ -1,4 +1,4 @@
-"""Ports of a job's own, where its replicas share the network of their nodes: given when it starts, kept until its end. PURE"""
+"""Host ports of a job whose replicas use the network of their nodes: allocated at its start, released at its end."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Ports = Mapping[str, Sequence[int]]
 
 
 def allocate(replicas: Replicas) -> Replicas:
-    """With all that the job lacks, or if that is not to be had as a whole, with what it has."""
-    ports = _allotted(replicas)
+    """The replicas with all ports that they need; without new ports if there are not enough for all."""
+    ports = _allocated(replicas)
     if ports == replicas.job.ports:
         return replicas
     return dataclasses.replace(replicas, job=dataclasses.replace(replicas.job, ports=ports))
 
 
-def _allotted(replicas: Replicas) -> Ports:
+def _allocated(replicas: Replicas) -> Ports:
     given: dict[str, Sequence[int]] = dict(replicas.job.status.host_ports)
     lacking = _lacking(replicas, given)
     picked = list(islice(_free(replicas.job, replicas.observed), sum(lacking.values())))
@@ -37,7 +37,7 @@ def _allotted(replicas: Replicas) -> Ports:
 
 
 def missing_ports(replicas: Replicas) -> int:
-    """How many ports are not to be had."""
+    """Number of ports that could not be allocated."""
     return sum(_lacking(replicas, replicas.job.ports).values())
 
 
@@ -52,7 +52,7 @@ def _count(kind: JobKind, job: jobs.Job, role: str) -> int:
 
 
 def _has_ports(replicas: Replicas, role: str) -> bool:
-    """Pods that are there keep what they were told: all of a job's or none are given ports."""
+    """Whether a role has host ports. Existing pods keep their ports, so either all roles of a job have ports or none."""
     job, planning = replicas.job, replicas.observed.planning
     if replicas.kind.pods.port is None:
         return False
@@ -69,7 +69,7 @@ def _on_host(replicas: Replicas, role: str) -> bool:
 
 
 def _free(job: jobs.Job, observed: Observed) -> Iterator[int]:
-    """From a place that differs from job to job: what one has left, and may still be in use, is not what the next one takes."""
+    """Free ports, starting at a number that depends on the job: the next job does not get the ports that were released last."""
     if observed.planning.host_ports is None:
         return
     low, high = observed.planning.host_ports
@@ -83,18 +83,18 @@ def _free(job: jobs.Job, observed: Observed) -> Iterator[int]:
 
 
 def record_allocation(replicas: Replicas, status: JobStatus) -> JobStatus:
-    """With the ports that the job has from now on; none once it has ended and none of its pods can be listening."""
+    """The status with the allocated ports; without ports once the job is finished and none of its pods runs."""
     over = status.finished and all(pod.finished for pod in replicas.own_pods)
     ports = {} if over else {role: list(found) for role, found in replicas.job.ports.items()}
     return status if ports == status.host_ports else msgspec.structs.replace(status, host_ports=ports)
 
 
 def shortage(replicas: Replicas) -> str:
-    """Why pods are not made: some port is not to be had; empty: they all are."""
+    """Why pods cannot be created for lack of ports. Empty: every port is allocated."""
     if not missing_ports(replicas):
         return ""
     count, given = missing_ports(replicas), replicas.observed.planning.host_ports
-    needs = "1 port of its nodes" if count == 1 else f"{count} ports of its nodes"
+    needed = "1 more host port" if count == 1 else f"{count} more host ports"
     if given is None:
-        return f"the job needs {needs} more, and the operator has none to give: start it with --host-ports"
-    return f"the job needs {needs}, and other jobs have too many of {given[0]}-{given[1]}: wait, or widen --host-ports"
+        return f"the job needs {needed}, but the operator has no port range: start the operator with --host-ports"
+    return f"the job needs {needed}, but other jobs use too many of {given[0]}-{given[1]}: wait, or widen --host-ports"

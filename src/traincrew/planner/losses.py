@@ -1,4 +1,4 @@
-"""Why a pod is lost: by its own doing, or taken away. The cause decides what happens next."""
+"""Lost pods: failed by themselves, or disrupted from outside. The difference decides what happens next."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.planner import clock
 
-# Reasons of a Failed pod that the node or the cluster gives, not the program in it. A kubelet that cannot take a pod in says
+# Reasons of a Failed pod that come from the node or the cluster, not from the program. A kubelet that cannot admit a pod says
 # OutOf and the name of the resource.
-_TAKEN_AWAY = frozenset(
+_DISRUPTIONS = frozenset(
     {"Evicted", "NodeLost", "Shutdown", "NodeShutdown", "Terminated", "Preempting", "Preempted", "NodeAffinity",
      "TopologyAffinityError", "UnexpectedAdmissionError"}
 )  # fmt: skip
-_NO_ROOM = "outof"
-# An eviction for these is the pod's own doing: it used more than it had asked for.
+_NOT_ADMITTED = "outof"
+# Evictions of pods that used more storage than their limit: these are failures of the pod, not disruptions.
 _OWN_EVICTIONS = (
     "Usage of EmptyDir volume",
     "exceeded its local ephemeral storage limit",
@@ -45,25 +45,25 @@ class Loss:
         if self.disruption or policy in ("OnFailure", "Always"):
             return "restart"
         if policy == "ExitCode":
-            # A pod that left no exit code was not ended by its program.
+            # A pod without an exit code was not ended by its program.
             return "restart" if self.exit_code is None or self.exit_code >= 128 else "fail-permanently"
         return "tolerate" if kind.lifecycle.tolerates_failure(self.replica.job, self.replica.role.name) else "fail"
 
 
 def examine(kind: JobKind, replica: Replica, pod: objects.Pod, now: Time, *, gone: bool = False) -> Loss | None:
-    """The loss that a pod stands for; None while it lives, and for pods that have done their work."""
+    """The loss of a pod. None if the pod is alive or has succeeded."""
     if pod.status.phase == "Succeeded":
         return None
     if pod.status.phase != "Failed" and not pod.terminating and not gone:
         return None
     ended = _terminated(kind, replica, pod)
-    disruption = pod.status.phase != "Failed" or _taken_away(pod, ended)
-    # Whatever bears no date is put first: rather a restart too many than a job that fails for another's fault.
-    at = _dated(pod, ended) or pod.metadata.creation_timestamp or now
+    disruption = pod.status.phase != "Failed" or _is_disrupted(pod, ended)
+    # A loss without a time sorts first: a needless restart is better than a job that fails for a secondary failure.
+    at = _time_of(pod, ended) or pod.metadata.creation_timestamp or now
     return Loss(pod, replica, disruption, ended.exit_code if ended else None, at)
 
 
-def _dated(pod: objects.Pod, ended: objects.Terminated | None) -> Time | None:
+def _time_of(pod: objects.Pod, ended: objects.Terminated | None) -> Time | None:
     target = disruption_target(pod)
     return clock.earliest(
         (
@@ -75,7 +75,7 @@ def _dated(pod: objects.Pod, ended: objects.Terminated | None) -> Time | None:
 
 
 def deletion_requested_at(pod: objects.Pod) -> Time | None:
-    """When somebody asked for the deletion: deletionTimestamp is when the grace given then runs out."""
+    """The time of the delete request: deletionTimestamp is the end of the grace period."""
     deadline, grace = pod.metadata.deletion_timestamp, pod.metadata.deletion_grace_period_seconds or 0
     return deadline - dt.timedelta(seconds=grace) if deadline is not None else None
 
@@ -85,28 +85,28 @@ def disruption_target(pod: objects.Pod) -> objects.PodCondition | None:
     return target if target is not None and target.status == "True" else None
 
 
-def _taken_away(pod: objects.Pod, ended: objects.Terminated | None) -> bool:
+def _is_disrupted(pod: objects.Pod, ended: objects.Terminated | None) -> bool:
     """Whether a Failed pod was ended from outside."""
     if any(text in pod.status.message for text in _OWN_EVICTIONS):
         return False
     reason = pod.status.reason
-    if reason in _TAKEN_AWAY or reason.lower().startswith(_NO_ROOM) or disruption_target(pod) is not None:
+    if reason in _DISRUPTIONS or reason.lower().startswith(_NOT_ADMITTED) or disruption_target(pod) is not None:
         return True
     return pod.terminating and not _ended_before_deletion(pod, ended)
 
 
 def _ended_before_deletion(pod: objects.Pod, ended: objects.Terminated | None) -> bool:
-    began = deletion_requested_at(pod)
-    return began is not None and ended is not None and ended.finished_at is not None and ended.finished_at < began
+    requested = deletion_requested_at(pod)
+    return requested is not None and ended is not None and ended.finished_at is not None and ended.finished_at < requested
 
 
 def main_container(kind: JobKind, replica: Replica) -> str:
-    """The name of the container that trains: the kind's own, else the first of the template."""
+    """The name of the main container: that of the kind, else the first of the template."""
     return kind.pods.container or next((str(c.get("name")) for c in replica.job.roles[replica.role.name].containers), "")
 
 
 def _terminated(kind: JobKind, replica: Replica, pod: objects.Pod) -> objects.Terminated | None:
-    """How the training container ended; where there is none of that name, how the first did."""
+    """How the main container ended; if there is no container of that name, how the first did."""
     statuses = pod.status.container_statuses
     main = main_container(kind, replica)
     for status in [status for status in statuses if status.name == main] or statuses:

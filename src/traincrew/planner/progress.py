@@ -1,4 +1,4 @@
-"""Counts and conditions: what the pods say about the job."""
+"""Counts and conditions in the status, computed from the pods."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from traincrew.planner.replicas import Replicas
 
 
 def condition(kind: JobKind, job: jobs.Job, type: str, status: str = "True", **details: object) -> Condition:
-    """A condition in the words of the kind. `say` picks another phrase than the type's own, `reason` another reason."""
+    """A condition in the words of the kind. `say` selects another message than that of the type, `reason` another reason."""
     say = str(details.pop("say", type.lower()))
     reason = str(details.pop("reason", "") or f"{kind.kind}{type}")
-    phrase: str = getattr(kind.reporting.messages(job), say)
-    message = phrase.format(kind=kind.kind, name=job.name, namespace=job.namespace, **details)
+    template: str = getattr(kind.reporting.messages(job), say)
+    message = template.format(kind=kind.kind, name=job.name, namespace=job.namespace, **details)
     return Condition(type=type, status=status, reason=reason, message=message)
 
 
 def initial_status(kind: JobKind, job: jobs.Job, now: Time) -> JobStatus:
-    """The status a job has as soon as it is seen."""
+    """The status of a job after it is first seen."""
     status = job.status
     if not status.conditions:
         status = with_condition(status, condition(kind, job, "Created"), now)
@@ -38,14 +38,14 @@ def with_condition(status: JobStatus, entry: Condition, now: Time) -> JobStatus:
 
 
 def count_pods(replicas: Replicas, status: JobStatus) -> JobStatus:
-    """Pods by state; those that are pending count nowhere."""
+    """The status with the numbers of pods by state. Pending pods are not counted."""
     found = {}
     for role in replicas.kind.roles:
         if role.name in replicas.job.roles:
             members = replicas.by_role[role.name]
             found[role.name] = ReplicaStatus(
                 active=sum(pod.active for pod in members),
-                succeeded=max(sum(pod.status.phase == "Succeeded" for pod in members), _told_done(replicas, role)),
+                succeeded=max(sum(pod.status.phase == "Succeeded" for pod in members), _reported_succeeded(replicas, role)),
                 failed=sum(pod.status.phase == "Failed" for pod in members),
                 selector=selector(replicas, role.name),
                 completed_indexes=_completed(replicas, role.name),
@@ -53,8 +53,8 @@ def count_pods(replicas: Replicas, status: JobStatus) -> JobStatus:
     return msgspec.structs.replace(status, replica_statuses=found)
 
 
-def _told_done(replicas: Replicas, role: Role) -> int:
-    """What another controller says of its pods, which it may know before we have seen them end."""
+def _reported_succeeded(replicas: Replicas, role: Role) -> int:
+    """The count of another controller, which may see its pods succeed before this operator does."""
     return sum(job.status.succeeded for job in replicas.observed.batch_jobs) if role.delegated else 0
 
 
@@ -63,7 +63,7 @@ def _completed(replicas: Replicas, role: str) -> str:
 
 
 def selector(replicas: Replicas, role: str) -> str:
-    """For the scale subresource; only the role that it scales is worth selecting, yet peers write it for all."""
+    """The label selector for the scale subresource. The Go operators write it for all roles."""
     if not replicas.kind.crd.scalable:
         return ""
     labels = pod_templates.labels(replicas.kind, replicas.replica(role))
@@ -74,7 +74,7 @@ def selector(replicas: Replicas, role: str) -> str:
 
 
 def count_active_pods(replicas: Replicas, status: JobStatus) -> JobStatus:
-    """After the end only the number of pods that still run follows the world; what was reached stays written."""
+    """The status of a finished job: only the number of active pods changes."""
     found = {}
     for name, counts in status.replica_statuses.items():
         active = sum(pod.active for pod in replicas.by_role.get(name, ()))
@@ -83,10 +83,10 @@ def count_active_pods(replicas: Replicas, status: JobStatus) -> JobStatus:
 
 
 def outcome(replicas: Replicas) -> Outcome | None:
-    """How the job has ended, judged by those who decide it; None while it has not."""
-    told = replicas.kind.lifecycle.outcome(replicas.job, replicas.observed)
-    if told is not None or replicas.delegates:
-        return told
+    """The result of a job, decided by its leading roles. None: the job is not finished."""
+    reported = replicas.kind.lifecycle.outcome(replicas.job, replicas.observed)
+    if reported is not None or replicas.delegates:
+        return reported
     leading = replicas.kind.leading(replicas.job)
     return Outcome(True) if replicas.kind.lifecycle.succeeded(replicas.job, replicas.by_role, leading) else None
 
@@ -96,8 +96,12 @@ def is_running(replicas: Replicas) -> bool:
 
 
 def finish(replicas: Replicas, status: JobStatus, entry: Condition, by: str, now: Time) -> JobStatus:
-    """The status of a job that ends now: both states at once are impossible, and waiters find a time."""
-    if replicas.kind.reporting.running_before_end and by != "Validation" and conditions.find(status.conditions, "Running") is None:
+    """The status of a job that ends now."""
+    if (
+        replicas.kind.reporting.running_before_end
+        and by != "Validation"
+        and conditions.find(status.conditions, "Running") is None
+    ):
         status = with_condition(status, condition(replicas.kind, replicas.job, "Running", say="unseen"), now)
     status = with_condition(status, entry, now)
     if status.restarts.retry_at is not None:

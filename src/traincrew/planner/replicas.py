@@ -1,4 +1,4 @@
-"""Who should be there and who is: the replicas of a job matched with its pods."""
+"""The replicas of a job, matched with its pods."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from traincrew.model.observed import Observed
 
 @dataclasses.dataclass(frozen=True)
 class Slot:
-    """A place in the replicas and the pod that fills it."""
+    """A replica and its pod, if there is one."""
 
     replica: Replica
     pod: objects.Pod | None
-    """For a replica that has succeeded and whose pod is gone: what remains of it, a name and a phase."""
+    """For a replica that succeeded and whose pod was deleted: a placeholder with name and phase."""
 
     @property
     def done(self) -> bool:
@@ -28,7 +28,7 @@ class Slot:
 
     @property
     def settled(self) -> bool:
-        """Running or done."""
+        """Running or succeeded."""
         return self.done or (self.pod is not None and self.pod.active)
 
 
@@ -40,10 +40,10 @@ class Replicas:
 
     @functools.cached_property
     def slots(self) -> tuple[Slot, ...]:
-        """One for every replica whose pod we make ourselves, by role and index."""
+        """One for every replica whose pod this operator creates, by role and index."""
         by_name = {pod.name: pod for pod in self.own_pods}
         return tuple(
-            Slot(replica, by_name.get(replica.name) or self._remains(replica))
+            Slot(replica, by_name.get(replica.name) or self._placeholder(replica))
             for role in self.kind.roles
             if not role.delegated
             for replica in (self.replica(role.name, index) for index in range(self.job.count(role.name)))
@@ -59,13 +59,13 @@ class Replicas:
 
     @functools.cached_property
     def delegated_pods(self) -> tuple[objects.Pod, ...]:
-        """Pods that another controller makes from one of the job's objects."""
-        makers = {entry.metadata.uid for entry in self.observed.batch_jobs}
-        return tuple(pod for pod in _ordered(self.observed.pods) if _controller_uid(pod) in makers)
+        """Pods that another controller creates from one of the dependents."""
+        controllers = {entry.metadata.uid for entry in self.observed.batch_jobs}
+        return tuple(pod for pod in _ordered(self.observed.pods) if _controller_uid(pod) in controllers)
 
     @functools.cached_property
     def surplus_pods(self) -> tuple[objects.Pod, ...]:
-        """Pods of ours that no replica stands for any more: the job was scaled down or lost a role."""
+        """Pods without a replica: the job was scaled down or lost a role."""
         wanted = {slot.replica.name for slot in self.slots}
         return tuple(pod for pod in self.own_pods if pod.name not in wanted)
 
@@ -88,16 +88,16 @@ class Replicas:
     def _roles(self) -> dict[str, Role]:
         return {role.name: role for role in self.kind.roles}
 
-    def _remains(self, replica: Replica) -> objects.Pod | None:
-        """Nodes are scaled away and old pods are swept up: that is no reason to do finished work again."""
-        if replica.name in self._succeeded_and_gone:
-            return self._succeeded_and_gone[replica.name]
+    def _placeholder(self, replica: Replica) -> objects.Pod | None:
+        """A replica that succeeded is not run again if its pod is deleted, for example with its node."""
+        if replica.name in self._vanished_after_success:
+            return self._vanished_after_success[replica.name]
         if replica.index not in self._completed.get(replica.role.name, ()):
             return None
         return objects.Pod(metadata=meta.Meta(name=replica.name), status=objects.PodStatus(phase="Succeeded"))
 
     @functools.cached_property
-    def _succeeded_and_gone(self) -> dict[str, objects.Pod]:
+    def _vanished_after_success(self) -> dict[str, objects.Pod]:
         return {pod.name: pod for pod in self.observed.vanished if pod.status.phase == "Succeeded"}
 
     @functools.cached_property
@@ -107,7 +107,7 @@ class Replicas:
 
 
 def _ordered(pods: tuple[objects.Pod, ...]) -> list[objects.Pod]:
-    """Whatever order the world is seen in, decisions must not depend on it."""
+    """Decisions must not depend on the order of the observed objects."""
     return sorted(pods, key=lambda pod: (pod.name, pod.metadata.uid))
 
 

@@ -1,7 +1,7 @@
-"""The book of restarts: each lost pod is entered once, by UID, before it is deleted, and so is each that we send away ourselves.
+"""Restart accounting: each lost pod is recorded once, by UID, before it is deleted; so is each pod that the operator deletes.
 
-In one attempt only the first loss counts, as charged or as excused; what falls after it, before all replicas have run again,
-are its victims and follow it whatever their restart policy says.
+In one attempt only the first loss counts, either as a restart or as a disruption. Losses that follow before all replicas run
+again are secondary: they are restarted whatever their restart policy says.
 """
 
 from __future__ import annotations
@@ -18,84 +18,85 @@ from traincrew.planner import clock, failure_records, losses, secondary_failures
 from traincrew.planner.losses import Loss
 from traincrew.planner.replicas import Replicas
 
-CALM = dt.timedelta(minutes=10)
-"""After this long without a loss the delays begin anew."""
+BACKOFF_RESET = dt.timedelta(minutes=10)
+"""After this time without a loss the back-off starts from its first delay."""
 FIRST_DELAY = 10
 LONGEST_DELAY = 300
 
 
 @dataclasses.dataclass(frozen=True)
 class Accounting:
-    """What the losses of a job come to."""
+    """The consequences of the losses of a job."""
 
-    book: Restarts
-    fresh: tuple[Loss, ...] = ()
-    """Losses seen for the first time, the earliest first."""
+    restarts: Restarts
+    new_losses: tuple[Loss, ...] = ()
+    """Losses that were not recorded before, the earliest first."""
     tolerated: frozenset[str] = frozenset()
-    """UIDs of failed pods that are left as they are."""
+    """UIDs of failed pods that are not replaced."""
     fatal: Loss | None = None
-    """The loss that ends the job."""
+    """The loss that fails the job."""
     cause: Failure | None = None
-    """What an attempt has just been lost by."""
-    seen: tuple[Failure, ...] = ()
-    """Failures beside the losses, the earliest first: inside living pods, in tolerated ones, in another controller's."""
+    """The failure or disruption that ended the current attempt."""
+    failures: tuple[Failure, ...] = ()
+    """Failures other than losses, the earliest first: in containers of live pods, tolerated pods and delegated pods."""
 
 
 def account(replicas: Replicas, status: JobStatus, now: Time) -> Accounting:
-    kind, book = replicas.kind, status.restarts
-    there = {pod.metadata.uid for pod in (*replicas.own_pods, *replicas.observed.vanished)}
-    known = frozenset(book.entered)
-    # Pods that we send away ourselves are entered too: should their replicas be wanted again, they are no losses.
-    entered = {uid for uid in known if uid in there} | {pod.metadata.uid for pod in replicas.surplus_pods}
+    kind, restarts = replicas.kind, status.restarts
+    existing = {pod.metadata.uid for pod in (*replicas.own_pods, *replicas.observed.vanished)}
+    recorded = frozenset(restarts.entered)
+    # Surplus pods are recorded too: if the job is scaled up again, their deletion is not a loss.
+    entered = {uid for uid in recorded if uid in existing} | {pod.metadata.uid for pod in replicas.surplus_pods}
     found = _losses(replicas, now)
     tolerated = [loss for loss in found if loss.verdict(kind) == "tolerate"]
-    fresh = [loss for loss in found if loss.uid not in known and loss.verdict(kind) != "tolerate"]
-    cause = next((loss for loss in fresh if _new_attempt(book, loss)), None)
+    new = [loss for loss in found if loss.uid not in recorded and loss.verdict(kind) != "tolerate"]
+    cause = next((loss for loss in new if _starts_attempt(restarts, loss)), None)
     fatal = cause if cause is not None and cause.verdict(kind).startswith("fail") else None
     if fatal is None:
-        for loss in fresh:
-            book = _enter(replicas, book, loss, now)
-        entered |= {loss.uid for loss in fresh}
-    left = frozenset(loss.uid for loss in tolerated)
-    if book.open and not fresh and _all_settled(replicas, left):
-        book = msgspec.structs.replace(book, open=False, retry_at=None)
-    book = msgspec.structs.replace(book, entered=sorted(entered))
-    book = status.restarts if book == status.restarts else book  # an untouched book is left out of the status
+        for loss in new:
+            restarts = _record(replicas, restarts, loss, now)
+        entered |= {loss.uid for loss in new}
+    tolerated_uids = frozenset(loss.uid for loss in tolerated)
+    if restarts.open and not new and _all_settled(replicas, tolerated_uids):
+        restarts = msgspec.structs.replace(restarts, open=False, retry_at=None)
+    restarts = msgspec.structs.replace(restarts, entered=sorted(entered))
+    restarts = status.restarts if restarts == status.restarts else restarts  # the default value is not serialized
     record = failure_records.of_loss(kind, cause) if cause is not None else None
-    seen = _seen(replicas, tolerated, msgspec.structs.replace(status, restarts=book), now)
-    return Accounting(book, tuple(fresh), left, fatal, record, seen)
+    failures = _failures(replicas, tolerated, msgspec.structs.replace(status, restarts=restarts), now)
+    return Accounting(restarts, tuple(new), tolerated_uids, fatal, record, failures)
 
 
 def _losses(replicas: Replicas, now: Time) -> list[Loss]:
-    """Every lost pod, the earliest first; of two in the same second the one that failed by itself."""
-    places = {slot.replica.name: slot.replica for slot in replicas.slots}
-    # A pod is re-created after its loss is entered: where the place is taken again, another operator has done both.
-    taken = {pod.name for pod in replicas.own_pods}
-    gone = [pod for pod in replicas.observed.vanished if pod.name not in taken]
-    seen = [(pod, False) for pod in replicas.own_pods] + [(pod, True) for pod in gone]
-    examined = (losses.examine(replicas.kind, places[pod.name], pod, now, gone=lost) for pod, lost in seen if pod.name in places)
+    """Every lost pod, the earliest first. Within the same second failures come before disruptions."""
+    by_name = {slot.replica.name: slot.replica for slot in replicas.slots}
+    # A pod is re-created after its loss is recorded: if the name is in use again, another operator has done both.
+    present = {pod.name for pod in replicas.own_pods}
+    vanished = [pod for pod in replicas.observed.vanished if pod.name not in present]
+    pods = [(pod, False) for pod in replicas.own_pods] + [(pod, True) for pod in vanished]
+    known = ((by_name[pod.name], pod, gone) for pod, gone in pods if pod.name in by_name)
+    examined = (losses.examine(replicas.kind, replica, pod, now, gone=gone) for replica, pod, gone in known)
     found = [loss for loss in examined if loss is not None]
     return sorted(found, key=lambda loss: (loss.at, loss.disruption, loss.pod.name, loss.uid))
 
 
-def _new_attempt(book: Restarts, loss: Loss) -> bool:
-    """A pod made after all pods of the lost attempt belongs to the attempt that followed it."""
-    made = loss.pod.metadata.creation_timestamp
-    return not book.open or book.youngest is None or (made is not None and made > book.youngest)
+def _starts_attempt(restarts: Restarts, loss: Loss) -> bool:
+    """A pod that was created after all pods of the lost attempt belongs to the next attempt."""
+    created = loss.pod.metadata.creation_timestamp
+    return not restarts.open or restarts.youngest is None or (created is not None and created > restarts.youngest)
 
 
-def _enter(replicas: Replicas, book: Restarts, loss: Loss, now: Time) -> Restarts:
-    # Restarts inside a pod would be forgotten with it.
-    charged = book.charged + restart_count(loss.pod)
-    if not _new_attempt(book, loss):
-        return msgspec.structs.replace(book, charged=charged)
-    calm = book.last_loss is not None and now - book.last_loss > CALM
-    streak = 1 if calm else book.streak + 1
+def _record(replicas: Replicas, restarts: Restarts, loss: Loss, now: Time) -> Restarts:
+    # The restarts of a pod's containers count too, and the pod is about to be deleted.
+    charged = restarts.charged + restart_count(loss.pod)
+    if not _starts_attempt(restarts, loss):
+        return msgspec.structs.replace(restarts, charged=charged)
+    reset = restarts.last_loss is not None and now - restarts.last_loss > BACKOFF_RESET
+    streak = 1 if reset else restarts.streak + 1
     stamp = clock.whole(now)
     return msgspec.structs.replace(
-        book,
+        restarts,
         charged=charged + (0 if loss.disruption else 1),
-        disruptions=book.disruptions + (1 if loss.disruption else 0),
+        disruptions=restarts.disruptions + (1 if loss.disruption else 0),
         open=True,
         streak=streak,
         last_loss=stamp,
@@ -105,12 +106,12 @@ def _enter(replicas: Replicas, book: Restarts, loss: Loss, now: Time) -> Restart
 
 
 def _youngest(replicas: Replicas) -> Time | None:
-    made = (pod.metadata.creation_timestamp for pod in (*replicas.own_pods, *replicas.observed.vanished))
-    return max((moment for moment in made if moment is not None), default=None)
+    created = (pod.metadata.creation_timestamp for pod in (*replicas.own_pods, *replicas.observed.vanished))
+    return max((time for time in created if time is not None), default=None)
 
 
 def _retry_at(now: Time, streak: int) -> Time | None:
-    """The first restart comes at once, then 10 s, 20 s, 40 s … up to five minutes."""
+    """The first restart is immediate, then the delay is 10 s, 20 s, 40 s … up to five minutes."""
     if streak <= 1:
         return None
     return now + dt.timedelta(seconds=min(FIRST_DELAY * 2 ** min(streak - 2, 10), LONGEST_DELAY))
@@ -120,22 +121,26 @@ def _all_settled(replicas: Replicas, tolerated: frozenset[str]) -> bool:
     return all(slot.settled or (slot.pod is not None and slot.pod.metadata.uid in tolerated) for slot in replicas.slots)
 
 
-def _seen(replicas: Replicas, tolerated: list[Loss], status: JobStatus, now: Time) -> tuple[Failure, ...]:
-    """What fails inside pods while an attempt is being lost is a consequence of that, and not worth a record."""
-    found = [failure_records.of_loss(replicas.kind, loss) for loss in (*tolerated, *_delegated(replicas, now)) if not loss.disruption]
+def _failures(replicas: Replicas, tolerated: list[Loss], status: JobStatus, now: Time) -> tuple[Failure, ...]:
+    """Failures of containers while an attempt is being lost are secondary, and not recorded."""
+    lost = (*tolerated, *_delegated(replicas, now))
+    found = [failure_records.of_loss(replicas.kind, loss) for loss in lost if not loss.disruption]
     if not status.restarts.open:
-        living = [(slot.pod, failure_records.of_container(slot.replica, slot.pod)) for slot in replicas.slots if slot.pod is not None]
-        found += [record for pod, record in living if record and not secondary_failures.is_secondary(replicas, status, pod, record)]
-    return tuple(sorted(found, key=_when))
+        for slot in replicas.slots:
+            record = failure_records.of_container(slot.replica, slot.pod) if slot.pod is not None else None
+            if slot.pod and record and not secondary_failures.is_secondary(replicas, status, slot.pod, record):
+                found.append(record)
+    return tuple(sorted(found, key=_sort_key))
 
 
-def _when(record: Failure) -> tuple[str, str, str]:
+def _sort_key(record: Failure) -> tuple[str, str, str]:
     return (record.time.isoformat() if record.time else "", record.pod, record.uid)
 
 
 def _delegated(replicas: Replicas, now: Time) -> list[Loss]:
     names = [role.name for role in replicas.kind.roles if role.delegated and role.name in replicas.job.roles]
-    found = (losses.examine(replicas.kind, replicas.replica(name), pod, now) for name in names for pod in replicas.delegated_pods)
+    pods = replicas.delegated_pods
+    found = (losses.examine(replicas.kind, replicas.replica(name), pod, now) for name in names for pod in pods)
     return [loss for loss in found if loss is not None]
 
 
@@ -143,8 +148,8 @@ def restart_count(pod: objects.Pod) -> int:
     return sum(status.restart_count for status in pod.status.container_statuses + pod.status.init_container_statuses)
 
 
-def container_restarts(replicas: Replicas, book: Restarts) -> int:
-    """Restarts inside pods that run now; the kubelet did them, and they count against the limit too."""
-    known = frozenset(book.entered)
+def container_restarts(replicas: Replicas, restarts: Restarts) -> int:
+    """Restarts by the kubelet inside running pods. They count against backoffLimit too."""
+    recorded = frozenset(restarts.entered)
     pods = (slot.pod for slot in replicas.slots if slot.pod is not None and slot.pod.status.phase == "Running")
-    return sum(restart_count(pod) for pod in pods if pod.metadata.uid not in known)
+    return sum(restart_count(pod) for pod in pods if pod.metadata.uid not in recorded)

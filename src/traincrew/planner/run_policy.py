@@ -1,4 +1,4 @@
-"""Limits and clean-up: deadline, back-off limit, what goes when a job ends or is suspended, and when the job itself goes."""
+"""The run policy: deadline, back-off limit, clean-up of pods, and time to live after the end."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from traincrew.planner import clock, desired, restarts
 from traincrew.planner.actions import Action, Patch
 from traincrew.planner.replicas import Replicas
 
-SWEEPING = ("BackoffLimit", "Deadline")
-"""Endings after which every pod goes, whatever cleanPodPolicy says; the first failure is kept in the status."""
+DELETE_ALL_AFTER = ("BackoffLimit", "Deadline")
+"""Endings after which every pod is deleted, whatever cleanPodPolicy says. The status keeps the first failure."""
 
 
 def deadline(replicas: Replicas, status: JobStatus) -> Time | None:
@@ -20,52 +20,52 @@ def deadline(replicas: Replicas, status: JobStatus) -> Time | None:
     return clock.due(status.start_time, seconds)
 
 
-def over_limit(replicas: Replicas, book: Restarts) -> bool:
-    """A limit of 0 and one of 1 mean the same: the first restart is one too many."""
+def backoff_limit_exceeded(replicas: Replicas, counts: Restarts) -> bool:
+    """A limit of 0 and a limit of 1 mean the same: the first restart exceeds them."""
     limit = replicas.job.policy.backoff_limit
     if limit is None or _launcher_has_limits(replicas):
         return False
-    return book.charged + restarts.container_restarts(replicas, book) >= max(limit, 1)
+    return counts.charged + restarts.container_restarts(replicas, counts) >= max(limit, 1)
 
 
 def _launcher_has_limits(replicas: Replicas) -> bool:
-    """A launcher that is a batch Job carries deadline and limit itself."""
+    """A launcher that is a batch Job has its own deadline and back-off limit."""
     return replicas.delegates and bool(replicas.observed.batch_jobs)
 
 
 def clean_up(replicas: Replicas, status: JobStatus, now: Time) -> tuple[list[Action], Time | None]:
-    """What a finished job still has to put away, and when to look again."""
-    rule = "All" if status.ended_by in SWEEPING else replicas.job.policy.clean_pod_policy
+    """The clean-up of a finished job, and when to continue it."""
+    policy = "All" if status.ended_by in DELETE_ALL_AFTER else replicas.job.policy.clean_pod_policy
     live = [pod for pod in replicas.own_pods if not pod.terminating]
-    if rule == "None":
+    if policy == "None":
         return [], None
-    if rule is None:
+    if policy is None:
         return _leftovers(replicas, status, now)
-    doomed = [pod for pod in live if not pod.finished] if rule == "Running" else live
-    kept = {pod.name for pod in replicas.own_pods if rule == "Running" and pod.finished}
-    actions = desired.delete_pods(doomed)
+    unwanted = [pod for pod in live if not pod.finished] if policy == "Running" else live
+    kept = {pod.name for pod in replicas.own_pods if policy == "Running" and pod.finished}
+    actions = desired.delete_pods(unwanted)
     if replicas.kind.pods.services:
         actions += desired.delete_services(replicas, kept)
     return actions, None
 
 
 def _leftovers(replicas: Replicas, status: JobStatus, now: Time) -> tuple[list[Action], Time | None]:
-    """Where nobody said what to clean, pods and logs stay; what still runs after a while is ended, not deleted."""
-    running = [pod for pod in replicas.own_pods if not pod.finished and not pod.terminating and not _short(pod)]
+    """Without a cleanPodPolicy pods and logs are kept. Pods that still run after the grace period are ended, not deleted."""
+    running = [pod for pod in replicas.own_pods if not pod.finished and not pod.terminating and not _has_deadline(pod)]
     ended = _ended_at(status)
     if not running or ended is None:
         return [], None
-    moment = clock.due(ended, replicas.observed.planning.leftover_grace)
-    if moment is None or now < moment:
-        return [], moment
-    # A pod that no node has yet has no log to keep, and no kubelet to end it.
+    due = clock.due(ended, replicas.observed.planning.leftover_grace)
+    if due is None or now < due:
+        return [], due
+    # An unscheduled pod has no log to keep and no kubelet to end it.
     waiting = [pod for pod in running if not pod.spec.node_name]
     placed = [pod for pod in running if pod.spec.node_name]
     limits = [Patch(resources.PODS, pod.name, {"spec": {"activeDeadlineSeconds": 1}}) for pod in placed]
     return [*desired.delete_pods(waiting), *limits], None
 
 
-def _short(pod: objects.Pod) -> bool:
+def _has_deadline(pod: objects.Pod) -> bool:
     return pod.spec.active_deadline_seconds == 1
 
 
@@ -77,6 +77,6 @@ def expiry(replicas: Replicas, status: JobStatus) -> Time | None:
 def _ended_at(status: JobStatus) -> Time | None:
     if status.completion_time is not None:
         return status.completion_time
-    # A job that another operator has finished without writing the time.
+    # Another operator finished the job without a completion time.
     times = (entry.last_transition_time for entry in status.conditions if entry.type in ("Succeeded", "Failed"))
     return next((time for time in times if time is not None), None)

@@ -1,4 +1,4 @@
-"""A job that should be running: its start, its losses, its limits, its end."""
+"""The plan of a job that is neither finished, invalid nor suspended: start, losses, limits and end."""
 
 from __future__ import annotations
 
@@ -21,51 +21,54 @@ Stages = tuple[tuple[Action, ...], ...]
 
 def run(replicas: Replicas, now: Time) -> Plan:
     status = _started(replicas, clock.whole(now))
-    status, reckoning = _reckoned(replicas, status, now)
-    status = host_ports.record_allocation(replicas, _judged(replicas, status, reckoning, now))
+    status, accounting = _account_for_losses(replicas, status, now)
+    status = host_ports.record_allocation(replicas, _with_conditions(replicas, status, accounting, now))
     if status.finished:
-        return _ending(replicas, status, reckoning, now)
-    stages, farewell = _work(replicas, status, now)
-    found, moments = waiting_reason.find(replicas, status, now)
-    if found is not None or not any(stages):
-        # While there is work under way it may yet meet the same obstacle: a restarted operator does not know of refusals.
-        status = msgspec.structs.replace(status, why=found)
-    moments += [farewell, run_policy.deadline(replicas, status), status.restarts.retry_at if _waiting(status, now) else None]
-    plan = build_plan(replicas, status, stages, clock.earliest(moments))
-    told = events.exit_codes(replicas.job, reckoning.fresh)
+        return _finish(replicas, status, accounting, now)
+    stages, drain_end = _actions(replicas, status, now)
+    why, times = waiting_reason.find(replicas, status, now)
+    if why is not None or not any(stages):
+        # An old reason stays while actions are pending: a restarted operator has not yet seen the rejected requests again.
+        status = msgspec.structs.replace(status, why=why)
+    times += [drain_end, run_policy.deadline(replicas, status), status.restarts.retry_at if _backing_off(status, now) else None]
+    plan = build_plan(replicas, status, stages, clock.earliest(times))
+    job_events = events.exit_codes(replicas.job, accounting.new_losses)
     if replicas.job.status.start_time is None:
-        told += events.start_warnings(replicas.kind, replicas.job, replicas.observed.planning.gang_scheduler)
-    return dataclasses.replace(plan, events=(*told, *plan.events))
+        job_events += events.start_warnings(replicas.kind, replicas.job, replicas.observed.planning.gang_scheduler)
+    return dataclasses.replace(plan, events=(*job_events, *plan.events))
 
 
-def build_plan(replicas: Replicas, status: JobStatus, stages: Stages, moment: Time | None) -> Plan:
-    """The plan that brings a job to that status by those actions."""
+def build_plan(replicas: Replicas, status: JobStatus, stages: Stages, requeue_at: Time | None) -> Plan:
+    """The plan that executes these actions and leads to this status."""
     before = replicas.job.status
     counts_only = before == msgspec.structs.replace(status, replica_statuses=before.replica_statuses)
     return Plan(
         status=None if _same(before, status) else status,
         stages=tuple(stage for stage in stages if stage),
-        events=(*events.rendezvous_lost(replicas.kind, replicas.job, before, status), *events.condition_events(replicas.kind, before, status)),
-        requeue_at=moment,
+        events=(
+            *events.rendezvous_lost(replicas.kind, replicas.job, before, status),
+            *events.condition_events(replicas.kind, before, status),
+        ),
+        requeue_at=requeue_at,
         milestones=events.milestones(before, status),
         can_be_delayed=counts_only and not any(stages),
     )
 
 
 def _same(before: JobStatus, after: JobStatus) -> bool:
-    """Equal but for entries of the book that nobody needs any more: forgetting them is not worth a write."""
+    """Equal except for recorded UIDs that are no longer needed: their removal is not worth a write."""
     if set(after.restarts.entered) <= set(before.restarts.entered):
-        book = msgspec.structs.replace(after.restarts, entered=before.restarts.entered)
-        after = msgspec.structs.replace(after, restarts=book)
+        restarts = msgspec.structs.replace(after.restarts, entered=before.restarts.entered)
+        after = msgspec.structs.replace(after, restarts=restarts)
     return before == after
 
 
-def watch_only(replicas: Replicas, reason: str, message: str, now: Time) -> Plan:
-    """The job's own progress is followed, but nothing is made or removed."""
+def status_only(replicas: Replicas, reason: str, message: str, now: Time) -> Plan:
+    """Update the status, but create and delete nothing."""
     status = progress.count_pods(replicas, replicas.job.status)
-    end = progress.outcome(replicas)
-    if end is not None:
-        return build_plan(replicas, _ended(replicas, status, end, now), (), None)
+    outcome = progress.outcome(replicas)
+    if outcome is not None:
+        return build_plan(replicas, _finished(replicas, status, outcome, now), (), None)
     if progress.is_running(replicas):
         status = progress.with_condition(status, progress.condition(replicas.kind, replicas.job, "Running"), clock.whole(now))
     status = msgspec.structs.replace(status, why=waiting_reason.with_since(status.why, reason, message, now))
@@ -73,7 +76,7 @@ def watch_only(replicas: Replicas, reason: str, message: str, now: Time) -> Plan
 
 
 def _started(replicas: Replicas, now: Time) -> JobStatus:
-    """Created, and if it was suspended, resumed."""
+    """Created, and resumed if it was suspended."""
     kind, job = replicas.kind, replicas.job
     status = progress.initial_status(kind, job, now)
     if status.is_true("Suspended"):
@@ -83,59 +86,59 @@ def _started(replicas: Replicas, now: Time) -> JobStatus:
     return status if status.start_time is not None else msgspec.structs.replace(status, start_time=now)
 
 
-def _reckoned(replicas: Replicas, status: JobStatus, now: Time) -> tuple[JobStatus, Accounting]:
-    reckoning = restarts.account(replicas, status, now)
+def _account_for_losses(replicas: Replicas, status: JobStatus, now: Time) -> tuple[JobStatus, Accounting]:
+    accounting = restarts.account(replicas, status, now)
     status = progress.count_pods(replicas, status)
-    status = msgspec.structs.replace(status, restarts=reckoning.book)
+    status = msgspec.structs.replace(status, restarts=accounting.restarts)
     if status.failure is None:
-        status = msgspec.structs.replace(status, failure=_first_failure(reckoning))
-    latest = reckoning.cause or next(iter(reckoning.seen[-1:]), None)
-    if latest is not None and _is_news(latest, status, fresh=reckoning.cause is not None):
+        status = msgspec.structs.replace(status, failure=_first_failure(accounting))
+    latest = accounting.cause or next(iter(accounting.failures[-1:]), None)
+    if latest is not None and _is_new(latest, status, is_cause=accounting.cause is not None):
         status = msgspec.structs.replace(status, last_failure=latest)
-    return status, reckoning
+    return status, accounting
 
 
-def _first_failure(reckoning: Accounting) -> Failure | None:
-    """A pod that was taken away has not failed."""
-    if reckoning.cause is not None and not reckoning.cause.disruption:
-        return reckoning.cause
-    return next(iter(reckoning.seen), None)
+def _first_failure(accounting: Accounting) -> Failure | None:
+    """A disruption is not a failure."""
+    if accounting.cause is not None and not accounting.cause.disruption:
+        return accounting.cause
+    return next(iter(accounting.failures), None)
 
 
-def _is_news(latest: Failure, status: JobStatus, fresh: bool) -> bool:
+def _is_new(latest: Failure, status: JobStatus, *, is_cause: bool) -> bool:
     known = status.last_failure or status.failure
-    if known is None or fresh:
+    if known is None or is_cause:
         return latest != status.failure
     if (latest.uid, latest.time) == (known.uid, known.time) or latest.time is None or known.time is None:
         return False
     return latest.time >= known.time
 
 
-def _judged(replicas: Replicas, status: JobStatus, reckoning: Accounting, now: Time) -> JobStatus:
-    """Conditions: an end if there is one, success before failure, else whether it runs or restarts."""
+def _with_conditions(replicas: Replicas, status: JobStatus, accounting: Accounting, now: Time) -> JobStatus:
+    """The status with its conditions: a terminal one (success before failure), else Running or Restarting."""
     kind, job, stamp = replicas.kind, replicas.job, clock.whole(now)
-    end = progress.outcome(replicas)
-    if end is not None:
-        return _ended(replicas, status, end, now)
-    if reckoning.fatal is not None:
-        return progress.finish(replicas, status, _failed(replicas, reckoning.fatal, status), "Replica", stamp)
-    if run_policy.over_limit(replicas, status.restarts):
+    outcome = progress.outcome(replicas)
+    if outcome is not None:
+        return _finished(replicas, status, outcome, now)
+    if accounting.fatal is not None:
+        return progress.finish(replicas, status, _failed(replicas, accounting.fatal, status), "Replica", stamp)
+    if run_policy.backoff_limit_exceeded(replicas, status.restarts):
         entry = progress.condition(kind, job, "Failed", say="backoff")
         return progress.finish(replicas, status, entry, "BackoffLimit", stamp)
-    limit = run_policy.deadline(replicas, status)
-    if limit is not None and now >= limit:
+    deadline = run_policy.deadline(replicas, status)
+    if deadline is not None and now >= deadline:
         entry = progress.condition(kind, job, "Failed", say="deadline")
         return progress.finish(replicas, status, entry, "Deadline", stamp)
-    return _going(replicas, status, reckoning, stamp)
+    return _running_or_restarting(replicas, status, accounting, stamp)
 
 
-def _ended(replicas: Replicas, status: JobStatus, end: Outcome, now: Time) -> JobStatus:
+def _finished(replicas: Replicas, status: JobStatus, outcome: Outcome, now: Time) -> JobStatus:
     stamp = clock.whole(now)
-    if end.succeeded:
+    if outcome.succeeded:
         entry, by = progress.condition(replicas.kind, replicas.job, "Succeeded"), "Success"
     else:
-        entry, by = Condition(type="Failed", status="True", reason=end.reason, message=end.message), "Replica"
-    return msgspec.structs.replace(progress.finish(replicas, status, entry, by, stamp), completion_time=end.time or stamp)
+        entry, by = Condition(type="Failed", status="True", reason=outcome.reason, message=outcome.message), "Replica"
+    return msgspec.structs.replace(progress.finish(replicas, status, entry, by, stamp), completion_time=outcome.time or stamp)
 
 
 def _failed(replicas: Replicas, fatal: Loss, status: JobStatus) -> Condition:
@@ -146,11 +149,11 @@ def _failed(replicas: Replicas, fatal: Loss, status: JobStatus) -> Condition:
     return progress.condition(replicas.kind, replicas.job, "Failed", role=role, count=count)
 
 
-def _going(replicas: Replicas, status: JobStatus, reckoning: Accounting, now: Time) -> JobStatus:
-    lost = _lost_role(replicas, reckoning)
-    # A job that runs again goes on running while it is scaled up, even if the book is not closed yet.
-    pending = bool(reckoning.fresh) or not status.is_true("Running")
-    if reckoning.book.open and pending and lost is not None:
+def _running_or_restarting(replicas: Replicas, status: JobStatus, accounting: Accounting, now: Time) -> JobStatus:
+    lost = _lost_role(replicas, accounting)
+    # A job that runs again stays Running while it is scaled up, even if not all replicas have run since the loss.
+    pending = bool(accounting.new_losses) or not status.is_true("Running")
+    if accounting.restarts.open and pending and lost is not None:
         entry = progress.condition(replicas.kind, replicas.job, "Restarting", role=lost)
         return progress.with_condition(status, entry, now)
     if progress.is_running(replicas):
@@ -158,45 +161,47 @@ def _going(replicas: Replicas, status: JobStatus, reckoning: Accounting, now: Ti
     return status
 
 
-def _lost_role(replicas: Replicas, reckoning: Accounting) -> str | None:
-    """The role of which a pod is on its way to be replaced: that of the cause, else of the first that is missing."""
+def _lost_role(replicas: Replicas, accounting: Accounting) -> str | None:
+    """The role whose pod is being replaced: that of the first new loss, else that of the first missing pod."""
     missing = [
         slot.replica.role.name
         for slot in replicas.slots
-        if not slot.alive and (slot.pod is None or slot.pod.metadata.uid not in reckoning.tolerated)
+        if not slot.alive and (slot.pod is None or slot.pod.metadata.uid not in accounting.tolerated)
     ]
-    fresh = [loss.replica.role.name for loss in reckoning.fresh]
-    return next(iter(fresh + missing), None) if missing else None
+    lost = [loss.replica.role.name for loss in accounting.new_losses]
+    return next(iter(lost + missing), None) if missing else None
 
 
-def _ending(replicas: Replicas, status: JobStatus, reckoning: Accounting, now: Time) -> Plan:
-    """The pass in which a job ends also puts away; if it is cut short, the next one does the same."""
-    actions, moment = run_policy.clean_up(replicas, status, now)
+def _finish(replicas: Replicas, status: JobStatus, accounting: Accounting, now: Time) -> Plan:
+    """The reconcile in which a job ends also cleans up. If it is interrupted, the next one repeats the clean-up."""
+    actions, next_clean_up = run_policy.clean_up(replicas, status, now)
     stages = (tuple(actions + desired.delete_unwanted_dependents(replicas)),)
     expiry = run_policy.expiry(replicas, status)
-    plan = build_plan(replicas, status, stages, clock.earliest((moment, expiry)))
-    return dataclasses.replace(plan, events=(*events.exit_codes(replicas.job, reckoning.fresh), *plan.events))
+    plan = build_plan(replicas, status, stages, clock.earliest((next_clean_up, expiry)))
+    return dataclasses.replace(plan, events=(*events.exit_codes(replicas.job, accounting.new_losses), *plan.events))
 
 
-def _waiting(status: JobStatus, now: Time) -> bool:
+def _backing_off(status: JobStatus, now: Time) -> bool:
     return status.restarts.retry_at is not None and now < status.restarts.retry_at
 
 
-def _work(replicas: Replicas, status: JobStatus, now: Time) -> tuple[Stages, Time | None]:
-    """Objects to make and to remove, and when one that is leaving has had its time.
+def _actions(replicas: Replicas, status: JobStatus, now: Time) -> tuple[Stages, Time | None]:
+    """Objects to create and to delete, and when the next drain ends.
 
-    What a launcher reads is mended before a worker goes, so that it leaves the list first.
+    The host list of the launcher is updated before a worker is deleted.
     """
-    first, made, transient = desired.dependents(replicas)
+    first, updated, unwanted = desired.dependents(replicas)
     entered = frozenset(status.restarts.entered)
     replaced = [slot.pod for slot in replicas.slots if slot.pod is not None and _replaceable(slot.pod, entered)]
-    strays, moment = scale_down.remove_surplus(replicas, now)
-    gone = strays + desired.delete_pods(replaced) + desired.delete_surplus_services(replicas) + transient
-    held = gang.awaits_admission(replicas) or _waiting(status, now)
-    early, created = desired.create_pods_and_services(replicas, () if held else [slot.replica for slot in replicas.slots if slot.pod is None])
+    surplus, drain_end = scale_down.remove_surplus(replicas, now)
+    deleted = surplus + desired.delete_pods(replaced) + desired.delete_surplus_services(replicas) + unwanted
+    held_back = gang.awaits_admission(replicas) or _backing_off(status, now)
+    missing = [] if held_back else [slot.replica for slot in replicas.slots if slot.pod is None]
+    services, created = desired.create_pods_and_services(replicas, missing)
     created = scale_down.mark_replacements(replicas, status, created)
-    asks = waiting_reason.event_queries(replicas, now)
-    return (tuple(first), (*made, *early), tuple(desired.refresh_mounted_files(replicas)), (*gone, *created, *asks)), moment
+    queries = waiting_reason.event_queries(replicas, now)
+    refreshed = tuple(desired.refresh_mounted_files(replicas))
+    return (tuple(first), (*updated, *services), refreshed, (*deleted, *created, *queries)), drain_end
 
 
 def _replaceable(pod: objects.Pod, entered: frozenset[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Failures inside living pods that only follow from the loss of another replica: they are no causes, and not recorded as such."""
+"""Failures in containers of live pods that are consequences of the loss of another replica. They are not recorded as causes."""
 
 from __future__ import annotations
 
@@ -14,50 +14,55 @@ TICK = dt.timedelta(seconds=1)
 
 
 def is_secondary(replicas: Replicas, status: JobStatus, pod: objects.Pod, record: Failure) -> bool:
-    """Whether the container of that pod failed, as recorded, because another was lost before it."""
+    """Whether the recorded failure of a container in this pod follows from an earlier loss of another pod."""
     if record.time is None:
         return False
-    return _while_incomplete(replicas, status.restarts, pod, record.time) or _with_the_meeting_point(replicas, status, pod, record.time)
+    return _while_incomplete(replicas, status.restarts, pod, record.time) or _after_rendezvous_loss(
+        replicas, status, pod, record.time
+    )
 
 
-def _while_incomplete(replicas: Replicas, book: Restarts, pod: objects.Pod, failed: Time) -> bool:
-    """In a pod of the lost attempt, before those that replace the lost ones ran."""
-    if book.youngest is None or _made_after(pod, book.youngest):
+def _while_incomplete(replicas: Replicas, restarts: Restarts, pod: objects.Pod, failed: Time) -> bool:
+    """Whether a pod of the lost attempt failed before the replacements of the lost pods ran."""
+    if restarts.youngest is None or _created_after(pod, restarts.youngest):
         return False
-    since = [_running_since(slot.pod) for slot in replicas.slots if slot.pod is not None and _made_after(slot.pod, book.youngest)]
-    return any(moment is not None and failed <= moment for moment in since)
+    pods = [slot.pod for slot in replicas.slots if slot.pod is not None and _created_after(slot.pod, restarts.youngest)]
+    started = [_running_since(each) for each in pods]
+    return any(time is not None and failed <= time for time in started)
 
 
-def _made_after(pod: objects.Pod, moment: Time) -> bool:
-    return pod.metadata.creation_timestamp is not None and pod.metadata.creation_timestamp > moment
+def _created_after(pod: objects.Pod, time: Time) -> bool:
+    return pod.metadata.creation_timestamp is not None and pod.metadata.creation_timestamp > time
 
 
-def _with_the_meeting_point(replicas: Replicas, status: JobStatus, pod: objects.Pod, failed: Time) -> bool:
-    """In a run that had met at the replica that was lost, however late it noticed, or that could not meet for want of it."""
+def _after_rendezvous_loss(replicas: Replicas, status: JobStatus, pod: objects.Pod, failed: Time) -> bool:
+    """Whether the container was connected to the lost rendezvous host, or failed before its replacement ran."""
     name = replicas.kind.lifecycle.rendezvous(replicas.job)
-    point = next((slot.pod for slot in replicas.slots if slot.replica.name == name), None)
-    if point is None or pod.name == name:
+    host = next((slot.pod for slot in replicas.slots if slot.replica.name == name), None)
+    if host is None or pod.name == name:
         return False
-    began, since = _last_run_began(pod), _running_since(point)
-    lost = [moment for moment in _losses(status, point) if moment <= failed]
-    return any(began is None or began <= moment for moment in lost) or (bool(lost) and (since is None or failed <= since))
+    started, host_since = _last_run_started(pod), _running_since(host)
+    lost = [time for time in _loss_times(status, host) if time <= failed]
+    return any(started is None or started <= time for time in lost) or (
+        bool(lost) and (host_since is None or failed <= host_since)
+    )
 
 
-def _losses(status: JobStatus, point: objects.Pod) -> list[Time]:
-    """Clocks count seconds: of two that failed in place in the same one, either may have been first, and both are kept."""
-    inside = failure_records.last_failed_termination(point)
-    known = (record for record in (status.failure, status.last_failure) if record is not None and record.pod == point.name)
-    found = [record.time for record in known if record.time is not None and record.uid != point.metadata.uid]
-    if inside is not None and inside.finished_at is not None:
-        found.append(inside.finished_at + TICK)
-    return found
+def _loss_times(status: JobStatus, host: objects.Pod) -> list[Time]:
+    """When the rendezvous host failed. Times have whole seconds: of two failures in the same second either may be first."""
+    container = failure_records.last_failed_termination(host)
+    records = (record for record in (status.failure, status.last_failure) if record is not None and record.pod == host.name)
+    times = [record.time for record in records if record.time is not None and record.uid != host.metadata.uid]
+    if container is not None and container.finished_at is not None:
+        times.append(container.finished_at + TICK)
+    return times
 
 
 def _running_since(pod: objects.Pod) -> Time | None:
-    found = [status.state.running for status in pod.status.container_statuses]
-    return max((each.started_at for each in found if each is not None and each.started_at is not None), default=None)
+    states = [status.state.running for status in pod.status.container_statuses]
+    return max((state.started_at for state in states if state is not None and state.started_at is not None), default=None)
 
 
-def _last_run_began(pod: objects.Pod) -> Time | None:
-    ended = failure_records.last_failed_termination(pod)
-    return ended.started_at if ended is not None else None
+def _last_run_started(pod: objects.Pod) -> Time | None:
+    terminated = failure_records.last_failed_termination(pod)
+    return terminated.started_at if terminated is not None else None

@@ -1,4 +1,4 @@
-"""Why a job does not run, in one sentence that names the object and, where there is one, the remedy."""
+"""Why a job does not run, in one sentence that names the object and, if there is one, the remedy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SLOW_START = dt.timedelta(seconds=10)
 NO_PROGRESS = dt.timedelta(seconds=30)
 MESSAGE_LIMIT = 1024
 QUERIED_PODS = 3
-"""Pods of one job whose events are listed: what keeps the others from starting is rarely something else."""
+"""Number of pods per job whose events are listed. The other pods usually wait for the same reason."""
 NO_PORTS = "NoHostPorts"
 SAME_REASON = " (the same for "
 
@@ -30,40 +30,40 @@ class WaitingReason:
     reason: str
     message: str
     since: Time | None = None
-    """It is one only from this moment on."""
+    """The reason applies only from this time on."""
 
 
 def find(replicas: Replicas, status: JobStatus, now: Time) -> tuple[Why | None, list[Time | None]]:
-    """The most telling obstacle, or None; and the moments at which an unchanged world would be explained otherwise."""
-    found = list(_obstacles(replicas, status, now))
-    later: list[Time | None] = [obstacle.since for obstacle in found if obstacle.since is not None and now < obstacle.since]
-    asked = (slow_start_at(pod) for pod in _unasked(replicas))
-    later += [moment for moment in asked if moment is not None and now < moment]
-    present = next((obstacle for obstacle in found if obstacle.since is None or now >= obstacle.since), None)
+    """The most important reason, or None; and the times at which the result changes without a change of the observed objects."""
+    reasons = list(_reasons(replicas, status, now))
+    later: list[Time | None] = [each.since for each in reasons if each.since is not None and now < each.since]
+    queries = (slow_start_at(pod) for pod in _unqueried(replicas))
+    later += [time for time in queries if time is not None and now < time]
+    present = next((each for each in reasons if each.since is None or now >= each.since), None)
     if present is None:
         return None, later
     return with_since(status.why, present.reason, present.message, now), later
 
 
 def with_since(before: Why | None, reason: str, message: str, now: Time) -> Why:
-    """An explanation bears the date at which its reason first appeared."""
+    """`since` is the time at which the reason first appeared."""
     since = before.since if before is not None and before.reason == reason else clock.whole(now)
     return Why(reason=reason, message=message[:MESSAGE_LIMIT], since=since)
 
 
-def _obstacles(replicas: Replicas, status: JobStatus, now: Time) -> Iterator[WaitingReason]:
-    for refusal in sorted(replicas.observed.refusals, key=lambda entry: (entry.resource, entry.name)):
-        yield _refused(refusal)
+def _reasons(replicas: Replicas, status: JobStatus, now: Time) -> Iterator[WaitingReason]:
+    for rejected in sorted(replicas.observed.refusals, key=lambda entry: (entry.resource, entry.name)):
+        yield _rejected_request(rejected)
     if gang.awaits_admission(replicas):
         message = f"PodGroup {replicas.job.name} is not admitted yet: its queue has no room for the whole gang"
         yield WaitingReason("WaitingForGang", message)
-    if complaint := host_ports.shortage(replicas):
-        yield WaitingReason(NO_PORTS, complaint)
+    if shortage := host_ports.shortage(replicas):
+        yield WaitingReason(NO_PORTS, shortage)
     pods = [*replicas.own_pods, *replicas.delegated_pods]
     live = [pod for pod in pods if not pod.terminating and not pod.finished]
-    for judge in (_container_trouble, _unschedulable):
-        yield from _first_of(live, judge)
-    for pod in (pod for pod in live if slow_start_at(pod) is not None):  # what was said before it started is history
+    for check in (_container_waiting, _unschedulable):
+        yield from _first_of(live, check)
+    for pod in (pod for pod in live if slow_start_at(pod) is not None):  # events of a started pod no longer matter
         for event in replicas.observed.pod_events.get(pod.metadata.uid, ())[-1:]:
             yield WaitingReason(event.reason, f"pod {pod.name} does not start: {event.message}")
     for pod in pods:
@@ -72,46 +72,48 @@ def _obstacles(replicas: Replicas, status: JobStatus, now: Time) -> Iterator[Wai
     if retry is not None and now < retry:
         message = f"pods are re-created at {retry:%H:%M:%S} UTC, after {status.restarts.streak} losses in a row"
         yield WaitingReason("BackOff", message)
-    yield from _left_failed(replicas, frozenset(status.restarts.entered))
+    yield from _not_restarted(replicas, frozenset(status.restarts.entered))
     if not status.is_true("Running"):
         yield from _undecided(replicas, status)
 
 
 def _overdue(replicas: Replicas, pod: objects.Pod, now: Time) -> Iterator[WaitingReason]:
-    """What is no trouble in itself, but has taken too long."""
+    """States that are normal at first, but last too long."""
     if pod.metadata.deletion_timestamp is not None:
-        yield WaitingReason("StuckTerminating", _stuck(pod), pod.metadata.deletion_timestamp + SLOW_START)
+        yield WaitingReason("StuckTerminating", _stuck_terminating(pod), pod.metadata.deletion_timestamp + SLOW_START)
     elif pod.status.phase == "Unknown":
-        yield WaitingReason("NodeUnreachable", f"nothing is heard of pod {pod.name}: is node {pod.spec.node_name} up?")
+        yield WaitingReason("NodeUnreachable", f"the state of pod {pod.name} is unknown: is node {pod.spec.node_name} up?")
     elif slow_start_at(pod) is not None and pod.metadata.uid in replicas.observed.pod_events:
-        yield WaitingReason("NotStarted", _slow(pod), (slow_start_at(pod) or now) + NO_PROGRESS)
+        yield WaitingReason("NotStarted", _slow_start(pod), (slow_start_at(pod) or now) + NO_PROGRESS)
     elif unscheduled_at(pod) is not None:
-        message = f"pod {pod.name} has not been looked at by any scheduler: {_scheduler(replicas)}"
+        message = f"no scheduler has processed pod {pod.name}: {_scheduler(replicas)}"
         yield WaitingReason("NotScheduled", message, unscheduled_at(pod))
 
 
-def _left_failed(replicas: Replicas, replaced: frozenset[str]) -> Iterator[WaitingReason]:
+def _not_restarted(replicas: Replicas, replaced: frozenset[str]) -> Iterator[WaitingReason]:
     for pod in (slot.pod for slot in replicas.slots if slot.pod is not None):
         if pod.status.phase == "Failed" and not pod.terminating and pod.metadata.uid not in replaced:
-            yield WaitingReason("ReplicaFailed", f"pod {pod.name} has failed, and restartPolicy Never leaves it so")
+            yield WaitingReason("ReplicaFailed", f"pod {pod.name} failed and is not restarted: its restartPolicy is Never")
 
 
 def _undecided(replicas: Replicas, status: JobStatus) -> Iterator[WaitingReason]:
     leading = replicas.kind.leading(replicas.job)
     if not any(replicas.job.count(role) for role in leading):
-        yield WaitingReason("NothingToRun", f"the job has no {' or '.join(leading)} replica, on which its state depends")
+        yield WaitingReason("NothingToRun", f"the job has no {' or '.join(leading)} replica, which decides its state")
     if replicas.delegates and all(pod.finished for pod in replicas.delegated_pods) and status.start_time is not None:
         launcher = next((entry for entry in replicas.observed.batch_jobs), None)
         if launcher is None:
             yield WaitingReason("WaitingForWorkers", _unready(replicas), status.start_time + NO_PROGRESS)
         elif launcher.metadata.creation_timestamp is not None:
-            message = f"Job {launcher.metadata.name} has no live pod: its events tell why"
-            yield WaitingReason("NoLauncherPod", message, max(launcher.metadata.creation_timestamp, status.start_time) + NO_PROGRESS)
+            message = f"Job {launcher.metadata.name} has no running pod: see its events"
+            yield WaitingReason(
+                "NoLauncherPod", message, max(launcher.metadata.creation_timestamp, status.start_time) + NO_PROGRESS
+            )
 
 
 def _unready(replicas: Replicas) -> str:
     ready = sum(slot.pod is not None and slot.pod.ready for slot in replicas.slots)
-    return f"the launcher is started when all workers are ready: {ready} of {len(replicas.slots)} are"
+    return f"the launcher waits until all workers are ready: {ready} of {len(replicas.slots)} are ready"
 
 
 def _scheduler(replicas: Replicas) -> str:
@@ -120,23 +122,23 @@ def _scheduler(replicas: Replicas) -> str:
     return "is one running (kube-scheduler, or the controllers of `traincrew up`)?"
 
 
-def _first_of(pods: Sequence[objects.Pod], judge: Callable[[objects.Pod], WaitingReason | None]) -> Iterator[WaitingReason]:
-    found = [trouble for trouble in map(judge, pods) if trouble is not None]
+def _first_of(pods: Sequence[objects.Pod], check: Callable[[objects.Pod], WaitingReason | None]) -> Iterator[WaitingReason]:
+    found = [reason for reason in map(check, pods) if reason is not None]
     if found:
         same = sum(other.reason == found[0].reason for other in found)
         tail = f"{SAME_REASON}{same} of {len(pods)} pods)" if same > 1 else ""
         yield dataclasses.replace(found[0], message=found[0].message + tail)
 
 
-def _refused(refusal: Refusal) -> WaitingReason:
-    kind = refusal.resource.kind
-    if refusal.foreign:
-        return WaitingReason("NameTaken", f"{kind} {refusal.name} exists and does not belong to this job: delete or rename it")
-    reason = "QuotaExceeded" if "exceeded quota" in refusal.message else f"FailedCreate{kind}"
-    return WaitingReason(reason, f"{kind} {refusal.name} cannot be created: {refusal.message}")
+def _rejected_request(request: Refusal) -> WaitingReason:
+    kind = request.resource.kind
+    if request.foreign:
+        return WaitingReason("NameTaken", f"{kind} {request.name} exists and does not belong to this job: delete or rename it")
+    reason = "QuotaExceeded" if "exceeded quota" in request.message else f"FailedCreate{kind}"
+    return WaitingReason(reason, f"{kind} {request.name} cannot be created: {request.message}")
 
 
-def _container_trouble(pod: objects.Pod) -> WaitingReason | None:
+def _container_waiting(pod: objects.Pod) -> WaitingReason | None:
     for status in pod.status.init_container_statuses:
         ended = status.state.terminated or status.last_state.terminated
         if status.state.running is None and ended is not None and ended.exit_code != 0:
@@ -160,26 +162,26 @@ def _unschedulable(pod: objects.Pod) -> WaitingReason | None:
     return None
 
 
-def _stuck(pod: objects.Pod) -> str:
+def _stuck_terminating(pod: objects.Pod) -> str:
     node = f" on node {pod.spec.node_name}" if pod.spec.node_name else ""
     return (
-        f"pod {pod.name}{node} should have ended by {pod.metadata.deletion_timestamp:%H:%M:%S} UTC and has not: if its node "
-        f"is gone, delete it with --grace-period=0 --force; else look for finalizers"
+        f"pod {pod.name}{node} is still terminating, its grace period ended at {pod.metadata.deletion_timestamp:%H:%M:%S} UTC: "
+        f"if the node is gone, delete the pod with --grace-period=0 --force, else check its finalizers"
     )
 
 
-def _slow(pod: objects.Pod) -> str:
+def _slow_start(pod: objects.Pod) -> str:
     waiting = next((status.name for status in pod.status.init_container_statuses if status.state.running), None)
     if waiting is not None:
-        return f"init container {waiting} of pod {pod.name} is still running: its log tells what it waits for"
+        return f"init container {waiting} of pod {pod.name} is still running: see its log"
     return f"pod {pod.name} is still being created on node {pod.spec.node_name}"
 
 
 def slow_start_at(pod: objects.Pod) -> Time | None:
-    """When a pod that is placed but not started has taken long enough to ask why."""
+    """When a scheduled pod that has not started counts as slow."""
     scheduled = pod.status.condition("PodScheduled")
-    placed = bool(pod.spec.node_name) or (scheduled is not None and scheduled.status == "True")
-    if pod.status.phase != "Pending" or pod.terminating or not placed or pod.metadata.creation_timestamp is None:
+    scheduled_to_node = bool(pod.spec.node_name) or (scheduled is not None and scheduled.status == "True")
+    if pod.status.phase != "Pending" or pod.terminating or not scheduled_to_node or pod.metadata.creation_timestamp is None:
         return None
     return pod.metadata.creation_timestamp + SLOW_START
 
@@ -191,11 +193,11 @@ def unscheduled_at(pod: objects.Pod) -> Time | None:
 
 
 def event_queries(replicas: Replicas, now: Time) -> list[ListEvents]:
-    """Pods to ask about now: those that are placed and do not start."""
-    return [ListEvents(pod.name, pod.metadata.uid) for pod in _unasked(replicas) if now >= (slow_start_at(pod) or now)]
+    """Queries for the events of scheduled pods that do not start."""
+    return [ListEvents(pod.name, pod.metadata.uid) for pod in _unqueried(replicas) if now >= (slow_start_at(pod) or now)]
 
 
-def _unasked(replicas: Replicas) -> list[objects.Pod]:
+def _unqueried(replicas: Replicas) -> list[objects.Pod]:
     slow = [pod for pod in (*replicas.own_pods, *replicas.delegated_pods) if slow_start_at(pod) is not None]
-    asked = sum(pod.metadata.uid in replicas.observed.pod_events for pod in slow)
-    return [pod for pod in slow if pod.metadata.uid not in replicas.observed.pod_events][: max(QUERIED_PODS - asked, 0)]
+    queried = sum(pod.metadata.uid in replicas.observed.pod_events for pod in slow)
+    return [pod for pod in slow if pod.metadata.uid not in replicas.observed.pod_events][: max(QUERIED_PODS - queried, 0)]

@@ -98,7 +98,9 @@ def _causes(view: View, evidence: Evidence, now: Time) -> tuple[list[str], list[
         if failure is not None:
             causes.append(f"{title}: {_told(failure)}")
             if failure.pod and failure.pod == view.kind.lifecycle.rendezvous(view.job):
-                causes.append(f"{failure.pod} is where the other replicas meet: they ended with it, and all start again together")
+                causes.append(
+                    f"{failure.pod} hosts the rendezvous: the other replicas exited with it, and all replicas restart together"
+                )
             remedies.append(advice.on_failure(failure, _last_lines(failure, evidence), _of_image(failure, evidence)))
     return causes or [_nothing(view)], remedies
 
