@@ -29,6 +29,7 @@ def test_a_time_is_parsed_as_rfc_3339(text: str, moment: dt.datetime) -> None:
 @pytest.mark.parametrize(
     ("text", "rest"),
     [
+        ("x", ' as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006"'),
         ("", ' as "2006-01-02T15:04:05Z07:00": cannot parse "" as "2006"'),
         ("2020-01-01", ' as "2006-01-02T15:04:05Z07:00": cannot parse "" as "T"'),
         ("2020-13-01T00:00:00Z", ": month out of range"),
@@ -81,3 +82,9 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
 @pytest.mark.parametrize(("seconds", "text"), [(10, "10s"), (80, "1m20s"), (300, "5m0s"), (3600, "1h0m0s"), (0, "0s")])
 def test_a_duration_is_written(seconds: int, text: str) -> None:
     assert durations.render(seconds) == text
+
+
+def test_a_time_is_written_back_in_utc_and_whole_seconds() -> None:
+    assert times.canonical("2020-01-01T01:00:00.9+01:00") == "2020-01-01T00:00:00Z"
+    assert times.canonical("0001-01-01T00:00:00Z") is None
+    assert times.canonical_micro("2020-01-01T00:00:00.123456Z") == "2020-01-01T00:00:00.123456Z"

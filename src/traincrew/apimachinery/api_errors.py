@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from traincrew.apimachinery import go_wording
+from traincrew.apimachinery import go_format
 from traincrew.apimachinery.field_errors import FieldError
 
 
@@ -81,7 +81,7 @@ class StatusError(Exception):
 
 
 def not_found(subject: StatusDetails) -> StatusError:
-    return StatusError(404, "NotFound", f"{subject.resource} {go_wording.quote(subject.name)} not found", subject)
+    return StatusError(404, "NotFound", f"{subject.resource} {go_format.quote(subject.name)} not found", subject)
 
 
 def no_such_path() -> StatusError:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterable
 from typing import Any
 
-from traincrew.apimachinery import go_wording
+from traincrew.apimachinery import go_format
 
 REQUIRED = "FieldValueRequired"
 INVALID = "FieldValueInvalid"
@@ -38,20 +37,22 @@ def required(path: str, detail: str = "") -> FieldError:
 
 
 def invalid(path: str, value: Any, detail: str) -> FieldError:
-    return FieldError(INVALID, path, _with(f"Invalid value: {shown(value)}", detail))
+    return FieldError(INVALID, path, _with(f"Invalid value: {go_format.field_value(value)}", detail))
 
 
 def wrong_type(path: str, value: Any, detail: str) -> FieldError:
-    return FieldError(TYPE_INVALID, path, _with(f"Invalid value: {shown(value)}", detail))
+    return FieldError(TYPE_INVALID, path, _with(f"Invalid value: {go_format.field_value(value)}", detail))
 
 
 def not_supported(path: str, value: Any, supported: Iterable[str]) -> FieldError:
-    known = ", ".join(json.dumps(each) for each in supported)
-    return FieldError(NOT_SUPPORTED, path, _with(f"Unsupported value: {shown(value)}", known and f"supported values: {known}"))
+    known = ", ".join(go_format.quote(each) for each in supported)
+    return FieldError(
+        NOT_SUPPORTED, path, _with(f"Unsupported value: {go_format.field_value(value)}", known and f"supported values: {known}")
+    )
 
 
 def duplicate(path: str, value: Any) -> FieldError:
-    return FieldError(DUPLICATE, path, f"Duplicate value: {shown(value)}")
+    return FieldError(DUPLICATE, path, f"Duplicate value: {go_format.field_value(value)}")
 
 
 def forbidden(path: str, detail: str) -> FieldError:
@@ -59,7 +60,7 @@ def forbidden(path: str, detail: str) -> FieldError:
 
 
 def not_found(path: str, value: Any) -> FieldError:
-    return FieldError(NOT_FOUND, path, f"Not found: {shown(value)}")
+    return FieldError(NOT_FOUND, path, f"Not found: {go_format.field_value(value)}")
 
 
 def too_long(path: str, most: int) -> FieldError:
@@ -70,11 +71,18 @@ def too_many(path: str, count: int, most: int) -> FieldError:
     return FieldError(TOO_MANY, path, f"Too many: {count}: must have at most {most} item{'s' if most != 1 else ''}")
 
 
-def shown(value: Any) -> str:
-    """A value within a message: strings in quotes, numbers bare, the rest as JSON."""
-    if value.__class__ is str and not value.isprintable():
-        return go_wording.quote(value)
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+def invalid_formatted(path: str, text: str, detail: str) -> FieldError:
+    """With a value that is already written in Go's syntax."""
+    return FieldError(INVALID, path, f"Invalid value: {text}: {detail}")
+
+
+def invalid_without_value(path: str, detail: str) -> FieldError:
+    """Where the API server omits the value."""
+    return FieldError(INVALID, path, f"Invalid value: {detail}")
+
+
+def duplicate_formatted(path: str, text: str, detail: str = "") -> FieldError:
+    return FieldError(DUPLICATE, path, _with(f"Duplicate value: {text}", detail))
 
 
 def _with(text: str, detail: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from traincrew.apimachinery import field_errors, go_syntax, name_validation
+from traincrew.apimachinery import field_errors, go_format, name_validation
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Object
 
@@ -63,7 +63,7 @@ def _changed(field: str, value: Any) -> FieldError:
     path = f"metadata.{field}"
     if field.endswith("Timestamp"):
         shown = f"{value[:10]} {value[11:19]} +0000 UTC" if value else "null"
-        return go_syntax.invalid(path, shown, IMMUTABLE)
+        return field_errors.invalid_formatted(path, shown, IMMUTABLE)
     if field == "deletionGracePeriodSeconds":
         return field_errors.invalid(path, value, IMMUTABLE)
     return field_errors.invalid(path, value or "", IMMUTABLE)
@@ -146,7 +146,7 @@ def _check_finalizers(finalizers: Sequence[str], errors: list[FieldError]) -> No
         errors += [field_errors.invalid(path, finalizer, fault) for fault in name_validation.qualified(finalizer)]
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         words = "finalizer orphan and foregroundDeletion cannot be both set"
-        errors.append(go_syntax.invalid(path, go_syntax.strings(finalizers), words))
+        errors.append(field_errors.invalid_formatted(path, go_format.string_slice(finalizers), words))
 
 
 def check_standard_finalizers(finalizers: Sequence[str], errors: list[FieldError], path: str = "metadata.finalizers") -> None:
@@ -161,7 +161,7 @@ def _check_no_new_finalizers(new: Object, old: Object, errors: list[FieldError])
     extra = sorted({*(new.get("finalizers") or ())} - {*(old.get("finalizers") or ())})
     if extra:
         words = "no new finalizers can be added if the object is being deleted, found new finalizers"
-        errors.append(field_errors.forbidden("metadata.finalizers", f"{words} {go_syntax.strings(extra)}"))
+        errors.append(field_errors.forbidden("metadata.finalizers", f"{words} {go_format.string_slice(extra)}"))
 
 
 def _check_managers(managers: Sequence[Object], errors: list[FieldError]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from traincrew.apimachinery import field_errors, go_syntax, name_validation, quantities
+from traincrew.apimachinery import field_errors, name_validation, quantities
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.object_metadata import NEGATIVE
 from traincrew.apimachinery.resource_info import Object
@@ -51,10 +51,10 @@ def is_counted(name: str) -> bool:
 
 def check_name(name: str, path: str, errors: list[FieldError]) -> bool:
     if faults := name_validation.qualified(name):
-        errors += [go_syntax.invalid(path, name, fault) for fault in faults]
+        errors += [field_errors.invalid_formatted(path, name, fault) for fault in faults]
         return False
     if "/" not in name and name not in _STANDARD and not name.startswith((HUGE_PAGES, f"requests.{HUGE_PAGES}")):
-        errors.append(go_syntax.invalid(path, name, "must be a standard resource type or fully qualified"))
+        errors.append(field_errors.invalid_formatted(path, name, "must be a standard resource type or fully qualified"))
         return False
     return True
 
@@ -65,22 +65,22 @@ def check_container_name(name: str, path: str, errors: list[FieldError]) -> None
     check_name(name, path, errors)
     if "/" not in name:
         if not is_huge_pages(name):
-            errors.append(go_syntax.invalid(path, name, "must be a standard resource for containers"))
+            errors.append(field_errors.invalid_formatted(path, name, "must be a standard resource for containers"))
     elif not is_native(name) and not is_extended(name):
-        errors.append(go_syntax.invalid(path, name, "doesn't follow extended resource name standard"))
+        errors.append(field_errors.invalid_formatted(path, name, "doesn't follow extended resource name standard"))
 
 
 def check_quota_name(name: str, path: str, errors: list[FieldError]) -> None:
     check_name(name, path, errors)
     if "/" not in name and not is_standard_quota(name):
-        errors.append(go_syntax.invalid(path, name, "must be a standard resource for quota"))
+        errors.append(field_errors.invalid_formatted(path, name, "must be a standard resource for quota"))
 
 
 def check_amount(name: str, value: str, path: str, errors: list[FieldError]) -> None:
     if quantities.nanos(value) < 0:
         errors.append(field_errors.invalid(path, value, NEGATIVE))
     if is_counted(name) and not quantities.is_integer(value):
-        errors.append(go_syntax.invalid(path, quantities.go_syntax(value), "must be an integer"))
+        errors.append(field_errors.invalid_formatted(path, quantities.go_syntax(value), "must be an integer"))
 
 
 def check_requirements(requirements: Object, path: str, errors: list[FieldError]) -> None:

@@ -6,14 +6,14 @@ from typing import Any, Unpack
 
 import msgspec
 
+from traincrew.apimachinery import go_format, json_equality
 from traincrew.apimachinery.api_errors import StatusError, bad_request
-from traincrew.apimachinery.patches import apply_merge, apply_validation, field_sets, go_values, managed_fields, merge_shapes
+from traincrew.apimachinery.patches import apply_merge, apply_validation, field_sets, managed_fields, merge_shapes
 from traincrew.apimachinery.patches.apply_conflicts import Conflicts, refusal
 from traincrew.apimachinery.patches.apply_prune import pruned
 from traincrew.apimachinery.patches.field_changes import compare, held
 from traincrew.apimachinery.patches.field_managers import Changes, current, first_apply, given_up, owned, reset_fields
 from traincrew.apimachinery.patches.field_sets import Fields
-from traincrew.apimachinery.patches.json_values import same
 from traincrew.apimachinery.patches.managed_fields import APPLY, Owner, Owners, Share, Writer, Writing
 from traincrew.apimachinery.resource_info import Object, Schema
 
@@ -46,7 +46,7 @@ def apply(live: Object | None, applied: Object, schema: Schema, *, force: bool =
 def check(applied: Any, schema: Schema, titled: tuple[str, str] | None) -> None:
     """That it is a configuration: of the kind that was asked for (`titled`), and with no field that the schema does not know."""
     if not isinstance(applied, dict | None):
-        found = f"cannot unmarshal {go_values.json_name(applied)} into Go value of type map[string]interface {{}}"
+        found = f"cannot unmarshal {go_format.json_type(applied)} into Go value of type map[string]interface {{}}"
         raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: json: {found}")
     applied = applied or {}
     named = applied.get("apiVersion"), applied.get("kind")
@@ -95,7 +95,7 @@ def _applied(
     if not force and (found := _conflicts(known, changes, own)):
         raise Conflicts(found)
     left = given_up({**known, own: share}, changes, own)
-    if same(live, merged):
+    if json_equality.values_equal(live, merged):
         share = Share(fields, version, last.time if last is not None else "")
     return merged, _owning(left, own, share)
 

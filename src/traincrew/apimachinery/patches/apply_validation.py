@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from traincrew.apimachinery.patches import go_values, list_items, path_elements
+from traincrew.apimachinery import go_format
+from traincrew.apimachinery.patches import list_items, path_elements
 from traincrew.apimachinery.patches.merge_shapes import BOOLEAN, LIST, MAP, NUMERIC, STRING, Shape
 from traincrew.apimachinery.resource_info import Object
 
@@ -60,9 +61,9 @@ def _list_faults(value: list[Any], shape: Shape) -> list[Fault]:
 def _scalar_fault(value: Any, scalar: str) -> str:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if scalar == NUMERIC:
-        return "" if is_number else f"expected numeric (int or float), got {go_values.type_name(value)}"
+        return "" if is_number else f"expected numeric (int or float), got {go_format.type_name(value)}"
     if scalar == STRING:
-        boxed = f"&value.valueUnstructured{{Value:{go_values.syntax(value)}}}"
+        boxed = f"&value.valueUnstructured{{Value:{go_format.syntax(value)}}}"
         return "" if isinstance(value, str) else f"expected string, got {boxed}"
     if scalar == BOOLEAN:
         return "" if isinstance(value, bool) else f"expected boolean, got {_boxed(value)}"
@@ -70,4 +71,4 @@ def _scalar_fault(value: Any, scalar: str) -> str:
 
 
 def _boxed(value: Any) -> str:
-    return f"&{{{go_values.plain(value)}}}"
+    return f"&{{{go_format.plain(value)}}}"

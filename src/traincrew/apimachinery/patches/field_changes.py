@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from traincrew.apimachinery import json_equality
 from traincrew.apimachinery.patches import field_sets, list_items
 from traincrew.apimachinery.patches.field_sets import EMPTY, FIELD, Fields
-from traincrew.apimachinery.patches.json_values import same, surely_same
 from traincrew.apimachinery.patches.merge_shapes import ATOMIC, LIST, MAP, Shape
 from traincrew.apimachinery.resource_info import Object
 
@@ -105,14 +105,14 @@ def _of_kind(kind: str, before: Any, after: Any, shape: Shape, found: _Found) ->
         if rows or lines:
             _lists(rows or [], lines or [], shape, found)
             return False
-    return not same(before, after)
+    return not json_equality.values_equal(before, after)
 
 
 def _maps(before: Object, after: Object, shape: Shape, found: _Found) -> None:
     for name, value in after.items():
         if name not in before:
             found.added[f"f:{name}"] = whole(value, shape.field(name) or ATOMIC)
-        elif not surely_same(before[name], value):
+        elif not json_equality.quickly_equal(before[name], value):
             _below(f"f:{name}", before[name], value, shape.field(name) or ATOMIC, found)
     for name, value in before.items():
         if name not in after:
@@ -135,10 +135,10 @@ def _lists(before: list[Any], after: list[Any], shape: Shape, found: _Found) -> 
     for name in {**here, **there}:
         was, now = here.get(name, ()), there.get(name, ())
         if len(was) == 1 and len(now) == 1:
-            if not surely_same(was[0], now[0]):
+            if not json_equality.quickly_equal(was[0], now[0]):
                 _below(name, was[0], now[0], shape.items, found)
         elif len(was) > 1 and len(now) > 1:
-            if not same(was, now):
+            if not json_equality.values_equal(was, now):
                 found.modified[name] = FIELD
         else:
             # Items that share a name are owned as one, with nothing below.

@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from traincrew.apimachinery import api_errors, field_errors
+from traincrew.apimachinery import api_errors, field_errors, go_format, json_equality
 from traincrew.apimachinery.api_errors import StatusError, bad_request, too_large
-from traincrew.apimachinery.patches import go_values, path_elements
-from traincrew.apimachinery.patches.json_values import same_text
+from traincrew.apimachinery.patches import path_elements
 from traincrew.apimachinery.patches.patch_errors import Rejected
 from traincrew.apimachinery.resource_info import Object
 
@@ -49,7 +48,7 @@ def whole(patched: Any) -> Object:
     """What a patch has made of an object: it must still be one."""
     if isinstance(patched, dict):
         return patched
-    text, found = path_elements.literal(patched), go_values.json_name(patched)
+    text, found = path_elements.literal(patched), go_format.json_type(patched)
     why = f"couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {_TYPE_META}"
     raise api_errors.invalid("", "", "", [field_errors.invalid("patch", text, why)])
 
@@ -72,11 +71,11 @@ def _check_operation(operation: Any, lenient: bool) -> None:
         if lenient:
             raise Rejected()
         wanted = f"Go struct field jsonPatchOp.{field} of type string"
-        raise bad_request(f"error decoding patch: json: cannot unmarshal {go_values.json_name(value)} into {wanted}")
+        raise bad_request(f"error decoding patch: json: cannot unmarshal {go_format.json_type(value)} into {wanted}")
 
 
 def _undecodable(value: Any, wanted: str, lenient: bool) -> StatusError:
-    why = f"json: cannot unmarshal {go_values.json_name(value)} into Go value of type {wanted}"
+    why = f"json: cannot unmarshal {go_format.json_type(value)} into Go value of type {wanted}"
     return bad_request(why if lenient else f"error decoding patch: {why}")
 
 
@@ -129,7 +128,7 @@ class _Document:
         else:
             container, key = self._find(path)
             found = container.get(key) if isinstance(container, dict) else container[_index(key, len(container))]
-        if "value" not in operation or not same_text(found, wanted):
+        if "value" not in operation or not json_equality.deep_equal(found, wanted):
             raise Rejected()
 
     def _put(self, path: str, value: Any) -> None:

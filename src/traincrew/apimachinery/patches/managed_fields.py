@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
 
-from traincrew.apimachinery.patches import field_sets, go_values, path_elements
+from traincrew.apimachinery import go_format
+from traincrew.apimachinery.patches import field_sets, path_elements
 from traincrew.apimachinery.patches.field_sets import Fields
 from traincrew.apimachinery.resource_info import Object, Schema
 
@@ -60,9 +61,9 @@ class Owner:
         return "{" + ",".join(f'"{key}":{path_elements.literal(value)}' for key, value in named.items()) + "}"
 
     def told(self) -> str:
-        text = go_values.quoted(self.manager)
+        text = go_format.quote(self.manager)
         if self.subresource:
-            text += f" with subresource {go_values.quoted(self.subresource)}"
+            text += f" with subresource {go_format.quote(self.subresource)}"
         return f"{text} using {self.version}" if self.operation == UPDATE else text
 
 

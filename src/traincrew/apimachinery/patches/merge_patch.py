@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from traincrew.apimachinery import go_format
 from traincrew.apimachinery.api_errors import bad_request
-from traincrew.apimachinery.patches import go_values
 from traincrew.apimachinery.resource_info import Object
 
 
@@ -14,7 +14,7 @@ def apply(document: Object, patch: Any) -> Object:
     if patch is None:
         raise bad_request("Invalid JSON Patch")
     if not isinstance(patch, dict):
-        found = go_values.json_name(patch)
+        found = go_format.json_type(patch)
         raise bad_request(f"error decoding patch: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
     return _merged(document, patch)
 

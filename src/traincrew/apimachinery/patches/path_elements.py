@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from traincrew.apimachinery.patches import go_values
+from traincrew.apimachinery import go_format
 
 _UNSAFE = re.compile("[<>&\u2028\u2029]")
 _encode = msgspec.json.Encoder(order="sorted").encode
@@ -104,9 +104,9 @@ def _told(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, str):
-        return go_values.quoted(value)
+        return go_format.quote(value)
     if isinstance(value, list):
         return "[" + ",".join(map(_told, value)) + "]"
     if isinstance(value, dict):
         return "".join(f"{key}={_told(each)}" for key, each in value.items())
-    return go_values.plain(value)
+    return go_format.plain(value)

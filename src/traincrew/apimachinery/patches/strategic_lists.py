@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from traincrew.apimachinery import go_format
 from traincrew.apimachinery.api_errors import StatusError
-from traincrew.apimachinery.patches import go_values
 from traincrew.apimachinery.patches.merge_shapes import METADATA
 from traincrew.apimachinery.patches.patch_errors import Rejected
 from traincrew.apimachinery.resource_info import Object, Schema
@@ -100,7 +100,7 @@ def element_type(*lists: list[Any]) -> type | None:
             if found is list:
                 raise Rejected()
         elif type(each) is not found:
-            raise failed(f"list element types are not identical: {go_values.plain(list(lists))}")
+            raise failed(f"list element types are not identical: {go_format.plain(list(lists))}")
     return found
 
 
@@ -123,7 +123,7 @@ def _directed(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any
             case "merge":
                 raise failed("merging lists cannot yet be specified in the patch")
             case other:
-                raise failed(f"unknown patch type: {go_values.plain(other)} in map: {go_values.plain(item)}")
+                raise failed(f"unknown patch type: {go_format.plain(other)} in map: {go_format.plain(item)}")
     return (items, []) if replaced else (original, items)
 
 
@@ -144,7 +144,7 @@ def _merge_items(original: list[Any], patch: list[Any], meta: Meta, merge: Merge
 
 def _check_key(item: Object, key: str) -> None:
     if key not in item:
-        raise failed(f"map: {go_values.plain(item)} does not contain declared merge key: {key}")
+        raise failed(f"map: {go_format.plain(item)} does not contain declared merge key: {key}")
 
 
 def split(items: list[Any], by: list[Any], key: str) -> tuple[list[Any], list[Any]]:
@@ -153,7 +153,7 @@ def split(items: list[Any], by: list[Any], key: str) -> tuple[list[Any], list[An
     others: list[Any] = []
     for item in items:
         if key and not isinstance(item, dict):
-            raise failed(f"expected a map[string]interface {{}}, but received a {go_values.type_name(item)}")
+            raise failed(f"expected a map[string]interface {{}}, but received a {go_format.type_name(item)}")
         if key:
             _check_key(item, key)
         (named if _find(by, item[key] if key else item, key) >= 0 else others).append(item)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from traincrew.apimachinery import go_format
 from traincrew.apimachinery.api_errors import bad_request
-from traincrew.apimachinery.patches import go_values
 from traincrew.apimachinery.patches.strategic_lists import NO_ELEMENTS, Fields, arrange, element_type, failed, merge_lists, split
 from traincrew.apimachinery.resource_info import Object, Schema
 
@@ -20,7 +20,7 @@ def apply(document: Object, patch: Any, schema: Schema) -> Object:
     if patch is None:
         patch = {}
     if not isinstance(patch, dict):
-        found = go_values.json_name(patch)
+        found = go_format.json_type(patch)
         raise bad_request(f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
     return merge_maps(document, patch, Fields.of(schema))
 
@@ -49,7 +49,7 @@ def _directed(patch: Object) -> Object:
         case "delete":
             return {}
         case other:
-            raise failed(f"unknown patch type: {go_values.plain(other)} in map: {go_values.plain(patch)}")
+            raise failed(f"unknown patch type: {go_format.plain(other)} in map: {go_format.plain(patch)}")
 
 
 def _retain(merged: Object, patch: Object) -> None:
@@ -99,7 +99,7 @@ def _order(merged: Object, patch: Object, directive: str, fields: Fields) -> Non
     """Merges the list that the directive names, in the order that it gives; the list is done then and leaves the patch."""
     order = patch.pop(directive)
     if not isinstance(order, list):
-        raise failed(f"expected a []interface {{}}, but received a {go_values.type_name(order)}")
+        raise failed(f"expected a []interface {{}}, but received a {go_format.type_name(order)}")
     key = _named(directive, _ORDER, "invalid patch format of setElementOrder list")
     current, values = _list_at(merged, key), _list_at(patch, key)
     meta = fields.list_field(key)
@@ -127,7 +127,7 @@ def _list_at(holder: Object, key: str) -> list[Any] | None:
         return None
     value = holder[key]
     if not isinstance(value, list):
-        raise failed(f"expected a []interface {{}}, but received a {go_values.type_name(value).replace('<nil>', '%!s(<nil>)')}")
+        raise failed(f"expected a []interface {{}}, but received a {go_format.type_name(value).replace('<nil>', '%!s(<nil>)')}")
     return value
 
 
@@ -144,7 +144,7 @@ def _check_order(values: list[Any], order: list[Any], key: str) -> None:
         at += _same_item(awaited[at], order[place], key)
         place += 1
     if at < len(awaited):
-        shown, wanted = go_values.plain(values), go_values.plain(order)
+        shown, wanted = go_format.plain(values), go_format.plain(order)
         raise failed(f"The order in patch list:\n{shown}\n doesn't match {_ORDER} list:\n{wanted}\n")
 
 
@@ -153,9 +153,9 @@ def _same_item(one: Any, other: Any, key: str) -> bool:
         return bool(one == other)
     for each in (one, other):
         if not isinstance(each, dict):
-            raise failed(f"expected a map[string]interface {{}}, but received a {go_values.type_name(each)}")
+            raise failed(f"expected a map[string]interface {{}}, but received a {go_format.type_name(each)}")
         if key not in each:
-            raise failed(f"map: {go_values.plain(each)} does not contain declared merge key: {key}")
+            raise failed(f"map: {go_format.plain(each)} does not contain declared merge key: {key}")
     return bool(one[key] == other[key])
 
 

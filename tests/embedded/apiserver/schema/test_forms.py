@@ -1,51 +1,10 @@
-"""Times and base64, as Go reads and writes them."""
+"""Formats and patterns of strings in schemas."""
 
 from __future__ import annotations
 
 import pytest
 
-from traincrew.apimachinery import go_wording, times
 from traincrew.embedded.apiserver.schema import regular_expressions, string_formats
-
-
-def test_a_time_is_written_in_utc_and_whole_seconds() -> None:
-    assert times.canonical("2020-01-01T01:00:00.9+01:00") == "2020-01-01T00:00:00Z"
-    assert times.canonical("0001-01-01T00:00:00Z") is None
-    assert times.canonical_micro("2020-01-01T00:00:00.123456Z") == "2020-01-01T00:00:00.123456Z"
-
-
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ("x", 'parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006"'),
-        ("2020-13-01T00:00:00Z", 'parsing time "2020-13-01T00:00:00Z": month out of range'),
-        ("2021-02-29T00:00:00Z", 'parsing time "2021-02-29T00:00:00Z": day out of range'),
-        ("2020-01-01T00:00:00Zx", 'parsing time "2020-01-01T00:00:00Zx": extra text: "x"'),
-        ("2020-01-01", 'parsing time "2020-01-01" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "T"'),
-    ],
-)
-def test_what_is_no_time_is_told(given: str, told: str) -> None:
-    with pytest.raises(times.TimeError) as caught:
-        times.canonical(given)
-    assert str(caught.value) == told
-
-
-@pytest.mark.parametrize(("given", "byte"), [("!!", 0), ("YQ", 0), ("YQ===", 4), ("Y Q=", 1), ("YWI=x", 4), ("YQ=", 3)])
-def test_what_is_no_base64_is_told_with_the_place(given: str, byte: int) -> None:
-    with pytest.raises(go_wording.NotBase64) as caught:
-        go_wording.base64(given)
-    assert str(caught.value) == f"illegal base64 data at input byte {byte}"
-
-
-def test_base64_may_be_broken_into_lines() -> None:
-    assert go_wording.base64("YW\nI=\n") == "YWI="
-
-
-def test_numbers_are_printed_as_go_prints_them() -> None:
-    given = [1.0, 0.5, 1e5, 1e6, 123456789.0, 1e20, 1e-5, -3.25, 0.0]
-    assert [go_wording.number(each) for each in given] == [
-        "1", "0.5", "100000", "1e+06", "1.23456789e+08", "1e+20", "1e-05", "-3.25", "0",
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

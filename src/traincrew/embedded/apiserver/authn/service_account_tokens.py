@@ -8,7 +8,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 
-from traincrew.apimachinery import go_wording, times
+from traincrew.apimachinery import go_format, times
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.authn import jwt, token_claims
 from traincrew.embedded.apiserver.authn.token_claims import AUDIENCES, Bound, Validity, Verified
@@ -58,7 +58,7 @@ class Tokens:
             known = self._remembered(token)
         common = tuple(each for each in known.audiences if each in audiences)
         if not common:
-            ours, wanted = go_wording.quoted_list(known.audiences), go_wording.quoted_list(audiences)
+            ours, wanted = go_format.quote_list(known.audiences), go_format.quote_list(audiences)
             raise InvalidToken(f"token audiences {ours} is invalid for the target audiences {wanted}")
         self._check_time(known)
         if known.copy:

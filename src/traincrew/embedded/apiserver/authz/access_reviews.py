@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from traincrew.apimachinery import api_errors
-from traincrew.apimachinery.field_errors import INVALID, FieldError, invalid, shown
+from traincrew.apimachinery import api_errors, go_format
+from traincrew.apimachinery.field_errors import INVALID, FieldError, invalid
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz import policy_rules, review_selectors
@@ -170,5 +170,6 @@ def _metadata_errors(review: Object, free: tuple[str, ...] = ()) -> list[FieldEr
 
 def _paths_refused(path: str, value: Mapping[str, Any], why: str) -> FieldError:
     """A real server writes this value as a Go literal."""
-    literal = f"authorization.NonResourceAttributes{{Path:{shown(value.get('path', ''))}, Verb:{shown(value.get('verb', ''))}}}"
+    asked, verb = go_format.quote(value.get("path", "")), go_format.quote(value.get("verb", ""))
+    literal = f"authorization.NonResourceAttributes{{Path:{asked}, Verb:{verb}}}"
     return FieldError(INVALID, path, f"Invalid value: {literal}: {why}")

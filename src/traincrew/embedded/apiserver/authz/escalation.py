@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import api_errors, go_wording
+from traincrew.apimachinery import api_errors, go_format
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz import policy_rules, role_aggregation
@@ -62,7 +62,7 @@ def _missing(policy: Policy, user: User, namespace: str, wanted: tuple[Rule, ...
     if not missing:
         return ""
     told = "\n".join(sorted({rule.words() for rule in policy_rules.compact(missing)}))
-    who = f'user "{user.name}" (groups={go_wording.quoted_list(user.groups)})'
+    who = f'user "{user.name}" (groups={go_format.quote_list(user.groups)})'
     resolution = f"; resolution errors: [{errors}]" if errors else ""
     return f"{who} is attempting to grant RBAC permissions not currently held:\n{told}{resolution}"
 

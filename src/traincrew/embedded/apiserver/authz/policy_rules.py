@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 
-from traincrew.apimachinery import go_wording
+from traincrew.apimachinery import go_format
 from traincrew.apimachinery.resource_info import Object
 
 ALL = "*"
@@ -73,7 +73,7 @@ class Rule:
             ("ResourceNames", self.names),
             ("Verbs", self.verbs),
         )
-        return "{" + ", ".join(f"{title}:{go_wording.quoted_list(values)}" for title, values in titled if values) + "}"
+        return "{" + ", ".join(f"{title}:{go_format.quote_list(values)}" for title, values in titled if values) + "}"
 
 
 def of(document: Object) -> tuple[Rule, ...]:

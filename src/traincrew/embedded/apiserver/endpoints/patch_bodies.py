@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from traincrew.apimachinery import api_errors, field_errors
-from traincrew.apimachinery.patches import go_values
+from traincrew.apimachinery import api_errors, field_errors, go_format
 from traincrew.apimachinery.resource_info import Object, ResourceInfo, Schema
 from traincrew.embedded.apiserver.requests.request import JSON, Request
 from traincrew.embedded.apiserver.schema import decoding, json_tree, patched_object_errors, serialization
@@ -83,5 +82,5 @@ def _sorted(obj: Object) -> bytes:
 
 
 def _refused(made: Made, why: str) -> api_errors.StatusError:
-    shown = _sorted(made.object).decode() if made.strategic is None else go_values.plain(made.strategic)
+    shown = _sorted(made.object).decode() if made.strategic is None else go_format.plain(made.strategic)
     return api_errors.invalid("", "", "", [field_errors.invalid("patch", shown, why)])

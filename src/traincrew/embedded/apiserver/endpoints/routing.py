@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import api_errors, go_wording, name_validation
+from traincrew.apimachinery import api_errors, go_format, name_validation
 from traincrew.apimachinery.resource_info import ResourceInfo
 from traincrew.embedded.apiserver.requests.query_parameters import Query
 from traincrew.embedded.apiserver.requests.request_info import Target
@@ -35,7 +35,7 @@ def fault(method: str, verb: str, target: Target, info: ResourceInfo) -> Fault |
 
 def _misnamed(name: str) -> Fault | None:
     faults = name_validation.path_segment(name)
-    return api_errors.bad_request(f"Name parameter invalid: {go_wording.quote(name)}: {';'.join(faults)}") if faults else None
+    return api_errors.bad_request(f"Name parameter invalid: {go_format.quote(name)}: {';'.join(faults)}") if faults else None
 
 
 def _built_in(method: str, verb: str, target: Target, info: ResourceInfo) -> Fault | None:

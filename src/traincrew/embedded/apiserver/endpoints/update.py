@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from traincrew.apimachinery import api_errors, field_errors, go_wording
-from traincrew.apimachinery.json_equality import same
+from traincrew.apimachinery import api_errors, field_errors, go_format, json_equality
 from traincrew.apimachinery.patches import field_managers
 from traincrew.apimachinery.patches.managed_fields import Writing
 from traincrew.apimachinery.resource_info import Object
@@ -55,7 +54,7 @@ async def change(scope: RequestScope, request: Request, options: query_parameter
 
 def _check_version(scope: RequestScope, request: Request, named: str, held: int) -> None:
     if named and not named.isdecimal():
-        raise api_errors.StatusError(500, "", f"strconv.ParseUint: parsing {go_wording.quote(named)}: invalid syntax")
+        raise api_errors.StatusError(500, "", f"strconv.ParseUint: parsing {go_format.quote(named)}: invalid syntax")
     version = int(named or 0)
     if not version and not scope.strategy(request.info).unconditional:
         fault = field_errors.FieldError(
@@ -86,7 +85,7 @@ async def _put(scope: RequestScope, request: Request, write: _Write) -> Response
         return await _gone(scope, request, write, after)
     if info.definition is not None:
         coercion.whole(after)
-    if same(after, before):
+    if json_equality.deep_equal(after, before):
         return Response(200, version_conversion.shown(write.record, info), tuple(warned))
     stored = version_conversion.kept(after, info)
     if write.options.dry_run:

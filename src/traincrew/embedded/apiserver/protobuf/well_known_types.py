@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from traincrew.apimachinery import go_wording, quantities
+from traincrew.apimachinery import go_base64, quantities
 from traincrew.embedded.apiserver.protobuf.wire_format import Malformed
 
 _EPOCH = datetime.datetime(1970, 1, 1)
@@ -34,7 +34,7 @@ def number(value: float) -> int | float:
 
 _INFINITE = {math.inf: "+Inf", -math.inf: "-Inf"}
 
-base64 = go_wording.encoded
+base64 = go_base64.encode
 
 
 def _moment(found: dict[str, Any], micros: int) -> datetime.datetime | None:

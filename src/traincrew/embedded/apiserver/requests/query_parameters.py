@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from traincrew.apimachinery import go_syntax
+from traincrew.apimachinery import go_format
 from traincrew.apimachinery.api_errors import StatusError, bad_request
 from traincrew.apimachinery.api_errors import invalid as refuse_invalid
 from traincrew.apimachinery.field_errors import NOT_SUPPORTED, FieldError, invalid, not_supported, too_long
@@ -84,7 +84,7 @@ def _manager_faults(manager: str) -> Iterator[FieldError]:
 def dry_run_faults(given: Sequence[str]) -> list[FieldError]:
     if all(value == "All" for value in given):
         return []
-    return [FieldError(NOT_SUPPORTED, "dryRun", f'Unsupported value: {go_syntax.strings(given)}: supported values: "All"')]
+    return [FieldError(NOT_SUPPORTED, "dryRun", f'Unsupported value: {go_format.string_slice(given)}: supported values: "All"')]
 
 
 def options_refused(kind: str, faults: list[FieldError]) -> StatusError:

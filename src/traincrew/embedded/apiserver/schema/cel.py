@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from traincrew.apimachinery import field_errors
+from traincrew.apimachinery import field_errors, json_equality
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.json_equality import same
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.schema import cel_library, floats
 from traincrew.embedded.apiserver.schema.structural_schemas import NOTHING, VALIDATIONS, Structure
@@ -182,7 +181,7 @@ def _walk(value: Any, node: Structure, path: str, old: Any, errors: list[FieldEr
 
 def _evaluate(value: Any, node: Structure, path: str, old: Any, errors: list[FieldError]) -> None:
     known = old is not NOTHING and old is not None
-    unchanged = known and same(old, value)
+    unchanged = known and json_equality.deep_equal(old, value)
     for rule in rules(node):
         if isinstance(rule, str) or (rule.uses_old and not known and not rule.optional_old):
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from traincrew.apimachinery import field_errors, go_wording
+from traincrew.apimachinery import field_errors, go_format
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Object, Schema
 from traincrew.embedded.apiserver.schema.structural_schemas import EMBEDDED, PRESERVE, VALIDATIONS
@@ -182,9 +182,9 @@ def _rule(rule: Object, path: str) -> Iterator[FieldError]:
 
 
 def _invalid(path: str, value: Any, detail: str) -> FieldError:
-    shown = go_wording.shown(value) if not isinstance(value, list) else _strings(value)
+    shown = go_format.field_value(value) if not isinstance(value, list) else _strings(value)
     return FieldError(field_errors.INVALID, path, f"Invalid value: {shown}: {detail}")
 
 
 def _strings(values: list[str]) -> str:
-    return f"[]string{{{', '.join(map(go_wording.quote, values))}}}"
+    return f"[]string{{{', '.join(map(go_format.quote, values))}}}"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from traincrew.apimachinery import field_errors, go_wording, name_validation, object_metadata
+from traincrew.apimachinery import field_errors, go_format, name_validation, object_metadata
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.schema import crd_schema_validation, structural_rules
@@ -122,7 +122,7 @@ _VERSION = "apiextensions.CustomResourceDefinitionVersion"
 def _printed(version: Object, shared: set[str]) -> str:
     flags = [f"{key.title()}:{'true' if version.get(key) else 'false'}" for key in ("served", "storage", "deprecated")]
     parts = [f"{shown}({'nil' if part in shared or not version.get(part) else '...'})" for part, shown in _PARTS.items()]
-    named = f"Name:{go_wording.quote(version.get('name', ''))}"
+    named = f"Name:{go_format.quote(version.get('name', ''))}"
     return f"{_VERSION}{{{', '.join([named, *flags, 'DeprecationWarning:(*string)(nil)', *parts])}}}"
 
 
@@ -152,7 +152,7 @@ def _schema(schema: Object, path: str, status: bool) -> Iterator[FieldError]:
     if status and any(value not in (None, "", [], {}, False) and key not in _AT_ROOT for key, value in schema.items()):
         told = " ".join(key[:1].upper() + key[1:] for key in _AT_ROOT[:-2]) + " XPreserveUnknownFields XValidations"
         told = f"only [{told}] fields are allowed at the root of the schema if the status subresource is enabled"
-        yield FieldError(field_errors.INVALID, path, f"Invalid value: {field_errors.shown(schema)}: {told}")
+        yield FieldError(field_errors.INVALID, path, f"Invalid value: {go_format.field_value(schema)}: {told}")
     if schema.get("nullable"):
         yield field_errors.forbidden(f"{path}.nullable", "nullable cannot be true at the root")
     if not crd_schema_validation.is_foreign(schema):
@@ -295,7 +295,7 @@ def _webhook(client: Object | None, reviews: list[str]) -> Iterator[FieldError]:
     if not reviews:
         yield field_errors.required(f"{path}.conversionReviewVersions")
     elif not {"v1", "v1beta1"} & set(reviews):
-        shown = f"[]string{{{', '.join(map(go_wording.quote, reviews))}}}"
+        shown = f"[]string{{{', '.join(map(go_format.quote, reviews))}}}"
         told = f"Invalid value: {shown}: must include at least one of v1, v1beta1"
         yield FieldError(field_errors.INVALID, f"{path}.conversionReviewVersions", told)
 
@@ -308,7 +308,7 @@ def _stored(crd: Object) -> Iterator[FieldError]:
         return
     for version in versions:
         if version.get("storage") and version.get("name") not in stored:
-            shown = f"[]string{{{', '.join(map(go_wording.quote, stored))}}}"
+            shown = f"[]string{{{', '.join(map(go_format.quote, stored))}}}"
             yield FieldError(
                 field_errors.INVALID, path, f"Invalid value: {shown}: must have the storage version {version['name']}"
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from traincrew.apimachinery import field_errors, go_wording, object_metadata
+from traincrew.apimachinery import field_errors, go_format, object_metadata
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.schema.structural_schemas import Structure
@@ -46,7 +46,7 @@ def _check_resource(value: Object, path: str, errors: list[FieldError]) -> None:
         if key not in value:
             errors.append(field_errors.required(f"{path}.{key}", "must not be empty"))
         elif not isinstance(value[key], str):
-            told = f"Invalid value: {go_wording.shown(value[key])}: must be a string"
+            told = f"Invalid value: {go_format.field_value(value[key])}: must be a string"
             errors.append(FieldError(field_errors.INVALID, f"{path}.{key}", told))
         elif not value[key]:
             errors.append(field_errors.invalid(f"{path}.{key}", "", "must not be empty"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from traincrew.apimachinery import go_wording
+from traincrew.apimachinery import go_format
 
 MAX_DEPTH = 10_000
 END = "unexpected end of JSON input"
@@ -100,7 +100,7 @@ class _Scan:
             raise self._invalid("looking for beginning of value")
         for index, expected in enumerate(word):
             if self.text[self.place : self.place + 1] != expected:
-                raise self._invalid(f"in literal {word} (expecting {go_wording.quote_character(word[index])})")
+                raise self._invalid(f"in literal {word} (expecting {go_format.quote_rune(word[index])})")
             self.place += 1
 
     def _broken_string(self) -> None:
@@ -146,4 +146,4 @@ class _Scan:
             return NotJson(END)
         # Go ends every text with a space, to see whether that ends what was begun.
         character = " " if ended else self.text[self.place]
-        return NotJson(f"invalid character {go_wording.quote_character(character)} {context}")
+        return NotJson(f"invalid character {go_format.quote_rune(character)} {context}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from traincrew.apimachinery import field_errors, go_wording
+from traincrew.apimachinery import field_errors, go_format
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.embedded.apiserver.schema.structural_schemas import Structure
 
@@ -39,7 +39,7 @@ def _walk(value: Any, node: Structure, path: str, errors: list[FieldError]) -> N
 
 
 def _duplicate(path: str, index: int, value: Any) -> FieldError:
-    return FieldError(field_errors.DUPLICATE, f"{path}[{index}]", f"Duplicate value: {go_wording.shown(value)}")
+    return FieldError(field_errors.DUPLICATE, f"{path}[{index}]", f"Duplicate value: {go_format.field_value(value)}")
 
 
 def _repeated(values: list[Any]) -> list[int]:
@@ -68,7 +68,7 @@ def _map_faults(values: list[Any], node: Structure, path: str) -> list[FieldErro
         return []
     for index, value in enumerate(values):
         if value is not None and not isinstance(value, dict):
-            told = f"Invalid value: {go_wording.shown(value)}: must be an object for an array of list-type map"
+            told = f"Invalid value: {go_format.field_value(value)}: must be an object for an array of list-type map"
             return [FieldError(field_errors.INVALID, f"{path}[{index}]", told)]
     keys = [{key: value[key] for key in node.keys if key in value} if value else {} for value in values]
     return [_duplicate(path, index, keys[index]) for index in _repeated(keys)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traincrew.apimachinery import go_wording
+from traincrew.apimachinery import go_base64
 from traincrew.apimachinery.resource_info import Schema
 from traincrew.embedded.apiserver.schema import json_tree, typed_decoding_errors
 from traincrew.embedded.apiserver.schema.builtin_kinds import GO_FIELDS
@@ -56,8 +56,8 @@ def _bytes(value: Any) -> str:
     if not isinstance(value, str):
         return "" if isinstance(value, list) else f"cannot restore slice from {_kind(value)}"
     try:
-        go_wording.base64(value)
-    except go_wording.NotBase64 as error:
+        go_base64.canonical(value)
+    except go_base64.Base64Error as error:
         return f"error decoding from json: {error}"
     return ""
 

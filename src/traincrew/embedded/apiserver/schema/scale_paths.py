@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traincrew.apimachinery import field_errors, go_wording
+from traincrew.apimachinery import field_errors, go_format
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Object, ResourceInfo
 
@@ -63,4 +63,4 @@ def _reached(obj: Object, path: str, wanted: type, named: str) -> tuple[Any, str
 
 def _accessor(parts: list[str], value: Any, wanted: str) -> str:
     place = ".".join(parts)
-    return f".{place} accessor error: {go_wording.printed(value)} is of the type {go_wording.type_name(value)}, expected {wanted}"
+    return f".{place} accessor error: {go_format.plain(value)} is of the type {go_format.type_name(value)}, expected {wanted}"

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from traincrew.apimachinery import go_wording
+from traincrew.apimachinery import go_format
 from traincrew.embedded.apiserver.schema import json_syntax, json_tree
 from traincrew.validation import yaml_positions
 
@@ -154,7 +154,7 @@ def _problem_words(message: str, path: tuple[str | int, ...], tree: yaml_positio
         where, line = tree.where if tree else {}, 0
         for key in path:
             line, where = where[key]
-        return f"line {line + 1}: key {go_wording.quote(str(path[-1]))} already set in map"
+        return f"line {line + 1}: key {go_format.quote(str(path[-1]))} already set in map"
     if "no number that Kubernetes can hold" in message:
         raise Unrecognized("json: unsupported value: " + {"-": "-Inf", "n": "NaN"}.get(message.strip(".")[0].lower(), "+Inf"))
     raise Unrecognized(f"yaml: {message}")

@@ -7,7 +7,7 @@ import re
 import urllib.parse
 from collections.abc import Callable
 
-from traincrew.apimachinery import go_wording
+from traincrew.apimachinery import go_base64
 from traincrew.validation import schema_validation
 
 _HEX = "[0-9a-fA-F]"
@@ -93,8 +93,8 @@ def _is_base64(text: str) -> bool:
     if not text:
         return False
     try:
-        go_wording.base64(text)
-    except go_wording.NotBase64:
+        go_base64.canonical(text)
+    except go_base64.Base64Error:
         return False
     return True
 

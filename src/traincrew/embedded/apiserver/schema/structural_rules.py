@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from traincrew.apimachinery import field_errors, go_wording
+from traincrew.apimachinery import field_errors, go_format
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Schema
 from traincrew.embedded.apiserver.schema import (
@@ -182,7 +182,7 @@ def _default_faults(value: Any, schema: Schema, path: str) -> Iterator[FieldErro
     node = structural_schemas.Structure(schema)
     pruned = copy.deepcopy(value)
     if coercion.prune(pruned, node):
-        told = f"Invalid value: {go_wording.shown(value)}: must not have unknown fields"
+        told = f"Invalid value: {go_format.field_value(value)}: must not have unknown fields"
         yield FieldError(field_errors.INVALID, path, told)
     embedded = embedded_resources.check(value, node, path)
     if embedded:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from traincrew.apimachinery import go_wording, quantities, times
+from traincrew.apimachinery import go_base64, quantities, times
 from traincrew.apimachinery.resource_info import Schema
 from traincrew.embedded.apiserver.schema.builtin_kinds import GO_FIELDS, GO_UNION
 
@@ -165,8 +165,8 @@ def _bytes(value: Any) -> Any:
     if value.__class__ is not str:
         return _null(value)
     try:
-        return go_wording.base64(value)
-    except go_wording.NotBase64:
+        return go_base64.canonical(value)
+    except go_base64.Base64Error:
         raise Irregular from None
 
 

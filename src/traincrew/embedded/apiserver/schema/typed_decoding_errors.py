@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from traincrew.apimachinery import go_wording, quantities, times
+from traincrew.apimachinery import go_base64, go_format, quantities, times
 from traincrew.apimachinery.resource_info import Schema
 from traincrew.embedded.apiserver.schema import json_tree
 from traincrew.embedded.apiserver.schema.builtin_kinds import GO_FIELDS, GO_STRUCT, GO_UNION
@@ -52,7 +52,7 @@ class Reading:
 
     @property
     def strict(self) -> list[str]:
-        return [f"{what} field {go_wording.quote(path)}" for what, path in list(self._strict)[:MOST_STRICT]]
+        return [f"{what} field {go_format.quote(path)}" for what, path in list(self._strict)[:MOST_STRICT]]
 
     @property
     def paths(self) -> list[str]:
@@ -138,7 +138,7 @@ class Reading:
             raise Unreadable(told) from None
         except (quantities.QuantityError, times.TimeError) as error:
             raise Unreadable(str(error)) from None
-        except go_wording.NotBase64 as error:
+        except go_base64.Base64Error as error:
             self._first = self._first or str(error)
             return None
 
@@ -239,9 +239,9 @@ def _int_or_string(node: Any) -> int | str:
 
 def _bytes(node: Any) -> str:
     if isinstance(node, str) and not isinstance(node, Literal):
-        return go_wording.base64(node)
+        return go_base64.canonical(node)
     if isinstance(node, list) and all(isinstance(inner, Literal) and inner.isdigit() and int(inner) < 256 for inner in node):
-        return go_wording.encoded(bytes(int(inner) for inner in node))
+        return go_base64.encode(bytes(int(inner) for inner in node))
     raise _WrongType(described(node), "[]uint8")
 
 

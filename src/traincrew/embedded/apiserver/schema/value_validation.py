@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from traincrew.apimachinery import field_errors, go_wording
+from traincrew.apimachinery import field_errors, go_format, json_equality
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.json_equality import same
 from traincrew.embedded.apiserver.schema.structural_schemas import NOTHING, Structure
 from traincrew.validation import schema_validation
 
@@ -47,17 +46,19 @@ def _check(value: Any, node: Structure, path: str, errors: list[FieldError], old
         _check_enum(value, node.enum, path, errors)
     if value.__class__ is dict:
         right += 1 + _check_object(value, node, path, errors, old)
-    if len(errors) > before and old is not NOTHING and same(old, value):
+    if len(errors) > before and old is not NOTHING and json_equality.deep_equal(old, value):
         del errors[before:]
     return right
 
 
 def _invalid(path: str, value: Any, words: str) -> FieldError:
-    return FieldError(field_errors.INVALID, _field(path), f"Invalid value: {go_wording.shown(value)}: {path} in body {words}")
+    return FieldError(
+        field_errors.INVALID, _field(path), f"Invalid value: {go_format.field_value(value)}: {path} in body {words}"
+    )
 
 
 def _wrong_type(path: str, expected: str, found: str) -> FieldError:
-    quoted = go_wording.quote(found)
+    quoted = go_format.quote(found)
     told = f"Invalid value: {quoted}: {path} in body must be of type {expected}: {quoted}"
     return FieldError(field_errors.TYPE_INVALID, _field(path), told)
 
@@ -111,25 +112,25 @@ def _check_number(value: float, schema: dict[str, Any], path: str, errors: list[
         least = native(least)
         if value < least or (schema.get("exclusiveMinimum") and value == least):
             word = "than" if schema.get("exclusiveMinimum") else "than or equal to"
-            errors.append(_invalid(path, value, f"should be greater {word} {go_wording.printed(least)}"))
+            errors.append(_invalid(path, value, f"should be greater {word} {go_format.plain(least)}"))
     if (most := schema.get("maximum")) is not None:
         most = native(most)
         if value > most or (schema.get("exclusiveMaximum") and value == most):
             word = "than" if schema.get("exclusiveMaximum") else "than or equal to"
-            errors.append(_invalid(path, value, f"should be less {word} {go_wording.printed(most)}"))
+            errors.append(_invalid(path, value, f"should be less {word} {go_format.plain(most)}"))
 
 
 def _check_multiple(value: float, factor: float, path: str, errors: list[FieldError]) -> None:
     if factor <= 0:
-        told = f"factor MultipleOf declared for {path} must be positive: {go_wording.printed(factor)}"
-        errors.append(FieldError(field_errors.INVALID, _field(path), f"Invalid value: {go_wording.shown(factor)}: {told}"))
+        told = f"factor MultipleOf declared for {path} must be positive: {go_format.plain(factor)}"
+        errors.append(FieldError(field_errors.INVALID, _field(path), f"Invalid value: {go_format.field_value(factor)}: {told}"))
         return
     if value.__class__ is int:
         whole = value % factor == 0
     else:
         whole = schema_validation.is_whole(1 / factor * value if factor < 1 else value / factor)
     if not whole:
-        errors.append(_invalid(path, value, f"should be a multiple of {go_wording.printed(factor)}"))
+        errors.append(_invalid(path, value, f"should be a multiple of {go_format.plain(factor)}"))
 
 
 def _check_list(value: list[Any], node: Structure, path: str, errors: list[FieldError], old: Any) -> int:
@@ -182,9 +183,9 @@ def _check_enum(value: Any, allowed: list[Any], path: str, errors: list[FieldErr
     if any(_equal(value, each) for each in allowed):
         return
     known = ", ".join(
-        go_wording.quote(each if isinstance(each, str) else json.dumps(each, separators=(",", ":"))) for each in allowed
+        go_format.quote(each if isinstance(each, str) else json.dumps(each, separators=(",", ":"))) for each in allowed
     )
-    told = f"Unsupported value: {go_wording.shown(value)}: supported values: {known}"
+    told = f"Unsupported value: {go_format.field_value(value)}: supported values: {known}"
     errors.append(FieldError(field_errors.NOT_SUPPORTED, _field(path), told))
 
 
@@ -199,7 +200,7 @@ def _equal(value: Any, allowed: Any) -> bool:
 
 def _check_combined(value: Any, node: Structure, path: str, errors: list[FieldError]) -> int:
     right = 0
-    quoted = go_wording.quote(path)
+    quoted = go_format.quote(path)
     if node.any_of:
         right += _check_any(value, node.any_of, path, errors)
     if node.one_of:
@@ -234,7 +235,7 @@ def _check_any(value: Any, alternatives: list[Structure], path: str, errors: lis
         if best is None or tried[0] > best[0]:
             best = tried
     assert best is not None
-    errors.append(_composite(f"{go_wording.quote(path)} must validate at least one schema (anyOf)"))
+    errors.append(_composite(f"{go_format.quote(path)} must validate at least one schema (anyOf)"))
     errors += best[1]
     return best[0]
 
@@ -245,7 +246,7 @@ def _check_one(value: Any, alternatives: list[Structure], path: str, errors: lis
     if len(valid) == 1:
         return valid[0][0]
     found = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
-    errors.append(_composite(f"{go_wording.quote(path)} must validate one and only one schema (oneOf). {found}"))
+    errors.append(_composite(f"{go_format.quote(path)} must validate one and only one schema (oneOf). {found}"))
     if valid:
         return 0
     best = max(tries, key=lambda tried: tried[0])

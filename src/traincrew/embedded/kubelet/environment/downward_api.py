@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from traincrew.apimachinery import go_wording, quantities
+from traincrew.apimachinery import go_format, quantities
 
 Object = dict[str, Any]
 
@@ -33,7 +33,7 @@ def metadata(pod: Object, path: str) -> str:
 
 
 def _listed(values: Mapping[str, str]) -> str:
-    return "\n".join(f"{key}={go_wording.quote(value)}" for key, value in sorted(values.items()))
+    return "\n".join(f"{key}={go_format.quote(value)}" for key, value in sorted(values.items()))
 
 
 def field(pod: Object, path: str, pod_ips: tuple[str, ...], host_ips: tuple[str, ...]) -> str:

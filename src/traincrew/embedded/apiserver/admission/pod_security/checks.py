@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from traincrew.apimachinery import go_syntax
+from traincrew.apimachinery import go_format
 from traincrew.apimachinery.resource_info import Object
 
 Finding = tuple[str, str] | None
@@ -47,7 +47,7 @@ def _context(obj: Object) -> Object:
 
 
 def _quoted(items: Iterable[str]) -> str:
-    return ", ".join(map(go_syntax.quoted, items))
+    return ", ".join(map(go_format.quote, items))
 
 
 def _many(word: str, items: Iterable[Any]) -> str:
@@ -96,7 +96,7 @@ def _plain(items: list[str]) -> str:
 
 def _forbidden_apparmor(annotations: dict[str, str]) -> list[str]:
     return sorted(
-        f"{key}={go_syntax.quoted(value)}"
+        f"{key}={go_format.quote(value)}"
         for key, value in annotations.items()
         if key.startswith(_APPARMOR) and value not in ("", "runtime/default") and not value.startswith("localhost/")
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from traincrew.apimachinery import field_errors, go_syntax
+from traincrew.apimachinery import field_errors, go_format
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.admission.pod_security.policy import LEVELS, PREFIX, policy, reasons
@@ -43,7 +43,7 @@ def told_of_existing(namespace: str, pods: Iterable[Object], labels: Mapping[str
             short.setdefault(told, []).append(pod["metadata"]["name"])
     if not short:
         return []
-    quoted = go_syntax.quoted
+    quoted = go_format.quote
     title = f"existing pods in namespace {quoted(namespace)} violate the new PodSecurity enforce level {quoted(enforced)}"
     return [title, *sorted(f"{min(names)}{_others(len(names) - 1)}: {told}" for told, names in short.items())]
 

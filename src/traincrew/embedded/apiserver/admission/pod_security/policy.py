@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 
-from traincrew.apimachinery import api_errors, go_syntax
+from traincrew.apimachinery import api_errors, go_format
 from traincrew.apimachinery.api_errors import StatusDetails, StatusError
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.admission.pod_security import checks as pod_security_checks
@@ -70,11 +70,11 @@ def refusal(pod: Object, labels: Mapping[str, str]) -> StatusError | None:
     if not told:
         return None
     subject = StatusDetails("pods", name=pod["metadata"].get("name") or "")
-    return api_errors.forbidden(subject, f"violates PodSecurity {go_syntax.quoted(enforced)}: {told}")
+    return api_errors.forbidden(subject, f"violates PodSecurity {go_format.quote(enforced)}: {told}")
 
 
 def warnings(obj: Object, labels: Mapping[str, str]) -> list[str]:
     """For a pod, or for a controller's template of pods, which is only warned about."""
     wanted = policy(labels).warn
     told = violations(obj, wanted)
-    return [f"would violate PodSecurity {go_syntax.quoted(wanted)}: {told}"] if told else []
+    return [f"would violate PodSecurity {go_format.quote(wanted)}: {told}"] if told else []

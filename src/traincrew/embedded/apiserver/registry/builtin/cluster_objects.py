@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import field_errors, go_syntax, name_validation, object_metadata, resource_lists
+from traincrew.apimachinery import field_errors, go_format, name_validation, object_metadata, resource_lists
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import ip_addresses
 from traincrew.embedded.apiserver.registry.builtin.pods.scheduling import EFFECTS
@@ -114,9 +114,11 @@ def _check_taints(taints: list[Object] | tuple[Object, ...], errors: Errors) -> 
         elif effect not in EFFECTS:
             errors.append(field_errors.not_supported(f"{at}.effect", effect, EFFECTS))
         if (key, effect) in seen:
-            quoted = go_syntax.quoted
+            quoted = go_format.quote
             shown = f"Key:{quoted(key)}, Value:{quoted(value)}, Effect:{quoted(effect)}, TimeAdded:<nil>"
-            errors.append(go_syntax.duplicate(at, f"core.Taint{{{shown}}}", "taints must be unique by key and effect pair"))
+            errors.append(
+                field_errors.duplicate_formatted(at, f"core.Taint{{{shown}}}", "taints must be unique by key and effect pair")
+            )
         seen.add((key, effect))
 
 

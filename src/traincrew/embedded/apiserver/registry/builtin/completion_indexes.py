@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from traincrew.apimachinery import go_syntax
+from traincrew.apimachinery import go_format
 
 _NUMBER = re.compile("[+-]?[0-9]+")
 
@@ -28,7 +28,7 @@ def _interval(part: str, completions: int) -> tuple[int, int]:
     limits = part.split("-")
     if len(limits) > 2:
         words = "violates the requirement that an index interval can have at most two parts separated by '-'"
-        raise ValueError(f"the fragment {go_syntax.quoted(part)} {words}")
+        raise ValueError(f"the fragment {go_format.quote(part)} {words}")
     numbers = [_number(each, completions) for each in limits]
     if len(numbers) > 1 and numbers[0] >= numbers[1]:
         raise ValueError(f"non-increasing order, previous: {numbers[0]}, current: {numbers[1]}")
@@ -37,7 +37,7 @@ def _interval(part: str, completions: int) -> tuple[int, int]:
 
 def _number(text: str, completions: int) -> int:
     if not _NUMBER.fullmatch(text):
-        raise ValueError(f"cannot convert string to integer for index: {go_syntax.quoted(text)}")
+        raise ValueError(f"cannot convert string to integer for index: {go_format.quote(text)}")
     if int(text) >= completions:
-        raise ValueError(f"too large index: {go_syntax.quoted(text)}")
+        raise ValueError(f"too large index: {go_format.quote(text)}")
     return int(text)

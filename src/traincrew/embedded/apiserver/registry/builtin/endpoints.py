@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import field_errors, go_syntax, name_validation
+from traincrew.apimachinery import field_errors, go_format, name_validation
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.object_metadata import IMMUTABLE, check_labels
 from traincrew.apimachinery.resource_info import Object
@@ -117,8 +117,8 @@ def _check_endpoint(endpoint: Object, kind: str, path: str, errors: Errors) -> N
 
 def _compared_slice(new: Object, old: Object, errors: Errors) -> None:
     if new.get("addressType") != old.get("addressType"):
-        shown = go_syntax.quoted(new.get("addressType") or "")
-        errors.append(go_syntax.invalid("addressType", shown, IMMUTABLE))
+        shown = go_format.quote(new.get("addressType") or "")
+        errors.append(field_errors.invalid_formatted("addressType", shown, IMMUTABLE))
 
 
 def _creating_slice(obj: Object, _context: object) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import field_errors
+from traincrew.apimachinery import go_format
 from traincrew.apimachinery.resource_info import Object
 
 
 def between(old: Object, new: Object) -> str:
     changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
-    return "\n".join(f"  {key}: {field_errors.shown(old.get(key))} -> {field_errors.shown(new.get(key))}" for key in changed)
+    return "\n".join(
+        f"  {key}: {go_format.field_value(old.get(key))} -> {go_format.field_value(new.get(key))}" for key in changed
+    )

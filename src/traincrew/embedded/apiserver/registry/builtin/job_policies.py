@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import field_errors, go_syntax, name_validation
+from traincrew.apimachinery import field_errors, go_format, name_validation
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.object_metadata import NEGATIVE
 from traincrew.apimachinery.resource_info import Object
@@ -43,7 +43,7 @@ def _check_failures(spec: Object, path: str, errors: list[FieldError]) -> None:
     for index, rule in enumerate(rules):
         at, action = f"{path}[{index}]", rule.get("action") or ""
         if not action:
-            errors.append(field_errors.required(f"{at}.action", f"valid values: {go_syntax.listed(_ACTIONS)}"))
+            errors.append(field_errors.required(f"{at}.action", f"valid values: {go_format.quote_list(_ACTIONS)}"))
         elif action == "FailIndex":
             if "backoffLimitPerIndex" not in spec:
                 errors.append(field_errors.invalid(f"{at}.action", action, "requires the backoffLimitPerIndex to be set"))
@@ -63,15 +63,17 @@ def _check_rule(rule: Object, called: set[str | None], path: str, errors: list[F
         if status not in _STATUSES:
             errors.append(field_errors.not_supported(f"{at}.status", status, _STATUSES))
     if codes is not None and conditions:
-        errors.append(go_syntax.invalid_bare(path, "specifying both OnExitCodes and OnPodConditions is not supported"))
+        errors.append(
+            field_errors.invalid_without_value(path, "specifying both OnExitCodes and OnPodConditions is not supported")
+        )
     if codes is None and not conditions:
-        errors.append(go_syntax.invalid_bare(path, "specifying one of OnExitCodes and OnPodConditions is required"))
+        errors.append(field_errors.invalid_without_value(path, "specifying one of OnExitCodes and OnPodConditions is required"))
 
 
 def _check_codes(codes: Object, called: set[str | None], path: str, errors: list[FieldError]) -> None:
     operator, values, name = codes.get("operator") or "", codes.get("values") or [], codes.get("containerName")
     if not operator:
-        errors.append(field_errors.required(f"{path}.operator", f"valid values: {go_syntax.listed(('In', 'NotIn'))}"))
+        errors.append(field_errors.required(f"{path}.operator", f"valid values: {go_format.quote_list(('In', 'NotIn'))}"))
     elif operator not in ("In", "NotIn"):
         errors.append(field_errors.not_supported(f"{path}.operator", operator, ("In", "NotIn")))
     if name is not None and name not in called:
@@ -79,7 +81,7 @@ def _check_codes(codes: Object, called: set[str | None], path: str, errors: list
         errors.append(field_errors.invalid(f"{path}.containerName", name, words))
     shown = f"[]int32{{{', '.join(map(str, values))}}}" if values else "[]int32{}"
     if not values:
-        errors.append(go_syntax.invalid(f"{path}.values", shown, "at least one value is required"))
+        errors.append(field_errors.invalid_formatted(f"{path}.values", shown, "at least one value is required"))
     _too_many(f"{path}.values", len(values), _MOST_VALUES, errors)
     for index, value in enumerate(values):
         if operator == "In" and value == 0:
@@ -87,7 +89,7 @@ def _check_codes(codes: Object, called: set[str | None], path: str, errors: list
         if value in values[:index]:
             errors.append(field_errors.duplicate(f"{path}.values[{index}]", value))
     if values != sorted(values):
-        errors.append(go_syntax.invalid(f"{path}.values", shown, "must be ordered"))
+        errors.append(field_errors.invalid_formatted(f"{path}.values", shown, "must be ordered"))
 
 
 def _check_successes(spec: Object, path: str, errors: list[FieldError]) -> None:

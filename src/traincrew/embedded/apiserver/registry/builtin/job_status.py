@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import field_errors, go_syntax
+from traincrew.apimachinery import field_errors
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.object_metadata import NEGATIVE
 from traincrew.apimachinery.resource_info import Object
@@ -63,7 +63,7 @@ class _Comparison:
         return any(_is(self.new, kind) != _is(self.old, kind) for kind in kinds)
 
     def _odd(self, field: str, words: str) -> None:
-        self.errors.append(go_syntax.invalid_bare(f"status.{field}", words))
+        self.errors.append(field_errors.invalid_without_value(f"status.{field}", words))
 
     def _conditions(self) -> None:
         complete, failed = _is(self.new, "Complete"), _is(self.new, "Failed")
@@ -78,11 +78,11 @@ class _Comparison:
         at = "status.completionTime"
         if end and not complete and settling:
             words = "cannot set completionTime when there is no Complete=True condition"
-            self.errors.append(go_syntax.invalid(at, _shown(end), words))
+            self.errors.append(field_errors.invalid_formatted(at, _shown(end), words))
         if complete and not end and settling:
             self.errors.append(field_errors.required(at, "completionTime is required for Complete jobs"))
         if start and end and end < start and self._changed("startTime", "completionTime"):
-            self.errors.append(go_syntax.invalid(at, _shown(end), "completionTime cannot be set before startTime"))
+            self.errors.append(field_errors.invalid_formatted(at, _shown(end), "completionTime cannot be set before startTime"))
 
     def _finished(self) -> None:
         untold = _is(self.new, "Failed") and not _is(self.new, "FailureTarget")
@@ -147,7 +147,9 @@ class _Comparison:
     def _kept_times(self) -> None:
         end, former = self.status.get("completionTime"), self.before.get("completionTime")
         if end and former and end != former:
-            self.errors.append(go_syntax.invalid("status.completionTime", _shown(end), "completionTime cannot be mutated"))
+            self.errors.append(
+                field_errors.invalid_formatted("status.completionTime", _shown(end), "completionTime cannot be mutated")
+            )
         if self.before.get("startTime") and self._changed("startTime") and not self.new["spec"].get("suspend"):
             self.errors.append(field_errors.required("status.startTime", "startTime cannot be removed for unsuspended job"))
         if _is(self.old, "SuccessCriteriaMet") and not _is(self.new, "SuccessCriteriaMet"):

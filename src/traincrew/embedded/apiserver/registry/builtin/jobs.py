@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import field_errors, go_syntax, label_selectors, name_validation
+from traincrew.apimachinery import field_errors, go_format, label_selectors, name_validation
 from traincrew.apimachinery.object_metadata import IMMUTABLE
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import job_policies, job_status
@@ -82,9 +82,11 @@ def _check_generated(obj: Object, errors: Errors) -> None:
         if label not in labels:
             errors.append(field_errors.required(at, f"must be '{wanted[label]}'"))
         elif labels[label] != wanted[label]:
-            errors.append(go_syntax.invalid(at, go_syntax.texts(labels), f"must be '{wanted[label]}'"))
+            errors.append(field_errors.invalid_formatted(at, go_format.string_map(labels), f"must be '{wanted[label]}'"))
     if label_selectors.is_valid(selector) and not label_selectors.matches(selector, wanted):
-        errors.append(go_syntax.invalid("spec.selector", go_syntax.selector(selector), "`selector` not auto-generated"))
+        errors.append(
+            field_errors.invalid_formatted("spec.selector", go_format.label_selector(selector), "`selector` not auto-generated")
+        )
 
 
 def _check_spec(spec: Object, errors: Errors) -> None:
@@ -176,14 +178,14 @@ def _compared(new: Object, old: Object, errors: Errors) -> None:
     _check_spec(spec, errors)
     _compare_completions(spec, before, errors)
     if spec.get("selector") != before.get("selector"):
-        errors.append(go_syntax.invalid("spec.selector", go_syntax.selector(spec.get("selector")), IMMUTABLE))
+        errors.append(field_errors.invalid_formatted("spec.selector", go_format.label_selector(spec.get("selector")), IMMUTABLE))
     if not _same_template(new, old):
         errors.append(field_errors.invalid("spec.template", spec["template"], IMMUTABLE))
     for field in _UNCHANGED:
         if spec.get(field) != before.get(field):
             value = spec.get(field)
-            shown = '"null"' if value is None else field_errors.shown(value)
-            errors.append(go_syntax.invalid(f"spec.{field}", shown, IMMUTABLE))
+            shown = '"null"' if value is None else go_format.field_value(value)
+            errors.append(field_errors.invalid_formatted(f"spec.{field}", shown, IMMUTABLE))
 
 
 def _compare_completions(spec: Object, before: Object, errors: Errors) -> None:
@@ -192,7 +194,7 @@ def _compare_completions(spec: Object, before: Object, errors: Errors) -> None:
         return
     if spec.get("completionMode") != "Indexed":
         shown = '"null"' if count is None else str(count)
-        errors.append(go_syntax.invalid("spec.completions", shown, IMMUTABLE))
+        errors.append(field_errors.invalid_formatted("spec.completions", shown, IMMUTABLE))
     elif count is not None and count != spec.get("parallelism"):
         errors.append(field_errors.invalid("spec.completions", count, "can only be modified in tandem with spec.parallelism"))
 

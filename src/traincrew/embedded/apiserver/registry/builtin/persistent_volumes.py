@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import field_errors, name_validation, quantities
+from traincrew.apimachinery import field_errors, go_format, name_validation, quantities
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.object_metadata import IMMUTABLE
 from traincrew.apimachinery.resource_info import Object
@@ -54,7 +54,7 @@ def _checked(obj: Object, errors: Errors) -> None:
     if not capacity:
         errors.append(field_errors.required("spec.capacity"))
     if "storage" not in capacity or len(capacity) > 1:
-        shown = "core.ResourceList(nil)" if not capacity else field_errors.shown(capacity)
+        shown = "core.ResourceList(nil)" if not capacity else go_format.field_value(capacity)
         errors.append(
             FieldError(field_errors.NOT_SUPPORTED, "spec.capacity", f'Unsupported value: {shown}: supported values: "storage"')
         )

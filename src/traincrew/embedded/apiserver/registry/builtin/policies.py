@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import field_errors, go_syntax, label_selectors, name_validation, resource_lists
+from traincrew.apimachinery import field_errors, go_format, label_selectors, name_validation, resource_lists
 from traincrew.apimachinery.object_metadata import IMMUTABLE
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import limit_ranges
@@ -80,16 +80,16 @@ def _checked_quota(obj: Object, errors: Errors) -> None:
     hard = obj["spec"].get("hard") or {}
     _check_amounts(hard, "spec.hard", errors)
     scopes = obj["spec"].get("scopes") or []
-    shown = go_syntax.strings(scopes, "core.ResourceQuotaScope")
+    shown = go_format.string_slice(scopes, "core.ResourceQuotaScope")
     for scope in scopes:
         if scope not in _SCOPES:
-            errors.append(go_syntax.invalid("spec.scopes", shown, "unsupported scope"))
+            errors.append(field_errors.invalid_formatted("spec.scopes", shown, "unsupported scope"))
         for name in sorted(hard):
             if scope in _SCOPES and resource_lists.is_standard_quota(name) and not _fits(scope, name):
-                errors.append(go_syntax.invalid("spec.scopes", shown, "unsupported scope applied to resource"))
+                errors.append(field_errors.invalid_formatted("spec.scopes", shown, "unsupported scope applied to resource"))
     for one, other in _PAIRS:
         if one in scopes and other in scopes:
-            errors.append(go_syntax.invalid("spec.scopes", shown, "conflicting scopes"))
+            errors.append(field_errors.invalid_formatted("spec.scopes", shown, "conflicting scopes"))
     _check_scope_selector(obj["spec"].get("scopeSelector") or {}, errors)
 
 
@@ -110,7 +110,7 @@ def _check_scope_selector(selector: Object, errors: Errors) -> None:
         elif operator in ("Exists", "DoesNotExist"):
             if values:
                 words = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
-                errors.append(go_syntax.invalid(f"{at}.values", go_syntax.strings(values), words))
+                errors.append(field_errors.invalid_formatted(f"{at}.values", go_format.string_slice(values), words))
         else:
             errors.append(field_errors.invalid(f"{at}.operator", operator, "not a valid selector operator"))
 
@@ -124,7 +124,9 @@ def _check_amounts(amounts: dict[str, str], path: str, errors: Errors) -> None:
 def _compared_quota(new: Object, old: Object, errors: Errors) -> None:
     scopes = new["spec"].get("scopes") or []
     if {*scopes} != {*(old["spec"].get("scopes") or ())}:
-        errors.append(go_syntax.invalid("spec.scopes", go_syntax.strings(scopes, "core.ResourceQuotaScope"), IMMUTABLE))
+        errors.append(
+            field_errors.invalid_formatted("spec.scopes", go_format.string_slice(scopes, "core.ResourceQuotaScope"), IMMUTABLE)
+        )
 
 
 def _compared_quota_status(new: Object, _old: Object, errors: Errors) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import field_errors, go_syntax, label_selectors, name_validation
+from traincrew.apimachinery import field_errors, go_format, label_selectors, name_validation
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
 
@@ -33,12 +33,12 @@ def _check_rules(obj: Object, errors: Errors, namespaced: bool) -> None:
 
 
 def _check_urls(rule: Object, urls: list[str], path: str, namespaced: bool, errors: Errors) -> None:
-    shown = go_syntax.strings(urls)
+    shown = go_format.string_slice(urls)
     if namespaced:
-        errors.append(go_syntax.invalid(path, shown, "namespaced rules cannot apply to non-resource URLs"))
+        errors.append(field_errors.invalid_formatted(path, shown, "namespaced rules cannot apply to non-resource URLs"))
     if any(rule.get(field) for field in ("apiGroups", "resources", "resourceNames")):
         words = "rules cannot apply to both regular resources and non-resource URLs"
-        errors.append(go_syntax.invalid(path, shown, words))
+        errors.append(field_errors.invalid_formatted(path, shown, words))
 
 
 def _checked_role(obj: Object, errors: Errors) -> None:
@@ -102,8 +102,8 @@ def _checked_cluster_binding(obj: Object, errors: Errors) -> None:
 def _compared_binding(new: Object, old: Object, errors: Errors) -> None:
     if new["roleRef"] != old["roleRef"]:
         reference = new["roleRef"]
-        quoted = (f"{field}:{go_syntax.quoted(reference.get(key) or '')}" for field, key in _REFERENCE)
-        errors.append(go_syntax.invalid("roleRef", f"rbac.RoleRef{{{', '.join(quoted)}}}", "cannot change roleRef"))
+        quoted = (f"{field}:{go_format.quote(reference.get(key) or '')}" for field, key in _REFERENCE)
+        errors.append(field_errors.invalid_formatted("roleRef", f"rbac.RoleRef{{{', '.join(quoted)}}}", "cannot change roleRef"))
 
 
 _REFERENCE = (("APIGroup", "apiGroup"), ("Kind", "kind"), ("Name", "name"))

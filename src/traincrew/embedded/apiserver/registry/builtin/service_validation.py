@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import field_errors, go_syntax, name_validation, object_metadata
+from traincrew.apimachinery import field_errors, go_format, name_validation, object_metadata
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import ip_addresses
@@ -115,24 +115,24 @@ def _check_affinity(spec: Object, errors: list[FieldError]) -> None:
 
 def check_addresses(spec: Object, errors: list[FieldError]) -> None:
     first, listed = addresses_of(spec)
-    shown, at = go_syntax.strings(listed), "spec.clusterIPs"
+    shown, at = go_format.string_slice(listed), "spec.clusterIPs"
     if first and not listed:
         errors.append(field_errors.required(at))
     elif first and listed[0] != first:
-        errors.append(go_syntax.invalid(at, shown, "first value must match `clusterIP`"))
+        errors.append(field_errors.invalid_formatted(at, shown, "first value must match `clusterIP`"))
     elif not first and listed:
-        errors.append(go_syntax.invalid(at, shown, "must be empty when `clusterIP` is not specified"))
+        errors.append(field_errors.invalid_formatted(at, shown, "must be empty when `clusterIP` is not specified"))
     _check_families(spec, errors)
     sound = True
     for index, address in enumerate(listed):
         if index == 0 and address == NONE:
             if len(listed) > 1:
                 sound = False
-                errors.append(go_syntax.invalid(at, shown, "'None' must be the first and only value"))
+                errors.append(field_errors.invalid_formatted(at, shown, "'None' must be the first and only value"))
             continue
         sound = ip_addresses.check(address, f"{at}[{index}]", errors) and sound
     if len(listed) > 2:
-        errors.append(go_syntax.invalid(at, shown, "may only hold up to 2 values"))
+        errors.append(field_errors.invalid_formatted(at, shown, "may only hold up to 2 values"))
     if sound and listed:
         _check_families_agree(spec, listed, errors)
 
@@ -153,7 +153,7 @@ def _check_families(spec: Object, errors: list[FieldError]) -> None:
 def _check_families_agree(spec: Object, listed: list[str], errors: list[FieldError]) -> None:
     if len(listed) > 1 and not ip_addresses.is_dual_stack(listed):
         words = "may specify no more than one IP for each IP family"
-        errors.append(go_syntax.invalid("spec.clusterIPs", go_syntax.strings(listed), words))
+        errors.append(field_errors.invalid_formatted("spec.clusterIPs", go_format.string_slice(listed), words))
     if is_headless(spec):
         return
     for index, (text, family) in enumerate(zip(listed, spec.get("ipFamilies") or (), strict=False)):
@@ -179,7 +179,7 @@ def _check_ports_together(spec: Object, ports: list[Object], errors: list[FieldE
     for index, port in enumerate(ports):
         key = (port.get("protocol") or "", port.get("port") or 0)
         if key in seen:
-            errors.append(go_syntax.duplicate(f"spec.ports[{index}]", _go_port(*key)))
+            errors.append(field_errors.duplicate_formatted(f"spec.ports[{index}]", _go_port(*key)))
         seen.add(key)
 
 
@@ -259,14 +259,14 @@ def compare(new: Object, old: Object, errors: list[FieldError]) -> None:
 
 def _compare_addresses(spec: Object, before: Object, errors: list[FieldError]) -> None:
     after, former = spec.get("clusterIPs") or [], before.get("clusterIPs") or []
-    shown = go_syntax.strings(after or None)
+    shown = go_format.string_slice(after or None)
     if former and not after:
-        errors.append(go_syntax.invalid("spec.clusterIPs[0]", shown, "primary clusterIP can not be unset"))
+        errors.append(field_errors.invalid_formatted("spec.clusterIPs[0]", shown, "primary clusterIP can not be unset"))
         return
     same = len(former) == len(after)
     for index, (mine, other) in enumerate(zip(after, former, strict=False)):
         if mine != other and (same or index == 0):
-            errors.append(go_syntax.invalid(f"spec.clusterIPs[{index}]", shown, "may not change once set"))
+            errors.append(field_errors.invalid_formatted(f"spec.clusterIPs[{index}]", shown, "may not change once set"))
     if len(former) > len(after) == 1 and spec.get("ipFamilyPolicy") != "SingleStack":
         words = "must be set to 'SingleStack' when releasing the secondary clusterIP"
         errors.append(field_errors.invalid("spec.ipFamilyPolicy", spec.get("ipFamilyPolicy"), words))
@@ -276,8 +276,8 @@ def _compare_families(spec: Object, before: Object, errors: list[FieldError]) ->
     after, former = spec.get("ipFamilies") or [], before.get("ipFamilies") or []
     for mine, other in zip(after, former, strict=False):
         if mine != other:
-            shown = go_syntax.strings(after, "core.IPFamily")
-            errors.append(go_syntax.invalid("spec.ipFamilies[0]", shown, "may not change once set"))
+            shown = go_format.string_slice(after, "core.IPFamily")
+            errors.append(field_errors.invalid_formatted("spec.ipFamilies[0]", shown, "may not change once set"))
 
 
 def compare_status(new: Object, _old: Object, errors: list[FieldError]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 
-from traincrew.apimachinery import api_errors, field_errors, go_syntax, name_validation
+from traincrew.apimachinery import api_errors, field_errors, go_format, name_validation
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import ip_addresses, service_validation
@@ -108,8 +108,10 @@ def _family_faults(spec: Object, policy: str) -> Errors:
         address = ip_addresses.parse(text)
         if index >= len(spec.get("ipFamilies") or ()):
             if address is not None and address.version == 6:
-                shown = go_syntax.strings(listed)
-                errors.append(go_syntax.invalid(f"spec.clusterIPs[{index}]", shown, "IPv6 is not configured on this cluster"))
+                shown = go_format.string_slice(listed)
+                errors.append(
+                    field_errors.invalid_formatted(f"spec.clusterIPs[{index}]", shown, "IPv6 is not configured on this cluster")
+                )
             else:
                 spec["ipFamilies"] = [*(spec.get("ipFamilies") or ()), "IPv4"]
     return errors
@@ -126,8 +128,10 @@ def _allocate_address(obj: Object, context: Context) -> None:
     wanted = (spec.get("clusterIPs") or [""])[0]
     if wanted:
         if fault := _unavailable(wanted, context):
-            shown = go_syntax.strings(spec["clusterIPs"])
-            raise _invalid(obj, [go_syntax.invalid("spec.clusterIPs", shown, f"failed to allocate IP {wanted}: {fault}")])
+            shown = go_format.string_slice(spec["clusterIPs"])
+            raise _invalid(
+                obj, [field_errors.invalid_formatted("spec.clusterIPs", shown, f"failed to allocate IP {wanted}: {fault}")]
+            )
     else:
         wanted = context.allocate_ip()
     spec["clusterIP"], spec["clusterIPs"] = wanted, [wanted]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traincrew.apimachinery import field_errors, go_syntax, label_selectors, name_validation
+from traincrew.apimachinery import field_errors, go_format, label_selectors, name_validation
 from traincrew.apimachinery.object_metadata import IMMUTABLE, NEGATIVE
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import persistent_volume_claims
@@ -110,7 +110,7 @@ def check_selected(selector: Object | None, template: Object, errors: Errors) ->
     labels = (template.get("metadata") or {}).get("labels")
     if not label_selectors.matches(selector, labels or {}):
         words = "`selector` does not match template `labels`"
-        errors.append(go_syntax.invalid(f"{_TEMPLATE}.metadata.labels", go_syntax.texts(labels), words))
+        errors.append(field_errors.invalid_formatted(f"{_TEMPLATE}.metadata.labels", go_format.string_map(labels), words))
 
 
 def _check_policies(spec: Object, kind: str, errors: Errors) -> None:
@@ -128,13 +128,13 @@ def _check_selector(selector: Object | None, kind: str, errors: Errors) -> None:
     label_selectors.validate(selector, "spec.selector", errors)
     if label_selectors.is_empty(selector):
         shown = "v1.LabelSelector{MatchLabels:map[string]string(nil), MatchExpressions:[]v1.LabelSelectorRequirement(nil)}"
-        errors.append(go_syntax.invalid("spec.selector", shown, f"empty selector is invalid for {kind}"))
+        errors.append(field_errors.invalid_formatted("spec.selector", shown, f"empty selector is invalid for {kind}"))
 
 
 def check_number_or_percent(value: Any, path: str, errors: Errors) -> None:
     if isinstance(value, str):
         shown = f'intstr.IntOrString{{Type:1, IntVal:0, StrVal:"{value}"}}'
-        errors += [go_syntax.invalid(path, shown, fault) for fault in name_validation.percent(value)]
+        errors += [field_errors.invalid_formatted(path, shown, fault) for fault in name_validation.percent(value)]
     elif value < 0:
         errors.append(field_errors.invalid(path, value, NEGATIVE))
 
@@ -148,7 +148,7 @@ def amount(value: Any) -> int:
 def check_at_most_all(value: Any, path: str, errors: Errors) -> None:
     if isinstance(value, str) and amount(value) > 100:
         shown = f'intstr.IntOrString{{Type:1, IntVal:0, StrVal:"{value}"}}'
-        errors.append(go_syntax.invalid(path, shown, "must not be greater than 100%"))
+        errors.append(field_errors.invalid_formatted(path, shown, "must not be greater than 100%"))
 
 
 def _checked_deployment(obj: Object, errors: Errors) -> None:
@@ -183,7 +183,7 @@ def _check_rolling(rolling: Object, errors: Errors) -> None:
         shown = f"intstr.IntOrString{{Type:{int(isinstance(unavailable, str))}, IntVal:0, StrVal:" + (
             f'"{unavailable}"}}' if isinstance(unavailable, str) else '""}'
         )
-        errors.append(go_syntax.invalid(f"{at}.maxUnavailable", shown, "may not be 0 when `maxSurge` is 0"))
+        errors.append(field_errors.invalid_formatted(f"{at}.maxUnavailable", shown, "may not be 0 when `maxSurge` is 0"))
     check_at_most_all(unavailable, f"{at}.maxUnavailable", errors)
 
 
@@ -266,7 +266,9 @@ def _warned_controller(obj: Object) -> list[str]:
 
 def _same_selector(new: Object, old: Object, errors: Errors) -> None:
     if new["spec"].get("selector") != old["spec"].get("selector"):
-        errors.append(go_syntax.invalid("spec.selector", go_syntax.selector(new["spec"].get("selector")), IMMUTABLE))
+        errors.append(
+            field_errors.invalid_formatted("spec.selector", go_format.label_selector(new["spec"].get("selector")), IMMUTABLE)
+        )
 
 
 _STATEFUL_CHANGES = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import field_errors, go_syntax, name_validation, object_metadata, resource_lists
+from traincrew.apimachinery import field_errors, go_format, name_validation, object_metadata, resource_lists
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import ip_addresses
@@ -179,7 +179,7 @@ def _check_dns(spec: Object, path: str, errors: list[FieldError]) -> None:
             return
     if len(servers) > 3:
         words = "must not have more than 3 nameservers"
-        errors.append(go_syntax.invalid(f"{path}.nameservers", go_syntax.strings(servers), words))
+        errors.append(field_errors.invalid_formatted(f"{path}.nameservers", go_format.string_slice(servers), words))
     for index, server in enumerate(servers):
         ip_addresses.check(server, f"{path}.nameservers[{index}]", errors)
     _check_searches(searches, f"{path}.searches", errors)
@@ -190,10 +190,12 @@ def _check_dns(spec: Object, path: str, errors: list[FieldError]) -> None:
 
 def _check_searches(searches: list[str], path: str, errors: list[FieldError]) -> None:
     if len(searches) > 32:
-        errors.append(go_syntax.invalid(path, go_syntax.strings(searches), "must not have more than 32 search paths"))
+        errors.append(
+            field_errors.invalid_formatted(path, go_format.string_slice(searches), "must not have more than 32 search paths")
+        )
     if len(" ".join(searches)) > 2048:
         words = "must not have more than 2048 characters (including spaces) in the search list"
-        errors.append(go_syntax.invalid(path, go_syntax.strings(searches), words))
+        errors.append(field_errors.invalid_formatted(path, go_format.string_slice(searches), words))
     for index, search in enumerate(searches):
         name = search.removesuffix(".")
         errors += [field_errors.invalid(f"{path}[{index}]", name, fault) for fault in name_validation.dns_subdomain(name)]

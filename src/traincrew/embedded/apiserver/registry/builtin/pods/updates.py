@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from traincrew.apimachinery import field_errors, go_syntax, name_validation
+from traincrew.apimachinery import field_errors, go_format, name_validation
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import go_diff, ip_addresses
@@ -75,7 +75,7 @@ def _compare_deadline(new: int | None, old: int | None, errors: list[FieldError]
         if old is not None and old < new:
             errors.append(field_errors.invalid(at, new, "must be less than or equal to previous value"))
     elif old is not None:
-        errors.append(go_syntax.invalid(at, '"null"', "must not update from a positive integer to nil value"))
+        errors.append(field_errors.invalid_formatted(at, '"null"', "must not update from a positive integer to nil value"))
 
 
 def _compare_tolerations(new: list[Object], old: list[Object], errors: list[FieldError]) -> None:
@@ -133,7 +133,7 @@ def _release(munged: Object, old: Object, errors: list[FieldError]) -> None:
         for key, value in before.items():
             if after.get(key) != value:
                 words = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
-                errors.append(go_syntax.invalid("spec.nodeSelector", go_syntax.texts(after), words))
+                errors.append(field_errors.invalid_formatted("spec.nodeSelector", go_format.string_map(after), words))
         _restore(munged, old, "nodeSelector")
     after, before = (munged.get("affinity") or {}).get("nodeAffinity"), (old.get("affinity") or {}).get("nodeAffinity")
     if after != before:
@@ -210,8 +210,8 @@ def _check_addresses(status: Object, errors: list[FieldError]) -> None:
         ip_addresses.check(address, f"status.podIPs[{index}]", errors)
     if len(pods) > 1 and (len(pods) > 2 or not ip_addresses.is_dual_stack(pods)):
         words = "may specify no more than one IP for each IP family"
-        shown = ", ".join(f"core.PodIP{{IP:{go_syntax.quoted(each)}}}" for each in pods)
-        errors.append(go_syntax.invalid("status.podIPs", f"[]core.PodIP{{{shown}}}", words))
+        shown = ", ".join(f"core.PodIP{{IP:{go_format.quote(each)}}}" for each in pods)
+        errors.append(field_errors.invalid_formatted("status.podIPs", f"[]core.PodIP{{{shown}}}", words))
     hosts = [each.get("ip") or "" for each in status.get("hostIPs") or ()]
     if hosts and status.get("hostIP") != hosts[0]:
         errors.append(field_errors.invalid("status.hostIPs[0].ip", hosts[0], "must be equal to `hostIP`"))

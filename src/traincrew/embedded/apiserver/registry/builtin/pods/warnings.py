@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traincrew.apimachinery import go_syntax, name_validation, quantities
+from traincrew.apimachinery import go_format, name_validation, quantities
 from traincrew.apimachinery.resource_info import Object
 
 _DEPRECATED_NODE_LABELS = {
@@ -95,7 +95,7 @@ def _repeated(items: list[Object] | tuple[Object, ...], path: str, field: str) -
     for index, item in enumerate(items):
         value = item.get(field) or ""
         if value in seen:
-            yield f"{path}[{index}].{field}: duplicate {field} {go_syntax.quoted(value)}"
+            yield f"{path}[{index}].{field}: duplicate {field} {go_format.quote(value)}"
         seen.add(value)
 
 
