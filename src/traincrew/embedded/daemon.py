@@ -97,7 +97,8 @@ class Daemon:
         self.cluster = RequestScope(self.store, self.registry, self.policy, Identity(self.pki.authority, self.tokens))
         self.cluster.accounts = options.controllers
         reviewing = Reviewing(self.cluster, self.policy, self.tokens, self.authenticator)
-        self.handler = Handler(self.cluster, reviewing, Audit(options.audit_log))
+        self._audit_log = Audit(options.audit_log)
+        self.handler = Handler(self.cluster, reviewing, self._audit_log)
         self._settling: asyncio.Task[None] | None = None
         self._listen()
 
@@ -141,6 +142,11 @@ class Daemon:
 
     def client(self, user: users.User, agent: str) -> LocalClient:
         return LocalClient(self.handler, user, agent)
+
+    async def close(self) -> None:
+        """Closes the database and the audit log. Nothing may be in progress any more."""
+        await self.store.close()
+        self._audit_log.close()
 
     def own_client(self, agent: str) -> LocalClient:
         """With all rights: for the controllers of the cluster itself."""
@@ -193,7 +199,7 @@ async def running(options: Options) -> AsyncIterator[Running]:
     finally:
         if ground is not None and not started:
             await _left(ground, options.data)
-        await daemon.store.close()
+        await daemon.close()
 
 
 @contextlib.asynccontextmanager

@@ -86,7 +86,7 @@ async def cluster(data: pathlib.Path) -> AsyncIterator[Cluster]:
         await furnish(daemon.own_client("bootstrap"), daemon.options.furniture)
         yield Cluster(daemon.own_client("test"), daemon, data / "volumes")
     finally:
-        await daemon.store.close()
+        await daemon.close()
 
 
 @contextlib.asynccontextmanager

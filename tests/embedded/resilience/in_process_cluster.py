@@ -50,7 +50,7 @@ async def cluster(data: pathlib.Path) -> AsyncIterator[Daemon]:
         await populate(daemon)
         yield daemon
     finally:
-        await daemon.store.close()
+        await daemon.close()
 
 
 async def populate(daemon: Daemon) -> None:

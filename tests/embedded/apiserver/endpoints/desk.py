@@ -71,4 +71,4 @@ async def desk(data: pathlib.Path) -> AsyncIterator[Desk]:
         await furnish(daemon.own_client("bootstrap"), daemon.options.furniture)
         yield Desk(daemon)
     finally:
-        await daemon.store.close()
+        await daemon.close()

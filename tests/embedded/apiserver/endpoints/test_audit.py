@@ -26,7 +26,7 @@ async def test_requests_of_clients_within_the_process_are_written_down_as_everyb
         async for _ in client.pages(CONFIG_MAPS, None, labels="is=c"):
             pass
     finally:
-        await daemon.store.close()
+        await daemon.close()
     written = path.read_bytes()[before:]
     told = [json.loads(line) for line in written.splitlines()]
     assert [(each["verb"], each["requestURI"], each["responseStatus"]["code"]) for each in told] == [

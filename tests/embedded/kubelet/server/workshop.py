@@ -50,6 +50,9 @@ class Terminal:
     def close(self) -> None:
         self._writer.write(b"\x04")
 
+    def hang_up(self) -> None:
+        self._writer.close()
+
 
 class Running:
     """A command at work: `containers.Session`."""
@@ -71,6 +74,8 @@ class Running:
 
     async def wait(self) -> int:
         code = await self.process.wait()
+        if self.terminal:
+            self.terminal.hang_up()
         return code if code >= 0 else 128 - code
 
     def close(self) -> None:

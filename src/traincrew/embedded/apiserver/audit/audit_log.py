@@ -33,6 +33,10 @@ class Audit:
         # Unbuffered in lines: what was answered has been written, as far as this process can see to it.
         self._file = open(path, "ab", buffering=0, opener=_private) if path else None  # noqa: SIM115 - until the end
 
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
     def tell(self, http_request: web.BaseRequest, request: Request, code: int, received: dt.datetime) -> None:
         if self._file is not None:
             self._write(
