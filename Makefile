@@ -1,119 +1,144 @@
-# Every target sets up what it needs by itself. `make` alone lists them.
+# Every target sets up what it needs. `make` lists the targets for everyday work, `make help-all` all of them.
 SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 PYTEST := $(BIN)/python -m pytest
-# Each of two test processes has an API server of its own; on a cluster that was given there is but one.
-PARALLEL := $(if $(KUBECONFIG),,-n 2 --dist loadfile)
+TWO_PROCESSES := -n 2 --dist loadfile
+# Each of two test processes has an API server of its own; a cluster named by KUBECONFIG is only one.
+PARALLEL := $(if $(KUBECONFIG),,$(TWO_PROCESSES))
 export PYTHONDONTWRITEBYTECODE := 1
 
-# These kill servers and operators by the hundred and want the machine for themselves.
+# `make test`: packages that decide, the API server and controllers in the process of the test, and two light end-to-end tests
+# (the operator on the embedded API server; `make demo`, in which a cluster on this machine runs a job).
+UNIT := $(addprefix tests/,apimachinery client docs golden kinds model operator planner scheduling tools validation)
+EMBEDDED := $(addprefix tests/embedded/,apiserver controllers up kubelet/lifecycle)
+END_TO_END := tests/cluster/test_first_job.py tests/cli/test_demo.py
+# Tests of the operator on the embedded API server. They use kubectl if it is built already.
+ON_EMBEDDED := KUBE=embedded TRAINCREW_WITHOUT_BUILDS=1 TRAINCREW_OPERATOR=inside
+OPERATOR := $(addprefix tests/cluster/,test_first_job.py test_pytorch.py test_tensorflow.py test_mpi.py test_mpi_v2beta1.py test_restarts.py test_status.py)
+
+# Tests on a real kube-apiserver that kill servers and operators by the hundred: they run alone.
 CHAOS := $(addprefix tests/cluster/,test_killed_at_every_call.py test_faults.py test_restarts_after_a_crash.py test_two_operators.py)
-
-# These hold the embedded API server's parts, and our reading of kubectl, against the real thing.
+# Tests that compare parts of the embedded API server, and our reading of kubectl, with the real ones.
 AGREEMENT := $(filter-out %test_admission_agrees.py,$(wildcard tests/cluster/*_agree*.py)) $(addprefix tests/cluster/test_,builtins.py patches_of_kubectl.py kubelet_streams.py access_kubectl.py gang_scheduled.py)
-
-# Tests of the operator that `make test` runs on the embedded API server; kubectl is used where it is there already.
-SAMPLE := $(addprefix tests/cluster/,test_first_job.py test_pytorch.py test_tensorflow.py test_mpi.py test_mpi_v2beta1.py test_restarts.py test_status.py)
-ON_EMBEDDED := KUBE=embedded TRAINCREW_WITHOUT_BUILDS=1
+CLUSTER := tests/cluster $(addprefix --ignore=,$(CHAOS) $(AGREEMENT))
 CORE := torch tensorflow horovod-tensorflow openmpi4 jax xgboost paddle
-LIGHT := tests $(addprefix --ignore=tests/,cluster differential embedded/clients frameworks seeds)
-.DEFAULT_GOAL := help
-.PHONY: help setup demo test test-chaos test-embedded test-differential test-cluster test-frameworks test-frameworks-core frameworks test-all check contract golden generate schemas bench kube lock clean
 
-help: ## this list
-	@grep -hE '^[a-z% -]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{sub("%", "NAME", $$1); n = split($$1, names, " "); for (i = 1; i <= n; i++) printf "  make %-16s %s\n", names[i], $$2}'
+.DEFAULT_GOAL := help
+.PHONY: help help-all setup demo check test test-cli test-node test-resilience test-operator kube test-cluster test-chaos \
+  test-embedded test-agreement test-differential test-all test-frameworks test-frameworks-core frameworks \
+  contract golden generate schemas bench lock clean
+
+# A target with "##" is for everyday work, one with "#:" for the rest.
+LIST = awk -F':.*($(1)) ' '/^[a-z%-]+:.*($(1)) / {sub("%", "NAME", $$1); printf "  make %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+help:
+	@$(call LIST,\#\#)
+	@echo "  make help-all               all other targets"
+
+help-all: #: all targets
+	@$(call LIST,\#\#|\#:)
 
 $(READY): requirements/dev.txt pyproject.toml
-	@echo "== setting up .venv: downloads and installs what requirements/dev.txt pins; nothing more is said for up to two minutes"
+	@echo "== .venv: downloads and installs the packages of requirements/dev.txt (one to two minutes)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
-	@echo "== ready: $(BIN)/traincrew --help"
+	@echo "== ready. Run $(BIN)/traincrew --help"
 
-setup: $(READY) ## .venv with the traincrew command
+setup: $(READY) ## create .venv with the traincrew command
 
-test: $(READY) ## everything that needs no long build: unit tests, the planner's laws, golden files, the embedded cluster
-	$(PYTEST) $(LIGHT) -q --durations=10 -n 2 --dist loadfile
-	$(ON_EMBEDDED) TRAINCREW_OPERATOR=inside $(PYTEST) $(SAMPLE) -q -n 2 --dist loadfile
-
-kube: $(READY) ## kube-apiserver, etcd, kubectl and controllers: from KUBEBUILDER_ASSETS, the cache, or built once
-	$(BIN)/python tools/kube/build.py
-
-test-cluster: kube ## the operator on a real kube-apiserver (KUBECONFIG, else one started for the tests), and as root the node agent on one of its own
-	$(PYTEST) tests/cluster -q --durations=10 $(PARALLEL) $(addprefix --ignore=,$(CHAOS) $(AGREEMENT))
-
-test-chaos: kube ## the operator killed at every call, a failing network and API server, two operators at once (5 minutes)
-	$(PYTEST) $(CHAOS) -q --durations=10
-
-test-embedded: kube ## the operator's whole suite on the embedded API server, over HTTPS and from within its process
-	KUBE=embedded $(PYTEST) tests/cluster -q -n 2 --dist loadfile $(addprefix --ignore=,$(CHAOS) $(AGREEMENT))
-	KUBE=embedded TRAINCREW_OPERATOR=inside $(PYTEST) tests/cluster -q -n 2 --dist loadfile $(addprefix --ignore=,$(CHAOS) $(AGREEMENT)) \
-	  --ignore=tests/cluster/test_operator_process.py
-
-test-agreement: kube ## each part of the embedded API server against a real one; kubectls of several versions (builds two more)
-	$(PYTEST) $(AGREEMENT) tests/embedded/clients -q --durations=10 $(PARALLEL)
-
-test-differential: kube ## the embedded API server and a real one answer the same to the same requests (docs/compatibility.md has the differences)
-	$(PYTEST) tests/differential -q
-
-test-all: test test-cluster test-chaos test-embedded test-agreement test-differential ## all of them
-
-demo: $(READY) ## a cluster on this machine, a small real training job on three pods, one of them killed (half a minute)
+demo: $(READY) ## start a cluster on this machine, train on three pods, kill one of them (half a minute)
 	@$(BIN)/python examples/demo/demo.py
 
-test-frameworks: kube frameworks ## real frameworks on the cluster of this machine: every job of the seeds, and the examples as plain processes (an hour)
-	$(PYTEST) tests/seeds tests/frameworks -q --durations=0 --durations-min=5
-
-test-frameworks-core: $(READY) ## of these one job of each kind, and the elastic one (builds the environments that they need)
-	@$(BIN)/python tools/kube/build.py kubectl
-	@$(BIN)/python -m tools.frameworks.build $(CORE)
-	$(PYTEST) tests/seeds -m core -q --durations=0 --durations-min=5
-
-frameworks: $(READY) ## the environments that stand in for images, built once into the cache (10 minutes, 9 GB)
-	@$(BIN)/python -m tools.frameworks.build
-
-framework-%: $(READY) ## of these one, such as framework-torch (docs/frameworks.md has the names)
-	@$(BIN)/python -m tools.frameworks.build $*
-
-check: $(READY) ## ruff, mypy --strict, import-linter, generated files current
+check: $(READY) ## ruff, mypy --strict, import-linter, flaky list, prose, generated files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.flaky_tests
 	$(MAKE) --no-print-directory generate
-	@git diff --exit-code --stat -- manifests docs || { echo "generated files were not current: commit them"; exit 1; }
+	@git diff --exit-code --stat -- manifests docs || { echo "Generated files are not current. Commit them."; exit 1; }
 
-generate: $(READY) ## CRDs, RBAC and the reference page from the code
+test: $(READY) ## unit tests, the planner's laws, golden files, the API server, a job on a cluster (2 minutes)
+	$(ON_EMBEDDED) $(PYTEST) -q $(TWO_PROCESSES) $(UNIT) $(EMBEDDED) $(END_TO_END)
+
+test-cli: $(READY) ## every command of the CLI against clusters and pods
+	$(PYTEST) tests/cli -q --durations=10 $(TWO_PROCESSES)
+
+test-node: $(READY) ## the kubelet with real processes, namespaces, cgroups and networks (as root: more)
+	$(PYTEST) tests/node tests/embedded/kubelet --ignore=tests/embedded/kubelet/lifecycle -q --durations=10 $(TWO_PROCESSES)
+
+test-resilience: $(READY) ## the embedded API server under load, invalid requests, crashes and full disks
+	$(PYTEST) tests/embedded/resilience -q --durations=10 $(TWO_PROCESSES)
+
+test-operator: $(READY) #: the operator's main tests on the embedded API server
+	$(ON_EMBEDDED) $(PYTEST) $(OPERATOR) -q --durations=10 $(TWO_PROCESSES)
+
+kube: $(READY) #: build kube-apiserver, etcd, kubectl and controllers once, or use KUBEBUILDER_ASSETS
+	$(BIN)/python tools/kube/build.py
+
+test-cluster: kube ## the operator on a real kube-apiserver (built once), and as root the kubelet, too
+	$(PYTEST) $(CLUSTER) -q --durations=10 $(PARALLEL)
+
+test-chaos: kube #: the operator killed at every call, a failing network and API server, two operators (5 minutes)
+	$(PYTEST) $(CHAOS) -q --durations=10
+
+test-embedded: kube #: all tests of the operator on the embedded API server, over HTTPS and in its process
+	KUBE=embedded $(PYTEST) $(CLUSTER) -q $(TWO_PROCESSES)
+	KUBE=embedded TRAINCREW_OPERATOR=inside $(PYTEST) $(CLUSTER) -q $(TWO_PROCESSES) --ignore=tests/cluster/test_operator_process.py
+
+test-agreement: kube #: parts of the embedded API server compared with a real one; kubectl of several versions (builds two more)
+	$(PYTEST) $(AGREEMENT) tests/embedded/clients -q --durations=10 $(PARALLEL)
+
+test-differential: kube #: the same requests to the embedded API server and a real one (docs/compatibility.md lists the differences)
+	$(PYTEST) tests/differential -q
+
+test-frameworks-core: $(READY) #: one job of each kind with its real framework, and Horovod Elastic (builds their environments)
+	@$(BIN)/python tools/kube/build.py kubectl
+	@$(BIN)/python -m tools.frameworks.build $(CORE)
+	$(PYTEST) tests/seeds -m core -q --durations=0 --durations-min=5
+
+test-frameworks: kube frameworks #: every job of the seeds and every example with real frameworks (an hour)
+	$(PYTEST) tests/seeds tests/frameworks -q --durations=0 --durations-min=5
+
+test-all: test test-cli test-node test-resilience test-operator test-cluster test-chaos test-embedded test-agreement test-differential ## all tests but those of real frameworks (an hour)
+
+frameworks: $(READY) #: build the environments that replace images, once, into the cache (10 minutes, 9 GB)
+	@$(BIN)/python -m tools.frameworks.build
+
+framework-%: $(READY) #: build one environment, such as framework-torch (docs/frameworks.md has the names)
+	@$(BIN)/python -m tools.frameworks.build $*
+
+generate: $(READY) ## write CRDs, RBAC and the reference page from the code
 	@$(BIN)/traincrew manifests crds --write manifests/crds
 	@$(BIN)/traincrew manifests rbac --write manifests/rbac.yaml
 	@$(BIN)/python tools/reference.py
 
-schemas: kube ## what a real API server knows of the built-in kinds, for the embedded one (needs Go)
+golden: $(READY) ## write the golden plans anew; read the diff
+	@$(BIN)/python -m tests.golden.regenerate
+
+schemas: kube #: extract the schemas of the built-in kinds from a real API server (needs Go)
 	@$(BIN)/python -m tools.kube.builtins
 	@$(BIN)/python -m tools.kube.protobuf
 
-golden: $(READY) ## the golden plans anew; read the diff
-	@$(BIN)/python -m tests.golden.regenerate
-
-contract: kube ## C1–C202 with the tests that prove them
+contract: kube #: the compatibility checklist C1–C202 with the tests that prove each line
 	$(BIN)/python tools/contract.py $(PARALLEL)
 
-bench: kube ## the comparison tables
+bench: kube #: the benchmarks, each with its table
 	$(BIN)/python -m bench.operator
 	$(BIN)/python -m bench.apiserver
 	@$(BIN)/python -m tools.frameworks.build horovod-tensorflow
 	$(BIN)/python -m bench.elastic
 	$(BIN)/python -m bench.node
 
-lock: $(READY) ## requirements/*.txt from requirements/*.in
+lock: $(READY) #: pin requirements/*.in to requirements/*.txt
 	@$(BIN)/python -m pip install --quiet uv
 	@for name in runtime dev; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header requirements/$$name.in -o requirements/$$name.txt; done
 	@$(BIN)/python -m tools.frameworks.locks
 
-clean: ## remove .venv and caches of this tree
+clean: #: remove .venv and caches of this tree
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
