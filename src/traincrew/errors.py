@@ -1,30 +1,30 @@
-"""Every error that traincrew raises on purpose.
+"""The errors that traincrew raises.
 
 ::
 
     TraincrewError
-    ├── UserError                 what a person typed or wrote; the message says where and what to do
-    │   ├── ManifestError         a file that is not YAML, or holds no object
-    │   ├── SettingsError         a flag, variable or settings file with a value that cannot be
-    │   ├── KubeconfigError       no cluster can be reached with what was given
-    │   ├── NotRunning            there is no cluster on this machine, or it did not come up
+    ├── UserError                 invalid input; the message names the input and the remedy
+    │   ├── ManifestError         a file that is not YAML, or contains no object
+    │   ├── SettingsError         a flag, environment variable or settings file with an invalid value
+    │   ├── KubeconfigError       no usable cluster in the kubeconfig
+    │   ├── NotRunning            no cluster is running on this machine, or it did not start
     │   ├── NoJob                 the cluster has no job of that name
-    │   └── StoreError            a data file that cannot be opened: in use, damaged, of a newer version, not writable
-    └── ApiError                  an answer of a Kubernetes API server (or its absence)
+    │   └── StoreError            a data file that cannot be opened: in use, corrupt, from a newer version, not writable
+    └── ApiError                  an error response of a Kubernetes API server, or no response
         ├── TemporaryError        the same request may succeed later: retry with back-off
-        │   ├── TooManyRequests       429; `retry_after` says when
-        │   ├── ServerFault           500, 502, 503, 504
-        │   └── Unreachable           no answer at all: refused, reset, timed out
-        ├── Conflict              409: the object has changed; look again, then decide again
-        ├── AlreadyExists         409: somebody made an object of that name
+        │   ├── TooManyRequests       429; `retry_after` is the time to wait
+        │   ├── ServerError           500, 502, 503, 504
+        │   └── Unreachable           no response: connection refused, reset or timed out
+        ├── Conflict              409: the object has changed; read it again and decide again
+        ├── AlreadyExists         409: an object of that name exists
         ├── NotFound              404
-        ├── Expired               410: that resource version is no longer kept; list again
-        ├── Unauthorized          401: credentials are re-read once, then it is raised
+        ├── Expired               410: the resource version is no longer available; list again
+        ├── Unauthorized          401, after the credentials were read again once
         ├── Forbidden             403: RBAC or quota; the message says which
-        └── Rejected              400, 405, 413, 415, 422: retrying the same request is useless
+        └── Rejected              400, 405, 413, 415, 422: the same request would fail again
 
-The type says whether to retry: only `TemporaryError` may be retried unchanged. Whoever catches `Conflict`, `AlreadyExists`,
-`NotFound` or `Expired` must look at the world again. Everything else is told to the user on the job.
+The type determines whether to retry: only the request of a `TemporaryError` may be repeated unchanged. After `Conflict`,
+`AlreadyExists`, `NotFound` and `Expired` the caller reads the state again. All other errors are reported on the job.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ import dataclasses
 
 
 class TraincrewError(Exception):
-    """The root; catch it only at the edge of a process."""
+    """The root of all errors. Catch it only in the entry point of a process."""
 
 
 class UserError(TraincrewError):
-    """Somebody's input cannot be used; the message is meant for that person."""
+    """Invalid input. The message is shown to the user."""
 
 
 class ManifestError(UserError):
@@ -90,7 +90,7 @@ class ApiError(TraincrewError):
         self.causes = causes
         self.retry_after = retry_after
         self.uncertain = False
-        """An earlier attempt at the same request got no answer: it may be what this error is about."""
+        """An earlier attempt of the same request got no response. That attempt may have caused this error."""
 
 
 class TemporaryError(ApiError):

@@ -1,6 +1,6 @@
-"""Settings as frozen values, by topic. Whoever needs some is handed them; nothing imports a current setting.
+"""Settings as frozen values, by topic. They are passed as arguments; there are no global settings.
 
-Where they come from (later wins): the defaults here, the environment, the command line. Reading those is the CLI's work.
+Sources, the later override the earlier: the defaults in this module, the environment, the command line. The CLI reads them.
 """
 
 from __future__ import annotations
@@ -11,128 +11,128 @@ from collections.abc import Mapping
 
 @dataclasses.dataclass(frozen=True)
 class Planning:
-    """What decisions depend on beside the job and the cluster."""
+    """Settings of the planner."""
 
     cluster_domain: str = ""
-    """Appended to service names, such as `cluster.local`; empty: names end in `.svc`."""
+    """DNS domain of the cluster, such as `cluster.local`. Empty: host names end in `.svc`."""
     gang_scheduler: str = ""
-    """`volcano`, or the scheduler name of a scheduler-plugins installation; empty: no gangs."""
+    """`volcano`, or the scheduler name of a scheduler-plugins installation. Empty: no gang scheduling."""
     leftover_grace: int = 30
-    """Seconds after the end of a job before pods that still run are ended, where cleanPodPolicy was left out."""
+    """Seconds between the end of a job without a cleanPodPolicy and the end of its running pods."""
     host_ports: tuple[int, int] | None = None
-    """First and last of the ports of which replicas in their node's network get one each; None: they get none."""
+    """First and last port that can be allocated to replicas with hostNetwork. None: no ports are allocated."""
     host_ports_for_all: bool = False
-    """Whether every pod is in its node's network, though none says `hostNetwork`."""
+    """Allocate ports to all replicas, also to those without hostNetwork."""
     options: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """Settings of single kinds, by flag name, as declared in `JobKind.options`."""
+    """Settings of kinds, by flag name, as declared in `JobKind.options`."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Election:
-    """Who acts when several operators run."""
+    """Leader election between several operators."""
 
     enabled: bool = False
     name: str = "1ca428e5.training-operator.kubeflow.org"
-    """Name of the Lease; the Go training operator's, so that the two never act at the same time."""
+    """Name of the Lease. It is the name that the Go training operator uses, so that both never run at the same time."""
     namespace: str = ""
-    """Where the Lease lives; empty: the operator's own namespace."""
+    """Namespace of the Lease. Empty: the namespace of the operator."""
     lease_seconds: int = 15
     renew_seconds: int = 10
-    """How long the leader tries to renew before it gives up acting."""
+    """Time after which a leader that cannot renew the Lease stops."""
     retry_seconds: int = 2
 
 
 @dataclasses.dataclass(frozen=True)
 class Operator:
-    """The running operator."""
+    """Settings of the operator."""
 
     namespace: str = ""
-    """The one namespace to look at; empty: all of them."""
+    """The only namespace to watch. Empty: all namespaces."""
     kinds: tuple[str, ...] = ()
-    """Kinds to run, in any case of letters; empty: all."""
+    """Kinds to reconcile, case-insensitive. Empty: all kinds."""
     metrics_address: str = ":8080"
     health_address: str = ":8081"
     in_flight: int = 64
-    """Requests that may be under way to the API server at once."""
+    """Largest number of concurrent requests to the API server."""
     workers: int = 16
-    """Jobs that may be worked on at once."""
+    """Largest number of jobs that are reconciled concurrently."""
     planning: Planning = Planning()
     election: Election = Election()
 
 
 @dataclasses.dataclass(frozen=True)
 class Logs:
-    """What is kept of the output of containers."""
+    """Rotation and retention of container logs."""
 
     file_bytes: int = 10 << 20
-    """Size at which a container's log goes on in a new file."""
+    """Size at which a log file is rotated."""
     files: int = 5
-    """Files of one run of a container, the one being written included."""
+    """Largest number of log files of one container run, including the current file."""
     days: float = 7.0
-    """How long logs of pods that are gone stay."""
+    """Retention of the logs of deleted pods."""
     total_bytes: int = 1 << 30
-    """What logs of pods that are gone may take altogether."""
+    """Largest total size of the logs of deleted pods."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Node:
-    """The node that this machine is."""
+    """This machine as a node."""
 
     name: str = "traincrew"
     isolation: str = ""
-    """`root`, `user` or `none`; empty: the best that works here."""
+    """`root`, `user` or `none`. Empty: the highest level that is available."""
     devices: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    """Extended resources that are declared, such as nvidia.com/gpu: 4."""
+    """Extended resources of the node, such as `nvidia.com/gpu: 4`."""
     driver_root: str = "/"
-    """Below which a driver of devices shows its /proc and /dev."""
+    """Directory that contains the /proc and /dev of the device driver."""
     strict_images: bool = False
-    """Whether an image without an environment of its own is refused."""
+    """Reject images without an environment of their own."""
     pods: int = 1000
-    """Most pods at a time."""
+    """Largest number of pods."""
     pod_pids: int = 16_384
-    """Most processes and threads of a pod; 0: no limit."""
+    """Largest number of processes and threads of a pod. 0: no limit."""
     subnet: str = ""
-    """Of pods' addresses, such as 10.244.0.0/16; empty: one that is free here."""
+    """CIDR of the pod addresses, such as 10.244.0.0/16. Empty: a free subnet."""
     domain: str = "cluster.local"
     shutdown_grace: float = 10.0
-    """Seconds that pods get at most when the node is stopped."""
+    """Largest grace period of pods in seconds when the node shuts down."""
     logs: Logs = Logs()
 
 
 @dataclasses.dataclass(frozen=True)
 class Cluster:
-    """The cluster on this machine."""
+    """Settings of the cluster on this machine."""
 
     data: str = ""
-    """Directory of everything it keeps; empty: $TRAINCREW_DATA, else $XDG_STATE_HOME/traincrew."""
+    """Data directory. Empty: $TRAINCREW_DATA, else $XDG_STATE_HOME/traincrew."""
     listen: str = "127.0.0.1"
     port: int = 0
-    """0: the one of the last time, or any that is free."""
+    """0: the port of the last start, or a free port."""
     namespaces: tuple[str, ...] = ("kubeflow", "mpi-operator")
-    """Made beside `default` at the start."""
+    """Namespaces that are created at the start, in addition to `default`."""
     operator: bool = True
-    """Whether the operator runs in it."""
+    """Run the operator in the same process."""
     controllers: bool = True
-    """Whether what has lost its owner is collected, namespaces have accounts, and quotas are counted."""
+    """Run the controllers: garbage collection, namespaces, service accounts, quotas and others."""
     audit_log: str = ""
-    """File that gets a line for every request; empty: none does."""
+    """File with one line for each request. Empty: no audit log."""
     node: Node | None = None
-    """How pods are run; None: they are not."""
+    """The node that runs the pods. None: no node."""
     overcommit: tuple[str, ...] = ("cpu",)
-    """Resources of which pods may ask for more than there is."""
+    """Resources whose requests may exceed the capacity of the node."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Joined:
-    """This machine as a node of some cluster."""
+    """This machine as a node of another cluster."""
 
     data: str
     node: Node
     address: str = "127.0.0.1"
-    """At which the API server reaches logs, exec and port-forward."""
+    """Address at which the API server reaches logs, exec and port-forward."""
     callers: tuple[str, ...] = ("kube-apiserver-kubelet-client",)
-    """Common names of the certificates that an API server may show there."""
+    """Common names of the client certificates that are accepted."""
     client_ca: str = ""
-    """PEM of the authority of those; empty: what the cluster says itself."""
+    """PEM of the certificate authority of the clients. Empty: the one that the cluster publishes."""
     drain: bool = False
-    """Whether pods are ended with the agent."""
+    """End the pods when the node stops."""

@@ -47,7 +47,7 @@ def test_clean_pod_policy_says_what_goes(policy: str, gone: list[str], services:
 def test_an_explicit_none_leaves_running_pods_alone_and_says_how_many() -> None:
     world = ended({"cleanPodPolicy": "None"})
     assert world.status["why"]["reason"] == "PodsStillRunning"
-    assert world.status["why"]["message"].startswith("1 pod still runs")
+    assert world.status["why"]["message"].startswith("1 pod is still running")
     assert world.settle().requeue_at is None
     world.now += dt.timedelta(days=1)
     assert world.plan().empty

@@ -1,4 +1,4 @@
-"""The job kinds. `KINDS` is the one list of them: CRDs, RBAC, command line and documentation are derived from it."""
+"""The job kinds. CRDs, RBAC, command line and documentation are generated from the list `KINDS`."""
 
 from __future__ import annotations
 

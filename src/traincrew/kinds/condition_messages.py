@@ -1,4 +1,4 @@
-"""The sentences of conditions, which clients and dashboards have read for years; hence their small differences."""
+"""The messages of conditions, byte for byte those of the Go operators, which differ slightly between kinds."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ class ConditionMessages:
     created: str = "{kind} {name} is created."
     running: str = "{kind} {name} is running."
     unseen: str = "{kind} {name} is running."
-    """Of a job that ended before it was seen to run, where a Running entry is written all the same."""
+    """Message of the Running condition of a job that ended before it was seen running."""
     suspended: str = "{kind} {name} is suspended."
     paused: str = "{kind} {name} is suspended."
-    """The Running entry of a suspended job."""
+    """Message of the Running condition of a suspended job."""
     resumed: str = "{kind} {name} is resumed."
     succeeded: str = "{kind} {name} is successfully completed."
     failed: str = "{kind} {name} is failed because {count} {role} replica(s) failed."
