@@ -9,7 +9,8 @@ from tests.planner import manifests
 from traincrew import settings
 from traincrew.kinds import kind as kinds
 from traincrew.kinds import pod_templates
-from traincrew.kinds.kind import JobKind, Replica
+from traincrew.kinds.kind import JobKind
+from traincrew.kinds.replica import Replica
 from traincrew.model import jobs
 
 Manifest = dict[str, Any]

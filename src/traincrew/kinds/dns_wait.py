@@ -6,7 +6,8 @@ import dataclasses
 
 import yaml
 
-from traincrew.kinds.kind import Manifest, Option, Replica
+from traincrew.kinds.kind import Option
+from traincrew.kinds.replica import Manifest, Replica
 
 SCRIPT = """i=0
 while [ "$i" -lt {tries} ]; do

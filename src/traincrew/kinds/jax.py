@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from traincrew.kinds.condition_messages import QUALIFIED
-from traincrew.kinds.kind import CRD, JobKind, Manifest, PodConfig, Replica, Reporting, Role, env_var, port_number
+from traincrew.kinds.kind import CRD, JobKind, PodConfig, Reporting
+from traincrew.kinds.replica import Manifest, Replica, Role, env_var, port_number
 from traincrew.model import jobs, naming
 
 CONTAINER = "jax"

@@ -6,7 +6,8 @@ import msgspec
 
 from traincrew.kinds import autoscaling, job_from_command
 from traincrew.kinds.condition_messages import PLAIN, QUALIFIED
-from traincrew.kinds.kind import CRD, JobKind, Lifecycle, Manifest, PodConfig, Replica, Reporting, Role, env_var, port_number
+from traincrew.kinds.kind import CRD, JobKind, Lifecycle, PodConfig, Reporting
+from traincrew.kinds.replica import Manifest, Replica, Role, env_var, port_number
 from traincrew.kinds.spec_schema import Metric
 from traincrew.model import jobs, naming
 from traincrew.model.meta import Struct

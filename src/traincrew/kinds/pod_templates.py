@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from traincrew.kinds.kind import JobKind, Manifest, Replica
+from traincrew.kinds.kind import JobKind
+from traincrew.kinds.replica import Manifest, Replica
 from traincrew.model import naming
 
 

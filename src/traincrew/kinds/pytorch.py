@@ -9,24 +9,8 @@ import msgspec
 from traincrew.kinds import autoscaling, job_from_command, pod_templates, validation_rules
 from traincrew.kinds.condition_messages import PLAIN, QUALIFIED
 from traincrew.kinds.dns_wait import DnsWait
-from traincrew.kinds.kind import (
-    CRD,
-    JobKind,
-    Lifecycle,
-    Manifest,
-    PodConfig,
-    PodsByRole,
-    Replica,
-    Reporting,
-    Role,
-    Rule,
-    Validation,
-    Violation,
-    all_succeeded,
-    env_var,
-    port_number,
-    unenforced,
-)
+from traincrew.kinds.kind import CRD, JobKind, Lifecycle, PodConfig, Reporting, Rule, Validation, Violation, unenforced
+from traincrew.kinds.replica import Manifest, PodsByRole, Replica, Role, all_succeeded, env_var, port_number
 from traincrew.kinds.spec_schema import Metric
 from traincrew.model import jobs, naming
 from traincrew.model.meta import Struct

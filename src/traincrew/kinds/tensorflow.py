@@ -10,23 +10,8 @@ import msgspec
 
 from traincrew.kinds import job_from_command, validation_rules
 from traincrew.kinds.condition_messages import ConditionMessages
-from traincrew.kinds.kind import (
-    JobKind,
-    Lifecycle,
-    Manifest,
-    PodConfig,
-    PodsByRole,
-    Replica,
-    Reporting,
-    Role,
-    Rule,
-    Validation,
-    Violation,
-    all_succeeded,
-    env_var,
-    port_number,
-    unenforced,
-)
+from traincrew.kinds.kind import JobKind, Lifecycle, PodConfig, Reporting, Rule, Validation, Violation, unenforced
+from traincrew.kinds.replica import Manifest, PodsByRole, Replica, Role, all_succeeded, env_var, port_number
 from traincrew.model import jobs, naming, objects
 
 CONTAINER = "tensorflow"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from traincrew.kinds import job_from_command, validation_rules
-from traincrew.kinds.kind import JobKind, Manifest, PodConfig, Replica, Reporting, Role, Validation, env_var, port_number
+from traincrew.kinds.kind import JobKind, PodConfig, Reporting, Validation
+from traincrew.kinds.replica import Manifest, Replica, Role, env_var, port_number
 from traincrew.model import jobs, naming
 
 CONTAINER = "xgboost"

@@ -7,7 +7,8 @@ import json
 from collections.abc import Container, Iterable, Sequence
 
 from traincrew.kinds import pod_templates
-from traincrew.kinds.kind import Dependent, Manifest, Replica
+from traincrew.kinds.kind import Dependent
+from traincrew.kinds.replica import Manifest, Replica
 from traincrew.model import naming, objects, resources
 from traincrew.model.meta import Named
 from traincrew.model.resources import Resource

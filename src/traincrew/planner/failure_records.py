@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from traincrew.kinds.kind import JobKind, Replica
+from traincrew.kinds.kind import JobKind
+from traincrew.kinds.replica import Replica
 from traincrew.model import objects
 from traincrew.model.status import Failure
 from traincrew.planner import clock, losses

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from traincrew.apimachinery import merge_diff, quantities
-from traincrew.kinds.kind import Dependent, Manifest, Role
+from traincrew.kinds.kind import Dependent
+from traincrew.kinds.replica import Manifest, Role
 from traincrew.model import jobs, objects, resources
 from traincrew.model.resources import Resource
 from traincrew.planner.replicas import Replicas

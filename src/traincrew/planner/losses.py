@@ -6,7 +6,8 @@ import dataclasses
 import datetime as dt
 from typing import Literal
 
-from traincrew.kinds.kind import JobKind, Replica
+from traincrew.kinds.kind import JobKind
+from traincrew.kinds.replica import Replica
 from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.planner import clock

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from traincrew.kinds import pod_templates
-from traincrew.kinds.kind import JobKind, Outcome, Role
+from traincrew.kinds.kind import JobKind, Outcome
+from traincrew.kinds.replica import Role
 from traincrew.model import indexes, jobs, naming
 from traincrew.model.meta import Time
 from traincrew.model.status import Condition, JobStatus, ReplicaStatus

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 
-from traincrew.kinds.kind import JobKind, PodsByRole, Replica, Role
+from traincrew.kinds.kind import JobKind
+from traincrew.kinds.replica import PodsByRole, Replica, Role
 from traincrew.model import indexes, jobs, meta, objects
 from traincrew.model.observed import Observed
 

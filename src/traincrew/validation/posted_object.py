@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Iterator
 
 from traincrew.kinds import validation_rules
-from traincrew.kinds.kind import JobKind, Manifest
+from traincrew.kinds.kind import JobKind
+from traincrew.kinds.replica import Manifest
 from traincrew.validation import crds, object_meta, pruning, schema_validation
 from traincrew.validation.findings import Finding, Path, Value
 

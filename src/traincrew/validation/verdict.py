@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from traincrew.kinds import KINDS, advice, validation_rules
-from traincrew.kinds.kind import JobKind, Manifest, Violation, decode
+from traincrew.kinds.kind import JobKind, Violation, decode
+from traincrew.kinds.replica import Manifest
 from traincrew.model import jobs
 from traincrew.validation import crds, object_meta, posted_object, schema_validation
 from traincrew.validation.findings import Finding, Path, Value, parse, render

@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from traincrew.kinds.kind import Dependent, Manifest, Replica, env_var
+from traincrew.kinds.kind import Dependent
+from traincrew.kinds.replica import Manifest, Replica, env_var
 from traincrew.model import jobs, naming, objects, resources
 from traincrew.model.observed import Observed
 

@@ -11,14 +11,10 @@ from traincrew.kinds.kind import (
     Dependents,
     JobKind,
     Lifecycle,
-    Manifest,
     PodConfig,
-    Replica,
     Reporting,
-    Role,
     Validation,
     Violation,
-    env_var,
     unenforced,
 )
 from traincrew.kinds.mpi import files, kubectl_delivery, launch_command
@@ -35,6 +31,7 @@ from traincrew.kinds.mpi.spec import (
     named,
     worker_names,
 )
+from traincrew.kinds.replica import Manifest, Replica, Role, env_var
 from traincrew.model import jobs, naming, resources, suggestions
 from traincrew.model.observed import Observed
 

@@ -4,23 +4,10 @@ from __future__ import annotations
 
 from traincrew.kinds import pod_templates
 from traincrew.kinds.condition_messages import ConditionMessages
-from traincrew.kinds.kind import (
-    CRD,
-    Dependent,
-    Dependents,
-    JobKind,
-    Lifecycle,
-    Manifest,
-    Outcome,
-    PodConfig,
-    PodsByRole,
-    Replica,
-    Reporting,
-    Role,
-    Validation,
-)
+from traincrew.kinds.kind import CRD, Dependent, Dependents, JobKind, Lifecycle, Outcome, PodConfig, Reporting, Validation
 from traincrew.kinds.mpi import files, launch_command, v2beta1_pods, v2beta1_validation
 from traincrew.kinds.mpi.spec import MANAGERS, Spec, config_map, launcher_name, metadata, named, worker_names
+from traincrew.kinds.replica import Manifest, PodsByRole, Replica, Role
 from traincrew.model import jobs, naming, objects, resources
 from traincrew.model.observed import Observed
 

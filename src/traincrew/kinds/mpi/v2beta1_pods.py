@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from traincrew.kinds.kind import Manifest, Replica, env_var
 from traincrew.kinds.mpi import launch_command
 from traincrew.kinds.mpi.spec import MOUNT, env_unless_set, launcher_name, mount_config, slots
+from traincrew.kinds.replica import Manifest, Replica, env_var
 from traincrew.model import naming, objects
 
 _SSH_ARGS = "-o ConnectionAttempts=10"
