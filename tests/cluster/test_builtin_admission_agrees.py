@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 from tests.cluster.api import Api, Object, Refused, eventually
 from tests.cluster.test_builtin_agrees import warnings_of
-from tests.embedded.apiserver.registry import corpus, plugins
+from tests.embedded.apiserver.registry import admitted, corpus, plugins
 
 from traincrew.apimachinery import api_errors, quota_usage
+from traincrew.embedded.apiserver.admission import limit_ranger
 from traincrew.embedded.apiserver.admission.pod_security import policy
-from traincrew.embedded.apiserver.registry import builtin
-from traincrew.embedded.apiserver.registry.builtin import limit_ranges
 
 
 def posted(api: Api, namespace: str, obj: Object) -> tuple[str, tuple[str, ...]]:
@@ -25,12 +24,8 @@ def posted(api: Api, namespace: str, obj: Object) -> tuple[str, tuple[str, ...]]
     return ("" if response.ok else response.json()["message"]), warnings_of(response)
 
 
-def prepared(obj: Object, **context: Any) -> Object:
-    ours = copy.deepcopy(obj)
-    rules = builtin.strategy("", "Pod")
-    rules.default(ours)
-    rules.prepare_create(ours, builtin.Context(**context))
-    return ours
+def prepared(obj: Object, *objects: Object) -> Object:
+    return admitted.created(copy.deepcopy(obj), *objects)
 
 
 @pytest.mark.parametrize("level", ["baseline", "restricted"])
@@ -77,9 +72,9 @@ def test_limit_ranges_fill_and_refuse_the_same(api: Api, namespace: str, case: t
     body = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "range"}, "spec": {"limits": [limit]}}
     stored = api.call("POST", f"/api/v1/namespaces/{namespace}/limitranges", body)
     pod = corpus.edited(plugins.pod(namespace), line)
-    ours, told = prepared(pod, limit_ranges=[stored]), ""
+    ours, told = prepared(pod, stored), ""
     try:
-        limit_ranges.refuse(ours, "pods", [stored])
+        limit_ranger.validate(admitted.attributes(ours), admitted.Objects([stored]))
     except api_errors.StatusError as refusal:
         told = refusal.message
     mine = told or [ours["spec"], ours["metadata"].get("annotations")]

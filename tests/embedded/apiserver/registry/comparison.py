@@ -9,6 +9,7 @@ import itertools
 import re
 from typing import Any
 
+from tests.embedded.apiserver.registry import admitted
 from tests.embedded.apiserver.registry.corpus import Object
 
 from traincrew.apimachinery import api_errors
@@ -18,7 +19,11 @@ _VOLATILE = ("resourceVersion", "managedFields", "uid", "creationTimestamp", "se
 _GO_STRUCT = re.compile(r"\b[a-z0-9]+\.[A-Z]\w*\{|\(\*\w|0xc0")
 _DRAWN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|Duplicate value: 3[0-2][0-9]{3}")
 """Identifiers and node ports that each server draws for itself."""
-_SYSTEM = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
+_PRIORITY_CLASSES: list[Object] = [
+    {"kind": "PriorityClass", "metadata": {"name": name}, "value": value, "preemptionPolicy": "PreemptLowerPriority"}
+    for name, value in (("system-node-critical", 2000001000), ("system-cluster-critical", 2000000000))
+]
+_NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,13 +65,8 @@ def context(real: Object) -> builtin.Context:
     return builtin.Context(
         uid=uid,
         now=_now(real.get("status") or {}),
-        guards_storage=True,
-        readies_nodes=True,
         allocate_ip=lambda: spec.get("clusterIP", "10.96.0.99"),
         allocate_port=lambda: next(ports, 0) or next(health, 0) or next(free),
-        priority_class=lambda name: (
-            {"value": _SYSTEM[name], "preemptionPolicy": "PreemptLowerPriority"} if name in _SYSTEM else None
-        ),
     )
 
 
@@ -84,20 +84,27 @@ def ours(case: Case) -> Answer:
     if case.verb == "create":
         obj["metadata"]["uid"] = drawn.uid
     try:
-        rules.default(obj)
         if case.old is None:
-            rules.prepare_create(obj, drawn)
+            admitted.created(_tainted(obj), *_PRIORITY_CLASSES, context=drawn)
             errors = rules.validate(obj)
         else:
             old = copy.deepcopy(case.old)
             sub = "status" if case.verb == "status" else ""
-            rules.prepare_update(obj, old, sub, drawn)
+            admitted.updated(obj, old, sub, drawn)
             errors = rules.validate_update(obj, old, sub)
     except api_errors.StatusError as refusal:
         return Answer(refusal.code, refusal.status())
     if errors:
         return Answer(422, api_errors.invalid(case.kind, group, obj["metadata"].get("name") or "", errors).status())
     return Answer(200, obj, tuple(rules.warnings(obj, case.old)) if case.verb != "status" else ())
+
+
+def _tainted(obj: Object) -> Object:
+    """TaintNodesByCondition, a plugin of the API server that we do not have."""
+    if obj["kind"] == "Node" and isinstance(spec := obj.setdefault("spec", {}), dict):
+        taints = spec.get("taints") or []
+        spec["taints"] = taints if _NOT_READY in taints else [*taints, dict(_NOT_READY)]
+    return obj
 
 
 def differences(case: Case) -> list[str]:

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import copy
+import re
 
 import pytest
-from tests.embedded.apiserver.registry import corpus, plugins
+from tests.embedded.apiserver.registry import admitted, corpus, plugins
 
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver.registry import builtin
 
 POD = builtin.strategy("", "Pod")
+ACCOUNT: corpus.Object = {"kind": "ServiceAccount", "metadata": {"name": "default"}}
 
 
 def group(obj: corpus.Object) -> str:
@@ -31,28 +33,27 @@ def test_every_kind_of_the_corpus_has_rules_of_its_own() -> None:
     assert all(builtin.strategy(group(corpus.base(kind)), kind) is not neutral for kind in corpus.kinds())
 
 
-def created(pod: corpus.Object, **context: object) -> corpus.Object:
-    POD.default(pod)
-    POD.prepare_create(pod, builtin.Context(**context))  # type: ignore[arg-type]
-    return pod
+def created(pod: corpus.Object, *objects: corpus.Object) -> corpus.Object:
+    return admitted.created(pod, *objects, disabled=("NamespaceLifecycle",))
 
 
 def test_a_pod_gets_its_service_accounts_token() -> None:
-    pod = created(plugins.pod(), service_account=lambda name: {"metadata": {"name": name}}, suffix="abcde")
+    pod = created(plugins.pod(), ACCOUNT)
     assert pod["spec"]["serviceAccountName"] == pod["spec"]["serviceAccount"] == "default"
-    assert [volume["name"] for volume in pod["spec"]["volumes"]] == ["kube-api-access-abcde"]
+    (volume,) = [each["name"] for each in pod["spec"]["volumes"]]
+    assert re.fullmatch("kube-api-access-[a-z0-9]{5}", volume)
     mounts = [container["volumeMounts"][0] for container in pod["spec"]["containers"]]
     path = "/var/run/secrets/kubernetes.io/serviceaccount"
-    assert mounts == [{"name": "kube-api-access-abcde", "readOnly": True, "mountPath": path}] * 2
+    assert mounts == [{"name": volume, "readOnly": True, "mountPath": path}] * 2
     assert not POD.validate({**pod, "metadata": {**pod["metadata"], "uid": "u"}})
 
 
 @pytest.mark.parametrize("where", ["pod", "account"])
 def test_a_pod_that_wants_no_token_gets_none(where: str) -> None:
     pod = plugins.pod()
-    account: corpus.Object = {"metadata": {"name": "default"}, "imagePullSecrets": [{"name": "s"}]}
+    account = {**ACCOUNT, "imagePullSecrets": [{"name": "s"}]}
     (pod["spec"] if where == "pod" else account)["automountServiceAccountToken"] = False
-    created(pod, service_account=lambda _: account)
+    created(pod, account)
     assert "volumes" not in pod["spec"]
     assert pod["spec"]["imagePullSecrets"] == [{"name": "s"}]
 
@@ -60,15 +61,15 @@ def test_a_pod_that_wants_no_token_gets_none(where: str) -> None:
 def test_a_pod_of_an_unknown_service_account_is_refused() -> None:
     pod = corpus.edited(plugins.pod(), 'spec.serviceAccountName = "who"')
     with pytest.raises(StatusError) as refusal:
-        created(pod, service_account=lambda _: None)
+        created(pod, ACCOUNT)
     assert refusal.value.code == 403
     words = 'error looking up service account default/who: serviceaccount "who" not found'
     assert refusal.value.message == f'pods "p" is forbidden: {words}'
 
 
 def test_the_priority_comes_from_the_class_that_is_the_global_default() -> None:
-    found = {"metadata": {"name": "usual"}, "value": 7, "preemptionPolicy": "Never"}
-    pod = created(plugins.pod(), priority_class=lambda name: found if not name else None)
+    usual: corpus.Object = {"kind": "PriorityClass", "metadata": {"name": "usual"}, "value": 7, "preemptionPolicy": "Never"}
+    pod = created(plugins.pod(), ACCOUNT, usual | {"globalDefault": True})
     assert (pod["spec"]["priorityClassName"], pod["spec"]["priority"], pod["spec"]["preemptionPolicy"]) == ("usual", 7, "Never")
 
 

@@ -5,22 +5,22 @@ from __future__ import annotations
 import copy
 
 import pytest
-from tests.embedded.apiserver.registry import corpus, plugins
+from tests.embedded.apiserver.registry import admitted, corpus, plugins
 
 from traincrew.apimachinery import quota_usage
 from traincrew.apimachinery.api_errors import StatusError
+from traincrew.embedded.apiserver.admission import limit_ranger
 from traincrew.embedded.apiserver.admission.pod_security import policy
-from traincrew.embedded.apiserver.registry import builtin
-from traincrew.embedded.apiserver.registry.builtin import limit_ranges
 
 SIZED = 'spec.containers[0].resources = {"limits": {"cpu": "1"}} ; spec.containers[1].resources = {"requests": {"cpu": "500m"}}'
 
 
-def pod(line: str = "", **context: object) -> corpus.Object:
-    obj, rules = corpus.edited(plugins.pod(), line), builtin.strategy("", "Pod")
-    rules.default(obj)
-    rules.prepare_create(obj, builtin.Context(**context))  # type: ignore[arg-type]
-    return obj
+def pod(line: str = "", *objects: corpus.Object) -> corpus.Object:
+    return admitted.created(corpus.edited(plugins.pod(), line), *objects)
+
+
+def limit_range(limit: corpus.Object) -> corpus.Object:
+    return {"kind": "LimitRange", "metadata": {"name": "range"}, "spec": {"limits": [limit]}}
 
 
 def limited(hard: dict[str, str], used: dict[str, str]) -> corpus.Object:
@@ -64,17 +64,17 @@ def test_a_quota_of_other_objects_counts_them_by_their_group() -> None:
 
 
 def test_a_limit_range_fills_and_says_so() -> None:
-    limit = {"spec": {"limits": [{"type": "Container", "default": {"cpu": "2"}, "defaultRequest": {"cpu": "1"}}]}}
-    filled = pod(limit_ranges=[limit])
+    filled = pod("", limit_range({"type": "Container", "default": {"cpu": "2"}, "defaultRequest": {"cpu": "1"}}))
     assert filled["spec"]["containers"][0]["resources"] == {"limits": {"cpu": "2"}, "requests": {"cpu": "1"}}
     told = "LimitRanger plugin set: cpu request for container main; cpu limit for container main; "
-    assert filled["metadata"]["annotations"][limit_ranges.ANNOTATION].startswith(told)
+    assert filled["metadata"]["annotations"][limit_ranger.ANNOTATION].startswith(told)
 
 
 def test_a_limit_range_refuses_what_is_too_large() -> None:
-    limit = {"spec": {"limits": [{"type": "Container", "max": {"cpu": "500m"}}]}}
+    large = pod('spec.containers[0].resources = {"limits": {"cpu": "1"}}')
+    limit = limit_range({"type": "Container", "max": {"cpu": "500m"}})
     with pytest.raises(StatusError) as refusal:
-        limit_ranges.refuse(pod('spec.containers[0].resources = {"limits": {"cpu": "1"}}'), "pods", [limit])
+        limit_ranger.validate(admitted.attributes(large), admitted.Objects([limit]))
     assert "maximum cpu usage per Container is 500m, but limit is 1" in refusal.value.message
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traincrew.apimachinery import api_errors, field_errors
 from traincrew.apimachinery.resource_info import Object
-from traincrew.embedded.apiserver.endpoints import eviction, request_bodies, update
+from traincrew.embedded.apiserver.endpoints import eviction, request_bodies, write_path
 from traincrew.embedded.apiserver.requests import query_parameters
 from traincrew.embedded.apiserver.requests.request import Request, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
@@ -19,7 +19,7 @@ async def bind(scope: RequestScope, request: Request) -> Response:
     name = request.name or str(meta.get("name", ""))
     node = _node(binding.get("target") or {})
 
-    async def bound(pod: Object) -> update.Wanted:
+    async def bound(pod: Object) -> write_path.UpdatedObject:
         if why := _unbindable(pod, meta.get("uid")):
             raise api_errors.conflict(api_errors.StatusDetails("pods/binding", "", name), why)
         pod["spec"] = pod["spec"] | {"nodeName": node}
@@ -29,9 +29,9 @@ async def bind(scope: RequestScope, request: Request) -> Response:
         for kind in ("annotations", "labels"):
             if meta.get(kind):
                 pod["metadata"] = pod["metadata"] | {kind: pod["metadata"].get(kind, {}) | meta[kind]}
-        return update.Wanted(pod, warnings, trusted=True)
+        return write_path.UpdatedObject(pod, warnings, guaranteed=True)
 
-    await update.change(scope, request._replace(name=name, subresource="binding"), options, bound)
+    await write_path.update(scope, request._replace(name=name, subresource="binding"), options, bound)
     return Response(201, encoded(eviction.SUCCESS), warnings)
 
 

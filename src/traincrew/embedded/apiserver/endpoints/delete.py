@@ -9,6 +9,7 @@ import msgspec
 from traincrew.apimachinery import api_errors, field_errors
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.admission import chain
+from traincrew.embedded.apiserver.admission.attributes import DELETE, AdmissionAttributes
 from traincrew.embedded.apiserver.endpoints import graceful_deletion, lists, request_bodies, version_conversion
 from traincrew.embedded.apiserver.endpoints.graceful_deletion import Options
 from traincrew.embedded.apiserver.requests import query_parameters
@@ -66,7 +67,8 @@ def _policy_faults(policy: Any, orphan: Any) -> list[field_errors.FieldError]:
 
 async def delete(scope: RequestScope, request: Request) -> Response:
     wanted = options(request)
-    chain.check_mortal(request)
+    attributes = AdmissionAttributes(DELETE, request.info, request.namespace, request.name, request.subresource, {})
+    chain.of(scope).admit(attributes)
     response = await _deleted(scope, request, wanted)
     if request.info.store_name in WARNED and not wanted.policy and wanted.orphan is None:
         response.warnings += (ORPHANED.format(request.info.plural),)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.audit.audit_log import Audit
-from traincrew.embedded.apiserver.endpoints import (  # fmt: skip
+from traincrew.embedded.apiserver.endpoints import (
     binding,
     create,
     delete,
@@ -15,10 +15,10 @@ from traincrew.embedded.apiserver.endpoints import (  # fmt: skip
     lists,
     metrics_api,
     patch,
-    put,
     reads,
     response_encoding,
     scale,
+    update,
 )
 from traincrew.embedded.apiserver.endpoints.reviews import Reviewing
 from traincrew.embedded.apiserver.endpoints.watches import Watch
@@ -84,7 +84,7 @@ class Handler:
                     return await binding.bind(self.scope, self._as_pod(request))
                 return await create.create(self.scope, request)
             case "update":
-                return await put.update(self.scope, request)
+                return await update.update(self.scope, request)
             case "patch":
                 return await patch.patch(self.scope, request)
             case "delete":
@@ -117,7 +117,7 @@ class Handler:
     async def _plain(self, request: Request) -> Response:
         if request.verb == "get":
             return reads.get(self.scope, request)
-        return await (put.update(self.scope, request) if request.verb == "update" else patch.patch(self.scope, request))
+        return await (update.update(self.scope, request) if request.verb == "update" else patch.patch(self.scope, request))
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from typing import Any
 
 from traincrew.apimachinery import api_errors, disruption_budgets, label_selectors
 from traincrew.apimachinery.resource_info import Object
-from traincrew.embedded.apiserver.endpoints import delete, request_bodies, update
+from traincrew.embedded.apiserver.endpoints import delete, request_bodies, write_path
 from traincrew.embedded.apiserver.requests import query_parameters
 from traincrew.embedded.apiserver.requests.request import JSON, Request, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, decoded, encoded
@@ -76,17 +76,17 @@ async def _spend(scope: RequestScope, request: Request, budget: Object, dry_run:
     info = scope.registry.find("policy", "v1", "poddisruptionbudgets")
     assert info is not None
 
-    async def spent(found: Object) -> update.Wanted:
+    async def spent(found: Object) -> write_path.UpdatedObject:
         _check(found)
         now = scope.now()
         status: Object = {**found["status"], "disruptionsAllowed": found["status"]["disruptionsAllowed"] - 1}
         status["disruptedPods"] = {**(status.get("disruptedPods") or {}), request.name: now}
         if status["disruptionsAllowed"] == 0:
             status["conditions"] = disruption_budgets.conditions(status, now)
-        return update.Wanted({**found, "status": status}, trusted=True)
+        return write_path.UpdatedObject({**found, "status": status}, guaranteed=True)
 
     writing = request._replace(info=info, name=budget["metadata"]["name"], subresource="status", verb="update")
-    await update.change(
+    await write_path.update(
         scope, writing, query_parameters.write_options(query_parameters.EMPTY, "UpdateOptions", request.agent), spent
     )
 
@@ -112,14 +112,14 @@ async def _remove(scope: RequestScope, request: Request, options: query_paramete
     removal = request._replace(subresource="", verb="delete", body=encoded(wanted), content_type=JSON)
     limits = delete.options(removal)
 
-    async def disrupted(pod: Object) -> update.Wanted:
+    async def disrupted(pod: Object) -> write_path.UpdatedObject:
         delete.check_preconditions(request, pod, limits)
         if pod.get("status", {}).get("phase") not in ("Succeeded", "Failed"):
             put_condition(pod, DISRUPTED | {"lastTransitionTime": scope.now()})
-        return update.Wanted(pod, trusted=True)
+        return write_path.UpdatedObject(pod, guaranteed=True)
 
     if not limits.dry_run:
-        await update.change(scope, request._replace(subresource="status"), options, disrupted)
+        await write_path.update(scope, request._replace(subresource="status"), options, disrupted)
         removal = removal._replace(body=encoded(wanted | {"preconditions": {"uid": limits.uid}}))
     await delete.delete(scope, removal)
 

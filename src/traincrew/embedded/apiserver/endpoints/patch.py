@@ -5,7 +5,7 @@ from __future__ import annotations
 from traincrew.apimachinery import api_errors, field_errors
 from traincrew.apimachinery.patches import apply, json_patch, merge_patch, strategic_merge
 from traincrew.apimachinery.resource_info import Object
-from traincrew.embedded.apiserver.endpoints import apply_bodies, create, patch_bodies, update
+from traincrew.embedded.apiserver.endpoints import apply_bodies, create, field_manager, patch_bodies, system_fields, write_path
 from traincrew.embedded.apiserver.endpoints.patch_bodies import Made
 from traincrew.embedded.apiserver.requests import query_parameters
 from traincrew.embedded.apiserver.requests.request import Request, Response
@@ -23,7 +23,7 @@ async def patch(scope: RequestScope, request: Request) -> Response:
     options = query_parameters.write_options(request.query, "PatchOptions", request.agent, _faults(request, kind))
     if kind == APPLY:
         return await _apply(scope, request, options)
-    return await update.change(scope, request, options, lambda before: _patched(request, kind, before, options.validation))
+    return await write_path.update(scope, request, options, lambda before: _patched(request, kind, before, options.validation))
 
 
 def _kind(request: Request) -> str:
@@ -43,10 +43,10 @@ def _faults(request: Request, kind: str) -> list[field_errors.FieldError]:
     return [field_errors.forbidden("force", "may not be specified for non-apply patch")] if request.query.given("force") else []
 
 
-async def _patched(request: Request, kind: str, before: Object, validation: str) -> update.Wanted:
+async def _patched(request: Request, kind: str, before: Object, validation: str) -> write_path.UpdatedObject:
     after, warnings = patch_bodies.checked(_made(request, kind, before, validation), patch_bodies.form(request.info), validation)
-    update.check_identity(request, after.get("metadata") or {})
-    return update.Wanted(after, warnings)
+    system_fields.check_identity(request, after.get("metadata") or {})
+    return write_path.UpdatedObject(after, warnings)
 
 
 def _made(request: Request, kind: str, before: Object, validation: str) -> Made:
@@ -65,20 +65,20 @@ def _made(request: Request, kind: str, before: Object, validation: str) -> Made:
 async def _apply(scope: RequestScope, request: Request, options: query_parameters.WriteOptions) -> Response:
     applied = apply_bodies.read(request)
 
-    def merged(live: Object | None) -> update.Wanted:
-        written = update.writing(scope, request, options.manager)
+    def merged(live: Object | None) -> write_path.UpdatedObject:
+        written = field_manager.writing(scope, request, options.manager)
         after = apply.apply(live, applied.object, request.info.schema, force=bool(options.force), **written)
         warnings = applied.warnings(options.validation)
-        update.check_identity(request, after["metadata"])
-        return update.Wanted(after, warnings, applied=True)
+        system_fields.check_identity(request, after["metadata"])
+        return write_path.UpdatedObject(after, warnings, applied=True)
 
-    if scope.store.head(update.key_of(request)) is None:
+    if scope.store.head(request.key) is None:
         if request.subresource:
             raise api_errors.not_found(request.subject)
         wanted = merged(None)
-        return await create.store_instead(scope, request, wanted.object, options, wanted.warnings)
+        return await create.create_on_update(scope, request, options, wanted.object, wanted.warnings)
 
-    async def transform(before: Object) -> update.Wanted:
+    async def transform(before: Object) -> write_path.UpdatedObject:
         return merged(before)
 
-    return await update.change(scope, request, options, transform)
+    return await write_path.update(scope, request, options, transform)

@@ -9,7 +9,7 @@ import msgspec
 from traincrew.apimachinery import api_errors, field_errors
 from traincrew.apimachinery.patches import json_patch, merge_patch
 from traincrew.apimachinery.resource_info import Object, ResourceInfo
-from traincrew.embedded.apiserver.endpoints import patch, patch_bodies, request_bodies, update, version_conversion
+from traincrew.embedded.apiserver.endpoints import patch, patch_bodies, request_bodies, version_conversion, write_path
 from traincrew.embedded.apiserver.requests import query_parameters
 from traincrew.embedded.apiserver.requests.request import Request, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
@@ -77,15 +77,15 @@ async def write(scope: RequestScope, request: Request) -> Response:
     options = query_parameters.write_options(request.query, "UpdateOptions" if put else "PatchOptions", request.agent)
     whole = request._replace(subresource="")
 
-    async def transform(before: Object) -> update.Wanted:
+    async def transform(before: Object) -> write_path.UpdatedObject:
         wanted = request_bodies.scale(request) if put else _patched(request, scale(before, request.info), options.validation)
         replicas = _checked(request, wanted)
         _set(before, paths(request.info).spec, replicas)
         if version := (wanted.get("metadata") or {}).get("resourceVersion"):
             before["metadata"]["resourceVersion"] = version
-        return update.Wanted(before, door="scale")
+        return write_path.UpdatedObject(before, subresource="scale")
 
-    response = await update.change(scope, whole, options, transform)
+    response = await write_path.update(scope, whole, options, transform)
     shown = version_conversion.titled(msgspec.json.decode(response.body), request.info)
     return Response(response.code, encoded(scale(shown, request.info)), response.warnings)
 

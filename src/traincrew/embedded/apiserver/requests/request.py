@@ -10,6 +10,7 @@ from traincrew.apimachinery.resource_info import ResourceInfo
 from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz.attributes import Attributes, selected
 from traincrew.embedded.apiserver.requests.query_parameters import EMPTY, Query
+from traincrew.embedded.apiserver.storage.records import Key
 
 JSON = "application/json"
 
@@ -41,6 +42,10 @@ class Request(NamedTuple):
     def warnings(self) -> tuple[str, ...]:
         """That go with every answer."""
         return (self.info.deprecation,) if self.info.deprecation else ()
+
+    @property
+    def key(self) -> Key:
+        return Key(self.info.store_name, self.namespace, self.name)
 
     @property
     def subject(self) -> StatusDetails:

@@ -9,7 +9,6 @@ from traincrew.embedded.apiserver.registry.builtin.pods.scheduling import EFFECT
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
 from traincrew.embedded.apiserver.registry.builtin.write_context import NOWHERE, Context
 
-_NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 NAME_LABEL = "kubernetes.io/metadata.name"
 _ENFORCED = "kubernetes.io/enforce-mountable-secrets"
 
@@ -76,10 +75,7 @@ def _default_node(obj: Object) -> None:
         status["allocatable"] = dict(status["capacity"])
 
 
-def _creating_node(obj: Object, context: Context) -> None:
-    taints = obj["spec"].get("taints") or []
-    if context.readies_nodes and _NOT_READY not in taints:
-        obj["spec"]["taints"] = [*taints, dict(_NOT_READY)]
+def _creating_node(obj: Object, _context: Context) -> None:
     obj["spec"].pop("configSource", None)
     obj["status"].pop("config", None)
 

@@ -8,6 +8,7 @@ from traincrew.apimachinery import field_errors, name_validation
 from traincrew.apimachinery.object_metadata import IMMUTABLE
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
+from traincrew.embedded.apiserver.registry.builtin.write_context import Context
 from traincrew.embedded.apiserver.schema import json_syntax, json_tree
 from traincrew.embedded.apiserver.schema import typed_decoding_errors as schema_faults
 
@@ -62,6 +63,11 @@ def _default_secret(obj: Object) -> None:
     for key, value in (obj.get("data") or {}).items():
         if value is None:
             obj["data"][key] = ""
+
+
+def _creating_secret(obj: Object, context: Context) -> None:
+    """Fills in the token of a service account. In Kubernetes, a controller does so a moment later."""
+    obj |= context.token_secret(obj) or {}
 
 
 def _updating_secret(new: Object, old: Object) -> None:
@@ -132,6 +138,7 @@ CONFIG_MAP = Strategy(
 SECRET = Strategy(
     kind="Secret",
     defaults=_default_secret,
+    creating=_creating_secret,
     updating=_updating_secret,
     checked=_checked_secret,
     compared=_compared_secret,

@@ -6,7 +6,7 @@ from traincrew.apimachinery import field_errors, go_format, label_selectors, nam
 from traincrew.apimachinery.object_metadata import IMMUTABLE
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import job_policies, job_status
-from traincrew.embedded.apiserver.registry.builtin.pods import defaults, mutation, specs, warnings
+from traincrew.embedded.apiserver.registry.builtin.pods import defaults, disabled_fields, specs, warnings
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
 from traincrew.embedded.apiserver.registry.builtin.workloads import check_selected, not_negative
 from traincrew.embedded.apiserver.registry.builtin.write_context import Context
@@ -49,7 +49,7 @@ def _label(obj: Object) -> None:
 
 def _creating(obj: Object, context: Context) -> None:
     spec, name, uid = obj["spec"], obj["metadata"].get("name") or "", context.uid or obj["metadata"].get("uid") or ""
-    mutation.drop_disabled(spec["template"]["spec"])
+    disabled_fields.drop(spec["template"]["spec"])
     if spec["manualSelector"]:
         return
     labels = spec["template"]["metadata"].setdefault("labels", {})

@@ -21,17 +21,10 @@ def default(obj: Object) -> None:
     obj["status"].setdefault("phase", "Pending")
 
 
-def _creating(obj: Object, context: Context) -> None:
+def _creating(obj: Object, _context: Context) -> None:
     obj["status"] = {"phase": "Pending"}
     _drop_unknown_source(obj["spec"])
     _sources(obj["spec"])
-    protect(obj, "kubernetes.io/pvc-protection", context)
-
-
-def protect(obj: Object, finalizer: str, context: Context) -> None:
-    finalizers = obj["metadata"].get("finalizers") or []
-    if context.guards_storage and finalizer not in finalizers:
-        obj["metadata"]["finalizers"] = [*finalizers, finalizer]
 
 
 def _drop_unknown_source(spec: Object) -> None:

@@ -32,7 +32,6 @@ def _creating(obj: Object, context: Context) -> None:
     if context.now:
         obj["status"]["lastPhaseTransitionTime"] = context.now
     obj["spec"].pop("volumeAttributesClassName", None)
-    persistent_volume_claims.protect(obj, "kubernetes.io/pv-protection", context)
 
 
 def _updating_status(new: Object, old: Object, context: Context) -> None:

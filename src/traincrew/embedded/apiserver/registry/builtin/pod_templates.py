@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traincrew.apimachinery.resource_info import Object
-from traincrew.embedded.apiserver.registry.builtin.pods import defaults, mutation, specs, warnings
+from traincrew.embedded.apiserver.registry.builtin.pods import defaults, disabled_fields, specs, warnings
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
 from traincrew.embedded.apiserver.registry.builtin.write_context import Context
 
@@ -13,11 +13,11 @@ def _default(obj: Object) -> None:
 
 
 def _creating(obj: Object, _context: Context) -> None:
-    mutation.drop_disabled(obj["template"]["spec"])
+    disabled_fields.drop(obj["template"]["spec"])
 
 
 def _updating(new: Object, _old: Object) -> None:
-    mutation.drop_disabled(new["template"]["spec"])
+    disabled_fields.drop(new["template"]["spec"])
 
 
 def _checked(obj: Object, errors: Errors) -> None:

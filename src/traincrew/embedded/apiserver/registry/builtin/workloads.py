@@ -8,7 +8,7 @@ from traincrew.apimachinery import field_errors, go_format, label_selectors, nam
 from traincrew.apimachinery.object_metadata import IMMUTABLE, NEGATIVE
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import persistent_volume_claims
-from traincrew.embedded.apiserver.registry.builtin.pods import defaults, mutation, specs, warnings
+from traincrew.embedded.apiserver.registry.builtin.pods import defaults, disabled_fields, specs, warnings
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
 from traincrew.embedded.apiserver.registry.builtin.write_context import Context
 
@@ -67,7 +67,7 @@ def _default_stateful_set(obj: Object) -> None:
 
 def _creating(status: Object) -> Any:
     def create(obj: Object, _context: Context) -> None:
-        mutation.drop_disabled(obj["spec"]["template"]["spec"])
+        disabled_fields.drop(obj["spec"]["template"]["spec"])
         obj["status"] = dict(status)
 
     return create
@@ -234,7 +234,7 @@ def _default_controller(obj: Object) -> None:
 
 def _creating_controller(obj: Object, _context: Context) -> None:
     if "template" in obj["spec"]:
-        mutation.drop_disabled(obj["spec"]["template"]["spec"])
+        disabled_fields.drop(obj["spec"]["template"]["spec"])
     obj["status"] = {"replicas": 0}
 
 

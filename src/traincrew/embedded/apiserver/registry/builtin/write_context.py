@@ -1,14 +1,14 @@
-"""What the making of a new object needs to know of the cluster around it."""
+"""What a strategy reads of the cluster: addresses and ports to allocate, the time, tokens."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from traincrew.apimachinery.resource_info import Object
 
 
-def _nobody(_name: str) -> Object | None:
+def _no_token(_secret: Object) -> Object | None:
     return None
 
 
@@ -26,8 +26,6 @@ class Context:
     """The new object's."""
     now: str = ""
     """As it is written in objects: 2024-12-31T23:59:59Z."""
-    suffix: str = "xxxxx"
-    """Five random characters, for the name of the volume with the service account's token."""
     allocate_ip: Callable[[], str] = _no_address
     in_use: Callable[[str], bool] = lambda address: False
     """Whether a service has this cluster IP."""
@@ -35,17 +33,8 @@ class Context:
     allocate_port: Callable[[], int] = _no_port
     port_in_use: Callable[[int], bool] = lambda port: False
     node_ports: tuple[int, int] = (30000, 32767)
-    priority_class: Callable[[str], Object | None] = _nobody
-    """By name; the empty name asks for the one that is the global default."""
-    service_account: Callable[[str], Object | None] | None = None
-    """By name, in the object's namespace. None where service accounts are not admitted to pods."""
-    runtime_class: Callable[[str], Object | None] = _nobody
-    guards_storage: bool = False
-    """Whether somebody takes away again the finalizers of claims and volumes that are no longer used."""
-    readies_nodes: bool = False
-    """Whether somebody takes away again the taint of a new node that has become ready."""
-    limit_ranges: Sequence[Object] = ()
-    """Those of the object's namespace."""
+    token_secret: Callable[[Object], Object | None] = _no_token
+    """A secret of a service account with its token filled in; None where there is nothing to fill in."""
 
 
 NOWHERE = Context()

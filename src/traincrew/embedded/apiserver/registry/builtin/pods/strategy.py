@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import field_errors, name_validation
+from traincrew.apimachinery import field_errors, name_validation, pod_resources
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import go_diff
-from traincrew.embedded.apiserver.registry.builtin.pods import defaults, mutation, specs, updates, warnings
+from traincrew.embedded.apiserver.registry.builtin.pods import defaults, disabled_fields, specs, updates, warnings
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
 from traincrew.embedded.apiserver.registry.builtin.write_context import NOWHERE, Context
 
@@ -18,6 +18,65 @@ def _default(obj: Object) -> None:
             status["podIPs"] = [{"ip": address}]
     elif status.get("podIPs"):
         status["podIP"] = status["podIPs"][0].get("ip", "")
+
+
+def _creating(obj: Object, context: Context) -> None:
+    disabled_fields.drop(obj["spec"])
+    obj["status"] = {"phase": "Pending", "qosClass": pod_resources.of_service(obj["spec"])}
+    if obj["spec"].get("schedulingGates"):
+        obj["status"]["conditions"] = [_gated(context.now or None)]
+    _match_labels(obj)
+    _apparmor(obj)
+
+
+def _gated(now: str | None) -> Object:
+    return {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "SchedulingGated",
+        "message": "Scheduling is blocked due to non-empty scheduling gates",
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+    }
+
+
+def _apparmor(obj: Object) -> None:
+    """Kubelets before 1.30 read the annotation."""
+    for_pod = (obj["spec"].get("securityContext") or {}).get("appArmorProfile")
+    for container in (*(obj["spec"].get("initContainers") or ()), *(obj["spec"].get("containers") or ())):
+        profile = (container.get("securityContext") or {}).get("appArmorProfile") or for_pod
+        if profile and (told := _PROFILES.get(profile.get("type"), "")):
+            annotations = obj["metadata"].setdefault("annotations", {})
+            annotations.setdefault(f"{_APPARMOR}{container.get('name')}", told + (profile.get("localhostProfile") or ""))
+
+
+_APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
+_PROFILES = {"Unconfined": "unconfined", "RuntimeDefault": "runtime/default", "Localhost": "localhost/"}
+
+
+def _match_labels(obj: Object) -> None:
+    """matchLabelKeys of an affinity become part of its selector, with the new pod's own values."""
+    affinity, labels = obj["spec"].get("affinity"), obj["metadata"].get("labels") or {}
+    for kind in ("podAffinity", "podAntiAffinity") if affinity else ():
+        terms = affinity.get(kind) or {}
+        required = terms.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+        preferred = terms.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+        for term in (*required, *(each["podAffinityTerm"] for each in preferred)):
+            _match_term(term, labels)
+
+
+def _match_term(term: Object, labels: dict[str, str]) -> None:
+    if term.get("labelSelector") is None:
+        return
+    for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
+        for key in term.get(field) or ():
+            if key in labels:
+                expression = {"key": key, "operator": operator, "values": [labels[key]]}
+                term["labelSelector"].setdefault("matchExpressions", []).append(expression)
+
+
+def _updating(new: Object, _old: Object) -> None:
+    disabled_fields.drop(new["spec"])
 
 
 def _checked(obj: Object, errors: Errors) -> None:
@@ -40,8 +99,8 @@ class PodStrategy(Strategy):
     def prepare_update(self, new: Object, old: Object, subresource: str = "", context: Context = NOWHERE) -> None:
         if subresource == "ephemeralcontainers":
             added = new["spec"].get("ephemeralContainers")
-            version = new["metadata"].get("resourceVersion")
-            new.update({**old, "metadata": {**old["metadata"], "resourceVersion": version}, "spec": {**old["spec"]}})
+            kept = {key: new["metadata"].get(key) for key in ("resourceVersion", "managedFields") if key in new["metadata"]}
+            new.update({**old, "metadata": {**old["metadata"], **kept}, "spec": {**old["spec"]}})
             if added:
                 new["spec"]["ephemeralContainers"] = added
             return
@@ -71,8 +130,8 @@ POD = PodStrategy(
     has_status=True,
     status_keeps=("ownerReferences",),
     defaults=_default,
-    creating=mutation.create,
-    updating=mutation.update,
+    creating=_creating,
+    updating=_updating,
     updating_status=_updating_status,
     checked=_checked,
     compared=_compared,

@@ -1,0 +1,47 @@
+"""PodSecurity: new pods must meet the level that their namespace enforces; templates of pods and namespaces get warnings."""
+
+from __future__ import annotations
+
+from traincrew.apimachinery import api_errors
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.admission.attributes import CREATE, UPDATE, AdmissionAttributes, Listers
+from traincrew.embedded.apiserver.admission.pod_security import namespaces, policy
+
+WITH_TEMPLATES = ("deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "cronjobs.batch")
+
+
+def validate(attributes: AdmissionAttributes, listers: Listers) -> list[str]:
+    resource = attributes.info.store_name
+    if attributes.is_for("namespaces", CREATE, UPDATE):
+        return _validate_namespace(attributes, listers)
+    if attributes.is_for("pods", CREATE):
+        labels = _labels(attributes, listers)
+        if error := policy.refusal(attributes.object, labels):
+            raise error
+        return policy.warnings(attributes.object, labels)
+    if resource in WITH_TEMPLATES and attributes.is_for(resource, CREATE, UPDATE):
+        return policy.warnings(_template(attributes.object), _labels(attributes, listers))
+    return []
+
+
+def _labels(attributes: AdmissionAttributes, listers: Listers) -> dict[str, str]:
+    namespace = listers.get("namespaces", "", attributes.namespace)
+    return ((namespace or {}).get("metadata") or {}).get("labels") or {}
+
+
+def _template(obj: Object) -> Object:
+    spec = obj["spec"]["jobTemplate"]["spec"] if obj["kind"] == "CronJob" else obj["spec"]
+    found: Object = spec["template"]
+    return found
+
+
+def _validate_namespace(attributes: AdmissionAttributes, listers: Listers) -> list[str]:
+    """The labels must be well-formed. Existing pods that fall short of a new level only cause a warning."""
+    old_object = attributes.old_object or {"metadata": {}}
+    new, old = (each["metadata"].get("labels") or {} for each in (attributes.object, old_object))
+    faults = namespaces.label_faults(new)
+    if faults and faults != namespaces.label_faults(old):
+        raise api_errors.invalid("Namespace", "", attributes.name, faults)
+    if not namespaces.is_stricter(new, old):
+        return []
+    return namespaces.told_of_existing(attributes.name, listers.list("pods", attributes.name), new)

@@ -1,0 +1,33 @@
+"""Managed fields: which field manager a write is attributed to."""
+
+from __future__ import annotations
+
+from traincrew.apimachinery.patches.managed_fields import Writing
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.requests.request import Request
+from traincrew.embedded.apiserver.requests.scope import RequestScope
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+RESET_BY_STATUS = {
+    "Deployment": {("metadata", "labels")},
+    "Pod": {("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")},
+}
+
+
+def is_tracked(metadata: Object) -> bool:
+    """Managed fields are kept from the first apply on. A client-side apply of kubectl may go on as a server-side apply."""
+    return "managedFields" in metadata or LAST_APPLIED in (metadata.get("annotations") or ())
+
+
+def writing(scope: RequestScope, request: Request, manager: str) -> Writing:
+    info = request.info
+    schemas = {each.api_version: each.schema for each in scope.registry.versions(info)} if info.definition else None
+    return Writing(manager=manager, now=scope.now(), subresource=request.subresource, reset=_reset(request), versions=schemas)
+
+
+def _reset(request: Request) -> frozenset[tuple[str, ...]]:
+    """The fields that this subresource cannot write, so that no manager comes to own them through it."""
+    if request.subresource == "status":
+        more = RESET_BY_STATUS.get(request.info.kind, set()) if request.info.definition is None else set()
+        return frozenset({("spec",), *more})
+    return frozenset({("status",)}) if request.info.subresource("status") else frozenset()

@@ -1,0 +1,223 @@
+"""The write path. Every write of an object takes the same steps, in the order of kube-apiserver:
+
+decode                 by the handlers: create, update, patch (apply is one of them), scale, binding, eviction
+default                strategy.default
+managed fields         field_manager
+mutating admission     admission chain
+escalation check       authz, for the objects of RBAC
+prepare                strategy.prepare_create, strategy.prepare_update
+validate               strategy.validate, strategy.validate_update
+validating admission   admission chain
+store
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from traincrew.apimachinery import api_errors, field_errors, go_format, json_equality
+from traincrew.apimachinery.patches import field_managers
+from traincrew.apimachinery.patches.managed_fields import Writing
+from traincrew.apimachinery.resource_info import Object
+from traincrew.embedded.apiserver.admission import chain
+from traincrew.embedded.apiserver.admission.attributes import CREATE, UPDATE, AdmissionAttributes
+from traincrew.embedded.apiserver.authn import token_secrets
+from traincrew.embedded.apiserver.authz import escalation
+from traincrew.embedded.apiserver.endpoints import (
+    field_manager,
+    graceful_deletion,
+    namespace_contents,
+    owner_references,
+    system_fields,
+    version_conversion,
+)
+from traincrew.embedded.apiserver.registry.builtin.write_context import Context
+from traincrew.embedded.apiserver.registry.service_allocation import Addresses
+from traincrew.embedded.apiserver.requests.query_parameters import WriteOptions
+from traincrew.embedded.apiserver.requests.request import Request, Response
+from traincrew.embedded.apiserver.requests.scope import RequestScope, decoded, encoded
+from traincrew.embedded.apiserver.schema import coercion
+from traincrew.embedded.apiserver.storage.errors import RevisionConflict
+from traincrew.embedded.apiserver.storage.records import Key, Record
+
+ATTEMPTS = 5
+NAME_ATTEMPTS = 8
+RBAC = "rbac.authorization.k8s.io"
+
+
+class UpdatedObject(NamedTuple):
+    """What a write makes of a stored object."""
+
+    object: Object
+    warnings: tuple[str, ...] = ()
+    applied: bool = False
+    """By server-side apply: the managed fields are settled already."""
+    guaranteed: bool = False
+    """By the server itself, as with GuaranteedUpdate in Kubernetes: neither the strategy nor admission has a say."""
+    subresource: str = ""
+    """The subresource that managed fields name, where the request is handled as one of the whole object."""
+
+
+Transform = Callable[[Object], Awaitable[UpdatedObject]]
+"""From the stored object (a copy, in the version of the request) to the updated one. Called again after a conflict."""
+
+
+class _Write:
+    """The steps between decoding and storing, for a new object (`old` is None) and for an updated one."""
+
+    def __init__(self, scope: RequestScope, request: Request, options: WriteOptions) -> None:
+        self.scope, self.request, self.options = scope, request, options
+        self._info, self._strategy, self._chain = request.info, scope.strategy(request.info), chain.of(scope)
+
+    def mutate(self, new: Object, old: Object | None, writing: Writing | None) -> list[str]:
+        """From defaults to mutating admission, in place."""
+        self._strategy.default(new)
+        warnings = owner_references.once(new, self.request.verb == "patch")
+        if writing is not None:
+            field_managers.updated(old, new, self._info.schema, **writing)
+        self._chain.admit(self._attributes(new, old))
+        return warnings
+
+    def validate(self, new: Object, old: Object | None) -> list[str]:
+        """From the strategy's preparation to validating admission, in place."""
+        scope, info, attributes = self.scope, self._info, self._attributes(new, old)
+        if info.group == RBAC:
+            escalation.check(scope.policy, self.request.user, self.request.asked, new, old)
+        if old is None:
+            self._strategy.prepare_create(new, _context(scope, new))
+            errors = self._strategy.validate(new)
+        else:
+            self._strategy.prepare_update(new, old, attributes.subresource, _context(scope, old))
+            errors = self._strategy.validate_update(new, old, attributes.subresource)
+        if errors:
+            raise api_errors.invalid(info.kind, (info.kept_as or info).group, attributes.name, errors)
+        return [*self._chain.validate(attributes), *self._strategy.warnings(new, old)]
+
+    def _attributes(self, new: Object, old: Object | None) -> AdmissionAttributes:
+        request, metadata = self.request, new["metadata"]
+        operation, subresource = (CREATE, "") if old is None else (UPDATE, request.subresource)
+        name = metadata.get("name") or metadata.get("generateName") or ""
+        return AdmissionAttributes(operation, self._info, request.namespace, name, subresource, new, old)
+
+
+def _context(scope: RequestScope, obj: Object) -> Context:
+    addresses, identity = Addresses(scope.store), scope.identity
+    return Context(
+        uid=obj["metadata"]["uid"],
+        now=scope.now(),
+        allocate_ip=addresses.free,
+        in_use=addresses.taken,
+        allocate_port=addresses.free_port,
+        port_in_use=addresses.port_taken,
+        token_secret=lambda secret: token_secrets.populated(secret, identity.tokens, identity.authority),
+    )
+
+
+async def create(
+    scope: RequestScope, request: Request, options: WriteOptions, obj: Object, warnings: tuple[str, ...] = ()
+) -> Response:
+    """`obj` is decoded, in the version of the request."""
+    write, given = _Write(scope, request, options), obj.get("metadata") or {}
+    obj = system_fields.filled(scope, request, obj)
+    # After an apply, the managed fields are settled already.
+    tracked = request.verb != "patch" and field_manager.is_tracked(obj["metadata"])
+    writing = field_manager.writing(scope, request, options.manager) if tracked else None
+    warnings = (*write.mutate(obj, None, writing), *warnings)
+    system_fields.check(request, given)
+    if given.get("name"):
+        return await _create(write, obj, warnings)
+    template = encoded(obj)
+    for _ in range(NAME_ATTEMPTS - 1):
+        try:
+            return await _create(write, system_fields.named(template), warnings)
+        except api_errors.StatusError as error:
+            if error.reason != "AlreadyExists":
+                raise
+    return await _create(write, system_fields.named(template), warnings)
+
+
+async def _create(write: _Write, obj: Object, warnings: tuple[str, ...]) -> Response:
+    scope, info = write.scope, write.request.info
+    warnings = (*warnings, *write.validate(obj, None))
+    key = Key(info.store_name, write.request.namespace, str(obj["metadata"]["name"]))
+    stored = version_conversion.kept(obj, info)
+    if write.options.dry_run:
+        if (existing := scope.store.head(key)) is not None:
+            raise _already_exists(write.request, existing)
+        return Response(201, encoded(version_conversion.back(stored, info)), warnings)
+    try:
+        record = await scope.store.put(key, stored, 0)
+    except RevisionConflict as stale:
+        raise _already_exists(write.request, stale.current, key.name) from None
+    if info.store_name == "namespaces" and scope.accounts:
+        await namespace_contents.create(scope, key.name)
+    return Response(201, version_conversion.shown(record, info), warnings)
+
+
+def _already_exists(request: Request, existing: Record | None, name: str = "") -> api_errors.StatusError:
+    name = existing.key.name if existing else name
+    error = api_errors.already_exists(api_errors.StatusDetails(request.info.plural, request.info.group, name))
+    if existing and decoded(existing)["metadata"].get("deletionTimestamp"):
+        error.message = f"object is being deleted: {error.message}"
+    return error
+
+
+async def update(scope: RequestScope, request: Request, options: WriteOptions, transform: Transform) -> Response:
+    """Tries again after a conflict with another writer. A writer that names the version it builds on gets the conflict."""
+    write = _Write(scope, request, options)
+    for _ in range(ATTEMPTS):
+        record = scope.existing(request.info, request.namespace, request.name)
+        old = version_conversion.read(record, request.info)
+        updated = await transform(version_conversion.read(record, request.info))
+        _check_version(scope, request, updated.object["metadata"].get("resourceVersion") or "", record.revision)
+        try:
+            return await _update(write, record, old, updated)
+        except RevisionConflict:
+            continue
+    raise api_errors.modified(request.subject)
+
+
+def _check_version(scope: RequestScope, request: Request, named: str, stored: int) -> None:
+    if named and not named.isdecimal():
+        raise api_errors.StatusError(500, "", f"strconv.ParseUint: parsing {go_format.quote(named)}: invalid syntax")
+    version = int(named or 0)
+    if not version and not scope.strategy(request.info).unconditional:
+        error = field_errors.FieldError(
+            field_errors.INVALID, "metadata.resourceVersion", "Invalid value: 0x0: must be specified for an update"
+        )
+        raise api_errors.invalid(request.info.plural, request.info.group, request.name, [error])
+    if version and version != stored:
+        raise api_errors.modified(request.subject)
+
+
+async def _update(write: _Write, record: Record, old: Object, updated: UpdatedObject) -> Response:
+    scope, request, info = write.scope, write.request, write.request.info
+    new = system_fields.kept(request, updated.object, old)
+    warnings = updated.warnings
+    writing = None
+    if not updated.applied and old["metadata"].get("managedFields"):
+        tracked = request._replace(subresource=updated.subresource or request.subresource)
+        writing = field_manager.writing(scope, tracked, write.options.manager)
+    if not updated.guaranteed:
+        warnings = (*write.mutate(new, old, writing), *warnings, *write.validate(new, old))
+    elif writing is not None:
+        field_managers.updated(old, new, info.schema, **writing)
+    if graceful_deletion.is_last_word(new):
+        return await _remove(write, record, new)
+    if info.definition is not None:
+        coercion.whole(new)
+    if json_equality.deep_equal(new, old):
+        return Response(200, version_conversion.shown(record, info), warnings)
+    stored = version_conversion.kept(new, info)
+    if write.options.dry_run:
+        return Response(200, encoded(version_conversion.back(stored, info)), warnings)
+    stored_record = await scope.store.put(record.key, stored, record.revision)
+    return Response(200, version_conversion.shown(stored_record, info), warnings)
+
+
+async def _remove(write: _Write, record: Record, new: Object) -> Response:
+    """The update removed the last finalizer of a deleted object. The object is removed; the response shows it updated."""
+    if not write.options.dry_run:
+        await write.scope.store.delete(record.key, record.revision)
+    return Response(200, encoded(new))

@@ -1,0 +1,23 @@
+"""Fields of a pod's spec behind feature gates that are off in Kubernetes 1.32. They are dropped without a word."""
+
+from __future__ import annotations
+
+from traincrew.apimachinery.resource_info import Object
+
+_DISABLED = ("resources", "resourceClaims", "hostUsers")
+
+
+def drop(spec: Object) -> None:
+    for field in _DISABLED:
+        spec.pop(field, None)
+    context = spec.get("securityContext") or {}
+    context.pop("supplementalGroupsPolicy", None)
+    context.pop("seLinuxChangePolicy", None)
+    for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
+        container.pop("resizePolicy", None)
+        if "resources" in container:
+            container["resources"].pop("claims", None)
+        if "procMount" in (container.get("securityContext") or ()):
+            container["securityContext"]["procMount"] = "Default"
+    for volume in spec.get("volumes") or ():
+        volume.pop("image", None)
