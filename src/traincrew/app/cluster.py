@@ -125,5 +125,5 @@ async def _with_operator(cluster: daemon.Running, options: settings.Cluster, sto
     bare = cluster.node is not None and cluster.node.isolation == "none"
     chosen = dataclasses.replace(OPERATOR, planning=ON_THE_HOST) if bare else OPERATOR
     operator = Operator(Clients(client), KINDS, chosen, Metrics())
-    operator.world.ports.busy = listening_ports.ports
+    operator.observer.ports.listening = listening_ports.ports
     await operator.run(stop)

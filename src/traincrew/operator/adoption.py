@@ -1,4 +1,4 @@
-"""What to make of an object that is there already: ours, on its way out, or somebody else's."""
+"""Whether an existing object under a planned name belongs to the job, is terminating, or is foreign."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from traincrew.model.meta import Meta, Struct
 from traincrew.planner.actions import Create
 
 
-class Finding(enum.Enum):
+class Ownership(enum.Enum):
     OURS = "ours"
-    LEAVING = "leaving"
+    TERMINATING = "terminating"
     FOREIGN = "foreign"
 
 
@@ -25,35 +25,35 @@ class _Any(Struct):
     metadata: Meta
 
 
-def judge(kind: JobKind, job: jobs.JobObject[Any], action: Create, found: Meta) -> Finding:
-    owner = found.controller
-    if found.deletion_timestamp is not None:
-        return Finding.LEAVING
+def classify(kind: JobKind, job: jobs.JobObject[Any], action: Create, existing: Meta) -> Ownership:
+    owner = existing.controller
+    if existing.deletion_timestamp is not None:
+        return Ownership.TERMINATING
     if owner is not None and owner.uid == job.metadata.uid:
-        return Finding.OURS
+        return Ownership.OURS
     if owner is not None and (owner.kind, owner.name) == (kind.kind, job.metadata.name):
-        return Finding.LEAVING  # an earlier job of this name had it; the garbage collector is on its way
-    return Finding.OURS if action.shared else Finding.FOREIGN
+        return Ownership.TERMINATING  # the owner is an earlier job of this name; the garbage collector will delete the object
+    return Ownership.OURS if action.shared else Ownership.FOREIGN
 
 
-async def inspect(client: port.Client, kind: JobKind, job: jobs.JobObject[Any], action: Create) -> tuple[Finding, bytes]:
-    """Looks at the object that holds a wanted name; one of ours without our labels gets them."""
+async def inspect(client: port.Client, kind: JobKind, job: jobs.JobObject[Any], action: Create) -> tuple[Ownership, bytes]:
+    """Reads the object that has the planned name. One of the job's own without our labels gets them."""
     namespace = job.metadata.namespace
     try:
         raw = await client.get(action.resource, namespace, action.name)
-        found = msgspec.json.decode(raw, type=_Any).metadata
-        finding = judge(kind, job, action, found)
-        if finding is Finding.OURS and not action.shared:
-            labels = _missing_labels(action, found)
+        existing = msgspec.json.decode(raw, type=_Any).metadata
+        ownership = classify(kind, job, action, existing)
+        if ownership is Ownership.OURS and not action.shared:
+            labels = _missing_labels(action, existing)
             if labels:
-                # A Go operator's objects may lack the labels by which our watches see them.
-                body = msgspec.json.encode({"metadata": {"uid": found.uid, "labels": labels}})
+                # Objects of a Go operator may lack the labels that our informers select.
+                body = msgspec.json.encode({"metadata": {"uid": existing.uid, "labels": labels}})
                 raw = await client.patch(action.resource, namespace, action.name, body)
     except errors.NotFound:
-        return Finding.LEAVING, b""
-    return finding, raw
+        return Ownership.TERMINATING, b""
+    return ownership, raw
 
 
-def _missing_labels(action: Create, found: Meta) -> dict[str, str]:
-    wanted: dict[str, str] = action.body["metadata"].get("labels") or {}
-    return {key: value for key, value in wanted.items() if found.labels.get(key) != value}
+def _missing_labels(action: Create, existing: Meta) -> dict[str, str]:
+    planned: dict[str, str] = action.body["metadata"].get("labels") or {}
+    return {key: value for key, value in planned.items() if existing.labels.get(key) != value}

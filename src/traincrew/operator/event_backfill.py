@@ -1,7 +1,7 @@
-"""What may have been left untold: by an operator that ended too early, or that made an object without living to see it.
+"""Backfill of events that a previous operator owed: it ended after a write and before it recorded the event.
 
-Found out by whoever acts next. Events about conditions have names made of their content, so that telling them again does no
-harm; those about objects name the UIDs that they speak of.
+Events about conditions have names derived from their content, so that recording them again is harmless. Events about
+objects carry the UIDs of these objects in an annotation.
 """
 
 from __future__ import annotations
@@ -10,130 +10,132 @@ import asyncio
 import dataclasses
 import datetime as dt
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 
 from traincrew import errors
-from traincrew.client import clock, port
+from traincrew.client import port
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs, meta, naming, resources
 from traincrew.model.resources import Resource
-from traincrew.operator import event_recorder, object_events
-from traincrew.operator.event_recorder import Teller
+from traincrew.operator import job_events
+from traincrew.operator.job_events import JobEventRecorder
 from traincrew.planner import desired
 from traincrew.planner.actions import JobEvent
 
 logger = logging.getLogger(__name__)
 
 RECENT = dt.timedelta(minutes=10)
-"""How far back to look. API servers forget events after an hour; what is older than that must not be told again."""
+"""How far back events are expected. API servers drop events after an hour; an older event must not be recorded again."""
 GRACE = 3.0
-"""Seconds within which another operator that made an object has told so, if it lives."""
+"""Seconds within which another operator that created an object has recorded so, if it lives."""
 
 
-class _Told(meta.Struct):
+class _WrittenEvent(meta.Struct):
     metadata: meta.Meta
 
 
 @dataclasses.dataclass
-class Doubt:
-    """What must have been told about one job, if all went well."""
+class ExpectedEvents:
+    """The events that must exist about one job."""
 
     kind: JobKind
     job: jobs.JobObject[Any]
     events: tuple[JobEvent, ...] = ()
-    made: dict[Resource, dict[str, str]] = dataclasses.field(default_factory=dict)
-    """Names by UID: several objects may have had a name one after the other."""
+    created: dict[Resource, dict[str, str]] = dataclasses.field(default_factory=dict)
+    """Names by UID: several objects may have had the same name one after the other."""
 
-    def add(self, resource: Resource, entry: meta.Named) -> None:
-        self.made.setdefault(resource, {})[entry.metadata.uid] = entry.metadata.name
+    def add_created(self, resource: Resource, obj: meta.Named) -> None:
+        self.created.setdefault(resource, {})[obj.metadata.uid] = obj.metadata.name
 
 
-class Recall:
-    def __init__(self, reader: port.Reader, teller: Teller, namespace: str) -> None:
+class EventBackfill:
+    def __init__(self, reader: port.Reader, recorder: JobEventRecorder, namespace: str, now: Callable[[], dt.datetime]) -> None:
         self._reader = reader
-        self._teller = teller
+        self._recorder = recorder
         self._namespace = namespace or None
-        self._doubts: dict[str, Doubt] = {}
-        self._any = asyncio.Event()
+        self._now = now
+        self._expected: dict[str, ExpectedEvents] = {}
+        self._pending = asyncio.Event()
 
-    def doubt(self, found: Doubt) -> None:
-        """Things that this operator has not told itself."""
-        known = self._doubts.setdefault(found.job.metadata.uid, found)
-        if known is not found:
-            known.events += found.events
-            for resource, names in found.made.items():
-                known.made.setdefault(resource, {}).update(names)
-        self._any.set()
+    def expect(self, expected: ExpectedEvents) -> None:
+        """Events that this operator has not recorded itself."""
+        known = self._expected.setdefault(expected.job.metadata.uid, expected)
+        if known is not expected:
+            known.events += expected.events
+            for resource, names in expected.created.items():
+                known.created.setdefault(resource, {}).update(names)
+        self._pending.set()
 
-    def came_up(self, kind: JobKind, job: jobs.JobObject[Any], resource: Resource, entry: meta.Named) -> None:
-        """An object that this operator has not made itself."""
-        if resource in announced(kind) and recent(entry, clock.now()):
-            found = Doubt(kind, job)
-            found.add(resource, entry)
-            self.doubt(found)
+    def object_added(self, kind: JobKind, job: jobs.JobObject[Any], resource: Resource, obj: meta.Named) -> None:
+        """An object that this operator has not created itself."""
+        if resource in announced(kind) and is_recent(obj, self._now()):
+            expected = ExpectedEvents(kind, job)
+            expected.add_created(resource, obj)
+            self.expect(expected)
 
     async def run(self) -> None:
         while True:
-            await self._any.wait()
-            self._any.clear()
+            await self._pending.wait()
+            self._pending.clear()
             await asyncio.sleep(GRACE)
-            found = list(self._doubts.values())
-            self._doubts.clear()
-            await self._settle(found)
+            expected = list(self._expected.values())
+            self._expected.clear()
+            await self._record_missing(expected)
 
-    async def _settle(self, found: list[Doubt]) -> None:
-        """If what was told cannot be found out, nothing is told: better untold than told twice."""
+    async def _record_missing(self, expected: list[ExpectedEvents]) -> None:
+        """If the written events cannot be listed none is recorded: a missing event is better than a duplicate."""
         names: set[str] = set()
         uids: set[str] = set()
         try:
-            for namespace, component in sorted(self._sources(found)):
+            for namespace, component in sorted(self._sources(expected)):
                 fields = f"reportingComponent={component}"
                 async for page in self._reader.pages(resources.EVENTS, namespace or None, fields=fields):
                     for raw in page.items:
-                        told = msgspec.json.decode(raw, type=_Told).metadata
-                        names.add(told.name)
-                        uids.update(told.annotations.get(naming.TOLD_OBJECTS, "").split(","))
+                        written = msgspec.json.decode(raw, type=_WrittenEvent).metadata
+                        names.add(written.name)
+                        uids.update(written.annotations.get(naming.TOLD_OBJECTS, "").split(","))
         except errors.ApiError as error:
-            logger.warning("events not recalled", extra={"error": error.message})
+            logger.warning("event backfill failed", extra={"error": error.message})
             return
-        for doubt in found:
-            self._tell(doubt, names, uids)
+        for each in expected:
+            self._record(each, names, uids)
 
-    def _sources(self, found: Iterable[Doubt]) -> set[tuple[str, str]]:
-        """Namespaces and components whose events to read: a single namespace if that is enough."""
-        places = {doubt.job.metadata.namespace for doubt in found}
-        place = next(iter(places)) if len(places) == 1 else self._namespace or ""
-        return {(place, doubt.kind.controller) for doubt in found}
+    def _sources(self, expected: Iterable[ExpectedEvents]) -> set[tuple[str, str]]:
+        """Namespaces and components whose events to list: one namespace if that is enough."""
+        namespaces = {each.job.metadata.namespace for each in expected}
+        namespace = next(iter(namespaces)) if len(namespaces) == 1 else self._namespace or ""
+        return {(namespace, each.kind.controller) for each in expected}
 
-    def _tell(self, doubt: Doubt, names: set[str], uids: set[str]) -> None:
-        for resource, made in doubt.made.items():
-            untold = {uid: name for uid, name in made.items() if uid[: event_recorder.UID_DIGITS] not in uids}
-            for generation in _generations(untold):
-                self._teller.tell(doubt.kind, doubt.job, *object_events.made(resource, generation))
-        for event in doubt.events:
-            if event_recorder.name(doubt.job, event) not in names:
-                self._teller.tell(doubt.kind, doubt.job, event)
+    def _record(self, expected: ExpectedEvents, names: set[str], uids: set[str]) -> None:
+        kind, job = expected.kind, expected.job
+        for resource, created in expected.created.items():
+            missing = {uid: name for uid, name in created.items() if uid[: job_events.UID_DIGITS] not in uids}
+            for generation in _generations(missing):
+                self._recorder.event(kind, job, *job_events.created(resource, generation))
+        for event in expected.events:
+            if job_events.name(job_events.build(kind, job, event, self._now())) not in names:
+                self._recorder.event(kind, job, event)
 
 
-def _generations(untold: dict[str, str]) -> list[dict[str, str]]:
-    """Names and UIDs, so that no name comes twice in one of them."""
-    found: list[dict[str, str]] = []
-    for uid, name in untold.items():
-        place = next((each for each in found if name not in each), None)
-        if place is None:
-            found.append(place := {})
-        place[name] = uid
-    return found
+def _generations(missing: dict[str, str]) -> list[dict[str, str]]:
+    """Names and UIDs, divided so that no name occurs twice in one of them."""
+    generations: list[dict[str, str]] = []
+    for uid, name in missing.items():
+        generation = next((each for each in generations if name not in each), None)
+        if generation is None:
+            generations.append(generation := {})
+        generation[name] = uid
+    return generations
 
 
 def announced(kind: JobKind) -> tuple[Resource, ...]:
-    """Resources whose objects are told of; a Service that is not a replica's own is not."""
+    """Resources whose creation is an event; a Service that is not a replica's own is not announced."""
     return desired.WITH_EVENTS if kind.pods.services else (resources.PODS,)
 
 
-def recent(entry: meta.Named, now: dt.datetime) -> bool:
-    made = entry.metadata.creation_timestamp
-    return made is not None and made >= now - RECENT
+def is_recent(obj: meta.Named, now: dt.datetime) -> bool:
+    created = obj.metadata.creation_timestamp
+    return created is not None and created >= now - RECENT

@@ -1,4 +1,4 @@
-"""Which job has which ports of the nodes: as the statuses say, and as statuses will say that are being written."""
+"""Which job has which host ports: those in the statuses, and those in statuses that are being written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from traincrew.operator.job_key import JobKey
 Ports = Mapping[str, Sequence[int]]
 
 
-class _Book:
+class _PortIndex:
     """Ports by job, and jobs by port."""
 
     def __init__(self) -> None:
@@ -17,78 +17,79 @@ class _Book:
         self._by_port: dict[int, set[str]] = {}
 
     def put(self, uid: str, ports: Ports) -> bool:
-        """These and no others; True if any was given back."""
-        new = frozenset(port for found in ports.values() for port in found)
+        """Replaces the ports of a job; True if it gave any back."""
+        new = frozenset(port for of_role in ports.values() for port in of_role)
         old = self._by_job.pop(uid, frozenset())
         if new:
             self._by_job[uid] = new
         for port in old - new:
-            holders = self._by_port[port]
-            holders.discard(uid)
-            if not holders:
+            owners = self._by_port[port]
+            owners.discard(uid)
+            if not owners:
                 del self._by_port[port]
         for port in new - old:
             self._by_port.setdefault(port, set()).add(uid)
         return bool(old - new)
 
-    def held(self, port: int, but_by: str) -> bool:
-        holders = self._by_port.get(port)
-        return bool(holders) and holders != {but_by}
+    def taken(self, port: int, except_by: str) -> bool:
+        owners = self._by_port.get(port)
+        return bool(owners) and owners != {except_by}
 
 
-class Ledger:
-    def __init__(self, wake: Callable[[JobKey], None]) -> None:
-        self.busy: Callable[[], Collection[int]] | None = None
-        """Ports that somebody else has, where all nodes are this machine."""
-        self._written, self._promised = _Book(), _Book()
+class PortAllocations:
+    def __init__(self, enqueue: Callable[[JobKey], None]) -> None:
+        """enqueue: called for each job that waits for ports when another job gives some back."""
+        self.listening: Callable[[], Collection[int]] | None = None
+        """Ports on which other processes listen, where every node is this machine."""
+        self._written, self._reserved = _PortIndex(), _PortIndex()
         self._waiting: dict[str, JobKey] = {}
-        self._wake = wake
+        self._enqueue = enqueue
 
     def taken(self, uid: str) -> Container[int]:
-        """What that job cannot have."""
-        return _Taken(lambda port: self._written.held(port, uid) or self._promised.held(port, uid), self.busy)
+        """Ports that this job cannot have."""
+        return _Taken(lambda port: self._written.taken(port, uid) or self._reserved.taken(port, uid), self.listening)
 
-    def promise(self, uid: str, ports: Ports) -> None:
-        """To be called before anybody else can plan: a status with these is about to be written."""
-        self._promised.put(uid, ports)
+    def reserve(self, uid: str, ports: Ports) -> None:
+        """Called before a status with these ports is written, and before any other job is planned."""
+        self._reserved.put(uid, ports)
 
-    def seen(self, uid: str, ports: Ports) -> None:
-        """What the job's status says now."""
-        self._freed(self._written.put(uid, ports))
+    def observed(self, uid: str, ports: Ports) -> None:
+        """The ports in the job's status."""
+        self._notify(self._written.put(uid, ports))
 
-    def settle(self, uid: str) -> None:
-        """What was promised has been written and seen, or never will be."""
-        self._freed(self._promised.put(uid, {}))
+    def end_reservation(self, uid: str) -> None:
+        """The status is written and observed, or never will be."""
+        self._notify(self._reserved.put(uid, {}))
 
     def forget(self, uid: str) -> None:
         """The job is gone."""
         self._waiting.pop(uid, None)
-        freed = [book.put(uid, {}) for book in (self._written, self._promised)]
-        self._freed(any(freed))
+        freed = [index.put(uid, {}) for index in (self._written, self._reserved)]
+        self._notify(any(freed))
 
-    def waits(self, uid: str, key: JobKey, lacks: bool) -> None:
-        """Whether the job waits for ports that others have."""
-        if lacks:
+    def set_waiting(self, uid: str, key: JobKey, waiting: bool) -> None:
+        """Whether the job waits for ports that other jobs have."""
+        if waiting:
             self._waiting[uid] = key
         else:
             self._waiting.pop(uid, None)
 
-    def _freed(self, any_given_back: bool) -> None:
-        if any_given_back:
+    def _notify(self, any_freed: bool) -> None:
+        if any_freed:
             for key in self._waiting.values():
-                self._wake(key)
+                self._enqueue(key)
 
 
 class _Taken:
-    """What else listens on this machine is found out only if somebody asks."""
+    """The listening ports of this machine are read only if a port is looked up."""
 
-    def __init__(self, held: Callable[[int], bool], busy: Callable[[], Collection[int]] | None) -> None:
-        self._held, self._ask = held, busy
-        self._busy: Collection[int] | None = None
+    def __init__(self, allocated: Callable[[int], bool], listening: Callable[[], Collection[int]] | None) -> None:
+        self._allocated, self._read = allocated, listening
+        self._listening: Collection[int] | None = None
 
     def __contains__(self, port: object) -> bool:
-        if not isinstance(port, int) or self._held(port):
+        if not isinstance(port, int) or self._allocated(port):
             return True
-        if self._ask is not None and self._busy is None:
-            self._busy = self._ask()
-        return port in (self._busy or ())
+        if self._read is not None and self._listening is None:
+            self._listening = self._read()
+        return port in (self._listening or ())

@@ -1,4 +1,4 @@
-"""The operator's two small HTTP servers: metrics, and health for probes."""
+"""The HTTP endpoints of the operator: metrics, and health probes."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ def parse(address: str) -> tuple[str, int] | None:
         return None
     host, _, port = address.rpartition(":")
     if not port.isdecimal() or int(port) > 65535:
-        raise errors.SettingsError(f"{address!r} is not an address: write HOST:PORT, :PORT, or 0 for none")
+        raise errors.SettingsError(f"{address!r} is not an address. Write HOST:PORT, :PORT, or 0 for none.")
     return host.strip("[]") or "0.0.0.0", int(port)  # noqa: S104
 
 
 @contextlib.asynccontextmanager
-async def served(address: str, app: web.Application) -> AsyncIterator[None]:
-    where = parse(address)
-    if where is None:
+async def serve(address: str, app: web.Application) -> AsyncIterator[None]:
+    listen = parse(address)
+    if listen is None:
         yield
         return
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     try:
         try:
-            await web.TCPSite(runner, *where).start()
+            await web.TCPSite(runner, *listen).start()
         except OSError as error:
-            message = f"cannot listen on {address}: {error.strerror or error}; choose another address, or 0 for none"
+            message = f"Cannot listen on {address}: {error.strerror or error}. Choose another address, or 0 for none."
             raise errors.SettingsError(message) from error
         yield
     finally:
@@ -41,23 +41,23 @@ async def served(address: str, app: web.Application) -> AsyncIterator[None]:
 
 
 def metrics_app(metrics: Metrics) -> web.Application:
-    async def show(request: web.Request) -> web.Response:
+    async def get(request: web.Request) -> web.Response:
         return web.Response(body=metrics.text(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
 
     app = web.Application()
-    app.router.add_get("/metrics", show)
+    app.router.add_get("/metrics", get)
     return app
 
 
-def health_app(ready: Callable[[], str]) -> web.Application:
-    """`ready` says what is still missing; an empty answer means nothing."""
+def health_app(unready_reason: Callable[[], str]) -> web.Application:
+    """unready_reason: why the operator is not ready; empty if it is."""
 
     async def healthy(request: web.Request) -> web.Response:
         return web.Response(text="ok\n")
 
     async def readiness(request: web.Request) -> web.Response:
-        missing = ready()
-        return web.Response(text=f"{missing or 'ok'}\n", status=503 if missing else 200)
+        reason = unready_reason()
+        return web.Response(text=f"{reason or 'ok'}\n", status=503 if reason else 200)
 
     app = web.Application()
     app.router.add_get("/healthz", healthy)

@@ -1,4 +1,4 @@
-"""What the operator remembers of one job beside what the API server holds. All of it may be lost at any moment."""
+"""What the operator remembers of one job beyond the API server's state. It may be lost at any time."""
 
 from __future__ import annotations
 
@@ -11,70 +11,72 @@ from traincrew.model.observed import PodEvent, Refusal
 from traincrew.model.resources import Resource
 from traincrew.planner.actions import Plan
 
-Name = tuple[Resource, str]
+ObjectName = tuple[Resource, str]
 
 FIRST_RETRY, LONGEST_RETRY = 1.0, 60.0
 
 
-class Unsure(NamedTuple):
-    """A status that was written, and nobody knows whether it was taken: no answer came."""
+class UncertainStatus(NamedTuple):
+    """A status write whose response was lost: the API server may have accepted it."""
 
     plan: Plan
-    version: str
-    """The job's, from which it was planned."""
+    resource_version: str
+    """Of the job from which the status was planned."""
     lost: tuple[str, ...]
-    """Vanished pods that it takes into account."""
+    """UIDs of the vanished pods that the status accounts for."""
 
 
 @dataclasses.dataclass
-class Notebook:
+class JobMemory:
     vanished: dict[str, objects.Pod] = dataclasses.field(default_factory=dict)
-    released: set[str] = dataclasses.field(default_factory=set)
+    """Pods that are gone though this operator did not delete them, by UID, until a status accounts for them."""
+    deletions: set[str] = dataclasses.field(default_factory=set)
+    """UIDs of pods whose deletion this operator has requested."""
     known: set[tuple[str, str]] = dataclasses.field(default_factory=set)
-    refusals: dict[Name, Refusal] = dataclasses.field(default_factory=dict)
-    retry_at: dict[Name, float] = dataclasses.field(default_factory=dict)
-    """When a create that was refused, or must wait for an earlier object to go, may be tried again (loop time)."""
-    tries: dict[Name, int] = dataclasses.field(default_factory=dict)
+    refusals: dict[ObjectName, Refusal] = dataclasses.field(default_factory=dict)
+    retry_at: dict[ObjectName, float] = dataclasses.field(default_factory=dict)
+    """When a create may be tried again that was refused or waits for the deletion of another object (loop time)."""
+    tries: dict[ObjectName, int] = dataclasses.field(default_factory=dict)
     pod_events: dict[str, tuple[PodEvent, ...]] = dataclasses.field(default_factory=dict)
-    waiting_since: float | None = None
-    """Since when a change of mere counts is held back (loop time)."""
-    unsure: Unsure | None = None
+    batched_since: float | None = None
+    """Since when a status that changes only counts is delayed (loop time)."""
+    uncertain: UncertainStatus | None = None
     rejected_status: str = ""
-    """The version of the job whose new status the API server refused; it is not tried again before the job changes."""
+    """The resourceVersion of the job whose new status was rejected; it is not tried again before the job changes."""
 
-    def may_try(self, name: Name, now: float) -> bool:
+    def may_try(self, name: ObjectName, now: float) -> bool:
         return self.retry_at.get(name, 0.0) <= now
 
-    def accepted(self, name: Name) -> None:
+    def accepted(self, name: ObjectName) -> None:
         for notes in (self.refusals, self.retry_at, self.tries):
             notes.pop(name, None)
 
-    def refused(self, name: Name, refusal: Refusal, now: float) -> bool:
-        """True if that is news."""
-        news = self.refusals.get(name) != refusal
+    def refused(self, name: ObjectName, refusal: Refusal, now: float) -> bool:
+        """True if this refusal differs from the last one."""
+        changed = self.refusals.get(name) != refusal
         tries = self.tries.get(name, 0)
         self.tries[name] = tries + 1
         self.refusals[name] = refusal
         self.retry_at[name] = now + min(FIRST_RETRY * 2.0 ** min(tries, 10), LONGEST_RETRY)
-        return news
+        return changed
 
-    def wait_for(self, name: Name, moment: float) -> None:
-        """An object of that name is on its way out: try again then, without complaint."""
+    def wait_until(self, name: ObjectName, time: float) -> None:
+        """An object of that name is terminating: try again at that time, and report no refusal."""
         self.refusals.pop(name, None)
-        self.retry_at[name] = moment
+        self.retry_at[name] = time
 
-    def name_is_free(self, name: Name) -> None:
-        """An object of that name has gone: what waits for that need not wait longer."""
+    def name_freed(self, name: ObjectName) -> None:
+        """An object of that name is gone: a create that waits for it may be tried."""
         self.retry_at.pop(name, None)
 
-    def reckoned(self, uids: Iterable[str]) -> None:
-        """A decision has taken the loss of these pods into account."""
+    def accounted_for(self, uids: Iterable[str]) -> None:
+        """The loss of these pods is part of a decision."""
         for uid in uids:
             self.vanished.pop(uid, None)
 
-    def keep_only(self, wanted: set[Name]) -> bool:
-        """Drops complaints about what is no longer wanted; True if there were any."""
-        stale = [name for name in {**self.retry_at, **self.refusals} if name not in wanted]
+    def keep_only(self, planned: set[ObjectName]) -> bool:
+        """Drops refusals of objects that are no longer planned; True if there were any."""
+        stale = [name for name in {**self.retry_at, **self.refusals} if name not in planned]
         for name in stale:
             self.accepted(name)
         return bool(stale)

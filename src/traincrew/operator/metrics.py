@@ -1,4 +1,4 @@
-"""What Prometheus reads: the Go operators' counters, and the operator's own health."""
+"""Prometheus metrics: the Go operators' counters, and those of this operator."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class Metrics:
             name: Counter(f"training_operator_jobs_{name}", f"Number of jobs {name}", _LABELS, registry=self.registry)
             for name in _JOB_COUNTERS
         }
-        self._objects_made = Counter(
+        self._objects_created = Counter(
             "traincrew_objects_created", "Objects created for jobs", ("resource",), registry=self.registry
         )
-        self._objects_removed = Counter(
+        self._objects_deleted = Counter(
             "traincrew_objects_deleted", "Objects deleted for jobs", ("resource",), registry=self.registry
         )
         self._objects_refused = Counter(
@@ -49,11 +49,11 @@ class Metrics:
         self._jobs[name].labels(namespace, framework).inc()
 
     def created(self, plural: str) -> None:
-        self._objects_made.labels(plural).inc()
+        self._objects_created.labels(plural).inc()
         self._count_as_go("created_pods", "created_pod_groups", "succeeded_service_creation", plural=plural)
 
     def deleted(self, plural: str) -> None:
-        self._objects_removed.labels(plural).inc()
+        self._objects_deleted.labels(plural).inc()
         self._count_as_go("deleted_pods", "deleted_pod_groups", plural=plural)
 
     def refused(self, plural: str) -> None:

@@ -1,4 +1,4 @@
-"""The operator's eyes: one watch a resource, and the world around a job put together from them."""
+"""The observer: one informer for each resource, and the observed state of a job assembled from their stores."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs, meta, naming, objects, resources
 from traincrew.model.observed import Observed
 from traincrew.model.resources import Resource
-from traincrew.operator.host_ports import Ledger
+from traincrew.operator.host_ports import PortAllocations
 from traincrew.operator.job_key import JobKey
-from traincrew.operator.job_memory import Name, Notebook
+from traincrew.operator.job_memory import JobMemory, ObjectName
 
 logger = logging.getLogger(__name__)
 
@@ -45,38 +45,40 @@ class _Named(meta.Struct):
 
 
 def watched(kinds: tuple[JobKind, ...], planning: settings.Planning) -> tuple[Resource, ...]:
-    """Every resource that some enabled kind makes objects of."""
-    found = [resources.PODS]
+    """Every resource of which some enabled kind creates objects."""
+    used = [resources.PODS]
     for kind in kinds:
         for each in (kind, *kind.variants.values()):
-            found += [*each.dependents.resources, *([resources.SERVICES] if each.pods.services else [])]
+            used += [*each.dependents.resources, *([resources.SERVICES] if each.pods.services else [])]
     if planning.gang_scheduler:
         volcano = planning.gang_scheduler.lower() == "volcano"
-        found.append(resources.VOLCANO_POD_GROUPS if volcano else resources.PLUGINS_POD_GROUPS)
-    return tuple(resource for resource in dict.fromkeys(found) if resource not in _UNWATCHED)
+        used.append(resources.VOLCANO_POD_GROUPS if volcano else resources.PLUGINS_POD_GROUPS)
+    return tuple(resource for resource in dict.fromkeys(used) if resource not in _UNWATCHED)
 
 
-class Ears(Protocol):
-    """Whoever is told what the watches bring; not what this process itself has written."""
+class ChangeHandler(Protocol):
+    """Called for changes that the informers deliver, except those that this process has written."""
 
-    def on_job(self, key: JobKey) -> None:
-        """Something about that job is another now."""
+    def job_changed(self, key: JobKey) -> None:
+        """The job, or an object that belongs to it, has changed."""
 
-    def on_object(self, key: JobKey, resource: Resource, entry: meta.Named) -> None:
-        """An object of the job has come up."""
+    def object_added(self, key: JobKey, resource: Resource, obj: meta.Named) -> None:
+        """An object of the job was created by another process."""
 
 
-class World:
-    """Local copies of jobs and of everything that belongs to them."""
+class Observer:
+    """Stores of the jobs and of all objects that belong to them."""
 
-    def __init__(self, reader: port.Reader, kinds: tuple[JobKind, ...], options: settings.Operator, ears: Ears) -> None:
+    def __init__(
+        self, reader: port.Reader, kinds: tuple[JobKind, ...], options: settings.Operator, handler: ChangeHandler
+    ) -> None:
         self.kinds = {kind.plural: kind for kind in kinds}
         self._plurals = {kind.kind: kind.plural for kind in kinds}
         self._controllers = {each.controller: kind.plural for kind in kinds for each in (kind, *kind.variants.values())}
         self._planning = options.planning
-        self._ears = ears
-        self._notebooks: dict[str, Notebook] = {}
-        self.ports = Ledger(ears.on_job)
+        self._handler = handler
+        self._memories: dict[str, JobMemory] = {}
+        self.ports = PortAllocations(handler.job_changed)
         namespace = options.namespace or None
         self.jobs: dict[str, Store[Any]] = {
             kind.plural: Store(_job_decoder(kind), self._job_changed(kind.plural)) for kind in kinds
@@ -93,26 +95,26 @@ class World:
     def _informer(self, reader: port.Reader, scope: Scope, store: Store[Any]) -> Informer[Any]:
         def undecodable(raw: bytes, error: Exception) -> None:
             name = msgspec.json.decode(raw, type=_Named).metadata
-            where = f"{name.namespace}/{name.name}"
-            logger.error("object unreadable", extra={"resource": scope.resource.plural, "object": where, "error": str(error)})
+            fields = {"resource": scope.resource.plural, "object": f"{name.namespace}/{name.name}", "error": str(error)}
+            logger.error("object ignored: it cannot be decoded", extra=fields)
 
         return Informer(reader, scope, store, undecodable)
 
     def store(self, resource: Resource) -> Store[Any] | None:
-        """The local copy of a resource, be it of jobs or of what they own."""
+        """The store of a resource: of jobs or of objects that they own."""
         return self.objects[resource] if resource in self.objects else self.jobs.get(resource.plural)
 
-    def dismiss(self, uid: str) -> None:
-        """A job that is no more needs no notebook."""
-        self._notebooks.pop(uid, None)
+    def forget(self, uid: str) -> None:
+        """The job is gone."""
+        self._memories.pop(uid, None)
         self.ports.forget(uid)
 
-    def notebook(self, uid: str) -> Notebook:
-        return self._notebooks.setdefault(uid, Notebook())
+    def memory(self, uid: str) -> JobMemory:
+        return self._memories.setdefault(uid, JobMemory())
 
     def job(self, key: JobKey) -> jobs.JobObject[Any] | None:
-        found: jobs.JobObject[Any] | None = self.jobs[key.plural].get(key.namespace, key.name)
-        return found
+        job: jobs.JobObject[Any] | None = self.jobs[key.plural].get(key.namespace, key.name)
+        return job
 
     def keys(self) -> list[JobKey]:
         return [JobKey(plural, job.metadata.namespace, job.metadata.name) for plural, store in self.jobs.items() for job in store]
@@ -120,13 +122,9 @@ class World:
     async def synced(self) -> None:
         await asyncio.gather(*(informer.synced.wait() for informer in self.informers))
 
-    @property
-    def ready(self) -> bool:
-        return all(informer.synced.is_set() for informer in self.informers)
-
     def observe(self, job: jobs.JobObject[Any]) -> Observed:
         uid = job.metadata.uid
-        notes = self._notebooks.get(uid) or Notebook()
+        memory = self._memories.get(uid) or JobMemory()
         launchers = self.owned(resources.BATCH_JOBS, uid)
         pods = self.owned(resources.PODS, uid)
         for launcher in launchers:
@@ -142,10 +140,10 @@ class World:
             batch_jobs=launchers,
             autoscalers=self.owned(resources.AUTOSCALERS, uid),
             pod_groups=tuple(group for resource in groups for group in self.owned(resource, uid)),
-            vanished=tuple(notes.vanished.values()),
-            known=frozenset(notes.known),
-            refusals=tuple(notes.refusals.values()),
-            pod_events=dict(notes.pod_events),
+            vanished=tuple(memory.vanished.values()),
+            known=frozenset(memory.known),
+            refusals=tuple(memory.refusals.values()),
+            pod_events=dict(memory.pod_events),
             ports_taken=self.ports.taken(uid),
             planning=self._planning,
         )
@@ -159,62 +157,62 @@ class World:
             job = new or old
             assert job is not None
             if new is None:
-                self.dismiss(job.metadata.uid)
+                self.forget(job.metadata.uid)
             else:
-                self.ports.seen(job.metadata.uid, new.status.host_ports)
-            self._ears.on_job(JobKey(plural, job.metadata.namespace, job.metadata.name))
+                self.ports.observed(job.metadata.uid, new.status.host_ports)
+            self._handler.job_changed(JobKey(plural, job.metadata.namespace, job.metadata.name))
 
         return changed
 
     def _object_changed(self, resource: Resource) -> Callable[[Any, Any], None]:
         def changed(old: meta.Named | None, new: meta.Named | None) -> None:
-            entry = new or old
-            assert entry is not None
-            owner = self._owner(entry)
+            obj = new or old
+            assert obj is not None
+            owner = self._owner(obj)
             if owner is None:
                 return
             if old is None:
-                self._ears.on_object(owner, resource, entry)
+                self._handler.object_added(owner, resource, obj)
             if new is None:
-                self._free_name(owner, (resource, entry.metadata.name))
+                self._name_freed(owner, (resource, obj.metadata.name))
                 if resource == resources.PODS:
-                    self._pod_gone(entry)
-            self._ears.on_job(owner)
+                    self._pod_deleted(obj)
+            self._handler.job_changed(owner)
 
         return changed
 
-    def _owner(self, entry: meta.Named) -> JobKey | None:
-        """The job an object belongs to, by name: an object of an earlier job of that name concerns its successor too."""
-        ref = entry.metadata.controller
+    def _owner(self, obj: meta.Named) -> JobKey | None:
+        """The job that owns the object, by name: an object of an earlier job of that name concerns its successor too."""
+        ref = obj.metadata.controller
         if ref is not None and ref.kind == "Job":
             launcher = self.objects.get(resources.BATCH_JOBS)
-            parent = launcher.get(entry.metadata.namespace, ref.name) if launcher is not None else None
+            parent = launcher.get(obj.metadata.namespace, ref.name) if launcher is not None else None
             ref = parent.metadata.controller if parent is not None else None
         if ref is None:
-            return self._named_on_labels(entry)
-        return JobKey(self._plurals[ref.kind], entry.metadata.namespace, ref.name) if ref.kind in self._plurals else None
+            return self._owner_by_labels(obj)
+        return JobKey(self._plurals[ref.kind], obj.metadata.namespace, ref.name) if ref.kind in self._plurals else None
 
-    def _named_on_labels(self, entry: meta.Named) -> JobKey | None:
-        labels = entry.metadata.labels
+    def _owner_by_labels(self, obj: meta.Named) -> JobKey | None:
+        labels = obj.metadata.labels
         plural = self._controllers.get(labels.get(naming.OPERATOR_NAME, ""))
-        return JobKey(plural, entry.metadata.namespace, labels.get(naming.JOB_NAME, "")) if plural is not None else None
+        return JobKey(plural, obj.metadata.namespace, labels.get(naming.JOB_NAME, "")) if plural is not None else None
 
-    def _free_name(self, key: JobKey, name: Name) -> None:
+    def _name_freed(self, key: JobKey, name: ObjectName) -> None:
         job = self.job(key)
-        notes = self._notebooks.get(job.metadata.uid) if job is not None else None
-        if notes is not None:
-            notes.name_is_free(name)
+        memory = self._memories.get(job.metadata.uid) if job is not None else None
+        if memory is not None:
+            memory.name_freed(name)
 
-    def _pod_gone(self, pod: Any) -> None:
+    def _pod_deleted(self, pod: Any) -> None:
         ref = pod.metadata.controller
-        notes = self._notebooks.get(ref.uid) if ref is not None else None
-        if notes is None:
+        memory = self._memories.get(ref.uid) if ref is not None else None
+        if memory is None:
             return
-        notes.pod_events.pop(pod.metadata.uid, None)
-        if pod.metadata.uid in notes.released:
-            notes.released.discard(pod.metadata.uid)
+        memory.pod_events.pop(pod.metadata.uid, None)
+        if pod.metadata.uid in memory.deletions:
+            memory.deletions.discard(pod.metadata.uid)
         else:
-            notes.vanished[pod.metadata.uid] = pod
+            memory.vanished[pod.metadata.uid] = pod
 
 
 def _decoder(type: type[Any]) -> Callable[[bytes], Any]:
@@ -222,7 +220,7 @@ def _decoder(type: type[Any]) -> Callable[[bytes], Any]:
 
 
 def _job_decoder(kind: JobKind) -> Callable[[bytes], jobs.JobObject[Any]]:
-    """A finished job's templates are never used again: thousands of such jobs may be around."""
+    """Without the pod templates of finished jobs: they are never used again, and thousands of such jobs may exist."""
 
     def decode(raw: bytes) -> jobs.JobObject[Any]:
         stored = kinds.decode(kind, raw)

@@ -1,4 +1,4 @@
-"""The operator as a whole: from a client to a running controller, until it is told to stop."""
+"""The operator: informers, leader election, the reconcile workers and the event recorder, until it is stopped."""
 
 from __future__ import annotations
 
@@ -10,37 +10,35 @@ import logging
 import os
 import socket
 import uuid
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 from traincrew import errors, settings
 from traincrew.client import clock, port
-from traincrew.client.leases import Elector
+from traincrew.client.event_recorder import EventRecorder
+from traincrew.client.leader_election import LeaderElector
 from traincrew.client.workqueue import WorkQueue
 from traincrew.kinds.kind import JobKind
 from traincrew.model.meta import Named
 from traincrew.model.resources import Resource
-from traincrew.operator import event_backfill, http_endpoints
-from traincrew.operator.action_execution import Tools
+from traincrew.operator import event_backfill, http_endpoints, job_events
+from traincrew.operator.action_executor import ExecutionContext
 from traincrew.operator.controller import Controller
-from traincrew.operator.event_backfill import Doubt, Recall
-from traincrew.operator.event_recorder import Teller
-from traincrew.operator.executor import Executor
+from traincrew.operator.event_backfill import EventBackfill, ExpectedEvents
+from traincrew.operator.job_events import JobEventRecorder
 from traincrew.operator.job_key import JobKey
 from traincrew.operator.metrics import Metrics
-from traincrew.operator.observer import World
+from traincrew.operator.observer import Observer
 from traincrew.planner.events import implied
 
 logger = logging.getLogger(__name__)
 
-LAST_HANDS = 10.0
-"""Seconds for what is in hand when the operator is told to stop."""
-LAST_WORDS = 5.0
-"""Seconds for the events that are still to be posted then."""
-
-
-YOUNG_OBJECTS = 10_000
-"""New objects before the garbage collector looks for cycles; there are few, and each look holds everything up."""
+WORKER_SHUTDOWN_SECONDS = 10.0
+"""How long workers may finish their current job when the operator is stopped."""
+EVENT_DRAIN_SECONDS = 5.0
+"""How long recorded events may then be written."""
+GC_THRESHOLD = 10_000
+"""Allocations between two runs of Python's cycle collector; cycles are few, and each run blocks the event loop."""
 
 
 class LeadershipLost(errors.TraincrewError):
@@ -48,7 +46,7 @@ class LeadershipLost(errors.TraincrewError):
 
 
 class Clients:
-    """The ways to the API server. Renewing the lease must never wait behind other requests."""
+    """Renewing the lease must never wait behind other requests, so it may have a client of its own."""
 
     def __init__(self, work: port.Client, lease: port.Client | None = None) -> None:
         self.work = work
@@ -56,122 +54,136 @@ class Clients:
 
 
 class Operator:
-    """Everything that one operator process runs, on clients that it is given."""
+    """One operator process, with the clients that it is given."""
 
-    def __init__(self, clients: Clients, kinds: tuple[JobKind, ...], options: settings.Operator, metrics: Metrics) -> None:
-        self._client = clients.work
-        self._options = options
-        self._metrics = metrics
+    def __init__(
+        self,
+        clients: Clients,
+        kinds: tuple[JobKind, ...],
+        options: settings.Operator,
+        metrics: Metrics,
+        now: Callable[[], dt.datetime] = clock.now,
+    ) -> None:
+        self._options, self._metrics, self._now = options, metrics, now
         self._queue: WorkQueue[JobKey] = WorkQueue()
-        self._acting = False
-        self.world = World(clients.work, kinds, options, self)
-        self._teller = Teller(clients.work, lambda: self._acting and len(self._queue) > 0)
-        self._recall = Recall(clients.work, self._teller, options.namespace)
-        executor = Executor(Tools(clients.work, self.world, self._teller, metrics, self._recall))
-        self._controller = Controller(self.world, executor, self._queue, self._teller, metrics)
-        self._elector = Elector(clients.lease, options.election, f"{socket.gethostname()}_{uuid.uuid4()}")
+        self._active = False
+        """Whether this process leads and its workers run."""
+        self.observer = Observer(clients.work, kinds, options, self)
+        self._event_recorder = EventRecorder(
+            clients.work,
+            job_events.name,
+            delivery=job_events.DELIVERY,
+            defer_while=lambda: self._active and len(self._queue) > 0,
+        )
+        recorder = JobEventRecorder(self._event_recorder, now)
+        self._backfill = EventBackfill(clients.work, recorder, options.namespace, now)
+        context = ExecutionContext(clients.work, self.observer, recorder, metrics, self._backfill)
+        self._controller = Controller(context, self._queue, now)
+        self._elector = LeaderElector(clients.lease, options.election, f"{socket.gethostname()}_{uuid.uuid4()}", now)
 
-    def missing(self) -> str:
-        """What keeps the operator from being ready."""
-        unsynced = [each.scope.resource.plural for each in self.world.informers if not each.synced.is_set()]
+    def unready_reason(self) -> str:
+        """Why the operator is not ready; empty if it is."""
+        unsynced = [each.scope.resource.plural for each in self.observer.informers if not each.synced.is_set()]
         if unsynced:
             return f"waiting for the first list of {', '.join(unsynced)}"
-        absent = [each for each in self.world.informers if isinstance(each.failure, errors.NotFound)]
-        if len(absent) >= len(self.world.kinds):
+        absent = [each for each in self.observer.informers if isinstance(each.failure, errors.NotFound)]
+        if len(absent) >= len(self.observer.kinds):
             return "no kind of job is installed on this cluster: apply what `traincrew manifests crds` prints"
         return ""
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Until `stop` is set; then finishes what is in hand and lets go of the lease."""
-        health = http_endpoints.served(self._options.health_address, http_endpoints.health_app(self.missing))
-        metrics = http_endpoints.served(self._options.metrics_address, http_endpoints.metrics_app(self._metrics))
+        """Runs until `stop` is set; then finishes the current work and releases the lease."""
+        health = http_endpoints.serve(self._options.health_address, http_endpoints.health_app(self.unready_reason))
+        metrics = http_endpoints.serve(self._options.metrics_address, http_endpoints.metrics_app(self._metrics))
         async with health, metrics:
-            # None of the others ends by itself: if one does, the operator is blind or dumb and must not go on.
-            ears = (each.run() for each in self.world.informers)
-            await _first(self._live(stop), self._teller.run(), self._recall.run(), *ears)
+            # Only the first ends by itself. If another ends, the operator can no longer observe or record and must stop.
+            informers = (each.run() for each in self.observer.informers)
+            await _first(self._lead(stop), self._event_recorder.run(), self._backfill.run(), *informers)
         logger.info("stopped")
 
-    async def _live(self, stop: asyncio.Event) -> None:
-        async with self._elected(stop) as lost:
-            await _first(stop.wait(), self.world.synced(), lost())
+    async def _lead(self, stop: asyncio.Event) -> None:
+        async with self._leader_election(stop) as leadership_lost:
+            await _first(stop.wait(), self.observer.synced(), leadership_lost())
             if stop.is_set():
                 return
-            async with self._working() as workers:
-                await _first(stop.wait(), lost(), _one_ends(workers))
-                self._acting = False
+            async with self._workers() as workers:
+                await _first(stop.wait(), leadership_lost(), _any_ends(workers))
+                self._active = False
                 self._queue.shut_down()
-                await _first(_all_end(workers, LAST_HANDS), lost())
-            await self._teller.drain(LAST_WORDS)
+                await _first(_all_end(workers, WORKER_SHUTDOWN_SECONDS), leadership_lost())
+            await self._event_recorder.drain(EVENT_DRAIN_SECONDS)
 
     @contextlib.asynccontextmanager
-    async def _elected(self, stop: asyncio.Event) -> AsyncIterator[Any]:
-        """Inside, this process leads (or has been told to stop); what is yielded raises when that is over."""
+    async def _leader_election(self, stop: asyncio.Event) -> AsyncIterator[Callable[[], Coroutine[Any, Any, object]]]:
+        """Yields, while this process leads or is to stop, a function that waits for the loss of leadership and raises."""
         if not self._options.election.enabled:
             yield asyncio.Event().wait
             return
-        keeping: asyncio.Task[None] | None = None
+        renewal: asyncio.Task[None] | None = None
 
-        async def lost() -> None:
-            if keeping is None:
+        async def leadership_lost() -> None:
+            if renewal is None:
                 await asyncio.Event().wait()
             else:
-                await asyncio.shield(keeping)
+                await asyncio.shield(renewal)
                 raise LeadershipLost("the lease could not be renewed in time; another operator may be acting now")
 
         try:
             await _first(stop.wait(), self._elector.acquire())
             if not stop.is_set():
-                keeping = asyncio.create_task(self._elector.keep())
-            yield lost
+                renewal = asyncio.create_task(self._elector.renew())
+            yield leadership_lost
         finally:
-            if keeping is not None:
-                await _cancelled(keeping)
+            if renewal is not None:
+                await _cancelled(renewal)
             await self._elector.release()
 
     @contextlib.asynccontextmanager
-    async def _working(self) -> AsyncIterator[list[asyncio.Task[None]]]:
-        _rest_memory()
-        known = self.world.keys()
-        logger.info("working", extra={"jobs": len(known), "pid": os.getpid()})
-        self._doubt_what_is_recent(clock.now())
-        self._acting = True
-        for key in known:
+    async def _workers(self) -> AsyncIterator[list[asyncio.Task[None]]]:
+        _tune_garbage_collection()
+        keys = self.observer.keys()
+        logger.info("starting workers", extra={"jobs": len(keys), "pid": os.getpid()})
+        self._backfill_recent_events()
+        self._active = True
+        for key in keys:
             self._queue.add(key)
-        workers = [asyncio.create_task(self._controller.work()) for _ in range(self._options.workers)]
+        workers = [asyncio.create_task(self._controller.run_worker()) for _ in range(self._options.workers)]
         self._metrics.leading.set(1)
         try:
             yield workers
         finally:
             self._metrics.leading.set(0)
-            self._acting = False
+            self._active = False
             await _cancelled(*workers)
 
-    def _doubt_what_is_recent(self, now: dt.datetime) -> None:
-        """Whoever acted before may have ended before it had told everything."""
-        for plural, store in self.world.jobs.items():
+    def _backfill_recent_events(self) -> None:
+        """The previous leader may have ended before it recorded all events."""
+        now = self._now()
+        for plural, store in self.observer.jobs.items():
             for job in store:
-                kind = self.world.kinds[plural].following(job)
-                found = Doubt(kind, job, tuple(implied(kind, job, self.world.observe(job), now - event_backfill.RECENT)))
+                kind = self.observer.kinds[plural].following(job)
+                events = tuple(implied(kind, job, self.observer.observe(job), now - event_backfill.RECENT))
+                expected = ExpectedEvents(kind, job, events)
                 for resource in event_backfill.announced(kind):
-                    for entry in self.world.owned(resource, job.metadata.uid):
-                        if event_backfill.recent(entry, now):
-                            found.add(resource, entry)
-                if found.events or found.made:
-                    self._recall.doubt(found)
+                    for obj in self.observer.owned(resource, job.metadata.uid):
+                        if event_backfill.is_recent(obj, now):
+                            expected.add_created(resource, obj)
+                if expected.events or expected.created:
+                    self._backfill.expect(expected)
 
-    def on_job(self, key: JobKey) -> None:
-        if self._acting:
+    def job_changed(self, key: JobKey) -> None:
+        if self._active:
             self._queue.add(key)
 
-    def on_object(self, key: JobKey, resource: Resource, entry: Named) -> None:
-        job = self.world.job(key) if self._acting else None
-        owner = entry.metadata.controller
+    def object_added(self, key: JobKey, resource: Resource, obj: Named) -> None:
+        job = self.observer.job(key) if self._active else None
+        owner = obj.metadata.controller
         if job is not None and owner is not None and owner.uid == job.metadata.uid:
-            self._recall.came_up(self.world.kinds[key.plural].following(job), job, resource, entry)
+            self._backfill.object_added(self.observer.kinds[key.plural].following(job), job, resource, obj)
 
 
 async def _first(*work: Coroutine[Any, Any, Any]) -> None:
-    """Waits for the first of them to end, ends the others, and raises what it raised."""
+    """Waits for the first to end, cancels the others, and raises its exception."""
     tasks = [asyncio.ensure_future(each) for each in work]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -181,7 +193,7 @@ async def _first(*work: Coroutine[Any, Any, Any]) -> None:
         await _cancelled(*tasks)
 
 
-async def _one_ends(tasks: list[asyncio.Task[None]]) -> None:
+async def _any_ends(tasks: list[asyncio.Task[None]]) -> None:
     done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in done:
         task.result()
@@ -190,7 +202,7 @@ async def _one_ends(tasks: list[asyncio.Task[None]]) -> None:
 async def _all_end(tasks: list[asyncio.Task[None]], seconds: float) -> None:
     done, left = await asyncio.wait(tasks, timeout=seconds)
     if left:
-        logger.warning("work cut short", extra={"tasks": len(left)})
+        logger.warning("workers cancelled", extra={"workers": len(left)})
     for task in done:
         task.result()
 
@@ -201,8 +213,8 @@ async def _cancelled(*tasks: asyncio.Task[Any]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _rest_memory() -> None:
-    """What the first lists brought stays for long: the garbage collector need not walk through it again and again."""
+def _tune_garbage_collection() -> None:
+    """The objects of the first lists live long: the cycle collector need not traverse them again and again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(YOUNG_OBJECTS, 20, 20)
+    gc.set_threshold(GC_THRESHOLD, 20, 20)

@@ -11,7 +11,6 @@ import pytest
 from traincrew import errors
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
-from traincrew.embedded.controllers.event_correlation import BURST, Correlator, Event
 from traincrew.embedded.controllers.reconcile_loop import NamespacedName
 
 KEY, OTHER = ("n", "x"), ("n", "y")
@@ -96,31 +95,3 @@ async def test_changes_to_many_pods_are_reconciled_together() -> None:
         queue.add(OTHER)
         await reconciler.calls(2)
         assert reconciler.keys == [KEY, OTHER]
-
-
-def event(message: str) -> Event:
-    return Event("c", "v1", "Pod", "n", "p", "u", "1", "Normal", "Because", message)
-
-
-def test_the_same_event_is_counted_on_the_first() -> None:
-    found = Correlator()
-    first = found.take(event("a"), 0)
-    assert found.take(event("a"), 1) is first
-    assert first is not None
-    assert first.count == 2
-
-
-def test_from_the_tenth_on_similar_events_are_joined() -> None:
-    found = Correlator()
-    told = [found.take(event(str(number)), number) for number in range(12)]
-    messages = [each.message for each in told if each is not None]
-    assert messages[8] == "8"
-    assert told[9] is told[11]
-    assert messages[11] == "(combined from similar events): 11"
-
-
-def test_a_flood_about_one_object_is_cut_off_and_ebbs() -> None:
-    found = Correlator()
-    told = [found.take(event("a"), 0) for _ in range(BURST + 5)]
-    assert told.count(None) == 5
-    assert found.take(event("a"), 301) is not None

@@ -74,7 +74,7 @@ def test_the_operator_shows_itself_as_a_pod_with_its_log(cluster: Cluster) -> No
     path = cluster.api.path("pods", "kubeflow", pod["metadata"]["name"], "log")
     answer = cluster.api.session.get(cluster.api.server + path, timeout=30)
     assert answer.status_code == 200
-    assert "working" in answer.text
+    assert "starting workers" in answer.text
 
 
 def test_a_job_lives_and_leaves_nothing_behind(cluster: Cluster) -> None:

@@ -1,4 +1,4 @@
-"""Carries out what was decided: bindings, conditions, preemptions, phases of PodGroups."""
+"""Writes the scheduler's decisions: bindings, pod conditions, preemptions, phases of PodGroups, events."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from traincrew import errors
-from traincrew.client import clock, port
-from traincrew.embedded.scheduler.event_recorder import Recorder, Reference, Told
-from traincrew.embedded.scheduler.informers import CLAIMS, GROUPS, Copies
+from traincrew.client import clock, events, port
+from traincrew.client.event_recorder import EventRecorder
+from traincrew.embedded.scheduler.informers import CLAIMS, POD_GROUPS, SchedulerInformers
 from traincrew.model.resources import PODS, Resource
 from traincrew.scheduling import pod_groups, volumes
 from traincrew.scheduling.decision import Binding, Preemption, Refusal, Selection
@@ -23,37 +23,39 @@ log = logging.getLogger(__name__)
 
 BINDINGS = Resource("", "v1", "bindings", "Binding")
 IN_FLIGHT = 32
+MESSAGE_LIMIT = 1024
+POD_GROUP_COMPONENT = "volcano"
 SCHEDULED, UNSCHEDULABLE, FAILED = "PodScheduled", "Unschedulable", "SchedulerError"
 
 T = TypeVar("T")
 
 
-class Deeds:
-    def __init__(self, client: port.Client, copies: Copies, recorder: Recorder) -> None:
-        self._client, self._copies, self._recorder = client, copies, recorder
+class Binder:
+    def __init__(self, client: port.Client, informers: SchedulerInformers, recorder: EventRecorder, host: str) -> None:
+        self._client, self._informers, self._recorder, self._host = client, informers, recorder, host
         self._slots = asyncio.Semaphore(IN_FLIGHT)
-        self._told: dict[str, str] = {}
-        """What was last said of a PodGroup that waits, by its uid."""
+        self._group_messages: dict[str, str] = {}
+        """The last event about a PodGroup that waits, by its UID: it is not repeated in every cycle."""
 
-    def remember(self, groups: set[str]) -> None:
-        """Forgets what was said of PodGroups that are no more."""
-        self._told = {uid: told for uid, told in self._told.items() if uid in groups}
+    def keep_groups(self, uids: set[str]) -> None:
+        """Forgets the PodGroups that no longer exist."""
+        self._group_messages = {uid: message for uid, message in self._group_messages.items() if uid in uids}
 
-    async def all(self, deed: Callable[[T], Awaitable[None]], subjects: Iterable[T]) -> None:
-        """One that fails is no reason to leave out the others: the next look finds what is left."""
-        await asyncio.gather(*(self._one(deed, each) for each in subjects))
+    async def write_all(self, write: Callable[[T], Awaitable[None]], decisions: Iterable[T]) -> None:
+        """A failed write does not stop the others: the next cycle decides again."""
+        await asyncio.gather(*(self._write(write, decision) for decision in decisions))
 
-    async def _one(self, deed: Callable[[T], Awaitable[None]], subject: T) -> None:
+    async def _write(self, write: Callable[[T], Awaitable[None]], decision: T) -> None:
         async with self._slots:
             try:
-                await deed(subject)
+                await write(decision)
             except (errors.NotFound, errors.Conflict):
-                pass  # the watch tells what it is now
+                pass  # the informer delivers the newer object
             except errors.ApiError as error:
-                log.warning("scheduling: a write failed", extra={"error": error.message})
+                log.warning("scheduling decision not written", extra={"error": error.message})
 
     async def bind(self, binding: Binding) -> bool:
-        """Whether it may be on that node now; if not, the pod says why."""
+        """Whether the pod is bound; if not, its PodScheduled condition has the reason."""
         pod, meta = binding.pod, binding.pod.metadata
         body = {
             "kind": "Binding",
@@ -71,26 +73,25 @@ class Deeds:
                 with contextlib.suppress(errors.ApiError):
                     await self._unscheduled(pod, FAILED, f"binding rejected: {error.message}", None)
                 return False
-        told = f"Successfully assigned {pod.title} to {binding.node}"
-        self._tell(pod, Told("Normal", "Scheduled", "Binding", told))
+        self._event(pod, events.NORMAL, "Scheduled", "Binding", f"Successfully assigned {pod.title} to {binding.node}")
         return True
 
-    async def refuse(self, refusal: Refusal) -> None:
+    async def reject(self, refusal: Refusal) -> None:
         await self._unscheduled(refusal.pod, UNSCHEDULABLE, refusal.message, refusal.nominated)
 
     async def _unscheduled(self, pod: PodInfo, reason: str, message: str, nominated: str | None) -> None:
         status: dict[str, Any] = {}
-        held = pod.status.condition(SCHEDULED)
-        if held is None or (held.status, held.reason, held.message) != ("False", reason, message):
+        known = pod.status.condition(SCHEDULED)
+        if known is None or (known.status, known.reason, known.message) != ("False", reason, message):
             condition = {"type": SCHEDULED, "status": "False", "reason": reason, "message": message}
-            if held is None or held.status != "False":
+            if known is None or known.status != "False":
                 condition["lastTransitionTime"] = clock.timestamp()
             status["conditions"] = [condition]
         if nominated is not None and nominated != pod.status.nominated_node_name:
             status["nominatedNodeName"] = nominated or None
         if status:
             await self._patch_status(pod, status)
-            self._tell(pod, Told("Warning", "FailedScheduling", "Scheduling", message))
+            self._event(pod, events.WARNING, "FailedScheduling", "Scheduling", message)
 
     async def preempt(self, preemption: Preemption) -> None:
         victim, by = preemption.victim, preemption.preemptor
@@ -99,48 +100,67 @@ class Deeds:
         await self._patch_status(victim, {"conditions": [{**condition, "lastTransitionTime": clock.timestamp()}]})
         meta = victim.metadata
         await self._client.delete(PODS, meta.namespace, meta.name, uid=meta.uid)
-        told = f"Preempted by pod {by.uid} on node {victim.spec.node_name}"
-        self._tell(victim, Told("Normal", "Preempted", "Preempting", told), by)
+        text = f"Preempted by pod {by.uid} on node {victim.spec.node_name}"
+        self._event(victim, events.NORMAL, "Preempted", "Preempting", text, by)
 
-    async def select(self, selection: Selection) -> None:
-        """Whoever provides volumes waits for this word."""
+    async def select_node(self, selection: Selection) -> None:
+        """Annotates a claim with the node: volume provisioners wait for it."""
         meta = selection.claim.metadata
         body = {"metadata": {"uid": meta.uid, "annotations": {volumes.SELECTED_NODE: selection.node}}}
         await self._client.patch(CLAIMS, meta.namespace, meta.name, msgspec.json.encode(body))
 
-    async def change(self, change: pod_groups.Change) -> None:
-        self._tell_group(change)
-        held, meta = change.group.status, change.group.metadata
+    async def update_group(self, change: pod_groups.Change) -> None:
+        self._group_event(change)
+        current, meta = change.group.status, change.group.metadata
         wanted = {"phase": change.phase, "running": change.running, "succeeded": change.succeeded, "failed": change.failed}
-        status = {name: value for name, value in wanted.items() if getattr(held, name) != value}
-        store = self._copies.groups(change.key.system)
+        status = {name: value for name, value in wanted.items() if getattr(current, name) != value}
+        store = self._informers.pod_groups(change.key.system)
         if not status or store is None:
             return
         body = msgspec.json.encode({"metadata": {"uid": meta.uid}, "status": status})
-        resource = GROUPS[change.key.system]
+        resource = POD_GROUPS[change.key.system]
         with store.writing(meta.namespace, meta.name):
             answer = await self._client.patch(resource, meta.namespace, meta.name, body, subresource="status")
             store.learn(answer)
 
-    def _tell_group(self, change: pod_groups.Change) -> None:
+    def _group_event(self, change: pod_groups.Change) -> None:
         uid = change.group.metadata.uid
         if not change.short:
-            self._told.pop(uid, None)
+            self._group_messages.pop(uid, None)
             return
         message = f"{pod_groups.OVERUSED}: {', '.join(change.short)}"
-        if self._told.get(uid) != message:
-            self._told[uid] = message
-            about = Reference(GROUPS[change.key.system], change.group.metadata)
-            self._recorder.tell(about, "volcano", Told("Normal", UNSCHEDULABLE, "Enqueuing", message))
+        if self._group_messages.get(uid) != message:
+            self._group_messages[uid] = message
+            involved = events.reference(POD_GROUPS[change.key.system], change.group.metadata)
+            self._record(involved, POD_GROUP_COMPONENT, events.NORMAL, UNSCHEDULABLE, "Enqueuing", message)
 
     async def _patch_status(self, pod: PodInfo, status: dict[str, Any]) -> None:
         meta = pod.metadata
         body = msgspec.json.encode({"metadata": {"uid": meta.uid}, "status": status})
-        with self._copies.pods.writing(meta.namespace, meta.name):
+        with self._informers.pods.writing(meta.namespace, meta.name):
             answer = await self._client.patch(PODS, meta.namespace, meta.name, body, subresource="status", type="strategic")
-            self._copies.pods.learn(answer)
+            self._informers.pods.learn(answer)
 
-    def _tell(self, pod: PodInfo, told: Told, related: PodInfo | None = None) -> None:
-        other = Reference(PODS, related.metadata) if related else None
-        by = (related or pod).spec.scheduler_name
-        self._recorder.tell(Reference(PODS, pod.metadata), by, told, other)
+    def _event(self, pod: PodInfo, type: str, reason: str, action: str, message: str, preemptor: PodInfo | None = None) -> None:
+        """The component is the scheduler that the scheduled pod names."""
+        involved = events.reference(PODS, pod.metadata)
+        related = events.reference(PODS, preemptor.metadata) if preemptor is not None else None
+        self._record(involved, (preemptor or pod).spec.scheduler_name, type, reason, action, message, related)
+
+    def _record(
+        self,
+        involved: events.ObjectReference,
+        component: str,
+        type: str,
+        reason: str,
+        action: str,
+        message: str,
+        related: events.ObjectReference | None = None,
+    ) -> None:
+        source = events.EventSource(component, instance=f"{component}-{self._host}"[:128])
+        now, message = clock.now(), _truncated(message)
+        self._recorder.record(events.Event(involved, source, type, reason, message, now, action, related))
+
+
+def _truncated(message: str) -> str:
+    return message if len(message) <= MESSAGE_LIMIT else f"{message[: MESSAGE_LIMIT - 4]} ..."

@@ -1,4 +1,4 @@
-"""Local copies of all that placement looks at, and the sign that something of it has changed."""
+"""The informers of the scheduler, and the notification that a scheduling decision may be another now."""
 
 from __future__ import annotations
 
@@ -26,34 +26,34 @@ NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
 VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
 STORAGE_CLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False)
-GROUPS = {VOLCANO: resources.VOLCANO_POD_GROUPS, PLUGINS: resources.PLUGINS_POD_GROUPS}
+POD_GROUPS = {VOLCANO: resources.VOLCANO_POD_GROUPS, PLUGINS: resources.PLUGINS_POD_GROUPS}
 
 T = TypeVar("T", bound=meta.Named)
 
 
-class Copies:
+class SchedulerInformers:
     def __init__(self, reader: port.Reader, changed: Callable[[], None]) -> None:
         self._reader, self._changed = reader, changed
         self._informers: list[Informer[Any]] = []
-        self.pods = self._keep(resources.PODS, pod_info.decode, _pod_matters)
-        self.nodes = self._keep(NODES, _decoder(objects.Node), _node_matters)
-        self._claims = self._keep(CLAIMS, _decoder(objects.Claim))
-        self._volumes = self._keep(VOLUMES, _decoder(objects.PersistentVolume))
-        self._classes = self._keep(STORAGE_CLASSES, _decoder(objects.StorageClass))
-        self._priorities = self._keep(resources.PRIORITY_CLASSES, _decoder(objects.PriorityClass))
-        self._namespaces = self._keep(resources.NAMESPACES, _decoder(objects.Labelled))
-        self._definitions = Store(_decoder(objects.Labelled), self._defined)
-        self._informers.append(Informer(reader, Scope(resources.CRDS), self._definitions))
-        self._groups: dict[str, _Followed] = {}
+        self.pods = self._add(resources.PODS, pod_info.decode, _is_relevant_pod_change)
+        self.nodes = self._add(NODES, _decoder(objects.Node), _is_relevant_node_change)
+        self._claims = self._add(CLAIMS, _decoder(objects.Claim))
+        self._volumes = self._add(VOLUMES, _decoder(objects.PersistentVolume))
+        self._classes = self._add(STORAGE_CLASSES, _decoder(objects.StorageClass))
+        self._priorities = self._add(resources.PRIORITY_CLASSES, _decoder(objects.PriorityClass))
+        self._namespaces = self._add(resources.NAMESPACES, _decoder(objects.Labelled))
+        self._crds = Store(_decoder(objects.Labelled), self._crd_changed)
+        self._informers.append(Informer(reader, Scope(resources.CRDS), self._crds))
+        self._pod_groups: dict[str, _PodGroupInformer] = {}
 
-    def _keep(self, resource: Resource, decode: Callable[[bytes], T], matters: Callable[[T, T], bool] | None = None) -> Store[T]:
+    def _add(self, resource: Resource, decode: Callable[[bytes], T], relevant: Callable[[T, T], bool] | None = None) -> Store[T]:
         def on_change(old: T | None, new: T | None) -> None:
-            if matters is None or old is None or new is None or matters(old, new):
+            if relevant is None or old is None or new is None or relevant(old, new):
                 self._changed()
 
-        kept = Store(decode, on_change)
-        self._informers.append(Informer(self._reader, Scope(resource), kept, _strange(resource)))
-        return kept
+        store = Store(decode, on_change)
+        self._informers.append(Informer(self._reader, Scope(resource), store, _log_undecodable(resource)))
+        return store
 
     async def run(self) -> None:
         try:
@@ -61,44 +61,44 @@ class Copies:
                 for each in self._informers:
                     tasks.create_task(each.run())
         finally:
-            for followed in self._groups.values():
+            for followed in self._pod_groups.values():
                 followed.task.cancel()
 
     async def synced(self) -> None:
-        for each in [*self._informers, *(followed.informer for followed in self._groups.values())]:
+        for each in self._informers:
             await each.synced.wait()
-        for followed in list(self._groups.values()):  # those that the definitions have brought up
+        for followed in list(self._pod_groups.values()):  # started by the CRDs that are synced now
             await followed.informer.synced.wait()
 
-    def _defined(self, old: objects.Labelled | None, new: objects.Labelled | None) -> None:
-        """PodGroups are looked at only while there are such: to ask for them before would be in vain."""
-        told = new or old
-        name = told.metadata.name if told else ""
-        for system, resource in GROUPS.items():
+    def _crd_changed(self, old: objects.Labelled | None, new: objects.Labelled | None) -> None:
+        """PodGroups are watched only while their CRD is installed."""
+        crd = new or old
+        name = crd.metadata.name if crd else ""
+        for system, resource in POD_GROUPS.items():
             if name == f"{resource.plural}.{resource.group}":
                 if new is None:
-                    self._unfollow(system)
-                elif system not in self._groups:
-                    self._follow(system, resource)
+                    self._stop(system)
+                elif system not in self._pod_groups:
+                    self._start(system, resource)
 
-    def _follow(self, system: str, resource: Resource) -> None:
-        kept = Store(_decoder(objects.Group), lambda old, new: self._changed())
-        informer = Informer(self._reader, Scope(resource), kept, _strange(resource))
-        self._groups[system] = _Followed(kept, informer, asyncio.get_running_loop().create_task(informer.run()))
+    def _start(self, system: str, resource: Resource) -> None:
+        store = Store(_decoder(objects.Group), lambda old, new: self._changed())
+        informer = Informer(self._reader, Scope(resource), store, _log_undecodable(resource))
+        self._pod_groups[system] = _PodGroupInformer(store, informer, asyncio.get_running_loop().create_task(informer.run()))
 
-    def _unfollow(self, system: str) -> None:
-        if (followed := self._groups.pop(system, None)) is not None:
+    def _stop(self, system: str) -> None:
+        if (followed := self._pod_groups.pop(system, None)) is not None:
             followed.task.cancel()
             self._changed()
 
-    def groups(self, system: str) -> Store[objects.Group] | None:
-        followed = self._groups.get(system)
+    def pod_groups(self, system: str) -> Store[objects.Group] | None:
+        followed = self._pod_groups.get(system)
         return followed.store if followed else None
 
-    def around(self, now: dt.datetime) -> Surroundings:
-        held = {
+    def surroundings(self, now: dt.datetime) -> Surroundings:
+        groups = {
             GangKey(system, group.metadata.namespace, group.metadata.name): group
-            for system, followed in self._groups.items()
+            for system, followed in self._pod_groups.items()
             for group in followed.store
         }
         shelf = Shelf(
@@ -108,35 +108,33 @@ class Copies:
         )
         priorities = {each.metadata.name: each.value for each in self._priorities}
         namespaces = {each.metadata.name: each.metadata.labels for each in self._namespaces}
-        return Surroundings(held, priorities, shelf, namespaces, now)
+        return Surroundings(groups, priorities, shelf, namespaces, now)
 
 
-class _Followed(NamedTuple):
+class _PodGroupInformer(NamedTuple):
     store: Store[objects.Group]
     informer: Informer[objects.Group]
     task: asyncio.Task[None]
 
 
-def _strange(resource: Resource) -> OnUndecodable:
-    """An object that makes no sense is left out; the log says which."""
+def _log_undecodable(resource: Resource) -> OnUndecodable:
+    def log_it(raw: bytes, error: Exception) -> None:
+        log.warning("object ignored: it cannot be decoded", extra={"resource": resource.plural, "error": str(error)})
 
-    def tell(raw: bytes, error: Exception) -> None:
-        log.warning("an object was left out", extra={"resource": resource.plural, "error": str(error)})
-
-    return tell
+    return log_it
 
 
 def _decoder(kind: type[T]) -> Callable[[bytes], T]:
     return msgspec.json.Decoder(kind).decode
 
 
-def _pod_matters(old: pod_info.PodInfo, new: pod_info.PodInfo) -> bool:
-    """What a running pod says about itself is of no interest, but for its phase, which PodGroups tell."""
+def _is_relevant_pod_change(old: pod_info.PodInfo, new: pod_info.PodInfo) -> bool:
+    """Of a running pod's status only the phase matters: PodGroups count it."""
     if new.pending:
         return old.spec != new.spec or old.metadata.labels != new.metadata.labels or not old.pending
     return (old.spec.node_name, old.status.phase, old.terminating) != (new.spec.node_name, new.status.phase, new.terminating)
 
 
-def _node_matters(old: objects.Node, new: objects.Node) -> bool:
-    """A heartbeat is not news."""
+def _is_relevant_node_change(old: objects.Node, new: objects.Node) -> bool:
+    """A heartbeat changes nothing."""
     return (old.spec, old.metadata.labels, old.status) != (new.spec, new.metadata.labels, new.status)

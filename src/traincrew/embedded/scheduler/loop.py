@@ -1,4 +1,4 @@
-"""Looks whenever something has changed, has placement decided, and has it carried out."""
+"""The scheduling loop: one cycle after every relevant change decides about all pending pods."""
 
 from __future__ import annotations
 
@@ -6,107 +6,108 @@ import asyncio
 import logging
 import socket
 
-from traincrew.client import clock, port
-from traincrew.embedded.scheduler.binder import Deeds
-from traincrew.embedded.scheduler.event_recorder import Recorder
-from traincrew.embedded.scheduler.informers import Copies
+from traincrew.client import clock, event_recorder, port
+from traincrew.embedded.scheduler.binder import Binder
+from traincrew.embedded.scheduler.informers import SchedulerInformers
 from traincrew.scheduling.decision import Binding, Placement, Policy
 from traincrew.scheduling.placement import place
 from traincrew.scheduling.pod_info import PodInfo
 
 log = logging.getLogger(__name__)
 
-SHARE = 4
-"""A look that took so long is followed by a pause of as many times that, so that a flood of pods does not eat the machine."""
-PATIENCE = 5.0
-"""Seconds after which pods that wait are looked at again in any case: some of it depends on time."""
-REST = 1.0
-"""Seconds before a pod is tried again whose binding failed."""
+PAUSE_FACTOR = 4
+"""A cycle is followed by a pause of so many times its duration, so that a flood of pods does not occupy the machine."""
+RETRY_INTERVAL = 5.0
+"""Seconds after which unschedulable pods are tried again without a change: some decisions depend on time."""
+BIND_BACKOFF = 1.0
+"""Seconds before a pod is scheduled again whose binding failed."""
+EVENTS = event_recorder.Delivery(backlog=10_000, workers=2)
 
 
 class Scheduler:
     def __init__(self, client: port.Client, policy: Policy) -> None:
         self._policy = policy
         self._changed = asyncio.Event()
-        self._copies = Copies(client, self._changed.set)
-        self._recorder = Recorder(client, socket.gethostname())
-        self._deeds = Deeds(client, self._copies, self._recorder)
+        self._informers = SchedulerInformers(client, self._changed.set)
+        self._recorder = event_recorder.EventRecorder(client, event_recorder.UniqueNames(), delivery=EVENTS)
+        self._binder = Binder(client, self._informers, self._recorder, socket.gethostname())
         self._assumed: dict[str, str] = {}
-        """Nodes of pods whose binding is under way, or was told and not yet seen, by uid."""
-        self._resting: set[str] = set()
-        self._binding: set[asyncio.Task[None]] = set()
+        """Nodes of pods whose binding is under way, or written and not yet observed, by the pod's UID."""
+        self._backoff: set[str] = set()
+        """UIDs of pods whose binding failed a moment ago."""
+        self._bindings: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._copies.run())
+                tasks.create_task(self._informers.run())
                 tasks.create_task(self._recorder.run())
-                tasks.create_task(self._work())
+                tasks.create_task(self._schedule())
         finally:
-            for task in self._binding:
+            for task in self._bindings:
                 task.cancel()
 
-    async def _work(self) -> None:
-        await self._copies.synced()
+    async def _schedule(self) -> None:
+        await self._informers.synced()
         clock = asyncio.get_running_loop().time
         while True:
             self._changed.clear()
             started = clock()
             try:
-                placement = self._look()
+                placement = self._decide()
             except Exception:
-                # Whatever it was about, the next change may mend it; pods that run must not be left without a scheduler.
-                log.exception("placement failed")
-                await self._wait(some_wait=True)
+                # The next change may remove the cause; the cluster must not be left without a scheduler.
+                log.exception("scheduling cycle failed")
+                await self._wait(pending=True)
                 continue
-            took = clock() - started
-            await self._carry_out(placement)
-            await asyncio.sleep(took * SHARE)
+            duration = clock() - started
+            await self._write(placement)
+            await asyncio.sleep(duration * PAUSE_FACTOR)
             if not placement.unfinished:
                 await self._wait(bool(placement.refusals or any(each.short for each in placement.groups)))
 
-    async def _wait(self, some_wait: bool) -> None:
+    async def _wait(self, pending: bool) -> None:
         try:
-            async with asyncio.timeout(PATIENCE if some_wait else None):
+            async with asyncio.timeout(RETRY_INTERVAL if pending else None):
                 await self._changed.wait()
         except TimeoutError:
             return
 
-    def _look(self) -> Placement:
-        pods = [seen for each in self._copies.pods if (seen := self._seen(each)) is not None]
+    def _decide(self) -> Placement:
+        pods = [known for each in self._informers.pods if (known := self._with_assumed(each)) is not None]
         self._assumed = {uid: self._assumed[uid] for uid in self._assumed.keys() & {pod.uid for pod in pods}}
-        return place(pods, list(self._copies.nodes), self._copies.around(clock.now()), self._policy)
+        return place(pods, list(self._informers.nodes), self._informers.surroundings(clock.now()), self._policy)
 
-    def _seen(self, pod: PodInfo) -> PodInfo | None:
-        """The pod as it will be once what is under way is done; None: leave it alone for now."""
+    def _with_assumed(self, pod: PodInfo) -> PodInfo | None:
+        """The pod with its assumed node; None: the pod is not to be scheduled now."""
         if pod.spec.node_name:
             self._assumed.pop(pod.uid, None)
             return pod
-        if pod.uid in self._resting:
+        if pod.uid in self._backoff:
             return None
         node = self._assumed.get(pod.uid)
         return pod.on(node) if node else pod
 
-    async def _carry_out(self, placement: Placement) -> None:
+    async def _write(self, placement: Placement) -> None:
         for binding in placement.bindings:
             self._assumed[binding.pod.uid] = binding.node
             task = asyncio.get_running_loop().create_task(self._bind(binding))
-            self._binding.add(task)
-            task.add_done_callback(self._binding.discard)
-        deeds = self._deeds
-        deeds.remember({each.group.metadata.uid for each in placement.groups})
-        await deeds.all(deeds.change, placement.groups)
-        await deeds.all(deeds.select, placement.selections)
-        await deeds.all(deeds.preempt, placement.preemptions)
-        await deeds.all(deeds.refuse, placement.refusals)
+            self._bindings.add(task)
+            task.add_done_callback(self._bindings.discard)
+        binder = self._binder
+        binder.keep_groups({each.group.metadata.uid for each in placement.groups})
+        await binder.write_all(binder.update_group, placement.groups)
+        await binder.write_all(binder.select_node, placement.selections)
+        await binder.write_all(binder.preempt, placement.preemptions)
+        await binder.write_all(binder.reject, placement.refusals)
 
     async def _bind(self, binding: Binding) -> None:
         uid = binding.pod.uid
-        if not await self._deeds.bind(binding):
+        if not await self._binder.bind(binding):
             self._assumed.pop(uid, None)
-            self._resting.add(uid)
-            asyncio.get_running_loop().call_later(REST, self._rested, uid)
+            self._backoff.add(uid)
+            asyncio.get_running_loop().call_later(BIND_BACKOFF, self._end_backoff, uid)
 
-    def _rested(self, uid: str) -> None:
-        self._resting.discard(uid)
+    def _end_backoff(self, uid: str) -> None:
+        self._backoff.discard(uid)
         self._changed.set()

@@ -14,7 +14,7 @@ from traincrew.client.lister import Unstructured
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import pods, reconcile_loop
 from traincrew.embedded.controllers.autoscaling import behaviour, decisions, metrics
-from traincrew.embedded.controllers.event_recorder import Recorder
+from traincrew.embedded.controllers.event_recorder import ControllerEventRecorder
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.reconcile_loop import NamespacedName
 from traincrew.embedded.controllers.scale_targets import Scales
@@ -29,7 +29,7 @@ class Autoscalers:
     def __init__(self, client: port.Client, copies: SharedInformers, period: float = PERIOD) -> None:
         self._client, self._period = client, period
         self._autoscalers = copies.of(AUTOSCALERS)
-        self._recorder = Recorder(client, "horizontal-pod-autoscaler")
+        self._recorder = ControllerEventRecorder(client, "horizontal-pod-autoscaler")
         self._queue: WorkQueue[NamespacedName] = WorkQueue()
         self._histories: dict[str, behaviour.History] = {}
         """By UID. Who starts anew begins with the number of replicas that there are."""
@@ -56,7 +56,7 @@ class Autoscalers:
             await self._scale(seen, told)
         finally:
             for event in told.events:
-                self._recorder.tell(AUTOSCALERS, seen.body, *event)
+                self._recorder.event(AUTOSCALERS, seen.body, *event)
         if told.status != seen.body.get("status"):
             titled = {"apiVersion": AUTOSCALERS.api_version, "kind": AUTOSCALERS.kind} | seen.body | {"status": told.status}
             body = msgspec.json.encode(titled)

@@ -15,7 +15,7 @@ from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
 from traincrew.embedded.controllers.claims import decisions, resources
 from traincrew.embedded.controllers.claims.resources import CLAIMS, CLASSES, NODES, VOLUMES
-from traincrew.embedded.controllers.event_recorder import Recorder
+from traincrew.embedded.controllers.event_recorder import ControllerEventRecorder
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.pods import Pod
 from traincrew.embedded.controllers.reconcile_loop import NamespacedName
@@ -26,7 +26,7 @@ class Binder:
         self._client = client
         self._claims, self._volumes = copies.of(CLAIMS), copies.of(VOLUMES)
         self._classes, self._nodes, self._pods = copies.of(CLASSES), copies.of(NODES), copies.pods
-        self._recorder = Recorder(client, "persistentvolume-controller")
+        self._recorder = ControllerEventRecorder(client, "persistentvolume-controller")
         self._claim_queue: WorkQueue[NamespacedName] = WorkQueue()
         self._volume_queue: WorkQueue[NamespacedName] = WorkQueue()
         self._told: dict[str, decisions.Event] = {}
@@ -90,7 +90,7 @@ class Binder:
             claim = await self._annotate(self._claims, claim, wanted)
         if fate.event is not None and self._told.get(seen.metadata.uid) != fate.event:
             self._told[seen.metadata.uid] = fate.event
-            self._recorder.tell(CLAIMS, claim, *fate.event)
+            self._recorder.event(CLAIMS, claim, *fate.event)
         await self._set_status(self._claims, claim, {"phase": fate.phase, "accessModes": None, "capacity": None})
 
     def _world(self, key: NamespacedName) -> decisions.World:
@@ -142,7 +142,7 @@ class Binder:
         if lot.phase and lot.phase != resources.phase(volume):
             volume = await self._set_status(self._volumes, volume, {"phase": lot.phase, "message": lot.message or None})
             if lot.event is not None:
-                self._recorder.tell(VOLUMES, volume, *lot.event)
+                self._recorder.event(VOLUMES, volume, *lot.event)
             self._volume_queue.add(key)
             self._look_at_pending()
 

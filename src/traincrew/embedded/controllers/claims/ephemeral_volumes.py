@@ -13,7 +13,7 @@ from traincrew.client.lister import Unstructured
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
 from traincrew.embedded.controllers.claims.resources import CLAIMS
-from traincrew.embedded.controllers.event_recorder import WARNING, Recorder
+from traincrew.embedded.controllers.event_recorder import WARNING, ControllerEventRecorder
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.pods import Pod, Volume
 from traincrew.embedded.controllers.reconcile_loop import NamespacedName
@@ -26,7 +26,7 @@ class Ephemeral:
     def __init__(self, client: port.Client, copies: SharedInformers) -> None:
         self._client = client
         self._claims, self._pods = copies.of(CLAIMS), copies.pods
-        self._recorder = Recorder(client, "ephemeral_volume")
+        self._recorder = ControllerEventRecorder(client, "ephemeral_volume")
         self._queue: WorkQueue[NamespacedName] = WorkQueue()
         self._pods.listeners.append(self._pod_changed)
         self._claims.listeners.append(self._claim_changed)
@@ -79,7 +79,7 @@ class Ephemeral:
     def _complain(self, pod: Pod, volume: Volume, why: str) -> None:
         meta = pod.metadata
         about = {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid, "resourceVersion": meta.resource_version}
-        self._recorder.tell(PODS, {"metadata": about}, WARNING, FAILED, f"ephemeral volume {volume.name}: {why}")
+        self._recorder.event(PODS, {"metadata": about}, WARNING, FAILED, f"ephemeral volume {volume.name}: {why}")
 
 
 def claim(pod: Pod, volume: Volume) -> Object:

@@ -16,7 +16,7 @@ from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
 from traincrew.embedded.controllers.claims import resources
 from traincrew.embedded.controllers.claims.resources import CLAIMS, CLASSES, VOLUMES
-from traincrew.embedded.controllers.event_recorder import NORMAL, WARNING, Recorder
+from traincrew.embedded.controllers.event_recorder import NORMAL, WARNING, ControllerEventRecorder
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.reconcile_loop import NamespacedName
 
@@ -30,7 +30,7 @@ class Provisioner:
     def __init__(self, client: port.Client, copies: SharedInformers, root: pathlib.Path) -> None:
         self._client, self._root = client, root
         self._claims, self._volumes, self._classes = copies.of(CLAIMS), copies.of(VOLUMES), copies.of(CLASSES)
-        self._recorder = Recorder(client, NAME)
+        self._recorder = ControllerEventRecorder(client, NAME)
         self._claim_queue: WorkQueue[NamespacedName] = WorkQueue()
         self._volume_queue: WorkQueue[NamespacedName] = WorkQueue()
         self._claims.listeners.append(self._claim_changed)
@@ -69,20 +69,20 @@ class Provisioner:
         if found is None:
             return
         told = f'External provisioner is provisioning volume for claim "{key[0]}/{key[1]}"'
-        self._recorder.tell(CLAIMS, claim, NORMAL, "Provisioning", told)
+        self._recorder.event(CLAIMS, claim, NORMAL, "Provisioning", told)
         volume = made(claim, found.body, self._root)
         try:
             await asyncio.to_thread(_open_directory, pathlib.Path(volume["spec"]["hostPath"]["path"]))
         except OSError as error:
             told = f'failed to provision volume with StorageClass "{found.metadata.name}": {error}'
-            self._recorder.tell(CLAIMS, claim, WARNING, "ProvisioningFailed", told)
+            self._recorder.event(CLAIMS, claim, WARNING, "ProvisioningFailed", told)
             raise
         try:
             self._volumes.learn(await self._client.create(VOLUMES, None, msgspec.json.encode(volume)))
         except errors.AlreadyExists:
             return
         name = volume["metadata"]["name"]
-        self._recorder.tell(CLAIMS, claim, NORMAL, "ProvisioningSucceeded", f"Successfully provisioned volume {name}")
+        self._recorder.event(CLAIMS, claim, NORMAL, "ProvisioningSucceeded", f"Successfully provisioned volume {name}")
 
     async def _reclaim(self, key: NamespacedName) -> None:
         seen = self._volumes.get(*key)
@@ -91,12 +91,12 @@ class Provisioner:
         path = pathlib.Path(seen.body["spec"]["hostPath"]["path"])
         if path.parent != self._root:
             told = f"{path} is not below {self._root}, where this provisioner makes volumes"
-            self._recorder.tell(VOLUMES, seen.body, WARNING, "VolumeFailedDelete", told)
+            self._recorder.event(VOLUMES, seen.body, WARNING, "VolumeFailedDelete", told)
             return
         try:
             await asyncio.to_thread(_remove_directory, path)
         except OSError as error:
-            self._recorder.tell(VOLUMES, seen.body, WARNING, "VolumeFailedDelete", str(error))
+            self._recorder.event(VOLUMES, seen.body, WARNING, "VolumeFailedDelete", str(error))
             raise
         answer = await self._client.delete(VOLUMES, None, seen.metadata.name, uid=seen.metadata.uid)
         self._volumes.learn_deleted(seen, answer)

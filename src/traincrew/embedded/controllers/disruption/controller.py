@@ -14,7 +14,7 @@ from traincrew.client.lister import Unstructured
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
 from traincrew.embedded.controllers.disruption import decisions
-from traincrew.embedded.controllers.event_recorder import NORMAL, WARNING, Recorder
+from traincrew.embedded.controllers.event_recorder import NORMAL, WARNING, ControllerEventRecorder
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.pods import Pod
 from traincrew.embedded.controllers.reconcile_loop import NamespacedName
@@ -34,7 +34,7 @@ class Disruptions:
         self._client = client
         self._budgets, self._pods = copies.of(BUDGETS), copies.pods
         self._scales = Scales(client)
-        self._recorder = Recorder(client, "controllermanager")
+        self._recorder = ControllerEventRecorder(client, "controllermanager")
         self._queue: WorkQueue[NamespacedName] = WorkQueue()
         self._budgets.listeners.append(self._budget_changed)
         self._pods.listeners.append(self._pod_changed)
@@ -64,12 +64,12 @@ class Disruptions:
         now = clock.now()
         pods = [pod for pod in self._pods.within(key[0]) if _selects(seen.body, pod)]
         if not pods:
-            self._recorder.tell(BUDGETS, seen.body, NORMAL, "NoPods", "No matching pods found")
+            self._recorder.event(BUDGETS, seen.body, NORMAL, "NoPods", "No matching pods found")
         try:
             found = await self._count(seen.body, pods)
         except NoScale as fault:
             told = f"Failed to calculate the number of expected pods: {fault}"
-            self._recorder.tell(BUDGETS, seen.body, WARNING, "CalculateExpectedPodCountFailed", told)
+            self._recorder.event(BUDGETS, seen.body, WARNING, "CalculateExpectedPodCountFailed", told)
             await self._write(seen, decisions.failed(seen.body, str(fault), now))
             return None
         verdict = decisions.judged(seen.body, pods, found, now)
@@ -83,7 +83,7 @@ class Disruptions:
         owners = {owner.uid: (owner, pod) for pod in pods if (owner := pod.metadata.controller) is not None}
         if any(pod.metadata.controller is None for pod in pods):
             told = UNMANAGED.format(decisions.selector(budget["spec"].get("selector")))
-            self._recorder.tell(BUDGETS, budget, WARNING, "UnmanagedPods", told)
+            self._recorder.event(BUDGETS, budget, WARNING, "UnmanagedPods", told)
         scale = 0
         for owner, pod in owners.values():
             held = await self._scales.read(
@@ -100,7 +100,7 @@ class Disruptions:
         for pod in overdue:
             meta = pod.metadata
             about = {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid, "resourceVersion": meta.resource_version}
-            self._recorder.tell(PODS, {"metadata": about}, WARNING, "NotDeleted", told)
+            self._recorder.event(PODS, {"metadata": about}, WARNING, "NotDeleted", told)
 
     async def _write(self, seen: Unstructured, status: Object) -> None:
         if status == seen.body.get("status"):

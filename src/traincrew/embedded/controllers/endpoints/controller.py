@@ -15,7 +15,7 @@ from traincrew.client.lister import Unstructured
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
 from traincrew.embedded.controllers.endpoints import members, slices, subsets
-from traincrew.embedded.controllers.event_recorder import WARNING, Recorder
+from traincrew.embedded.controllers.event_recorder import WARNING, ControllerEventRecorder
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.pods import Pod
 from traincrew.embedded.controllers.reconcile_loop import NamespacedName
@@ -33,7 +33,7 @@ class Endpoints:
         self._client = client
         self._services, self._pods, self._nodes = copies.of(SERVICES), copies.pods, copies.of(NODES)
         self._endpoints, self._slices = copies.of(ENDPOINTS), copies.of(SLICES)
-        self._recorder = Recorder(client, "endpoint-controller")
+        self._recorder = ControllerEventRecorder(client, "endpoint-controller")
         self._queue: WorkQueue[NamespacedName] = WorkQueue()
         self._selecting = BySelector()
         self._services.listeners.append(self._service_filed)
@@ -127,7 +127,7 @@ class Endpoints:
             if any(cause.reason == "NamespaceTerminating" for cause in error.causes):
                 return
             told = f"Failed to {'update endpoint' if held else 'create endpoint for service'} {place}: {error.message}"
-            self._recorder.tell(SERVICES, service, WARNING, f"FailedTo{'Update' if held else 'Create'}Endpoint", told)
+            self._recorder.event(SERVICES, service, WARNING, f"FailedTo{'Update' if held else 'Create'}Endpoint", told)
             raise
         self._endpoints.learn(answer)
 

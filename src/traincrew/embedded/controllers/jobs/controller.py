@@ -13,7 +13,7 @@ from traincrew.client import clock, port
 from traincrew.client.lister import Unstructured
 from traincrew.client.workqueue import WorkQueue
 from traincrew.embedded.controllers import reconcile_loop
-from traincrew.embedded.controllers.event_recorder import Recorder
+from traincrew.embedded.controllers.event_recorder import ControllerEventRecorder
 from traincrew.embedded.controllers.informers import SharedInformers
 from traincrew.embedded.controllers.jobs import backoff, completion
 from traincrew.embedded.controllers.jobs.plan import Step, plan
@@ -33,7 +33,7 @@ class Jobs:
         self._jobs, self._pods = copies.of(BATCH_JOBS), copies.pods
         self._jobs.listeners.append(self._job_changed)
         self._pods.listeners.append(self._pod_changed)
-        self._recorder = Recorder(client, "job-controller")
+        self._recorder = ControllerEventRecorder(client, "job-controller")
         self._hands = Hands(client, self._pods, self._recorder)
         self._queue: WorkQueue[NamespacedName] = WorkQueue()
         self._orphans: WorkQueue[NamespacedName] = WorkQueue()
@@ -106,7 +106,7 @@ class Jobs:
             self._jobs.learn(answer)
         self._records[seen.metadata.uid] = step.record
         for event in step.events:
-            self._recorder.tell(BATCH_JOBS, job, *event)
+            self._recorder.event(BATCH_JOBS, job, *event)
         await self._hands.release(step.release)
 
     async def _expire(self, seen: Unstructured, now: dt.datetime) -> float | None:

@@ -11,7 +11,7 @@ from traincrew import errors
 from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
 from traincrew.client.lister import Lister
-from traincrew.embedded.controllers.event_recorder import NORMAL, WARNING, Recorder
+from traincrew.embedded.controllers.event_recorder import NORMAL, WARNING, ControllerEventRecorder
 from traincrew.embedded.controllers.pods import TRACKING, Pod
 from traincrew.model.resources import BATCH_JOBS, PODS
 
@@ -19,7 +19,7 @@ TERMINATING = "NamespaceTerminating"
 
 
 class Hands:
-    def __init__(self, client: port.Client, pods: Lister[Pod], recorder: Recorder) -> None:
+    def __init__(self, client: port.Client, pods: Lister[Pod], recorder: ControllerEventRecorder) -> None:
         self._client, self._pods, self._recorder = client, pods, recorder
 
     async def make(self, job: Object, bodies: Iterable[Object]) -> None:
@@ -35,10 +35,10 @@ class Hands:
             answer = await self._client.create(PODS, job["metadata"]["namespace"], msgspec.json.encode(body))
         except errors.ApiError as error:
             if not any(cause.reason == TERMINATING for cause in error.causes):
-                self._recorder.tell(BATCH_JOBS, job, WARNING, "FailedCreate", f"Error creating: {error.message}")
+                self._recorder.event(BATCH_JOBS, job, WARNING, "FailedCreate", f"Error creating: {error.message}")
             raise
         made = self._pods.learn(answer)
-        self._recorder.tell(BATCH_JOBS, job, NORMAL, "SuccessfulCreate", f"Created pod: {made.metadata.name}")
+        self._recorder.event(BATCH_JOBS, job, NORMAL, "SuccessfulCreate", f"Created pod: {made.metadata.name}")
 
     async def delete(self, job: Object, pods: Iterable[Pod], uncounted: bool) -> None:
         await _all(self._delete(job, pod, uncounted) for pod in pods)
@@ -53,10 +53,10 @@ class Hands:
             self._pods.forget(pod)  # it is gone, and perhaps another has its name
             return
         except errors.ApiError as error:
-            self._recorder.tell(BATCH_JOBS, job, WARNING, "FailedDelete", f"Error deleting: {error.message}")
+            self._recorder.event(BATCH_JOBS, job, WARNING, "FailedDelete", f"Error deleting: {error.message}")
             raise
         self._pods.learn_deleted(pod, answer)
-        self._recorder.tell(BATCH_JOBS, job, NORMAL, "SuccessfulDelete", f"Deleted pod: {meta.name}")
+        self._recorder.event(BATCH_JOBS, job, NORMAL, "SuccessfulDelete", f"Deleted pod: {meta.name}")
 
     async def release(self, pods: Iterable[Pod]) -> None:
         """Their tracking ends."""

@@ -150,7 +150,7 @@ class PodWorker:
             self._tools.devices.give_back(self.uid)
         found = next_steps(self.object, self.facts, now)
         for event in found.events:
-            self._tools.recorder.tell(self.object, event, now)
+            self._tools.recorder.event(self.object, event, now)
         self.facts = dataclasses.replace(self.facts, recorded_events=found.event_keys)
         if self.facts.object_deleted:
             self._status.abandon()

@@ -63,7 +63,7 @@ class Builder:
         self._mounted = await volumes.mount(pod, self._tools.objects, self._place())
         for note in self._mounted.notes:
             event = PodEvent(f"{NOT_GIVEN}/{note}", "Warning", NOT_GIVEN, note)
-            self._tools.recorder.tell(pod, event, clock.now())
+            self._tools.recorder.event(pod, event, clock.now())
         return self._mounted
 
     async def adopt(self, pod: dict[str, Any]) -> None:

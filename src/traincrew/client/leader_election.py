@@ -1,17 +1,18 @@
-"""Who acts when several operators run: whoever holds the Lease."""
+"""Leader election by a Lease: of several operators only the holder of the Lease acts."""
 
 from __future__ import annotations
 
 import asyncio
 import datetime as dt
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from traincrew import errors, settings
 from traincrew.apimachinery import times
-from traincrew.client import clock, port
+from traincrew.client import port
 from traincrew.model import resources
 from traincrew.model.meta import Meta, Struct, Time
 
@@ -31,37 +32,40 @@ class Lease(Struct):
     spec: LeaseSpec = LeaseSpec()
 
 
-class Elector:
-    """A leader that cannot renew stops acting before others may begin."""
+class LeaderElector:
+    """A leader that cannot renew the Lease stops before another may acquire it."""
 
-    def __init__(self, client: port.Client, options: settings.Election, identity: str) -> None:
+    def __init__(self, client: port.Client, options: settings.Election, identity: str, now: Callable[[], dt.datetime]) -> None:
+        """now: for the times that are written; durations are measured by the event loop's clock."""
         self._client = client
         self._options = options
         self._identity = identity
-        self._leads = False
-        self._holder = ""
-        self._seen: tuple[str, float] = ("", 0.0)
-        self._complaint = ""
+        self._now = now
+        self._leading = False
+        self._observed_holder = ""
+        self._observed_version: tuple[str, float] = ("", 0.0)
+        """The resourceVersion of the Lease, and when it was first observed."""
+        self._last_error = ""
         self._renewed = 0.0
-        """When the last write that succeeded was begun: others count from a later moment."""
+        """When the last successful write was begun: other candidates count from a later time."""
 
     async def acquire(self) -> None:
         """Returns once this process leads."""
-        while not await self._try(self._options.renew_seconds):  # noqa: ASYNC110 - nobody tells when a lease runs out
+        while not await self._try_acquire_or_renew(self._options.renew_seconds):  # noqa: ASYNC110 - expiry is not an event
             await asyncio.sleep(self._options.retry_seconds)
-        logger.info("leading", extra={"lease": self._options.name, "identity": self._identity})
+        logger.info("became leader", extra={"lease": self._options.name, "identity": self._identity})
 
-    async def keep(self) -> None:
-        """Renews until that has failed for too long, then returns: the process must stop acting."""
-        while (left := self._left()) > 0:
+    async def renew(self) -> None:
+        """Renews the Lease. Returns when renewal has failed for too long: the process must stop acting."""
+        while (left := self._remaining()) > 0:
             await asyncio.sleep(min(self._options.retry_seconds, left))
-            await self._try(self._left())
-            if not self._leads:
+            await self._try_acquire_or_renew(self._remaining())
+            if not self._leading:
                 break
         logger.error("leadership lost", extra={"lease": self._options.name})
 
     async def release(self) -> None:
-        """Lets a successor begin at once. Looks first: a write whose answer was lost may have taken the lease."""
+        """Lets a successor begin at once. Reads first: a write whose response was lost may have acquired the Lease."""
         try:
             async with asyncio.timeout(self._options.renew_seconds / 2):
                 lease = await self._read()
@@ -71,29 +75,29 @@ class Elector:
         except (errors.ApiError, TimeoutError) as error:
             logger.warning("lease not released", extra={"error": str(error) or "timed out"})
 
-    def _left(self) -> float:
-        """Seconds for which this process may go on without another renewal."""
+    def _remaining(self) -> float:
+        """Seconds for which this process may act without another renewal."""
         return self._renewed + self._options.renew_seconds - asyncio.get_running_loop().time()
 
-    async def _try(self, seconds: float) -> bool:
+    async def _try_acquire_or_renew(self, seconds: float) -> bool:
         began = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(seconds):
-                leads = await self._take(await self._read())
+                leading = await self._write_lease(await self._read())
         except (errors.ApiError, TimeoutError) as error:
-            if not isinstance(error, errors.Conflict | errors.AlreadyExists):  # somebody else was quicker
-                self._complain(str(error) or "timed out")
+            if not isinstance(error, errors.Conflict | errors.AlreadyExists):  # another candidate was faster
+                self._log_error(str(error) or "timed out")
             return False
-        self._complaint = ""
-        if leads:
-            self._leads, self._renewed = True, began
-        return leads
+        self._last_error = ""
+        if leading:
+            self._leading, self._renewed = True, began
+        return leading
 
-    def _complain(self, error: str) -> None:
-        level = logging.DEBUG if error == self._complaint else logging.WARNING
-        self._complaint = error
-        where = f"{self._options.namespace}/{self._options.name}"
-        logger.log(level, "lease not obtained", extra={"lease": where, "error": error})
+    def _log_error(self, error: str) -> None:
+        level = logging.DEBUG if error == self._last_error else logging.WARNING
+        self._last_error = error
+        lease = f"{self._options.namespace}/{self._options.name}"
+        logger.log(level, "lease not acquired", extra={"lease": lease, "error": error})
 
     async def _read(self) -> Lease | None:
         try:
@@ -102,28 +106,29 @@ class Elector:
             return None
         return msgspec.json.decode(raw, type=Lease)
 
-    async def _take(self, lease: Lease | None) -> bool:
-        now = clock.now()
+    async def _write_lease(self, lease: Lease | None) -> bool:
+        """Acquires or renews the Lease; False if another candidate holds it."""
+        now = self._now()
         if lease is None:
-            await self._create(LeaseSpec(**self._mine(now), acquire_time=now))
+            await self._create(LeaseSpec(**self._own_fields(now), acquire_time=now))
             return True
         mine = lease.spec.holder_identity == self._identity
         if not mine and not self._expired(lease):
-            self._leads = False
-            self._note_holder(lease.spec.holder_identity)
+            self._leading = False
+            self._observe_holder(lease.spec.holder_identity)
             return False
-        changes: dict[str, Any] = self._mine(now)
+        changes: dict[str, Any] = self._own_fields(now)
         if not mine:
             changes |= {"acquire_time": now, "lease_transitions": lease.spec.lease_transitions + 1}
         await self._write(msgspec.structs.replace(lease, spec=msgspec.structs.replace(lease.spec, **changes)))
         return True
 
-    def _note_holder(self, holder: str) -> None:
-        if holder != self._holder:
-            logger.info("standing by", extra={"lease": self._options.name, "leader": holder})
-        self._holder = holder
+    def _observe_holder(self, holder: str) -> None:
+        if holder != self._observed_holder:
+            logger.info("waiting for the lease", extra={"lease": self._options.name, "leader": holder})
+        self._observed_holder = holder
 
-    def _mine(self, now: dt.datetime) -> dict[str, Any]:
+    def _own_fields(self, now: dt.datetime) -> dict[str, Any]:
         return {
             "holder_identity": self._identity,
             "lease_duration_seconds": self._options.lease_seconds,
@@ -131,13 +136,13 @@ class Elector:
         }
 
     def _expired(self, lease: Lease) -> bool:
-        """By our own clock since we last saw it change: clocks of two machines need not agree."""
+        """By this machine's clock since the Lease was last observed to change: clocks of two machines may differ."""
         clock = asyncio.get_running_loop().time()
         if not lease.spec.holder_identity:
             return True
-        if self._seen[0] != lease.metadata.resource_version:
-            self._seen = (lease.metadata.resource_version, clock)
-        return clock - self._seen[1] > max(lease.spec.lease_duration_seconds, 1)
+        if self._observed_version[0] != lease.metadata.resource_version:
+            self._observed_version = (lease.metadata.resource_version, clock)
+        return clock - self._observed_version[1] > max(lease.spec.lease_duration_seconds, 1)
 
     async def _create(self, spec: LeaseSpec) -> None:
         lease = Lease(metadata=Meta(name=self._options.name, namespace=self._options.namespace), spec=spec)
@@ -149,7 +154,7 @@ class Elector:
 
 def _encode(lease: Lease) -> bytes:
     body = {"apiVersion": resources.LEASES.api_version, "kind": "Lease", **msgspec.to_builtins(lease)}
-    # MicroTime wants exactly six digits after the second.
+    # A MicroTime has exactly six fractional digits.
     for field, value in (("acquireTime", lease.spec.acquire_time), ("renewTime", lease.spec.renew_time)):
         if value is not None:
             body["spec"][field] = times.rfc3339_micro(value)
