@@ -88,8 +88,8 @@ def _told(path: str, wanted: str, served: Sequence[ResourceInfo]) -> tuple[bytes
                 )
             return msgspec.json.encode(document), form.content_type
         case ["openapi", "v2"]:
-            assert wanted == gnostic.ASKED
-            return gnostic.encode(v2.document(served, definitions)), gnostic.TOLD
+            assert wanted == gnostic.REQUESTED_MEDIA_TYPE
+            return gnostic.encode(v2.document(served, definitions)), gnostic.RESPONSE_MEDIA_TYPE
         case ["openapi", "v3"]:
             return msgspec.json.encode(documents.index(served)), content_negotiation.JSON
         case ["openapi", "v3", "api", version]:

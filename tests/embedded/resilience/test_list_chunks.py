@@ -59,7 +59,7 @@ async def test_the_chunks_of_a_long_list_add_up_to_the_whole(cluster: daemon.Dae
     if accept == TABLE:
         whole = tables.table(call.info, values, include="Metadata", now=NOW, list_metadata=records.metadata())
     else:
-        whole = partial_metadata.many(call.info, values, "v1", records.metadata())
+        whole = partial_metadata.metadata_list(call.info, values, "v1", records.metadata())
     parts = b"".join((await cluster.handler.pieces(call)).parts)
     assert parts == msgspec.json.encode(whole)
 

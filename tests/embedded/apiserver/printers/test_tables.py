@@ -98,7 +98,7 @@ def test_a_scale_has_a_table_of_its_own() -> None:
 def test_rows_carry_what_is_asked_for() -> None:
     kept = {"kind": "Pod", "apiVersion": "v1", "metadata": METADATA}
     for given in (kept, json.dumps(kept).encode()):
-        for include, shown in (("None", None), ("Object", kept), ("Metadata", partial_metadata.one(kept))):
+        for include, shown in (("None", None), ("Object", kept), ("Metadata", partial_metadata.object_metadata(kept))):
             table = tables.table(served("Pod"), [given], include=include, now=NOW, list_metadata={})
             assert json.loads(msgspec.json.encode(table))["rows"][0]["object"] == shown
 
@@ -152,7 +152,7 @@ def test_columns_end_before_a_path_that_cannot_be_read() -> None:
 
 def test_lists_of_metadata_keep_nothing_else() -> None:
     kept = {"kind": "Pod", "apiVersion": "v1", "metadata": METADATA, "spec": {"secret": 1}}
-    made = partial_metadata.many(served("Pod"), [kept, json.dumps(kept).encode()], "v1", {"resourceVersion": "9"})
+    made = partial_metadata.metadata_list(served("Pod"), [kept, json.dumps(kept).encode()], "v1", {"resourceVersion": "9"})
     listed = json.loads(msgspec.json.encode(made))
     assert listed["metadata"] == {"resourceVersion": "9"}
     assert [item["metadata"] for item in listed["items"]] == [METADATA, METADATA]

@@ -9,14 +9,14 @@ from traincrew.apimachinery.resource_info import Object, ResourceInfo, Subresour
 from traincrew.embedded.apiserver.discovery import documents, version_priority
 
 
-def core(served: Sequence[ResourceInfo], version: str = "v2") -> Object:
+def core(resources: Sequence[ResourceInfo], version: str = "v2") -> Object:
     """/api."""
-    return _document(served, [""], version)
+    return _document(resources, [""], version)
 
 
-def groups(served: Sequence[ResourceInfo], version: str = "v2") -> Object:
+def groups(resources: Sequence[ResourceInfo], version: str = "v2") -> Object:
     """/apis."""
-    return _document(served, [group for group in version_priority.groups(served) if group], version)
+    return _document(resources, [group for group in version_priority.groups(resources) if group], version)
 
 
 def etag(body: bytes) -> str:
@@ -27,19 +27,19 @@ def digest(body: bytes) -> str:
     return hashlib.sha512(body).hexdigest().upper()
 
 
-def _document(served: Sequence[ResourceInfo], names: Sequence[str], version: str) -> Object:
-    known = version_priority.groups(served)
+def _document(resources: Sequence[ResourceInfo], names: Sequence[str], version: str) -> Object:
+    known = version_priority.groups(resources)
     return {
         "kind": "APIGroupDiscoveryList",
         "apiVersion": f"apidiscovery.k8s.io/{version}",
         "metadata": {},
-        "items": [_group(served, name, known[name]) for name in names if name in known],
+        "items": [_group(resources, name, known[name]) for name in names if name in known],
     }
 
 
-def _group(served: Sequence[ResourceInfo], name: str, versions: Sequence[str]) -> Object:
+def _group(resources: Sequence[ResourceInfo], name: str, versions: Sequence[str]) -> Object:
     metadata = ({"name": name} if name else {}) | {"creationTimestamp": None}
-    return {"metadata": metadata, "versions": [_version(served, name, version) for version in versions]}
+    return {"metadata": metadata, "versions": [_version(resources, name, version) for version in versions]}
 
 
 def _version(served: Sequence[ResourceInfo], group: str, version: str) -> Object:
@@ -47,25 +47,25 @@ def _version(served: Sequence[ResourceInfo], group: str, version: str) -> Object
     return {"version": version, "resources": resources, "freshness": "Current"}
 
 
-def _resource(served: ResourceInfo) -> Object:
+def _resource(info: ResourceInfo) -> Object:
     entry: Object = {
-        "resource": served.plural,
-        "responseKind": _kind(served, served.kind),
-        "scope": "Namespaced" if served.namespaced else "Cluster",
-        "singularResource": served.singular or served.kind.lower(),
-        "verbs": documents.verbs(served),
+        "resource": info.plural,
+        "responseKind": _kind(info, info.kind),
+        "scope": "Namespaced" if info.namespaced else "Cluster",
+        "singularResource": info.singular or info.kind.lower(),
+        "verbs": documents.verbs(info),
     }
-    entry |= documents.named(served)
-    parts = [_subresource(served, part) for part in documents.subresources(served)]
+    entry |= documents.named(info)
+    parts = [_subresource(info, part) for part in documents.subresources(info)]
     return entry | ({"subresources": parts} if parts else {})
 
 
-def _subresource(served: ResourceInfo, part: Subresource) -> Object:
-    kind = {"group": part.group, "version": part.version, "kind": part.kind} if part.version else _kind(served, part.kind)
+def _subresource(info: ResourceInfo, part: Subresource) -> Object:
+    kind = {"group": part.group, "version": part.version, "kind": part.kind} if part.version else _kind(info, part.kind)
     return {"subresource": part.name, "responseKind": kind, "verbs": list(part.verbs)}
 
 
-def _kind(served: ResourceInfo, kind: str) -> Object:
-    """Group and version are left out for built-in kinds: they are those of the list around."""
-    custom = served.definition is not None
-    return {"group": served.group if custom else "", "version": served.version if custom else "", "kind": kind}
+def _kind(info: ResourceInfo, kind: str) -> Object:
+    """Group and version are omitted for built-in kinds: they are those of the enclosing list."""
+    custom = info.definition is not None
+    return {"group": info.group if custom else "", "version": info.version if custom else "", "kind": kind}

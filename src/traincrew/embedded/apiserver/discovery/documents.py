@@ -1,4 +1,4 @@
-"""What is served, group by group: the documents below /api and /apis."""
+"""Discovery documents below /api and /apis: groups, versions, resources."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create",
 
 
 def core_versions(address: str) -> Object:
-    """/api. `address` is the host and port that the server is reached at."""
+    """/api. `address` is the host and port of the server."""
     reached = [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}]
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": reached}
 
 
-def group_list(served: Sequence[ResourceInfo]) -> Object:
+def group_list(resources: Sequence[ResourceInfo]) -> Object:
     """/apis."""
-    groups = [_group(group, versions) for group, versions in version_priority.groups(served).items() if group]
+    groups = [_group(group, versions) for group, versions in version_priority.groups(resources).items() if group]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
-def group(served: Sequence[ResourceInfo], name: str) -> Object | None:
-    """/apis/<group>; None if there is none of that name."""
-    versions = version_priority.groups(served).get(name)
+def group(resources: Sequence[ResourceInfo], name: str) -> Object | None:
+    """/apis/<group>; None if the group does not exist."""
+    versions = version_priority.groups(resources).get(name)
     return {"kind": "APIGroup", "apiVersion": "v1", **_group(name, versions)} if name and versions else None
 
 
@@ -37,7 +37,7 @@ def _group(name: str, versions: Sequence[str]) -> Object:
 
 
 def resource_list(served: Sequence[ResourceInfo], group: str, version: str) -> Object | None:
-    """/api/v1 and /apis/<group>/<version>; None if that is not served."""
+    """/api/v1 and /apis/<group>/<version>; None if the version is not served."""
     found = of_version(served, group, version)
     if not found:
         return None
@@ -47,55 +47,55 @@ def resource_list(served: Sequence[ResourceInfo], group: str, version: str) -> O
     return head | {"groupVersion": group_version, "resources": resources}
 
 
-def of_version(served: Sequence[ResourceInfo], group: str, version: str) -> list[ResourceInfo]:
+def of_version(resources: Sequence[ResourceInfo], group: str, version: str) -> list[ResourceInfo]:
     """The resources of one group version, by name."""
-    return sorted((each for each in served if (each.group, each.version) == (group, version)), key=lambda each: each.plural)
+    return sorted((each for each in resources if (each.group, each.version) == (group, version)), key=lambda each: each.plural)
 
 
-def verbs(served: ResourceInfo) -> list[str]:
-    custom = served.definition is not None
-    return [verb for verb in _CUSTOM_VERBS if verb in served.verbs] if custom else sorted(served.verbs)
+def verbs(info: ResourceInfo) -> list[str]:
+    custom = info.definition is not None
+    return [verb for verb in _CUSTOM_VERBS if verb in info.verbs] if custom else sorted(info.verbs)
 
 
-def subresources(served: ResourceInfo) -> list[Subresource]:
-    """In the order of an API server: by name, but for custom resources the status is first."""
-    return sorted(served.subresources, key=lambda each: each.name, reverse=served.definition is not None)
+def subresources(info: ResourceInfo) -> list[Subresource]:
+    """Ordered as kube-apiserver does: by name; for custom resources the status comes first."""
+    return sorted(info.subresources, key=lambda each: each.name, reverse=info.definition is not None)
 
 
-def _entries(served: ResourceInfo) -> Iterator[Object]:
+def _entries(info: ResourceInfo) -> Iterator[Object]:
     entry: Object = {
-        "name": served.plural,
-        "singularName": served.singular or served.kind.lower(),
-        "namespaced": served.namespaced,
-        "kind": served.kind,
-        "verbs": verbs(served),
+        "name": info.plural,
+        "singularName": info.singular or info.kind.lower(),
+        "namespaced": info.namespaced,
+        "kind": info.kind,
+        "verbs": verbs(info),
     }
-    yield entry | named(served) | ({"storageVersionHash": _storage_hash(served)} if "watch" in served.verbs else {})
-    for part in subresources(served):
-        yield _subresource(served, part)
+    yield entry | named(info) | ({"storageVersionHash": _storage_hash(info)} if "watch" in info.verbs else {})
+    for part in subresources(info):
+        yield _subresource(info, part)
 
 
-def named(served: ResourceInfo) -> Object:
-    """The names beside the plural, those that there are."""
-    lists = {"shortNames": list(served.short_names), "categories": list(served.categories)}
+def named(info: ResourceInfo) -> Object:
+    """Singular, short names and categories, as far as they are defined."""
+    lists = {"shortNames": list(info.short_names), "categories": list(info.categories)}
     return {key: value for key, value in lists.items() if value}
 
 
-def _subresource(served: ResourceInfo, part: Subresource) -> Object:
+def _subresource(info: ResourceInfo, part: Subresource) -> Object:
     foreign = {"group": part.group, "version": part.version} if part.version else {}
-    entry: Object = {"name": f"{served.plural}/{part.name}", "singularName": "", "namespaced": served.namespaced}
+    entry: Object = {"name": f"{info.plural}/{part.name}", "singularName": "", "namespaced": info.namespaced}
     return entry | foreign | {"kind": part.kind, "verbs": list(part.verbs)}
 
 
 _STORED = {
     "apiextensions.k8s.io/v1/CustomResourceDefinition": "apiextensions.k8s.io/v1beta1/CustomResourceDefinition",
 }
-"""Kinds that a kube-apiserver keeps as another one: the hash tells clients when that changes."""
+"""Kinds that kube-apiserver stores as another kind: clients detect a change by the hash."""
 
 
-def _storage_hash(served: ResourceInfo) -> str:
-    served = served.kept_as or served
-    stored = f"{served.group}/{served.storage_version or served.version}/{served.kind}"
+def _storage_hash(info: ResourceInfo) -> str:
+    info = info.kept_as or info
+    stored = f"{info.group}/{info.storage_version or info.version}/{info.kind}"
     stored = _STORED.get(stored, stored)
     return base64.b64encode(hashlib.sha256(stored.encode()).digest()[:8]).decode()
 

@@ -1,4 +1,4 @@
-"""Which group and which version comes first."""
+"""The priority of groups and versions."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ _CUSTOM = 1000
 
 
 def version_key(version: str) -> tuple[int, int, int, int, str]:
-    """For sorting the best version last: v2, v1, v2beta1, v1alpha3, and what is no such version by its name."""
+    """A sort key with the preferred version last: v2, v1, v2beta1, v1alpha3, then other names."""
     form = _FORM.fullmatch(version)
     if form is None:
-        # Unknown forms come after all others, in the order of the alphabet: the key sorts the other way round.
+        # Other names come after all versions, in alphabetical order: the key sorts in reverse.
         return (0, 0, 0, 0, "".join(chr(0x10FFFF - ord(letter)) for letter in version) + chr(0x10FFFF))
     return (1, _STABILITY[form[2]], int(form[1]), int(form[3] or 0), "")
 
 
 def versions(found: Iterable[str]) -> list[str]:
-    """The best first, each once."""
+    """Preferred first, without duplicates."""
     return sorted(set(found), key=version_key, reverse=True)
 
 
-def groups(served: Sequence[ResourceInfo]) -> dict[str, list[str]]:
-    """Every group with its versions, best first, in the order of an API server. The core group is the empty one."""
+def groups(resources: Sequence[ResourceInfo]) -> dict[str, list[str]]:
+    """Every group with its versions, preferred first, in the order of kube-apiserver. The core group is ""."""
     found: dict[str, set[str]] = {}
-    for each in served:
+    for each in resources:
         found.setdefault(each.group, set()).add(each.version)
     ordered = sorted(found, key=lambda group: (-_PRIORITIES.get(group, _CUSTOM), group))
     return {group: versions(found[group]) for group in ordered}

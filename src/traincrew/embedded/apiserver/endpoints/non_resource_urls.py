@@ -43,7 +43,7 @@ class Pages:
             content = self._document(path, form)
             if content is None:
                 raise self.missing(path)
-            body = gnostic.encode(content) if form.media_type == gnostic.TOLD else msgspec.json.encode(content)
+            body = gnostic.encode(content) if form.media_type == gnostic.RESPONSE_MEDIA_TYPE else msgspec.json.encode(content)
             self._made[key] = body, aggregated.etag(body)
         if http_request.method != "GET" and self._routed(path):
             raise api_errors.method_not_allowed()
@@ -62,8 +62,8 @@ class Pages:
     def _form(self, path: str, http_request: web.BaseRequest) -> content_negotiation.Form:
         if path in ("/api", "/apis"):
             return content_negotiation.choose(http_request.headers.get("Accept", ""), content_negotiation.DISCOVERY)
-        if path == "/openapi/v2" and gnostic.ASKED in http_request.headers.get("Accept", ""):
-            return content_negotiation.Form(gnostic.TOLD)
+        if path == "/openapi/v2" and gnostic.REQUESTED_MEDIA_TYPE in http_request.headers.get("Accept", ""):
+            return content_negotiation.Form(gnostic.RESPONSE_MEDIA_TYPE)
         return content_negotiation.Form()
 
     def _elsewhere(self, path: str, http_request: web.BaseRequest) -> web.Response | None:

@@ -60,7 +60,7 @@ def _turned(scope: RequestScope, request: Request, found: lists.Listed, form: co
     def document(records: list[Record]) -> Object:
         values = [version_conversion.shown(record, info) for record in records]
         if form.as_metadata:
-            return partial_metadata.many(info, values, form.version, metadata)
+            return partial_metadata.metadata_list(info, values, form.version, metadata)
         return tables.table(info, values, include=include(request), now=now, version=form.version, list_metadata=metadata)
 
     begun = document(found.records[:MANY])  # at once: this may be refused
@@ -95,7 +95,7 @@ def _look(scope: RequestScope, request: Request, form: content_negotiation.Form)
         return Look(
             kind,
             api_version,
-            lambda record: encoded(partial_metadata.one(version_conversion.shown(record, info), form.version)),
+            lambda record: encoded(partial_metadata.object_metadata(version_conversion.shown(record, info), form.version)),
         )
     if not form.as_table:
         return Look(info.kind, info.api_version, lambda record: version_conversion.shown(record, info))

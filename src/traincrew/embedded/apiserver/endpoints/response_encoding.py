@@ -103,7 +103,7 @@ def _turned(scope: RequestScope, request: Request, wanted: content_negotiation.F
     if wanted.kind == "PartialObjectMetadataList":
         raise partial_metadata.not_a_list(request.info)
     if wanted.as_metadata:
-        return encoded(partial_metadata.one(body, wanted.version))
+        return encoded(partial_metadata.object_metadata(body, wanted.version))
     printed = _printed(request.info, kind)
     return encoded(tables.table(printed, [body], include=include(request), now=scope.clock(), version=wanted.version))
 

@@ -1,1 +1,1 @@
-"""OpenAPI documents: version 3 per group version, and the little of version 2 that older clients ask for."""
+"""OpenAPI documents: version 3 per group version, and the part of version 2 that older clients request."""

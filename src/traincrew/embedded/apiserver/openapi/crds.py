@@ -1,4 +1,4 @@
-"""A custom resource's schema as an API server publishes it."""
+"""The published schema of a custom resource."""
 
 from __future__ import annotations
 
@@ -31,60 +31,60 @@ _TYPED = {
 }
 
 
-def name(served: ResourceInfo, kind: str = "") -> str:
+def name(info: ResourceInfo, kind: str = "") -> str:
     """`org.kubeflow.v1.TFJob`."""
-    return ".".join([*reversed(served.group.split(".")), served.version, kind or served.kind])
+    return ".".join([*reversed(info.group.split(".")), info.version, kind or info.kind])
 
 
-def list_kind(served: ResourceInfo) -> str:
-    return served.list_kind or f"{served.kind}List"
+def list_kind(info: ResourceInfo) -> str:
+    return info.list_kind or f"{info.kind}List"
 
 
-def definitions(served: ResourceInfo) -> dict[str, Schema]:
-    """Of the resource and of its list."""
-    kind = list_kind(served)
-    return {name(served): _whole(served), name(served, kind): _list(served, kind)}
+def definitions(info: ResourceInfo) -> dict[str, Schema]:
+    """The definitions of the resource and of its list."""
+    kind = list_kind(info)
+    return {name(info): _object(info), name(info, kind): _list(info, kind)}
 
 
-def written(served: ResourceInfo) -> Schema | None:
-    """The schema of this version as the CustomResourceDefinition has it."""
-    versions: list[Object] = (served.definition or {}).get("spec", {}).get("versions", [])
-    chosen = next((each for each in versions if each["name"] == served.version), {})
+def stored_schema(info: ResourceInfo) -> Schema | None:
+    """The schema of this version in the CustomResourceDefinition."""
+    versions: list[Object] = (info.definition or {}).get("spec", {}).get("versions", [])
+    chosen = next((each for each in versions if each["name"] == info.version), {})
     found: Schema | None = (chosen.get("schema") or {}).get("openAPIV3Schema")
     return found
 
 
-def _whole(served: ResourceInfo) -> Schema:
-    schema = written(served)
+def _object(info: ResourceInfo) -> Schema:
+    schema = stored_schema(info)
     if schema is None:
-        return {"type": "object", **_marks(served, served.kind)}
-    known = _spelled_out(schema)
+        return {"type": "object", **_marks(info, info.kind)}
+    known = _expanded(schema)
     properties = {**known.get("properties", {}), **_TYPED, "metadata": _METADATA}
-    return known | {"properties": properties} | _marks(served, served.kind)
+    return known | {"properties": properties} | _marks(info, info.kind)
 
 
-def _list(served: ResourceInfo, kind: str) -> Schema:
-    items = {"description": f"List of {served.plural}. {_CONVENTIONS}", "type": "array", "items": reference(name(served))}
+def _list(info: ResourceInfo, kind: str) -> Schema:
+    items = {"description": f"List of {info.plural}. {_CONVENTIONS}", "type": "array", "items": reference(name(info))}
     properties = {**_TYPED, "items": items, "metadata": _LIST_METADATA}
     return {
-        "description": f"{kind} is a list of {served.kind}",
+        "description": f"{kind} is a list of {info.kind}",
         "type": "object",
         "required": ["items"],
         "properties": properties,
-        **_marks(served, kind),
+        **_marks(info, kind),
     }
 
 
-def _marks(served: ResourceInfo, kind: str) -> Object:
-    selectable = [{"fieldPath": path} for path in served.selectable]
+def _marks(info: ResourceInfo, kind: str) -> Object:
+    selectable = [{"fieldPath": path} for path in info.selectable]
     marks: Object = {
-        "x-kubernetes-group-version-kind": [{"group": served.group, "kind": kind, "version": served.version}],
+        "x-kubernetes-group-version-kind": [{"group": info.group, "kind": kind, "version": info.version}],
     }
     return marks | {"x-kubernetes-selectable-fields": selectable}
 
 
-def _spelled_out(schema: Schema) -> Schema:
-    """With what goes without saying for an embedded resource and an int-or-string. Shares what it need not change."""
+def _expanded(schema: Schema) -> Schema:
+    """Adds the implied properties of embedded resources and int-or-string. Unchanged parts are shared."""
     changed = _parts(schema)
     if schema.get("x-kubernetes-int-or-string") and "anyOf" not in schema:
         changed["anyOf"] = [{"type": "integer"}, {"type": "string"}]
@@ -100,10 +100,10 @@ def _parts(schema: Schema) -> dict[str, Any]:
     changed: dict[str, Any] = {}
     for keyword in ("items", "additionalProperties"):
         inner = schema.get(keyword)
-        if isinstance(inner, dict) and (other := _spelled_out(inner)) is not inner:
+        if isinstance(inner, dict) and (other := _expanded(inner)) is not inner:
             changed[keyword] = other
     properties = schema.get("properties", {})
-    others = {key: _spelled_out(inner) for key, inner in properties.items()}
+    others = {key: _expanded(inner) for key, inner in properties.items()}
     if any(others[key] is not properties[key] for key in properties):
         changed["properties"] = others
     return changed

@@ -13,35 +13,35 @@ from traincrew.embedded.apiserver.openapi import crds
 from traincrew.embedded.apiserver.openapi.paths import DELETE_OPTIONS, PATCH, STATUS, paths
 
 Definitions = Mapping[str, Schema]
-"""Of the built-in kinds, with $refs to `#/components/schemas/NAME`."""
+"""Definitions of the built-in kinds, with $refs to `#/components/schemas/NAME`."""
 
 _BASIC = (PATCH, STATUS, DELETE_OPTIONS)
 
 
-def index(served: Sequence[ResourceInfo]) -> Object:
-    """/openapi/v3. Makes none of the documents: their hashes are those of what they are made from."""
+def index(resources: Sequence[ResourceInfo]) -> Object:
+    """/openapi/v3. Builds none of the documents: the hashes are those of their inputs."""
     found: dict[str, Object] = {}
-    for group, versions in version_priority.groups(served).items():
+    for group, versions in version_priority.groups(resources).items():
         for version in versions:
             path = f"apis/{group}/{version}" if group else f"api/{version}"
-            found[path] = {"serverRelativeURL": f"/openapi/v3/{path}?hash={digest(served, group, version)}"}
+            found[path] = {"serverRelativeURL": f"/openapi/v3/{path}?hash={digest(resources, group, version)}"}
     return {"paths": dict(sorted(found.items()))}
 
 
-def digest(served: Sequence[ResourceInfo], group: str, version: str) -> str:
+def digest(resources: Sequence[ResourceInfo], group: str, version: str) -> str:
     """Changes when the document of this group version does."""
-    ingredients = [_ingredients(each) for each in documents.of_version(served, group, version)]
+    ingredients = [_inputs(each) for each in documents.of_version(resources, group, version)]
     return aggregated.digest(msgspec.json.encode([documents.VERSION, ingredients]))
 
 
-def _ingredients(served: ResourceInfo) -> list[Any]:
-    parts = [(part.name, part.verbs) for part in served.subresources]
-    spec = served.definition["spec"] if served.definition is not None else None
-    return [served.plural, served.verbs, parts, spec]
+def _inputs(info: ResourceInfo) -> list[Any]:
+    parts = [(part.name, part.verbs) for part in info.subresources]
+    spec = info.definition["spec"] if info.definition is not None else None
+    return [info.plural, info.verbs, parts, spec]
 
 
 def document(served: Sequence[ResourceInfo], group: str, version: str, definitions: Definitions) -> Object | None:
-    """/openapi/v3/api/v1, /openapi/v3/apis/<group>/<version>; None if that is not served."""
+    """/openapi/v3/api/v1, /openapi/v3/apis/<group>/<version>; None if the version is not served."""
     resources = documents.of_version(served, group, version)
     if not resources:
         return None
@@ -69,7 +69,7 @@ def _names(known: Definitions) -> Callable[[str, str, str], str]:
 
 
 def reachable(wanted: Sequence[str], known: Definitions) -> dict[str, Schema]:
-    """These definitions and all that they refer to, by name."""
+    """These definitions and all definitions that they refer to, by name."""
     found: dict[str, Schema] = {}
     waiting = list(wanted)
     while waiting:

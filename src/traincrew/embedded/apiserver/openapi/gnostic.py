@@ -8,9 +8,9 @@ import msgspec
 
 from traincrew.apimachinery.resource_info import Object, Schema
 
-ASKED = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
-TOLD = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-"""What clients ask for is no valid media type, and an answer that repeats it is not understood."""
+REQUESTED_MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+RESPONSE_MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+"""The media type that clients request is invalid, and they do not accept it in a response."""
 
 # Field numbers of the messages in gnostic's OpenAPIv2.proto.
 _SWAGGER, _INFO, _PATHS, _DEFINITIONS = 1, 2, 8, 9
@@ -25,7 +25,7 @@ _BYTES = 2
 
 
 def encode(document: Object) -> bytes:
-    """A document of `v2.document`. Defaults, enumerations and patterns are left out: kubectl reads none of them."""
+    """A document of `v2.document`. Defaults, enumerations and patterns are omitted: kubectl does not read them."""
     info = _text(_TITLE, document["info"]["title"]) + _text(_VERSION, document["info"]["version"])
     parts = [_text(_SWAGGER, document["swagger"]), _message(_INFO, info), _message(_PATHS, b"")]
     return b"".join([*parts, _message(_DEFINITIONS, _named(document["definitions"]))])

@@ -1,4 +1,4 @@
-"""What a request may say beside its path and body."""
+"""Path and query parameters of operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paths of a resource, with what may be done at each."""
+"""The paths of a resource with their operations."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def reference(name: str) -> Object:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def paths(served: ResourceInfo, named: Named) -> dict[str, Object]:
+def paths(info: ResourceInfo, named: Named) -> dict[str, Object]:
     """Path → path item of a resource and its subresources."""
-    return _Paths(served, named).all()
+    return _Paths(info, named).all()
 
 
 class _Paths:
-    def __init__(self, served: ResourceInfo, named: Named) -> None:
-        self._served, self._named = served, named
-        self._root = f"/apis/{served.group}/{served.version}" if served.group else f"/api/{served.version}"
-        scope = "/namespaces/{namespace}" if served.namespaced else ""
-        self._collection = f"{self._root}{scope}/{served.plural}"
-        self._in_path = ["namespace"] if served.namespaced else []
-        self._title = _title(served)
+    def __init__(self, info: ResourceInfo, named: Named) -> None:
+        self._served, self._named = info, named
+        self._root = f"/apis/{info.group}/{info.version}" if info.group else f"/api/{info.version}"
+        scope = "/namespaces/{namespace}" if info.namespaced else ""
+        self._collection = f"{self._root}{scope}/{info.plural}"
+        self._in_path = ["namespace"] if info.namespaced else []
+        self._title = _title(info)
 
     def all(self) -> dict[str, Object]:
         found = {self._collection: self._many(), f"{self._collection}/{{name}}": self._one()}
@@ -87,7 +87,7 @@ class _Paths:
     def _verb(self, verb: str, kind: tuple[str, str, str], suffix: str) -> Object:
         if verb == "delete":
             return self._deletion("delete", "", parameters.DELETE)
-        # A custom resource's scale goes under the resource's own kind.
+        # The scale of a custom resource has the kind of the resource.
         told = self._kind() if self._served.definition is not None else kind
         operation = self._operation(_SPOKEN[verb], verb, told, suffix) | self._answers(kind, verb)
         if verb == "patch":
@@ -154,6 +154,6 @@ def _content(definition: str, media: tuple[str, ...]) -> Object:
     return dict.fromkeys(media, schema)
 
 
-def _title(served: ResourceInfo) -> str:
-    group = served.group.removesuffix(".k8s.io").split(".") if served.group else ["core"]
-    return "".join(part.capitalize() for part in group) + served.version.capitalize()
+def _title(info: ResourceInfo) -> str:
+    group = info.group.removesuffix(".k8s.io").split(".") if info.group else ["core"]
+    return "".join(part.capitalize() for part in group) + info.version.capitalize()

@@ -1,7 +1,7 @@
-"""OpenAPI version 2, as far as clients still ask for it: the definitions, without paths.
+"""OpenAPI version 2, reduced to what clients request: the definitions, without paths.
 
 kubectl before 1.29 fetches it for most of its commands, later ones for `apply` of custom resources and for
-`explain --output=plaintext-openapiv2`; none of them needs more than the definitions where version 3 is served too.
+`explain --output=plaintext-openapiv2`; they need only the definitions if version 3 is served too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from traincrew.embedded.apiserver.discovery import documents
 from traincrew.embedded.apiserver.openapi import crds
 from traincrew.embedded.apiserver.openapi.documents import Definitions, reachable
 
-_KEPT = ("description", "type", "format", "required", "enum", "default", "pattern")
+_KEYWORDS = ("description", "type", "format", "required", "enum", "default", "pattern")
 _QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 _INT_OR_STRING = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 _SCALARS: dict[str, Schema] = {
@@ -23,21 +23,21 @@ _SCALARS: dict[str, Schema] = {
 }
 
 
-def document(served: Sequence[ResourceInfo], definitions: Definitions) -> Object:
+def document(resources: Sequence[ResourceInfo], definitions: Definitions) -> Object:
     """/openapi/v2."""
-    own = {name: schema for each in served if each.definition is not None for name, schema in crds.definitions(each).items()}
+    own = {name: schema for each in resources if each.definition is not None for name, schema in crds.definitions(each).items()}
     wanted = [name for name, schema in definitions.items() if "x-kubernetes-group-version-kind" in schema]
     known = reachable([*wanted, *own], {**definitions, **own})
     return {
         "swagger": "2.0",
         "info": {"title": "Kubernetes", "version": f"v{documents.VERSION}"},
         "paths": {},
-        "definitions": {name: _SCALARS.get(name) or _older(schema) for name, schema in known.items()},
+        "definitions": {name: _SCALARS.get(name) or _downgraded(schema) for name, schema in known.items()},
     }
 
 
-def _older(schema: Schema) -> Schema:
-    """What version 2 can say of a schema. Where it can say nothing right, it allows anything."""
+def _downgraded(schema: Schema) -> Schema:
+    """The schema in version 2. Where version 2 cannot express it, any value is allowed."""
     if "$ref" in schema:
         return _reference(schema["$ref"])
     if "allOf" in schema and len(schema["allOf"]) == 1 and "$ref" in schema["allOf"][0]:
@@ -48,12 +48,12 @@ def _older(schema: Schema) -> Schema:
         return known | _marks(schema)
     if schema.get("x-kubernetes-int-or-string"):
         return _marks(schema)
-    older: dict[str, Any] = {key: schema[key] for key in _KEPT if key in schema}
+    older: dict[str, Any] = {key: schema[key] for key in _KEYWORDS if key in schema}
     if "properties" in schema:
-        older["properties"] = {key: _older(inner) for key, inner in schema["properties"].items()}
+        older["properties"] = {key: _downgraded(inner) for key, inner in schema["properties"].items()}
     for keyword in ("items", "additionalProperties"):
         if isinstance(schema.get(keyword), dict):
-            older[keyword] = _older(schema[keyword])
+            older[keyword] = _downgraded(schema[keyword])
     return older | _marks(schema)
 
 

@@ -1,1 +1,1 @@
-"""What the API server tells about itself, and how it prints objects: discovery, OpenAPI, tables, partial metadata."""
+"""Server-side printing: tables and partial metadata."""

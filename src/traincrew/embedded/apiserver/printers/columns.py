@@ -1,4 +1,4 @@
-"""The heads of a table's columns."""
+"""Column definitions of tables, and the printer of a kind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from traincrew.apimachinery.resource_info import Object
 
 @dataclasses.dataclass(frozen=True)
 class Printer:
-    """How one kind is printed: the fields that a row needs, as a msgspec struct, and the row's cells."""
+    """The printer of one kind: the fields that a row needs, as a msgspec struct, and the function that returns the cells."""
 
     columns: tuple[Object, ...]
     type: Any
@@ -20,12 +20,12 @@ class Printer:
     conditions: Callable[[Any], list[Object] | None] | None = None
 
 
-def heads(*names: str) -> tuple[Object, ...]:
-    """`Ready`: a string; `Desired:integer`: of that type; `Attacher:string:name`: with a format; `Node*`: shown if wide."""
-    return tuple(_head(*name.removesuffix("*").split(":"), wide=name.endswith("*")) for name in names)
+def definitions(*names: str) -> tuple[Object, ...]:
+    """`Ready`: a string; `Desired:integer`: an integer; `Attacher:string:name`: with a format; `Node*`: `-o wide`."""
+    return tuple(_definition(*name.removesuffix("*").split(":"), wide=name.endswith("*")) for name in names)
 
 
-def _head(name: str, type: str = "string", format: str | None = None, *, wide: bool) -> Object:
+def _definition(name: str, type: str = "string", format: str | None = None, *, wide: bool) -> Object:
     if format is None:
         format = "name" if name == "Name" else ""
     return {"name": name, "type": type, "format": format, "description": "", "priority": 1 if wide else 0}

@@ -1,4 +1,4 @@
-"""Rows of custom resources: by the columns that their definition names."""
+"""Rows of custom resources, by additionalPrinterColumns."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _LARGEST = 2**63 - 1
 _NAME: Object = {"name": "Name", "type": "string", "format": "name", "description": "", "priority": 0}
 
 
-def columns(served: ResourceInfo) -> list[Object]:
-    return [_NAME, *(_head(column) for column, _ in _readable(served))]
+def columns(info: ResourceInfo) -> list[Object]:
+    return [_NAME, *(_head(column) for column, _ in _readable(info))]
 
 
-def _readable(served: ResourceInfo) -> Iterator[tuple[Column, jsonpath.Path]]:
-    """The columns up to the first whose path cannot be read: an API server stops there."""
-    for column in served.columns or (AGE,):
+def _readable(info: ResourceInfo) -> Iterator[tuple[Column, jsonpath.Path]]:
+    """The columns up to the first one with an invalid path, where kube-apiserver stops."""
+    for column in info.columns or (AGE,):
         try:
             yield column, jsonpath.parse(column.path)
         except jsonpath.Unreadable:
@@ -42,10 +42,10 @@ def _head(column: Column) -> Object:
 
 
 class Cells:
-    """Works a resource's rows out; its paths are read once."""
+    """Computes the rows of a resource. The paths are parsed once."""
 
-    def __init__(self, served: ResourceInfo, ages: Ages) -> None:
-        self._columns = [(column.type, path) for column, path in _readable(served)]
+    def __init__(self, info: ResourceInfo, ages: Ages) -> None:
+        self._columns = [(column.type, path) for column, path in _readable(info)]
         self._decode = _decoder([path.root for _, path in self._columns])
         self._ages = ages
 
@@ -74,7 +74,7 @@ class Cells:
 
 
 def _decoder(roots: Iterable[str]) -> Callable[[bytes], Object]:
-    """Decodes the fields at the top that the paths start at, and skips the others: a job's template is most of it."""
+    """Decodes only the top-level fields that the paths use: most of a job is its pod template."""
     names = sorted({"metadata", *roots})
     if "" in names:
         return msgspec.json.decode
@@ -96,13 +96,13 @@ def _typed(type: str, value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if type == "integer":
-        # What 64 bits cannot hold becomes the least number, as on the machines that API servers run on.
+        # A value beyond 64 bits becomes the smallest int64, as in Go on amd64.
         return int(value) if -_LARGEST - 1 <= value <= _LARGEST else -_LARGEST - 1
     return float(value) if type == "number" else None
 
 
 def text(value: Any) -> str:
-    """As an API server writes a value into a column of strings: objects and lists as JSON with sorted keys."""
+    """A value in a column of strings: objects and lists as JSON with sorted keys."""
     if isinstance(value, str):
         return value
     if value is None:

@@ -1,4 +1,4 @@
-"""Server-side tables: objects as rows for people to read."""
+"""Server-side tables: objects as rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from traincrew.apimachinery.resource_info import Object, ResourceInfo
 from traincrew.embedded.apiserver.printers import custom_columns, partial_metadata
 from traincrew.embedded.apiserver.printers.builtin import autoscalers, cluster_objects, events, network, pods, storage, workloads
 from traincrew.embedded.apiserver.printers.builtin.cells import Fields, Metadata
-from traincrew.embedded.apiserver.printers.columns import Printer, heads
+from traincrew.embedded.apiserver.printers.columns import Printer, definitions
 
 
 class _Named(Fields):
@@ -27,7 +27,7 @@ def _created(kept: _Named, ages: Ages) -> list[Any]:
     return [kept.metadata.name, kept.metadata.creation_timestamp]
 
 
-_PLAIN = Printer(heads("Name", "Created At:date"), _Named, _created)
+_PLAIN = Printer(definitions("Name", "Created At:date"), _Named, _created)
 _PLAIN_COLUMNS = list(_PLAIN.columns)
 _PRINTERS: dict[tuple[str, str], Printer] = {
     **pods.PRINTERS,
@@ -41,7 +41,7 @@ _PRINTERS: dict[tuple[str, str], Printer] = {
 
 
 def table(
-    served: ResourceInfo,
+    info: ResourceInfo,
     objects: Sequence[Object | bytes],
     *,
     include: str,
@@ -49,11 +49,11 @@ def table(
     version: str = "v1",
     list_metadata: Object | None = None,
 ) -> Object:
-    """A Table. Objects given as bytes are decoded no further than their rows need; they come back as msgspec.Raw inside.
+    """A Table. Objects given as bytes are decoded only as far as their rows need, and embedded as msgspec.Raw.
 
-    Without the metadata of a list it is the table of one object, and has that one's resourceVersion.
+    Without list metadata it is the table of one object, with the resourceVersion of that object.
     """
-    columns, rows = _printed(served, Ages(now))
+    columns, rows = _printed(info, Ages(now))
     empty: list[Object] | None = None if columns is _PLAIN_COLUMNS else []
     shown = _shown(include, version)
     return {
@@ -65,18 +65,18 @@ def table(
     }
 
 
-def scaled(served: ResourceInfo) -> ResourceInfo:
-    """For the table of a resource's Scale: `table(scaled(served), [scale], ...)`."""
-    return dataclasses.replace(served, group="autoscaling", version="v1", kind="Scale", definition=None, columns=())
+def scaled(info: ResourceInfo) -> ResourceInfo:
+    """For the table of a Scale: `table(scaled(info), [scale], ...)`."""
+    return dataclasses.replace(info, group="autoscaling", version="v1", kind="Scale", definition=None, columns=())
 
 
 _Rows = Callable[[Object | bytes], Object]
 
 
-def _printed(served: ResourceInfo, ages: Ages) -> tuple[list[Object], _Rows]:
-    if served.definition is not None:
-        return custom_columns.columns(served), _custom_rows(served, ages)
-    printer = _PRINTERS.get((served.group, served.kind), _PLAIN)
+def _printed(info: ResourceInfo, ages: Ages) -> tuple[list[Object], _Rows]:
+    if info.definition is not None:
+        return custom_columns.columns(info), _custom_rows(info, ages)
+    printer = _PRINTERS.get((info.group, info.kind), _PLAIN)
     columns = _PLAIN_COLUMNS if printer is _PLAIN else list(printer.columns)
     return columns, _builtin_rows(printer, ages)
 
@@ -86,7 +86,7 @@ def _shown(include: str, version: str) -> Callable[[Object | bytes], Any]:
         case "None":
             return lambda kept: None
         case "Metadata" | "":
-            return lambda kept: partial_metadata.one(kept, version)
+            return lambda kept: partial_metadata.object_metadata(kept, version)
         case "Object":
             return lambda kept: msgspec.Raw(kept) if isinstance(kept, bytes) else kept
     fault = invalid("includeObject", include, "must be 'Metadata', 'Object', 'None', or empty")
@@ -122,8 +122,8 @@ def _builtin_rows(printer: Printer, ages: Ages) -> _Rows:
     return row
 
 
-def _custom_rows(served: ResourceInfo, ages: Ages) -> _Rows:
-    cells = custom_columns.Cells(served, ages)
+def _custom_rows(info: ResourceInfo, ages: Ages) -> _Rows:
+    cells = custom_columns.Cells(info, ages)
     return lambda kept: {"cells": cells.of(kept)}
 
 
@@ -132,7 +132,7 @@ def _decoded(kept: Object | bytes) -> Object:
 
 
 def _without_nulls(value: Any) -> Any:
-    """A null means the same as a field that is not there."""
+    """A null means the same as a missing field."""
     if isinstance(value, dict):
         return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
     if isinstance(value, list):

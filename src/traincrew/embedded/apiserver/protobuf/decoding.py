@@ -1,7 +1,6 @@
-"""From a message's bytes to the object that its JSON would be.
+"""Decodes a message to the object that its JSON form would give.
 
-What the bytes leave out is left out; nulls are, too. A struct that comes twice is merged and of other values the last counts, as
-in Go.
+Missing fields and nulls are omitted. A repeated struct is merged; of other repeated values the last one counts, as in Go.
 """
 
 from __future__ import annotations
@@ -13,19 +12,19 @@ from traincrew.embedded.apiserver.protobuf import well_known_types, wire_format
 from traincrew.embedded.apiserver.protobuf.messages import Field, Message
 from traincrew.embedded.apiserver.protobuf.wire_format import FIXED64, LENGTH, VARINT, Malformed
 
-DEEPEST = 150
-"""Messages within messages: schemas within schemas nest without a bound of their own."""
-MOST = 400_000
-"""Messages in a body. An empty one has two bytes, and takes a hundred here."""
+MAX_DEPTH = 150
+"""The maximum nesting of messages: JSON schemas nest without a limit."""
+MAX_MESSAGES = 400_000
+"""The maximum number of messages in a body. An empty one has two bytes and takes a hundred in memory."""
 
 _NUMBERS = 0xFFFFFFFF
-"""Go cuts off a field's number at 32 bits."""
+"""Go truncates field numbers to 32 bits."""
 _WIRE_TYPES = {"bool": VARINT, "int32": VARINT, "int64": VARINT, "double": FIXED64}
 _EMPTY = {"bool": False, "int32": 0, "int64": 0, "double": 0, "string": "", "bytes": "", "raw": b""}
 
 
 class Reader:
-    """Of one body."""
+    """Reads one body."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body
@@ -45,8 +44,8 @@ class Reader:
     def _fill(self, message: Message, into: dict[str, Any], pos: int, end: int) -> None:
         self._count += 1
         self._depth += 1
-        if self._depth > DEEPEST or self._count > MOST:
-            raise Malformed("proto: exceeded max depth" if self._depth > DEEPEST else "proto: too many messages")
+        if self._depth > MAX_DEPTH or self._count > MAX_MESSAGES:
+            raise Malformed("proto: exceeded max depth" if self._depth > MAX_DEPTH else "proto: too many messages")
         body, fields = self._body, message.fields
         while pos < end:
             tag = body[pos]
@@ -68,13 +67,13 @@ class Reader:
         self._depth -= 1
 
     def _unknown(self, message: Message, tag: int, pos: int, end: int) -> int:
-        """A newer client's field is skipped."""
+        """Skips a field of a newer client."""
         if tag & 7 == wire_format.END_GROUP:
             raise Malformed(f"proto: {message.name}: wiretype end group for non-group")
         number = wire_format.signed32(tag >> 3)
         if number <= 0:
             raise Malformed(f"proto: {message.name}: illegal tag {number} (wire type {tag})")
-        return wire_format.past(self._body, tag, pos, end)
+        return wire_format.skip_field(self._body, tag, pos, end)
 
     def _lengthy(self, field: Field, into: dict[str, Any], pos: int, end: int) -> int:
         body = self._body
@@ -82,7 +81,7 @@ class Reader:
             start = pos + 1
             stop = start + body[pos]
             if stop > end:
-                raise wire_format.ended()
+                raise wire_format.unexpected_end()
         else:
             start, stop = wire_format.length(body, pos, end)
         if field.mode == "map":
@@ -140,7 +139,7 @@ class Reader:
         return found
 
     def _entry(self, field: Field, pos: int, end: int) -> tuple[str, Any]:
-        """Key and value of a map; either may be missing when it is empty."""
+        """Key and value of a map; an empty one may be missing."""
         key, value = "", None
         if field.form is None:
             value = _EMPTY[field.type]
@@ -175,7 +174,7 @@ class Reader:
     def _numeral(self, field: Field, pos: int, end: int) -> tuple[bool | int | float, int]:
         if field.type == "double":
             if pos + 8 > end:
-                raise wire_format.ended()
+                raise wire_format.unexpected_end()
             return well_known_types.number(struct.unpack_from("<d", self._body, pos)[0]), pos + 8
         value, pos = wire_format.varint(self._body, pos, end)
         if field.type == "bool":

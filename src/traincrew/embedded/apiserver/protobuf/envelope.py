@@ -1,4 +1,4 @@
-"""The envelope around an object in protobuf: what kind it is, and its bytes."""
+"""The protobuf envelope of an object: apiVersion, kind and bytes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 
 _PREFIX = b"k8s\0"
 _SHOWN = 30
-"""Bytes of a body that a message about it shows."""
+"""Bytes of a body shown in an error message."""
 
 
 def decode(body: bytes, expected_api_version: str, expected_kind: str) -> tuple[str, str, Object]:
-    """What a body says that it is, or is expected to be where it says nothing, and the object as schemas.decode would have it
-    from JSON: no nulls, and nothing empty that Go would leave out. Whether it is what is expected, the caller must see.
+    """The apiVersion and kind of a body (by default the expected ones), and the object as it would be decoded from JSON:
+    no nulls, and no empty values that Go would omit. The caller checks apiVersion and kind.
 
-    Raises Refusal (400) for what is malformed or of a kind that is not served. Unknown fields are skipped.
+    Raises a StatusError (400) for a malformed body or a kind that is not served. Unknown fields are skipped.
     """
     try:
         api_version, kind, raw = _opened(body)
@@ -50,7 +50,7 @@ def _opened(body: bytes) -> tuple[str, str, bytes]:
 
 
 def _known(api_version: str) -> str:
-    """As far as Go can read it: without a version in it, it says nothing."""
+    """As Go reads it: without a version it is ignored."""
     group, _, version = api_version.rpartition("/")
     if not version or "/" in group:
         return ""

@@ -1,4 +1,4 @@
-"""What messages consist of, as messages.json has it from Kubernetes' .proto files. Each is made ready when it is first met."""
+"""Message descriptors from Kubernetes' .proto files (messages.json), loaded on first use."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from traincrew.embedded.apiserver.protobuf import well_known_types
 ENVELOPE = "pkg.runtime.Unknown"
 
 Row = tuple[int, str, str, str]
-"""Number, name in JSON, mode, type. Modes: one; filled (left out when it is empty); repeated; map (of texts to the type); inline
-(its fields stand among those around it)."""
+"""Number, name in JSON, mode, type. Modes: one; filled (omitted if empty); repeated; map (from strings to the type); inline
+(its fields belong to the enclosing message)."""
 
 
 class Field:
@@ -24,11 +24,11 @@ class Field:
     def __init__(self, row: Row, message: Message | None) -> None:
         _, self.name, self.mode, self.type = row
         self.form = message
-        """What a value is made of; None for texts, numbers, booleans and bytes."""
+        """The message type of a value; None for strings, numbers, booleans and bytes."""
         self.kept = self.mode == "one"
-        """Written even when it is empty."""
+        """Written even if empty."""
         self.plain = self.type == "string" and self.mode in ("one", "filled")
-        """A single text, which most fields are."""
+        """A single string, the most frequent type."""
 
 
 class Message:
@@ -43,7 +43,7 @@ class Message:
 
 class Catalog(msgspec.Struct):
     kinds: dict[str, str]
-    """`v1/Pod` → message; without a version where every group has the kind."""
+    """`v1/Pod` → message; without a version if every group has the kind."""
     messages: dict[str, list[Row]]
     made: dict[str, Message] = {}
 
@@ -54,7 +54,7 @@ class Catalog(msgspec.Struct):
     def message(self, name: str) -> Message:
         made = self.made.get(name)
         if made is None:
-            # Known before its fields are: a message may contain itself.
+            # Registered before its fields: a message may contain itself.
             made = self.made[name] = Message(name)
             for row in self.messages[name]:
                 inner = self.message(row[3]) if row[3] in self.messages else None

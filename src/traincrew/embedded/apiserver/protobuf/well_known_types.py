@@ -1,4 +1,4 @@
-"""Values that are messages in protobuf, but in JSON something else than an object of their fields. None is JSON's null."""
+"""Types that are messages in protobuf and scalars in JSON: Time, Quantity, IntOrString. None is JSON's null."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STRAY = re.compile("[\udc80-\udcff]")
 
 
 def text(raw: bytes) -> str:
-    """Bytes that are no UTF-8 become replacement characters one by one, as Go writes them."""
+    """Every invalid byte of UTF-8 becomes a replacement character, as in Go."""
     try:
         return raw.decode()
     except UnicodeDecodeError:
@@ -115,4 +115,4 @@ FORMS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "apiextensions.v1.JSONSchemaPropsOrBool": _schema_or_bool,
     "apiextensions.v1.JSONSchemaPropsOrStringArray": _schema_or_strings,
 }
-"""From a message's fields to its value."""
+"""From the fields of a message to its JSON value."""

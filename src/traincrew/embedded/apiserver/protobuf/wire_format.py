@@ -1,4 +1,4 @@
-"""Protobuf's wire format: numbers, lengths, and what is skipped. Faults are told in the words of Kubernetes' Go code."""
+"""The wire format of protobuf. Errors are worded as in Kubernetes' Go code."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ _MOST_BYTES = 10
 
 
 class Malformed(Exception):
-    """Bytes that are no message."""
+    """The bytes are not a message."""
 
 
-def ended() -> Malformed:
+def unexpected_end() -> Malformed:
     return Malformed("unexpected EOF")
 
 
 def varint(body: bytes, pos: int, end: int) -> tuple[int, int]:
-    """An unsigned number of 64 bits (more are cut off, as in Go), and where it ends."""
+    """An unsigned 64-bit number (truncated, as in Go), and its end."""
     value = shift = 0
     for place in range(pos, min(end, pos + _MOST_BYTES)):
         byte = body[place]
@@ -25,16 +25,16 @@ def varint(body: bytes, pos: int, end: int) -> tuple[int, int]:
         if byte < 0x80:
             return value & _BITS, place + 1
         shift += 7
-    raise Malformed("proto: integer overflow") if end >= pos + _MOST_BYTES else ended()
+    raise Malformed("proto: integer overflow") if end >= pos + _MOST_BYTES else unexpected_end()
 
 
 def length(body: bytes, pos: int, end: int) -> tuple[int, int]:
-    """Where that which a length stands before begins and stops."""
+    """The start and the end of a length-delimited value."""
     size, pos = varint(body, pos, end)
     if size >= 2**63 or pos + size >= 2**63:
         raise Malformed("proto: negative length found during unmarshaling")
     if pos + size > end:
-        raise ended()
+        raise unexpected_end()
     return pos, pos + size
 
 
@@ -47,8 +47,8 @@ def signed32(value: int) -> int:
     return value - 2**32 if value >= 2**31 else value
 
 
-def past(body: bytes, tag: int, pos: int, end: int) -> int:
-    """Where a field of no interest ends, whose tag was before `pos`. Groups may nest as deeply as they like."""
+def skip_field(body: bytes, tag: int, pos: int, end: int) -> int:
+    """The end of a skipped field whose tag ends at `pos`. Groups may nest without a limit."""
     depth = 0
     while True:
         match tag & 7:
@@ -67,7 +67,7 @@ def past(body: bytes, tag: int, pos: int, end: int) -> int:
             case other:
                 raise Malformed(f"proto: illegal wireType {other}")
         if pos > end:
-            raise ended()
+            raise unexpected_end()
         if depth == 0:
             return pos
         tag, pos = varint(body, pos, end)

@@ -68,33 +68,33 @@ def _default(value: Any, node: Structure) -> None:
             _default(value[index], node.items)
 
 
-def validate(obj: Object, served: ResourceInfo, before: Sequence[FieldError] = ()) -> list[FieldError]:
+def validate(obj: Object, info: ResourceInfo, before: Sequence[FieldError] = ()) -> list[FieldError]:
     """Every fault of a new object. `before` are those that its metadata has: they come first, and may block the rules."""
-    node = structural_schemas.of(served.schema)
-    errors = [*before, *value_validation.check(obj, node), *scale_paths.check(obj, served)]
+    node = structural_schemas.of(info.schema)
+    errors = [*before, *value_validation.check(obj, node), *scale_paths.check(obj, info)]
     errors += embedded_resources.check(obj, node)
     errors += list_uniqueness.check(obj, node)
     return _with_rules(errors, obj, node, NOTHING)
 
 
-def validate_update(new: Object, old: Object, served: ResourceInfo, before: Sequence[FieldError] = ()) -> list[FieldError]:
+def validate_update(new: Object, old: Object, info: ResourceInfo, before: Sequence[FieldError] = ()) -> list[FieldError]:
     """The same for a changed object. Faults of what has not changed are forgiven."""
-    node = structural_schemas.of(served.schema)
-    errors = [*before, *value_validation.check(new, node, "", old), *scale_paths.check(new, served)]
+    node = structural_schemas.of(info.schema)
+    errors = [*before, *value_validation.check(new, node, "", old), *scale_paths.check(new, info)]
     errors += embedded_resources.check(new, node)
     if node.has_lists and not list_uniqueness.check(old, node):
         errors += list_uniqueness.check(new, node)
     return _with_rules(errors, new, node, old)
 
 
-def validate_status(new: Object, old: Object, served: ResourceInfo, before: Sequence[FieldError] = ()) -> list[FieldError]:
+def validate_status(new: Object, old: Object, info: ResourceInfo, before: Sequence[FieldError] = ()) -> list[FieldError]:
     """The same for a changed status: of the schema only that part is looked at, of the rules all."""
-    node = structural_schemas.of(served.schema)
+    node = structural_schemas.of(info.schema)
     errors = list(before)
     part = node.properties.get("status")
     if part is not None and "status" in new:
         errors += map(_in_status, value_validation.check(new["status"], part, "", old.get("status", NOTHING)))
-    errors += scale_paths.check_status(new, served)
+    errors += scale_paths.check_status(new, info)
     if node.has_lists and not list_uniqueness.check(old, node):
         errors += list_uniqueness.check(new, node)
     return _with_rules(errors, new, node, old)

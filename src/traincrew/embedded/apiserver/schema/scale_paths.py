@@ -11,21 +11,21 @@ from traincrew.apimachinery.resource_info import Object, ResourceInfo
 MOST = 2**31 - 1
 
 
-def paths(served: ResourceInfo) -> Object:
+def paths(info: ResourceInfo) -> Object:
     """`subresources.scale` of the version; empty if there is none."""
-    versions = served.definition["spec"]["versions"] if served.definition else ()
-    mine: Object = next((each for each in versions if each["name"] == served.version), {})
+    versions = info.definition["spec"]["versions"] if info.definition else ()
+    mine: Object = next((each for each in versions if each["name"] == info.version), {})
     found: Object = (mine.get("subresources") or {}).get("scale") or {}
     return found
 
 
-def check(obj: Object, served: ResourceInfo) -> list[FieldError]:
-    scale = paths(served)
-    return [*_count(obj, scale["specReplicasPath"]), *check_status(obj, served)] if scale else []
+def check(obj: Object, info: ResourceInfo) -> list[FieldError]:
+    scale = paths(info)
+    return [*_count(obj, scale["specReplicasPath"]), *check_status(obj, info)] if scale else []
 
 
-def check_status(obj: Object, served: ResourceInfo) -> list[FieldError]:
-    scale = paths(served)
+def check_status(obj: Object, info: ResourceInfo) -> list[FieldError]:
+    scale = paths(info)
     if not scale:
         return []
     errors = _count(obj, scale["statusReplicasPath"])

@@ -8,9 +8,9 @@ import msgspec
 
 from traincrew.apimachinery.durations import UNKNOWN, Ages
 from traincrew.embedded.apiserver.printers.builtin.cells import NONE, UNSET, Fields, Metadata, Quantity, Reference
-from traincrew.embedded.apiserver.printers.columns import Printer, heads
+from traincrew.embedded.apiserver.printers.columns import Printer, definitions
 
-_SHOWN = 2
+_MAX_METRICS = 2
 
 
 class Value(Fields):
@@ -77,8 +77,8 @@ def _metrics(kept: Autoscaler) -> str:
         wanted = [_cpu(target=Value(average_utilization=kept.spec.target_cpu)), *wanted]
         found = [_cpu(current=Value(average_utilization=kept.status.current_cpu)), *found]
     told = [_metric(metric, found[index] if index < len(found) else None) for index, metric in enumerate(wanted)]
-    shown = ", ".join(told[:_SHOWN])
-    return f"{shown} + {len(told) - _SHOWN} more..." if len(told) > _SHOWN else shown or NONE
+    shown = ", ".join(told[:_MAX_METRICS])
+    return f"{shown} + {len(told) - _MAX_METRICS} more..." if len(told) > _MAX_METRICS else shown or NONE
 
 
 def _cpu(**values: Value) -> Metric:
@@ -126,8 +126,8 @@ def _scale(kept: Scale, ages: Ages) -> list[Any]:
     return [kept.metadata.name, kept.spec.replicas, kept.status.replicas, age]
 
 
-_AUTOSCALER = heads("Name", "Reference", "Targets", "MinPods", "MaxPods", "Replicas", "Age")
-_SCALE = heads("Name:string:", "Desired:integer", "Available:integer", "Age")
+_AUTOSCALER = definitions("Name", "Reference", "Targets", "MinPods", "MaxPods", "Replicas", "Age")
+_SCALE = definitions("Name:string:", "Desired:integer", "Available:integer", "Age")
 PRINTERS = {
     ("autoscaling", "HorizontalPodAutoscaler"): Printer(_AUTOSCALER, Autoscaler, _autoscaler),
     ("autoscaling", "Scale"): Printer(_SCALE, Scale, _scale),

@@ -1,4 +1,4 @@
-"""Fields that many kinds have in common, as far as rows need them, and how they are written in a cell."""
+"""Fields that many kinds share, as far as rows need them, and their text in a cell."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Quantity = str | int | float
 
 
 class Fields(msgspec.Struct, rename="camel", gc=False):
-    """A part of an object; what is not declared is skipped."""
+    """A part of an object; undeclared fields are skipped."""
 
 
 class Metadata(Fields):
@@ -21,7 +21,7 @@ class Metadata(Fields):
     deletion_timestamp: str | None = None
 
 
-class MarkedMetadata(Metadata):
+class LabelledMetadata(Metadata):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
 
@@ -83,7 +83,7 @@ def selector(chosen: Selector | None) -> str:
 
 
 def selector_text(chosen: Selector | None) -> str:
-    """As a query writes it; empty if it chooses all, or nothing."""
+    """The string form of a selector; empty if it selects everything or nothing."""
     if chosen is None:
         return ""
     told = [(key, f"{key}={value}") for key, value in chosen.match_labels.items()]
@@ -103,8 +103,8 @@ def _expression(expression: Expression) -> str:
     return expression.key
 
 
-def some(items: list[str], count: int, most: int) -> str:
-    """The first few, and how many more there are."""
+def first_items(items: list[str], count: int, most: int) -> str:
+    """The first items, and the number of the others."""
     told = ",".join(items[:most])
     return f"{told} + {count - most} more..." if count > most else told
 

@@ -1,4 +1,4 @@
-"""Namespaces, nodes, configuration, accounts and their rights, quotas, leases, classes."""
+"""Namespaces, nodes, config maps, secrets, service accounts, RBAC, quotas, leases, priority classes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from traincrew.embedded.apiserver.printers.builtin.cells import (
     NONE,
     Condition,
     Fields,
-    MarkedMetadata,
+    LabelledMetadata,
     Metadata,
     Quantity,
     Reference,
     condition,
 )
-from traincrew.embedded.apiserver.printers.columns import Printer, heads
+from traincrew.embedded.apiserver.printers.columns import Printer, definitions
 
 _ROLE = "node-role.kubernetes.io/"
 _OLD_ROLE = "kubernetes.io/role"
@@ -62,7 +62,7 @@ class NodeStatus(Fields):
 
 
 class Node(Fields):
-    metadata: MarkedMetadata = msgspec.field(default_factory=MarkedMetadata)
+    metadata: LabelledMetadata = msgspec.field(default_factory=LabelledMetadata)
     spec: NodeSpec = msgspec.field(default_factory=NodeSpec)
     status: NodeStatus = msgspec.field(default_factory=NodeStatus)
 
@@ -166,17 +166,17 @@ def _priority_class(kept: PriorityClass, ages: Ages) -> list[Any]:
 
 
 _MACHINE = ("Internal-IP*", "External-IP*", "OS-Image*", "Kernel-Version*", "Container-Runtime*")
-_BINDING = heads("Name", "Role", "Age", "Users*", "Groups*", "ServiceAccounts*")
-_PRIORITY = heads("Name", "Value:integer", "Global-Default:boolean", "Age", "PreemptionPolicy")
+_BINDING = definitions("Name", "Role", "Age", "Users*", "Groups*", "ServiceAccounts*")
+_PRIORITY = definitions("Name", "Value:integer", "Global-Default:boolean", "Age", "PreemptionPolicy")
 PRINTERS = {
-    ("", "Namespace"): Printer(heads("Name", "Status", "Age"), Namespace, _namespace),
-    ("", "Node"): Printer(heads("Name", "Status", "Roles", "Age", "Version", *_MACHINE), Node, _node),
-    ("", "ConfigMap"): Printer(heads("Name", "Data", "Age"), ConfigMap, _config_map),
-    ("", "Secret"): Printer(heads("Name", "Type", "Data", "Age"), Secret, _secret),
-    ("", "ServiceAccount"): Printer(heads("Name", "Secrets", "Age"), ServiceAccount, _service_account),
-    ("", "ResourceQuota"): Printer(heads("Name", "Age", "Request", "Limit"), ResourceQuota, _quota),
+    ("", "Namespace"): Printer(definitions("Name", "Status", "Age"), Namespace, _namespace),
+    ("", "Node"): Printer(definitions("Name", "Status", "Roles", "Age", "Version", *_MACHINE), Node, _node),
+    ("", "ConfigMap"): Printer(definitions("Name", "Data", "Age"), ConfigMap, _config_map),
+    ("", "Secret"): Printer(definitions("Name", "Type", "Data", "Age"), Secret, _secret),
+    ("", "ServiceAccount"): Printer(definitions("Name", "Secrets", "Age"), ServiceAccount, _service_account),
+    ("", "ResourceQuota"): Printer(definitions("Name", "Age", "Request", "Limit"), ResourceQuota, _quota),
     ("rbac.authorization.k8s.io", "RoleBinding"): Printer(_BINDING, RoleBinding, _binding),
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"): Printer(_BINDING, RoleBinding, _binding),
-    ("coordination.k8s.io", "Lease"): Printer(heads("Name", "Holder", "Age"), Lease, _lease),
+    ("coordination.k8s.io", "Lease"): Printer(definitions("Name", "Holder", "Age"), Lease, _lease),
     ("scheduling.k8s.io", "PriorityClass"): Printer(_PRIORITY, PriorityClass, _priority_class),
 }

@@ -1,4 +1,4 @@
-"""Events, as core and as events.k8s.io spell them."""
+"""Events, in the core group and in events.k8s.io."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 from traincrew.apimachinery.durations import Ages
 from traincrew.embedded.apiserver.printers.builtin.cells import Fields, Metadata
-from traincrew.embedded.apiserver.printers.columns import Printer, heads
+from traincrew.embedded.apiserver.printers.columns import Printer, definitions
 
 
 class Involved(Fields):
@@ -98,6 +98,6 @@ def _new_event(event: NewEvent, ages: Ages) -> list[Any]:
 
 _SEEN = ("Last Seen", "Type", "Reason", "Object", "Subobject*", "Source*", "Message", "First Seen*", "Count*", "Name*")
 PRINTERS = {
-    ("", "Event"): Printer(heads(*_SEEN), Event, _event),
-    ("events.k8s.io", "Event"): Printer(heads(*_SEEN), NewEvent, _new_event),
+    ("", "Event"): Printer(definitions(*_SEEN), Event, _event),
+    ("events.k8s.io", "Event"): Printer(definitions(*_SEEN), NewEvent, _new_event),
 }

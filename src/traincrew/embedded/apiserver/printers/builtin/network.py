@@ -1,4 +1,4 @@
-"""Services and what leads to them."""
+"""Services, Endpoints, EndpointSlices."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 
 from traincrew.apimachinery.durations import UNKNOWN, Ages
-from traincrew.embedded.apiserver.printers.builtin.cells import NONE, UNSET, Fields, Metadata, labels, some
-from traincrew.embedded.apiserver.printers.columns import Printer, heads
+from traincrew.embedded.apiserver.printers.builtin.cells import NONE, UNSET, Fields, Metadata, first_items, labels
+from traincrew.embedded.apiserver.printers.columns import Printer, definitions
 
-_SHOWN = 3
+_MAX_ENDPOINTS = 3
 
 
 class _Object(Fields):
@@ -102,7 +102,7 @@ def _endpoints(kept: Endpoints, ages: Ages) -> list[Any]:
     for subset in kept.subsets:
         ports = [f":{each.port}" for each in subset.ports] or [""]
         reached += [f"{_bracketed(each.ip) if port else each.ip}{port}" for port in ports for each in subset.addresses]
-    told = some(reached, len(reached), _SHOWN) if kept.subsets else NONE
+    told = first_items(reached, len(reached), _MAX_ENDPOINTS) if kept.subsets else NONE
     return [kept.metadata.name, told, ages.since(kept.metadata.creation_timestamp)]
 
 
@@ -123,14 +123,14 @@ class EndpointSlice(_Object):
 def _slice(kept: EndpointSlice, ages: Ages) -> list[Any]:
     ports = [str(each.port) if each.port is not None else "*" if each.name is None else each.name for each in kept.ports]
     reached = [address for each in kept.endpoints for address in each.addresses]
-    told = [some(each, len(each), _SHOWN) or UNSET for each in (ports, reached)]
+    told = [first_items(each, len(each), _MAX_ENDPOINTS) or UNSET for each in (ports, reached)]
     return [kept.metadata.name, kept.address_type, *told, ages.since(kept.metadata.creation_timestamp)]
 
 
-_SERVICE = heads("Name", "Type", "Cluster-IP", "External-IP", "Port(s)", "Age", "Selector*")
-_SLICE = heads("Name", "AddressType", "Ports", "Endpoints", "Age")
+_SERVICE = definitions("Name", "Type", "Cluster-IP", "External-IP", "Port(s)", "Age", "Selector*")
+_SLICE = definitions("Name", "AddressType", "Ports", "Endpoints", "Age")
 PRINTERS = {
     ("", "Service"): Printer(_SERVICE, Service, _service),
-    ("", "Endpoints"): Printer(heads("Name", "Endpoints", "Age"), Endpoints, _endpoints),
+    ("", "Endpoints"): Printer(definitions("Name", "Endpoints", "Age"), Endpoints, _endpoints),
     ("discovery.k8s.io", "EndpointSlice"): Printer(_SLICE, EndpointSlice, _slice),
 }

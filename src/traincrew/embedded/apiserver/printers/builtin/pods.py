@@ -1,4 +1,4 @@
-"""Pods: what a row says of a pod's state."""
+"""Pods: the cells of a row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from traincrew.embedded.apiserver.printers.builtin.cells import (
     images,
     labels,
 )
-from traincrew.embedded.apiserver.printers.columns import Printer, heads
+from traincrew.embedded.apiserver.printers.columns import Printer, definitions
 
 
 class Terminated(Fields):
@@ -87,15 +87,15 @@ class _Restarts:
         self.count += container.restart_count
         ended = container.last_state.terminated
         if ended is not None and ended.finished_at:
-            # All in UTC and in whole seconds: the later one is the greater text.
+            # All times are in UTC and whole seconds: they compare as strings.
             self.last = max(self.last, ended.finished_at)
 
-    def tell(self, ages: Ages) -> str:
+    def text(self, ages: Ages) -> str:
         return f"{self.count} ({ages.since(self.last)} ago)" if self.count and self.last else str(self.count)
 
 
-class _Reading:
-    """What is gathered while a pod's containers are looked at, one after the other."""
+class _PodSummary:
+    """Collected while iterating over a pod's containers."""
 
     def __init__(self, pod: Pod) -> None:
         status = pod.status
@@ -107,19 +107,19 @@ class _Reading:
 
 
 def _pod(pod: Pod, ages: Ages) -> list[Any]:
-    reading = _Reading(pod)
+    reading = _PodSummary(pod)
     sidecars = frozenset(each.name for each in pod.spec.init_containers if each.restart_policy == "Always")
     reading.total += len(sidecars)
     initializing = bool(pod.status.init_container_statuses) and _read_init_containers(reading, pod, sidecars)
     if not initializing or _is(pod, "Initialized"):
         _read_containers(reading, pod)
     _read_deletion(reading, pod)
-    cells = [pod.metadata.name, f"{reading.ready}/{reading.total}", reading.reason, reading.restarts.tell(ages)]
+    cells = [pod.metadata.name, f"{reading.ready}/{reading.total}", reading.reason, reading.restarts.text(ages)]
     return [*cells, ages.since(pod.metadata.creation_timestamp), *_wide(pod)]
 
 
-def _read_init_containers(reading: _Reading, pod: Pod, sidecars: frozenset[str]) -> bool:
-    """Whether the pod is still at its init containers."""
+def _read_init_containers(reading: _PodSummary, pod: Pod, sidecars: frozenset[str]) -> bool:
+    """Whether the pod is still initializing."""
     for index, container in enumerate(pod.status.init_container_statuses):
         reading.restarts.add(container)
         if container.name in sidecars:
@@ -147,8 +147,8 @@ def _ending(ended: Terminated) -> str:
     return ended.reason or (f"Signal:{ended.signal}" if ended.signal else f"ExitCode:{ended.exit_code}")
 
 
-def _read_containers(reading: _Reading, pod: Pod) -> None:
-    # Restarts of init containers that have done their work are forgotten; sidecars' are not.
+def _read_containers(reading: _PodSummary, pod: Pod) -> None:
+    # Restarts of completed init containers are not counted; those of sidecars are.
     reading.restarts = reading.sidecar_restarts
     running = False
     for container in reversed(pod.status.container_statuses):
@@ -165,7 +165,7 @@ def _read_containers(reading: _Reading, pod: Pod) -> None:
         reading.reason = "Running" if _is(pod, "Ready") else "NotReady"
 
 
-def _read_deletion(reading: _Reading, pod: Pod) -> None:
+def _read_deletion(reading: _PodSummary, pod: Pod) -> None:
     if pod.metadata.deletion_timestamp is None:
         return
     if pod.status.reason == "NodeLost":
@@ -212,8 +212,8 @@ def _template(kept: PodTemplateObject, ages: Ages) -> list[Any]:
     return [kept.metadata.name, *images(kept.template.spec.containers), labels(kept.template.metadata.labels)]
 
 
-_POD = heads("Name", "Ready", "Status", "Restarts", "Age", "IP*", "Node*", "Nominated Node*", "Readiness Gates*")
+_POD = definitions("Name", "Ready", "Status", "Restarts", "Age", "IP*", "Node*", "Nominated Node*", "Readiness Gates*")
 PRINTERS = {
     ("", "Pod"): Printer(_POD, Pod, _pod, _end),
-    ("", "PodTemplate"): Printer(heads("Name", "Containers", "Images", "Pod Labels"), PodTemplateObject, _template),
+    ("", "PodTemplate"): Printer(definitions("Name", "Containers", "Images", "Pod Labels"), PodTemplateObject, _template),
 }

@@ -1,4 +1,4 @@
-"""Volumes, claims, classes and what attaches them."""
+"""PersistentVolumes, claims, storage classes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from traincrew.apimachinery.durations import Ages
-from traincrew.embedded.apiserver.printers.builtin.cells import UNSET, Fields, MarkedMetadata, Metadata, Quantity, Reference
-from traincrew.embedded.apiserver.printers.columns import Printer, heads
+from traincrew.embedded.apiserver.printers.builtin.cells import UNSET, Fields, LabelledMetadata, Metadata, Quantity, Reference
+from traincrew.embedded.apiserver.printers.columns import Printer, definitions
 
 _MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
 _OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
@@ -16,7 +16,7 @@ _DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.b
 
 
 class _Object(Fields):
-    metadata: MarkedMetadata = msgspec.field(default_factory=MarkedMetadata)
+    metadata: LabelledMetadata = msgspec.field(default_factory=LabelledMetadata)
 
 
 class VolumeSpec(Fields):
@@ -100,10 +100,10 @@ def _class(kept: StorageClass, ages: Ages) -> list[Any]:
 
 _CLASSES = ("StorageClass", "VolumeAttributesClass")
 _VOLUME = ("Name", "Capacity", "Access Modes", "Reclaim Policy", "Status", "Claim", *_CLASSES, "Reason", "Age", "VolumeMode*")
-_CLAIM = heads("Name", "Status", "Volume", "Capacity", "Access Modes", *_CLASSES, "Age", "VolumeMode*")
-_CLASS = heads("Name", "Provisioner", "ReclaimPolicy", "VolumeBindingMode", "AllowVolumeExpansion", "Age")
+_CLAIM = definitions("Name", "Status", "Volume", "Capacity", "Access Modes", *_CLASSES, "Age", "VolumeMode*")
+_CLASS = definitions("Name", "Provisioner", "ReclaimPolicy", "VolumeBindingMode", "AllowVolumeExpansion", "Age")
 PRINTERS = {
-    ("", "PersistentVolume"): Printer(heads(*_VOLUME), PersistentVolume, _volume),
+    ("", "PersistentVolume"): Printer(definitions(*_VOLUME), PersistentVolume, _volume),
     ("", "PersistentVolumeClaim"): Printer(_CLAIM, PersistentVolumeClaim, _claim),
     ("storage.k8s.io", "StorageClass"): Printer(_CLASS, StorageClass, _class),
 }

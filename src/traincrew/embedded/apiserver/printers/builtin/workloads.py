@@ -1,4 +1,4 @@
-"""What runs pods: deployments, sets, jobs, autoscalers, budgets."""
+"""Deployments, replica sets, stateful sets, daemon sets, jobs, cron jobs, disruption budgets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from traincrew.embedded.apiserver.printers.builtin.cells import (
     selector,
     selector_text,
 )
-from traincrew.embedded.apiserver.printers.columns import Printer, heads
+from traincrew.embedded.apiserver.printers.columns import Printer, definitions
 
 
 class _Object(Fields):
@@ -213,14 +213,16 @@ _WIDE = ("Containers*", "Images*", "Selector*")
 _COUNTS = ("Name", "Desired:integer", "Current:integer", "Ready:integer")
 _DAEMONS = (*_COUNTS, "Up-to-date:integer", "Available:integer", "Node Selector", "Age", *_WIDE)
 _CRON = ("Name", "Schedule", "Timezone", "Suspend:boolean", "Active:integer", "Last Schedule", "Age", *_WIDE)
-_BUDGET = heads("Name", "Min Available", "Max Unavailable", "Allowed Disruptions:integer", "Age")
+_BUDGET = definitions("Name", "Min Available", "Max Unavailable", "Allowed Disruptions:integer", "Age")
 PRINTERS = {
-    ("apps", "Deployment"): Printer(heads("Name", "Ready", "Up-to-date", "Available", "Age", *_WIDE), Replicated, _deployment),
-    ("apps", "ReplicaSet"): Printer(heads(*_COUNTS, "Age", *_WIDE), Replicated, _replica_set),
-    ("apps", "StatefulSet"): Printer(heads("Name", "Ready", "Age", "Containers*", "Images*"), Replicated, _stateful_set),
-    ("apps", "DaemonSet"): Printer(heads(*_DAEMONS), DaemonSet, _daemon_set),
-    ("", "ReplicationController"): Printer(heads(*_COUNTS, "Age", *_WIDE), ReplicationController, _replication_controller),
-    ("batch", "Job"): Printer(heads("Name", "Status", "Completions", "Duration", "Age", *_WIDE), Job, _job),
-    ("batch", "CronJob"): Printer(heads(*_CRON), CronJob, _cron_job),
+    ("apps", "Deployment"): Printer(
+        definitions("Name", "Ready", "Up-to-date", "Available", "Age", *_WIDE), Replicated, _deployment
+    ),
+    ("apps", "ReplicaSet"): Printer(definitions(*_COUNTS, "Age", *_WIDE), Replicated, _replica_set),
+    ("apps", "StatefulSet"): Printer(definitions("Name", "Ready", "Age", "Containers*", "Images*"), Replicated, _stateful_set),
+    ("apps", "DaemonSet"): Printer(definitions(*_DAEMONS), DaemonSet, _daemon_set),
+    ("", "ReplicationController"): Printer(definitions(*_COUNTS, "Age", *_WIDE), ReplicationController, _replication_controller),
+    ("batch", "Job"): Printer(definitions("Name", "Status", "Completions", "Duration", "Age", *_WIDE), Job, _job),
+    ("batch", "CronJob"): Printer(definitions(*_CRON), CronJob, _cron_job),
     ("policy", "PodDisruptionBudget"): Printer(_BUDGET, PodDisruptionBudget, _budget),
 }
