@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import shutil
 import subprocess
 
@@ -10,7 +11,10 @@ import pytest
 from tests.embedded.kubelet.network import scenes
 from tests.embedded.kubelet.network.stage import WORLD, Stage
 
+from traincrew.embedded.kubelet.network.netns_client import NetnsClient, stop
+
 CALL = f"import socket; print(socket.create_connection(({WORLD!r}, 8080), 20).recv(100).decode())"
+FORWARD = pathlib.Path("/proc/sys/net/ipv4/ip_forward")
 HIDDEN = "mount --bind /dev/null {}"
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to play the outside world")
@@ -38,6 +42,24 @@ async def no_way_out(stage: Stage) -> None:
     assert "apt-get install passt" in words
     pod = await stage.pod(5)
     assert "unreachable" in await pod.run(CALL)
+
+
+def _forwarding() -> str:
+    return FORWARD.read_text().strip()
+
+
+async def two_clusters(stage: Stage) -> None:
+    """The cluster of the stage has switched net.ipv4.ip_forward on. It stops while another one runs."""
+    data = stage.data / "other"
+    data.mkdir()
+    other = await NetnsClient.ensure(data, stage.level, "10.99.0.0/16")
+    await stage.holder.close()  # else it would start the network namespace daemon again
+    await stop(stage.data)
+    assert _forwarding() == "1", "the other cluster needs it"
+    await other.close()
+    await stop(data)
+    assert _forwarding() == "0", "the last cluster switches it off"
+    shutil.rmtree(data)
 
 
 def _rules() -> str:
@@ -70,6 +92,10 @@ without_device.prepare = _closed_device  # type: ignore[attr-defined]
 
 def test_root_gets_out_by_a_link_without_any_tool_installed() -> None:
     scenes.play(way_out, "root", before=_without("nft", "iptables", "pasta", "slirp4netns"))
+
+
+def test_the_last_cluster_that_stops_switches_forwarding_off() -> None:
+    scenes.play(two_clusters, "root")
 
 
 def test_root_gets_out_beside_a_firewall_that_forwards_nothing() -> None:

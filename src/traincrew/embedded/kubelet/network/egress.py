@@ -30,6 +30,8 @@ def set_up_host_side(isolation: str, subnet: Subnet, pid: int, identity: str, mt
     try:
         _link(done["link"], subnet, pid, mtu)
         done["forwarding"] = _forward()
+        if done["forwarding"]:
+            _mark_forwarding()
         done["firewall"] = firewall.allow_egress(done["mark"], subnet, done["link"])
         return {**done, "how": "veth", "why": ""}
     except OSError as error:
@@ -76,14 +78,31 @@ def tear_down(done: Record) -> None:
         firewall.revoke_egress(str(done["mark"]), str(done.get("firewall", "")), str(done["link"]), str(done["subnet"]))
     with contextlib.suppress(OSError), netlink.Netlink() as link:
         link.ask(netlink.delete(str(done["link"]), errno.ENODEV))
-    if done.get("forwarding") and not _other_clusters():
-        with contextlib.suppress(OSError), open(_FORWARD, "w") as file:
-            file.write("0")
+    if not _other_clusters():
+        _restore_forwarding(bool(done.get("forwarding")))
 
 
 def _other_clusters() -> bool:
     """Another cluster of this machine still has its link and needs net.ipv4.ip_forward."""
     return any(_HOST_LINK.fullmatch(name) for _, name in socket.if_nameindex())
+
+
+def _marker() -> str:
+    """The file that says that a cluster has set the host's net.ipv4.ip_forward. The last cluster that stops sets it back."""
+    return f"/run/traincrew-ip-forward.{os.stat('/proc/self/ns/net').st_ino}"
+
+
+def _mark_forwarding() -> None:
+    with contextlib.suppress(OSError):
+        os.close(os.open(_marker(), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+
+def _restore_forwarding(set_by_this_cluster: bool) -> None:
+    with contextlib.suppress(OSError):
+        if set_by_this_cluster or os.path.exists(_marker()):
+            with open(_FORWARD, "w") as file:
+                file.write("0")
+            os.unlink(_marker())
 
 
 def _link(name: str, subnet: Subnet, pid: int, mtu: int) -> None:
