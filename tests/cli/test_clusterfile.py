@@ -61,14 +61,14 @@ def test_without_files_the_flags_are_as_they_are(files: tuple[pathlib.Path, path
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("devices: {gpu: 4}", "devices is .* not a mapping of names such as nvidia.com/vgpu"),
+        ("devices: {gpu: 4}", "devices: expected a mapping of names such as nvidia.com/vgpu"),
         ("devices: {nvidia.com/gpu: many}", "to whole numbers"),
-        ("isolation: total", "isolation is 'total', not one of auto, root, user, none"),
-        ("overcommit: [cpu, mem]", "overcommit is .'cpu', 'mem'., not a list of some of cpu, memory, none"),
-        ("log-bytes: lots", "not a size such as 500Mi"),
-        ("color: red", "'color' is no setting; there are isolation, devices"),
-        ("- devices", "is not a mapping of settings"),
-        ("a: [", "is not YAML"),
+        ("isolation: total", "isolation: expected one of auto, root, user, none, got 'total'"),
+        ("overcommit: [cpu, mem]", "overcommit: expected a list of values from cpu, memory, none, got .'cpu', 'mem'."),
+        ("log-bytes: lots", "expected a size such as 500Mi"),
+        ("color: red", "unknown setting 'color'. Known settings: isolation, devices"),
+        ("- devices", "expected a mapping of settings"),
+        ("a: [", "as YAML"),
     ],
 )
 def test_a_fault_is_told_with_its_file(files: tuple[pathlib.Path, pathlib.Path], text: str, told: str) -> None:

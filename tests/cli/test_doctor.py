@@ -38,7 +38,7 @@ def test_the_text_has_a_line_for_each_and_what_to_do(tmp_path: pathlib.Path) -> 
     done = doctor(tmp_path, PATH="/nonexistent")
     line = next(each for each in done.stdout.splitlines() if "kubectl" in each)
     assert line.split() == ["warn", "kubectl", "not", "in", "PATH"]
-    assert "→ traincrew's own verbs need none" in done.stdout
+    assert "→ traincrew works without kubectl." in done.stdout
 
 
 def test_a_directory_that_cannot_be_written_fails(tmp_path: pathlib.Path) -> None:
@@ -106,4 +106,4 @@ def test_whose_a_dead_cluster_is_stands_beside_the_command_that_ends_it(tmp_path
         finally:
             left.kill()
     assert f"kill -9 {left.pid}" in found.remedy
-    assert ("of user 54321 on" in found.told, "ask user 54321" in found.remedy) == (user != 0, user != 0)
+    assert ("of user 54321 in" in found.told, "Ask user 54321" in found.remedy) == (user != 0, user != 0)

@@ -63,7 +63,7 @@ async def test_a_replica_that_does_not_run_is_told(begun: House) -> None:
     code, _, err = await begun("exec", "j", "--replica", "worker-0", "--", "true")
     assert (code, "worker-0 (Succeeded)" in err) == (2, True)
     code, _, err = await begun("exec", "j", "--replica", "worker-9", "--", "true")
-    assert (code, "it has master-0, worker-0" in err) == (2, True)
+    assert (code, "Its replicas: master-0, worker-0" in err) == (2, True)
 
 
 async def test_a_terminal_here_is_a_terminal_there_and_keeps_its_size(begun: House) -> None:

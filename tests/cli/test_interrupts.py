@@ -64,7 +64,7 @@ async def test_detach_leaves_the_job(house: House, tmp_path: pathlib.Path) -> No
 async def test_yes_deletes_and_waits_for_the_pods(house: House, tmp_path: pathlib.Path) -> None:
     running = await begun(house, tmp_path)
     await typed(running, "\n")
-    await until(running, "deleting pytorchjob/j")
+    await until(running, "Deleting pytorchjob/j")
     await house.do(house.kubelet.gone, "j-master-0")
     assert await running.wait() == 130
     assert house.job() is None
@@ -73,6 +73,6 @@ async def test_yes_deletes_and_waits_for_the_pods(house: House, tmp_path: pathli
 async def test_a_second_ctrl_c_deletes(house: House, tmp_path: pathlib.Path) -> None:
     running = await begun(house, tmp_path)
     await typed(running, "\x03")
-    await until(running, "deleting pytorchjob/j")
+    await until(running, "Deleting pytorchjob/j")
     await house.do(house.kubelet.gone, "j-master-0")
     assert await running.wait() == 130

@@ -59,7 +59,7 @@ async def test_the_run_before_the_restart_can_be_asked_for(begun: House) -> None
 async def test_a_replica_that_is_not_there_is_told_with_those_that_are(begun: House) -> None:
     code, _, err = await begun("logs", "j", "--replica", "worker-7")
     assert code == 2
-    assert "there are logs of master-0, worker-0, worker-1" in err
+    assert "Logs exist for: master-0, worker-0, worker-1" in err
 
 
 async def test_of_a_container_that_never_ran_it_is_told_that_it_failed_before(house: House, tmp_path: pathlib.Path) -> None:
@@ -75,7 +75,7 @@ async def test_of_a_container_that_never_ran_it_is_told_that_it_failed_before(ho
     code, out, err = await house("logs", "j")
     assert (code, out) == (0, "[worker-1] here\n")
     assert 'j-master-0: container pytorch failed before it started: exec: "nosuch": not found' in err
-    assert "j-worker-0: container pytorch was not started: the pod failed before" in err
+    assert "j-worker-0: container pytorch was not started: the pod failed first" in err
 
 
 async def test_following_goes_on_until_the_job_has_ended(begun: House) -> None:
@@ -129,7 +129,7 @@ async def test_logs_of_deleted_jobs_are_read_from_the_disk(house: House) -> None
 async def test_a_job_that_never_was_is_told(house: House) -> None:
     code, out, err = await house("logs", "nothing")
     assert (code, out) == (2, "")
-    assert f"there is no job 'nothing' in namespace {house.namespace}" in err
+    assert f'job "nothing" not found in namespace "{house.namespace}"' in err
 
 
 async def test_pods_that_went_while_they_were_followed_are_read_to_their_end_from_the_disk(

@@ -73,7 +73,7 @@ def test_an_api_server_that_does_not_answer_is_one_line(tmp_path: pathlib.Path) 
     found = traincrew("ls", "--kubeconfig", str(kubeconfig(tmp_path / "k", "http://127.0.0.1:1")))
     assert found.returncode == 1
     (line,) = found.stderr.splitlines()
-    assert line.startswith("traincrew: no answer from http://127.0.0.1:1: Connection refused; ")
+    assert line.startswith("error: no answer from http://127.0.0.1:1: Connection refused. ")
     assert "`traincrew up --detach`" in line
 
 
@@ -89,7 +89,7 @@ def test_run_starts_the_cluster_of_this_machine_if_none_is_named_or_runs(tmp_pat
     try:
         found = traincrew("run", "--detach", written(tmp_path, job), "--data", str(data), HOME=str(tmp_path))
         assert found.returncode == 0, found.stderr
-        assert "a cluster was started on this machine" in found.stderr
+        assert "Started the cluster on this machine" in found.stderr
         assert "traincrew down" in found.stderr
         assert "PyTorchJob" in traincrew("ls", "--data", str(data)).stdout
     finally:

@@ -90,7 +90,7 @@ async def test_a_command_that_fails_gives_its_exit_code_and_why_tells_its_last_l
     assert code == 1
     assert "Worker 0 failed with exit code 1" in err
     told = (await machine("why", "bad"))[1]
-    assert "install no_such_module" in told
+    assert "Install no_such_module" in told
     assert "| ModuleNotFoundError" in told
 
 
@@ -121,7 +121,7 @@ async def test_a_replica_can_be_entered_while_it_runs_and_is_gone_after_an_inter
     async with asyncio.timeout(2 * PATIENCE):
         await process.communicate()
     assert process.returncode == 130
-    assert "no jobs" in (await machine("ls"))[2]
+    assert "No jobs found" in (await machine("ls"))[2]
 
 
 async def test_an_image_without_an_environment_of_its_own_is_told_once_with_what_runs_in_its_place(machine: Machine) -> None:
@@ -130,11 +130,11 @@ async def test_an_image_without_an_environment_of_its_own_is_told_once_with_what
     path = written(machine.work, document)
     code, _, err = await machine("run", "--rm", path)
     assert code == 0, err
-    (line,) = [each for each in err.splitlines() if "has no environment of its own" in each]
-    assert line.startswith(f"image a/b:1 has no environment of its own: it runs in the default environment {sys.prefix};")
+    (line,) = [each for each in err.splitlines() if "has no mapping" in each]
+    assert line.startswith(f"image a/b:1 has no mapping and runs in the default environment {sys.prefix}.")
     assert "`traincrew image set a/b:1 --env DIR`" in line
     assert (await machine("image", "set", "a/b", "--set", "A=1", "--cluster"))[0] == 0
     code, _, err = await machine("run", "--rm", path)
-    assert (code, "has no environment" in err) == (0, False)
+    assert (code, "has no mapping" in err) == (0, False)
     code, _, err = await machine("run", "--kind", "PyTorchJob", "--rm", "--", "true")
-    assert (code, "has no environment" in err) == (0, False)
+    assert (code, "has no mapping" in err) == (0, False)

@@ -30,7 +30,7 @@ async def test_a_job_that_succeeds(house: House, tmp_path: pathlib.Path) -> None
     code, out, err = await running.end()
     assert (code, out) == (0, "[master-0] last words\n")
     assert "pytorchjob/j succeeded after" in err
-    assert "`traincrew down` stops it" in err
+    assert "`traincrew down` to stop it" in err
 
 
 async def test_a_job_that_fails_gives_the_containers_exit_code_and_names_it(house: House, tmp_path: pathlib.Path) -> None:
@@ -48,7 +48,7 @@ async def test_a_job_that_fails_gives_the_containers_exit_code_and_names_it(hous
 
 async def test_it_says_what_it_waits_for(house: House, tmp_path: pathlib.Path) -> None:
     running = await house.start("run", written(tmp_path, JOB))
-    await running.told("j: 0 of 2 run, master-0, worker-0: waiting for a node")
+    await running.told("j: 0 of 2 running; master-0, worker-0: waiting to be scheduled")
     await house.do(house.kubelet.unschedulable, "j-master-0", "0/1 nodes are available: 1 Insufficient memory.")
     await running.told("pod j-master-0 cannot be scheduled: 0/1 nodes are available: 1 Insufficient memory.")
 
@@ -86,7 +86,7 @@ async def test_replicas_that_a_success_did_without_are_told(house: House, tmp_pa
     await house.succeed("j-master-0")
     code, _, err = await running.end()
     assert code == 0
-    assert re.search(r"pytorchjob/j succeeded after \S+; 2 of 3 replicas had not started\n", err)
+    assert re.search(r"pytorchjob/j succeeded after \S+; 2 of 3 replicas never started\n", err)
 
 
 async def test_restarted_containers_are_followed_and_no_line_is_lost_or_doubled(house: House, tmp_path: pathlib.Path) -> None:
@@ -109,7 +109,7 @@ async def test_replaced_and_added_replicas_are_followed(house: House, tmp_path: 
     await house.run("j-worker-0")
     await house.say("j-worker-0", "alone")
     assert await running.line() == "[worker-0] alone\n"
-    assert (await house("scale", "j", "2"))[:2] == (0, "pytorchjob/j: 1 → 2 workers\n")
+    assert (await house("scale", "j", "2"))[:2] == (0, "pytorchjob/j scaled from 1 to 2 workers\n")
     await house.run("j-worker-1")
     await house.say("j-worker-1", "new here")
     assert await running.line() == "[worker-1] new here\n"
@@ -130,7 +130,7 @@ async def test_bad_input_is_told_whole_and_nothing_is_submitted(house: House, tm
     assert "Mastre" in err
     assert "backoffLimit" in err
     assert f"{path}:" in err
-    assert err.endswith("nothing was submitted\n")
+    assert err.endswith("Nothing was submitted.\n")
     assert await house.do(house.api.find, "configmaps", house.namespace, "m") is None
 
 
@@ -148,12 +148,12 @@ async def test_what_exists_already_is_not_touched_unless_it_is_to_be_replaced(ho
     before = house.job()
     code, _, err = await house("run", "--detach", path)
     assert code == 2
-    assert "pytorchjob/j exists already" in err
+    assert "pytorchjob/j already exists" in err
     assert "--replace" in err
     assert "configmap" not in err  # it is there as it should be
     changed = {**MAP, "data": {"a": "2"}}
     code, _, err = await house("run", "--detach", "--replace", written(tmp_path, changed, JOB))
-    assert (code, err.splitlines()[:2]) == (0, ["configmap/m changed", "pytorchjob/j created"])
+    assert (code, err.splitlines()[:2]) == (0, ["configmap/m configured", "pytorchjob/j created"])
     after = house.job()
     assert before is not None
     assert after is not None
@@ -175,12 +175,12 @@ async def test_without_a_terminal_an_interrupt_cleans_up(house: House, tmp_path:
     await house.say("j-master-0", "x")
     await running.line()
     running.process.send_signal(number)
-    await running.told("deleting pytorchjob/j")
+    await running.told("Deleting pytorchjob/j")
     for pod in ("j-master-0", "j-worker-0"):
         await house.do(house.kubelet.gone, pod)
     code, _, err = await running.end()
     assert code == 128 + number
-    assert "persistentvolumeclaim/c is kept" in err
+    assert "persistentvolumeclaim/c and its data are kept" in err
     assert house.job() is None
     path = f"/api/v1/namespaces/{house.namespace}/persistentvolumeclaims"
     assert [each["metadata"]["name"] for each in (await house.do(house.api.call, "GET", path))["items"]] == ["c"]
@@ -191,7 +191,7 @@ async def test_rm_removes_the_job_when_it_has_ended(house: House, tmp_path: path
     running = await house.start("run", "--rm", written(tmp_path, manifests.job("PyTorchJob", Master=1)))
     await house.run("j-master-0")
     await house.succeed("j-master-0")
-    await running.told("deleting pytorchjob/j")
+    await running.told("Deleting pytorchjob/j")
     await house.do(house.kubelet.gone, "j-master-0")
     assert (await running.end())[0] == 0
     assert house.job() is None
@@ -203,7 +203,7 @@ async def test_a_job_that_somebody_deletes_is_told(house: House, tmp_path: pathl
     assert (await house("delete", "j"))[:2] == (0, "pytorchjob/j deleted\n")
     code, _, err = await running.end()
     assert code == 1
-    assert "was deleted before it had ended" in err
+    assert "was deleted before it finished" in err
 
 
 async def test_several_jobs_are_told_apart(house: House, tmp_path: pathlib.Path) -> None:
@@ -234,7 +234,7 @@ async def test_a_command_becomes_a_job_with_the_directory_mounted(house: House, 
 
 async def test_flags_of_a_command_are_refused_with_files(house: House, tmp_path: pathlib.Path) -> None:
     code, _, err = await house("run", "--workers", "2", written(tmp_path, JOB))
-    assert (code, err) == (2, "traincrew: --workers is for a job made of a command: add --kind KIND, or change the file\n")
+    assert (code, err) == (2, "error: --workers requires --kind. Add --kind KIND -- COMMAND, or set the value in the file.\n")
 
 
 async def test_a_command_without_a_kind_is_told_how_though_its_script_is_there(house: House, tmp_path: pathlib.Path) -> None:
@@ -247,13 +247,13 @@ async def test_a_command_without_a_kind_is_told_how_though_its_script_is_there(h
 
 async def test_a_directory_is_no_file(house: House, tmp_path: pathlib.Path) -> None:
     code, _, err = await house("run", str(tmp_path))
-    assert (code, err) == (2, f"traincrew: {tmp_path} is a directory: name the files in it, such as {tmp_path}/*.yaml\n")
+    assert (code, err) == (2, f"error: {tmp_path} is a directory. Specify its files, such as {tmp_path}/*.yaml.\n")
 
 
 async def test_a_form_to_print_in_is_refused_where_nothing_is_printed(house: House, tmp_path: pathlib.Path) -> None:
     code, _, err = await house("run", "-o", "json", written(tmp_path, JOB))
     assert code == 2
-    assert "add --dry-run" in err
+    assert "-o requires --dry-run" in err
     assert house.job() is None
 
 
@@ -270,4 +270,4 @@ async def test_warnings_are_not_counted_as_faults_and_marked(house: House, tmp_p
     *told, last = err.splitlines()
     faults = [line for line in told if ": warning: spec.runPolicy.cleanPodPolicy" not in line]
     assert len(faults) == len(told) - 1
-    assert last == f"traincrew: {len(faults)} faults: nothing was submitted"
+    assert last == f"error: {len(faults)} errors in the manifests. Nothing was submitted."

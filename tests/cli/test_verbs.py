@@ -35,11 +35,11 @@ async def test_ls_shows_state_numbers_and_restarts(begun: House) -> None:
 
 async def test_ls_tells_a_namespace_that_is_not_there_from_one_without_jobs(house: House) -> None:
     code, _, err = await house("ls")
-    assert (code, err) == (0, f"no jobs in namespace {house.namespace}; -A looks everywhere\n")
+    assert (code, err) == (0, f"No jobs found in {house.namespace} namespace. Use -A for all namespaces.\n")
     for form in ("text", "json"):
         code, out, err = await house("ls", "-n", "nosuchns", "-o", form)
         assert (code, out) == (1, "")
-        assert "there is no namespace 'nosuchns'" in err
+        assert 'namespace "nosuchns" not found' in err
 
 
 async def test_objects_can_be_had_as_json_and_yaml(begun: House) -> None:
@@ -57,7 +57,7 @@ async def test_why_names_the_pod_that_has_no_node_and_what_to_do(begun: House) -
     assert code == 0
     assert f"pod j-worker-1 cannot be scheduled: {message}" in out
     assert "traincrew up --device" in out
-    assert f"worker-1: no node for it: {message}" in out
+    assert f"worker-1: unschedulable: {message}" in out
 
 
 async def test_why_names_the_jobs_that_hold_what_is_scarce(begun: House, tmp_path: pathlib.Path) -> None:
@@ -66,7 +66,7 @@ async def test_why_names_the_jobs_that_hold_what_is_scarce(begun: House, tmp_pat
     await begun("run", "--detach", written(tmp_path, other))
     await begun.run("greedy-master-0")
     await begun.do(begun.kubelet.unschedulable, "j-worker-1", "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.")
-    assert f"nvidia.com/gpu is held by job {begun.namespace}/greedy (2)" in (await begun("why", "j"))[1]
+    assert f"nvidia.com/gpu is used by job {begun.namespace}/greedy (2)" in (await begun("why", "j"))[1]
 
 
 async def test_why_tells_the_first_failure_with_its_last_lines(house: House, tmp_path: pathlib.Path) -> None:
@@ -76,14 +76,14 @@ async def test_why_tells_the_first_failure_with_its_last_lines(house: House, tmp
     await house.fail("j-master-0", 1, "ModuleNotFoundError: No module named 'torch'")
     await house.until(lambda: "Failed" in str((house.job() or {})["status"]["conditions"]))
     _, out, _ = await house("why", "pytorchjob/j")
-    for words in ("the first failure: Master 0 (pod j-master-0) exited with 1", "install torch", "| ModuleNotFoundError"):
+    for words in ("first failure: Master 0 (pod j-master-0) exited with code 1", "Install torch", "| ModuleNotFoundError"):
         assert words in out
 
 
 async def test_describe_has_everything_on_one_page(begun: House) -> None:
     code, out, _ = await begun("describe", "j")
     assert code == 0
-    for words in ("j-worker-1", "waiting for a node", begun.node, "SuccessfulCreatePod", "RESTART POLICY", "Running"):
+    for words in ("j-worker-1", "waiting to be scheduled", begun.node, "SuccessfulCreatePod", "RESTART POLICY", "Running"):
         assert words in out
 
 
@@ -91,8 +91,8 @@ async def test_scale_changes_the_workers_of_kinds_with_and_without_a_scale(house
     waits = {"suspend": True}
     jobs = (manifests.job("PyTorchJob", run=waits, Master=1, Worker=2), manifests.job("TFJob", "t", run=waits, Worker=1))
     await house("run", "--detach", written(tmp_path, *jobs, manifests.job("TFJob", "only-chief", Chief=1)))
-    assert (await house("scale", "j", "3"))[:2] == (0, "pytorchjob/j: 2 → 3 workers beside 1 Master\n")
-    assert (await house("scale", "tfjob/t", "2"))[:2] == (0, "tfjob/t: 1 → 2 workers\n")
+    assert (await house("scale", "j", "3"))[:2] == (0, "pytorchjob/j scaled from 2 to 3 workers (plus 1 Master)\n")
+    assert (await house("scale", "tfjob/t", "2"))[:2] == (0, "tfjob/t scaled from 1 to 2 workers\n")
     assert (house.job() or {})["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 3
     assert (house.job("t", "tfjobs") or {})["spec"]["tfReplicaSpecs"]["Worker"]["replicas"] == 2
     code, _, err = await house("scale", "only-chief", "2")
@@ -102,10 +102,10 @@ async def test_scale_changes_the_workers_of_kinds_with_and_without_a_scale(house
 async def test_a_crew_that_cannot_follow_is_scaled_by_force_alone(begun: House) -> None:
     code, _, err = await begun("scale", "j", "5")
     assert code == 2
-    for words in ("is not elastic: its 3 pods", "traincrew suspend pytorchjob/j", "5 workers beside 1 Master", "--force"):
+    for words in ("is not elastic: its 3 running pods", "traincrew suspend pytorchjob/j", "5 workers (plus 1 Master)", "--force"):
         assert words in err
     assert (await begun("scale", "j", "2"))[0] == 0
-    assert (await begun("scale", "--force", "j", "5"))[:2] == (0, "pytorchjob/j: 2 → 5 workers beside 1 Master\n")
+    assert (await begun("scale", "--force", "j", "5"))[:2] == (0, "pytorchjob/j scaled from 2 to 5 workers (plus 1 Master)\n")
 
 
 async def test_an_elastic_job_is_scaled_within_its_bounds(house: House, tmp_path: pathlib.Path) -> None:
@@ -116,7 +116,7 @@ async def test_an_elastic_job_is_scaled_within_its_bounds(house: House, tmp_path
     for beyond in ("0", "50"):
         code, _, err = await house("scale", "j", beyond)
         assert code == 2
-        assert f"is to have 1 to 3 workers by its elastic policy, not {beyond}; --force" in err
+        assert f"allows 1 to 3 workers by its elastic policy, not {beyond}. Use --force" in err
     assert (house.job() or {})["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 3
     assert (await house("scale", "--force", "j", "4"))[0] == 0
 
@@ -125,13 +125,13 @@ async def test_a_job_that_has_ended_is_not_scaled(begun: House) -> None:
     await begun.succeed("j-master-0")
     await begun.until(lambda: "Succeeded" in str((begun.job() or {})["status"]["conditions"]))
     code, _, err = await begun("scale", "--force", "j", "3")
-    assert (code, "has ended already (Succeeded)" in err) == (2, True)
+    assert (code, "is already finished (Succeeded)" in err) == (2, True)
     assert (begun.job() or {})["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 2
 
 
 async def test_a_suspended_job_is_started_again(begun: House) -> None:
     assert (await begun("suspend", "j"))[:2] == (0, "pytorchjob/j suspended\n")
-    assert (await begun("suspend", "j"))[:2] == (0, "pytorchjob/j is suspended already\n")
+    assert (await begun("suspend", "j"))[:2] == (0, "pytorchjob/j is already suspended\n")
     assert "traincrew resume pytorchjob/j" in (await begun("why", "j"))[1]
     assert (await begun("resume", "j"))[:2] == (0, "pytorchjob/j resumed\n")
     assert (begun.job() or {})["spec"]["runPolicy"]["suspend"] is False
@@ -164,7 +164,7 @@ async def test_a_name_that_several_kinds_have_asks_for_the_kind(house: House, tm
     await house("run", "--detach", written(tmp_path, JOB, manifests.job("TFJob", "j", Worker=1)))
     code, _, err = await house("why", "j")
     assert code == 2
-    assert "say tfjob/j or pytorchjob/j" in err
+    assert "Use tfjob/j or pytorchjob/j" in err
     assert (await house("why", "tfjobs/j"))[0] == 0
 
 

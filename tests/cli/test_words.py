@@ -27,7 +27,7 @@ def test_a_kind_goes_by_every_name_that_kubectl_knows(word: str) -> None:
 def test_a_misspelt_kind_is_guessed() -> None:
     with pytest.raises(errors.SettingsError, match="did you mean 'PyTorchJob'"):
         names.parse("pytorchjop/mnist")
-    with pytest.raises(errors.SettingsError, match="there are TFJob, PyTorchJob"):
+    with pytest.raises(errors.SettingsError, match="Known kinds: TFJob, PyTorchJob"):
         names.parse("x/mnist")
 
 
@@ -77,7 +77,7 @@ def test_every_fault_is_told_with_its_file_and_line() -> None:
 
 
 def test_the_same_object_twice_and_one_without_a_name_are_faults() -> None:
-    assert "written twice" in manifests.read({"a": CLAIM, "b": CLAIM}).errors[0]
+    assert "is a duplicate of" in manifests.read({"a": CLAIM, "b": CLAIM}).errors[0]
     assert "metadata.name" in manifests.read({"a": "apiVersion: v1\nkind: ConfigMap\n"}).errors[0]
 
 

@@ -45,21 +45,21 @@ def test_status_tells_abilities_and_what_is_taken(everywhere: Machine) -> None:
     text = everywhere.traincrew("status").stdout
     for line in ("isolation ", "egress ", "limits ", "overcommit ", "cpu ", "memory ", "pods "):
         assert any(each.startswith(line) for each in text.splitlines()), text
-    assert "9 asked for by pods" in text
-    assert "more than there is" in text
+    assert "9 requested by pods" in text
+    assert "overcommitted" in text
 
 
 def test_pods_may_be_left_running_and_are_taken_over(everywhere: Machine) -> None:
     everywhere.create(pod("stays", *STAYS, automountServiceAccountToken=False))
     everywhere.running("stays")
-    assert "its pods run on" in everywhere.traincrew("down", "--leave-pods").stdout
+    assert "Its pods keep running" in everywhere.traincrew("down", "--leave-pods").stdout
     assert everywhere.traincrew("status", check=False).returncode == 1
     found = everywhere.traincrew("doctor").stdout
     if everywhere.level != "none" or os.geteuid() == 0:
-        assert f"of the cluster on {everywhere.data}, which does not run" in found
-        assert f"`traincrew down --data {everywhere.data}` after that ends them" in found
+        assert f"of the cluster in {everywhere.data}, which is not running" in found
+        assert f"then `traincrew down --data {everywhere.data}` to stop them" in found
     everywhere.up()
-    assert f"of the cluster on {everywhere.data}, which" not in everywhere.traincrew("doctor").stdout
+    assert f"of the cluster in {everywhere.data}, which" not in everywhere.traincrew("doctor").stdout
     assert everywhere.pod("stays")["status"]["containerStatuses"][0]["restartCount"] == 0
     assert everywhere.logs("stays").split() == ["up"]
 
@@ -76,7 +76,7 @@ def test_down_gives_pods_the_time_that_is_asked_for(everywhere: Machine) -> None
     assert not (everywhere.data / "grace.json").exists()
     refused = everywhere.traincrew("down", "--grace", "3", "--leave-pods", check=False)
     assert refused.returncode == 2
-    assert "--grace is for pods that are ended" in refused.stderr
+    assert "--grace cannot be used with --leave-pods" in refused.stderr
 
 
 @pytest.fixture
@@ -86,14 +86,16 @@ def foreground() -> Any:
     machine.close()
 
 
-@pytest.mark.parametrize(("number", "told"), [(signal.SIGINT, "1 pod may take 10 s to end"), (signal.SIGUSR1, "1 pod runs on")])
+@pytest.mark.parametrize(
+    ("number", "told"), [(signal.SIGINT, "Stopping the cluster and 1 pod (up to 10 s)"), (signal.SIGUSR1, "1 pod left running")]
+)
 def test_ctrl_c_tells_what_becomes_of_pods(foreground: Machine, number: signal.Signals, told: str) -> None:
     command = foreground.command("up", "--isolation", foreground.level)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=foreground.environment(), cwd=foreground.home)
     try:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(3)]
-        assert "Ctrl-C stops it and ends its pods" in lines[2]
+        assert "Press Ctrl-C to stop the cluster and its pods" in lines[2]
         foreground.create(pod("here", *STAYS, automountServiceAccountToken=False))
         foreground.running("here")
         process.send_signal(number)
@@ -117,8 +119,10 @@ def test_doctor_names_processes_whose_directory_is_gone(foreground: Machine) -> 
     for name in ("cluster.db", "cluster.db.lock"):
         (moved / name).rename(foreground.home / name)
     found = foreground.traincrew("doctor").stdout
-    assert f"1 pod and the network of the cluster on {moved}, which does not run" in found
-    line = next(each for each in found.splitlines() if "its directory is gone: kill -9" in each and str(_holder(moved)) in each)
+    assert f"1 pod and the network of the cluster in {moved}, which is not running" in found
+    line = next(
+        each for each in found.splitlines() if "The data directory is gone. Run: kill -9" in each and str(_holder(moved)) in each
+    )
     for pid in line.rpartition("-9")[2].split():
         os.kill(int(pid), signal.SIGKILL)
     eventually(lambda: str(moved) not in foreground.traincrew("doctor").stdout)

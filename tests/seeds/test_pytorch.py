@@ -34,9 +34,9 @@ def test_seed_002_over_mpi_fails_with_pytorchs_own_words_which_are_kept(cluster:
     assert again["failure"] == first, "the first cause stays, whatever fails after it"
     told = cluster.machine.traincrew("why", f"pytorchjob/{MPI}").stdout
     cluster.say(f"traincrew why pytorchjob/{MPI}\n{told}")
-    assert f"the first failure: {first['replica']} (pod {first['pod']}) exited with 1" in told
+    assert f"first failure: {first['replica']} (pod {first['pod']}) exited with code 1" in told
     assert NO_MPI in told
-    assert "use the backend gloo" in told, "what to do"
+    assert "Use the gloo backend" in told, "what to do"
     cluster.delete(f"pytorchjob/{MPI}")
 
 
@@ -64,7 +64,7 @@ def test_seed_003_waits_for_gpus_and_says_so_and_runs_when_they_are_declared(clu
     told = cluster.machine.traincrew("why", f"pytorchjob/{NCCL}").stdout
     cluster.say(f"traincrew why pytorchjob/{NCCL}\n{told}")
     assert "Insufficient nvidia.com/gpu" in told
-    assert "`traincrew up --device NAME=COUNT` declares more" in told, "what to do"
+    assert "declare devices with `traincrew up --device NAME=COUNT`" in told, "what to do"
     cluster.say("traincrew down; traincrew up --device nvidia.com/gpu=2")
     cluster.machine.down()
     cluster.machine.up(*cluster.flags, "--device", "nvidia.com/gpu=2")

@@ -130,8 +130,8 @@ def kill(cluster: Cluster, pod: str) -> None:
 @pytest.mark.parametrize(
     ("lose", "told"),
     [
-        pytest.param(evict, f"the last loss: Worker 0 (pod {WORKERS[0]}) was lost", id="evicted"),
-        pytest.param(kill, f"the first failure: Worker 0 (pod {WORKERS[0]}) exited with 137", id="killed"),
+        pytest.param(evict, f"last failure: Worker 0 (pod {WORKERS[0]}) was lost", id="evicted"),
+        pytest.param(kill, f"first failure: Worker 0 (pod {WORKERS[0]}) exited with code 137", id="killed"),
     ],
 )
 def test_when_the_worker_is_lost_at_which_they_meet_all_start_again_and_the_job_says_why(

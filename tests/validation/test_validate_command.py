@@ -39,7 +39,7 @@ def bad(tmp_path: pathlib.Path) -> pathlib.Path:
 
 def test_the_seeds_are_valid() -> None:
     done = traincrew("validate", str(SEEDS))
-    assert done.stdout.decode() == "no faults, no warnings, 10 jobs in 12 files; 2 objects of other kinds passed over\n"
+    assert done.stdout.decode() == "no errors, no warnings, 10 jobs in 12 files; 2 objects of other kinds skipped\n"
     assert done.returncode == 0
 
 
@@ -49,7 +49,7 @@ def test_faults_are_printed_with_file_and_line_and_the_exit_code_is_1(good: path
     assert [line for line in lines if "bad.yaml" in line and not line.startswith(f"{bad}:3: metadata.name: should match")] == [
         f"{bad}:4: spec.jaxReplicaSpecs: is required"
     ]
-    assert lines[-1].startswith("2 faults, ")
+    assert lines[-1].startswith("2 errors, ")
     assert done.returncode == 1
 
 
@@ -89,7 +89,7 @@ def test_what_cannot_be_read_is_told_apart_and_the_rest_still_checked(
         path.write_bytes(text)
     done = traincrew("validate", str(path), str(bad))
     assert str(path).encode() in done.stderr
-    assert b"2 faults" in done.stdout
+    assert b"2 errors" in done.stdout
     assert done.returncode == 2
 
 
@@ -106,5 +106,5 @@ def test_manifests_crds_prints_the_kinds_named() -> None:
 
 def test_manifests_crds_knows_no_other_kinds() -> None:
     done = traincrew("manifests", "crds", "PodJob")
-    assert b"there is no kind 'PodJob'" in done.stderr
+    assert b"unknown kind 'PodJob'" in done.stderr
     assert done.returncode == 2

@@ -49,25 +49,25 @@ def read(path: pathlib.Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
-        raise errors.SettingsError(f"{path} cannot be read: {error}") from None
+        raise errors.SettingsError(f"cannot read {path}: {error}") from None
     import yaml
 
     try:
         content = yaml.load(text, yaml.CSafeLoader) or {}
     except yaml.YAMLError as error:
-        raise errors.SettingsError(f"{path} is not YAML: {error}") from None
+        raise errors.SettingsError(f"cannot parse {path} as YAML: {error}") from None
     if not isinstance(content, dict):
-        raise errors.SettingsError(f"{path} is not a mapping of settings")
+        raise errors.SettingsError(f"{path}: expected a mapping of settings")
     return {key: _checked(path, key, value) for key, value in content.items()}
 
 
 def _checked(path: pathlib.Path, key: Any, value: Any) -> Any:
     if key not in _KEYS:
-        raise errors.SettingsError(f"{path}: {key!r} is no setting; there are {', '.join(_KEYS)}")
-    fits, told, form = _KEYS[key]
-    if not fits(value):
-        raise errors.SettingsError(f"{path}: {key} is {value!r}, not {told}")
-    return form(value)
+        raise errors.SettingsError(f"{path}: unknown setting {key!r}. Known settings: {', '.join(_KEYS)}.")
+    is_valid, expected, convert = _KEYS[key]
+    if not is_valid(value):
+        raise errors.SettingsError(f"{path}: {key}: expected {expected}, got {value!r}")
+    return convert(value)
 
 
 def _is_count(value: Any) -> bool:
@@ -92,7 +92,7 @@ def _are_shared(value: Any) -> bool:
 _KEYS: Mapping[str, tuple[Callable[[Any], bool], str, Callable[[Any], Any]]] = {
     "isolation": (lambda value: value in node_flags.LEVELS, f"one of {', '.join(node_flags.LEVELS)}", str),
     "devices": (_are_devices, "a mapping of names such as nvidia.com/vgpu to whole numbers", dict),
-    "overcommit": (_are_shared, f"a list of some of {', '.join(node_flags.SHARED)}", lambda value: tuple(value) or ("none",)),
+    "overcommit": (_are_shared, f"a list of values from {', '.join(node_flags.SHARED)}", lambda value: tuple(value) or ("none",)),
     "strict-images": (lambda value: isinstance(value, bool), "true or false", bool),
     "pod-pids": (_is_count, "a whole number", int),
     "log-days": (lambda value: _is_count(value) or (isinstance(value, float) and value >= 0), "a number of days", float),

@@ -11,27 +11,27 @@ import click
 from traincrew import __version__, errors
 
 VERBS = {
-    "run": "run a job here, with its logs, to its end",
-    "ls": "list the jobs",
-    "logs": "the logs of a job's replicas, also of those that are gone",
-    "why": "what a job waits for or has failed of, and what to do",
-    "describe": "everything about a job",
-    "scale": "change the number of a job's workers",
-    "suspend": "end a job's pods and keep the job",
-    "resume": "start a suspended job again",
-    "delete": "delete jobs with everything that belongs to them",
-    "exec": "run a command in a replica",
-    "up": "start the cluster of this machine",
-    "down": "stop it; what it holds is kept",
-    "status": "tell whether it runs, what is free, and what is in it",
-    "doctor": "look whether this machine is fit for it",
-    "kubeconfig": "the file that leads other programs to it",
-    "env": "the line that points kubectl at it",
-    "image": "say which environment an image's name stands for",
-    "node": "make this machine a node of a Kubernetes cluster",
-    "operator": "run the operator on a Kubernetes cluster",
-    "validate": "check manifests before they are submitted",
-    "manifests": "print what a cluster needs: CRDs and rights",
+    "run": "Run a job and show its logs until it ends.",
+    "ls": "List jobs.",
+    "logs": "Print the logs of a job, including those of deleted pods.",
+    "why": "Show why a job is waiting or why it failed.",
+    "describe": "Show the details of a job.",
+    "scale": "Change the number of workers of a job.",
+    "suspend": "Stop the pods of a job and keep the job.",
+    "resume": "Resume a suspended job.",
+    "delete": "Delete jobs and the objects they own.",
+    "exec": "Run a command in a replica of a job.",
+    "up": "Start the cluster on this machine.",
+    "down": "Stop the cluster. Its data is kept.",
+    "status": "Show the state of the cluster: node, resources, jobs and pods.",
+    "doctor": "Check whether this machine can run the cluster.",
+    "kubeconfig": "Print the path of the cluster's kubeconfig.",
+    "env": "Print the shell command that points kubectl at the cluster.",
+    "image": "Map image names to environments on this machine.",
+    "node": "Join this machine to a Kubernetes cluster as a node.",
+    "operator": "Run the operator on a Kubernetes cluster.",
+    "validate": "Validate manifests without a cluster.",
+    "manifests": "Print the CRDs and RBAC rules that a Kubernetes cluster needs.",
 }
 
 
@@ -56,7 +56,7 @@ class _Verbs(click.Group):
 @click.command(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="traincrew")
 def traincrew() -> None:
-    """Distributed training jobs of the kubeflow.org API: TFJob, PyTorchJob, MPIJob, XGBoostJob, PaddleJob, JAXJob."""
+    """Run distributed training jobs of the kubeflow.org API: TFJob, PyTorchJob, MPIJob, XGBoostJob, PaddleJob, JAXJob."""
 
 
 def main() -> None:
@@ -65,10 +65,10 @@ def main() -> None:
     except SystemExit as end:
         _leave(end)
     except errors.UserError as error:
-        click.echo(f"traincrew: {error}", err=True)
+        click.echo(f"error: {error}", err=True)
         sys.exit(2)
     except errors.TraincrewError as error:
-        click.echo(f"traincrew: {error}", err=True)
+        click.echo(f"error: {error}", err=True)
         sys.exit(1)
 
 

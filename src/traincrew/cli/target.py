@@ -63,10 +63,16 @@ def options(command: F) -> F:
 
 
 _OPTIONS = (
-    click.option("-n", "--namespace", metavar="NAME", help="Default: that of the kubeconfig's context."),
-    click.option("--kubeconfig", metavar="FILE", help="Default: $KUBECONFIG, the cluster of this machine, ~/.kube/config."),
-    click.option("--context", metavar="NAME", help="The kubeconfig's context to use."),
-    click.option("--data", metavar="DIR", help="Where the cluster of this machine keeps everything."),
+    click.option(
+        "-n", "--namespace", metavar="NAME", help="Namespace of the jobs. Default: the namespace of the kubeconfig context."
+    ),
+    click.option(
+        "--kubeconfig",
+        metavar="FILE",
+        help="Path of the kubeconfig. Default: $KUBECONFIG, the cluster on this machine, ~/.kube/config.",
+    ),
+    click.option("--context", metavar="NAME", help="Kubeconfig context to use."),
+    click.option("--data", metavar="DIR", help="Data directory of the cluster on this machine."),
 )
 
 
@@ -90,8 +96,8 @@ def _there_is_one(where: data_directory.DataDirectory) -> None:
     if users.exists():
         return
     raise errors.NotRunning(
-        f"no cluster to speak to: neither --kubeconfig nor $KUBECONFIG is given, none runs on {where.data}, no {users}; "
-        "start one with `traincrew up --detach`"
+        f"no cluster found: --kubeconfig and $KUBECONFIG are not set, no cluster is running in {where.data}, and {users} "
+        "does not exist. Run `traincrew up --detach` to start a cluster."
     )
 
 
@@ -109,4 +115,4 @@ def hint(found: Target) -> str:
     host = urllib.parse.urlsplit(found.connection.server).hostname or ""
     if host not in ("localhost", "::1") and not host.startswith("127."):
         return ""
-    return "; a cluster of this machine is started with `traincrew up --detach`, and `traincrew env` leads to it"
+    return ". Run `traincrew up --detach` to start a cluster on this machine and `traincrew env` to point kubectl at it."

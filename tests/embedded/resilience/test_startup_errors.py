@@ -26,7 +26,7 @@ def startup_error(*arguments: str | pathlib.Path, before: tuple[str, ...] = ()) 
     """What it message: one line."""
     done = traincrew(*arguments, before=before)
     assert done.returncode == USER_ERROR, done
-    assert done.stderr.startswith("traincrew: "), done.stderr
+    assert done.stderr.startswith("error: "), done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
     return done.stderr
 
@@ -150,7 +150,7 @@ def test_of_several_concurrent_starts_one_runs_and_all_report_its_pid(tmp_path: 
         assert all(f"(process {pid})" in line for line in message), message
         assert [each.returncode for each in started] == [0, 0, 0]
         again = traincrew("up", "--data", tmp_path / "data")
-        assert f"runs already on {tmp_path}/data" in again.stdout
+        assert f"The cluster in {tmp_path}/data is already running" in again.stdout
         assert again.returncode == 0
     finally:
         assert traincrew("down", "--data", tmp_path / "data").returncode == 0
@@ -164,7 +164,7 @@ def test_down_during_startup_stops_the_cluster(tmp_path: pathlib.Path) -> None:
         )
         while not where.holder() and starting.poll() is None:
             pass
-        assert traincrew("down", "--data", where.data).stdout.startswith("stopped; ")
+        assert traincrew("down", "--data", where.data).stdout.startswith("Cluster stopped. ")
         _, message = starting.communicate(timeout=60)
         assert "Traceback" not in message
         assert where.holder() == 0
@@ -184,5 +184,5 @@ def test_a_daemon_that_dies_during_startup_is_reported(tmp_path: pathlib.Path) -
     os.kill(pid, 9)
     _, message = starting.communicate(timeout=60)
     # The daemon may have been ready already when it was killed: then the start succeeded.
-    assert starting.returncode == 0 or message == f"traincrew: the cluster did not start: see {where.log}\n"
+    assert starting.returncode == 0 or message == f"error: the cluster did not start: see {where.log}\n"
     assert where.running() is None

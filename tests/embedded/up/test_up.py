@@ -41,7 +41,7 @@ def test_a_second_up_says_so_and_changes_nothing(cluster: Cluster) -> None:
     before = json.loads(cluster.traincrew("status", "-o", "json").stdout)
     again = cluster.traincrew("up")
     assert again.returncode == 0
-    assert f"a cluster runs already on {cluster.data}" in again.stdout
+    assert f"The cluster in {cluster.data} is already running" in again.stdout
     assert json.loads(cluster.traincrew("status", "-o", "json").stdout)["pid"] == before["pid"]
 
 
@@ -106,7 +106,10 @@ def test_everything_is_there_after_down_and_up(cluster: Cluster) -> None:
 
     assert cluster.traincrew("down").returncode == 0
     stopped = cluster.traincrew("status")
-    assert (stopped.returncode, stopped.stdout) == (1, f"no cluster runs on {cluster.data}; `traincrew up --detach` starts one\n")
+    assert (stopped.returncode, stopped.stdout) == (
+        1,
+        f"No cluster is running in {cluster.data}. Run `traincrew up --detach` to start one.\n",
+    )
     assert cluster.traincrew("up", "--detach", "--no-node").returncode == 0
 
     assert cluster.api.server == server

@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("jobs", metavar="[JOB]...", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Every job of the namespace.")
-@click.option("--finished", is_flag=True, help="Only those that have ended; with --all.")
-@click.option("--wait/--no-wait", default=False, show_default=True, help="Return when the job and its pods are gone.")
-@click.option("--timeout", default=120.0, show_default=True, metavar="SECONDS", help="How long to wait.")
+@click.option("--all", "everything", is_flag=True, help="Delete all jobs in the namespace.")
+@click.option("--finished", is_flag=True, help="Delete only finished jobs. Use with --all.")
+@click.option("--wait/--no-wait", default=False, show_default=True, help="Wait until the jobs and their pods are deleted.")
+@click.option("--timeout", default=120.0, show_default=True, metavar="SECONDS", help="Maximum time to wait with --wait.")
 @cli_target.options
 def delete(jobs: tuple[str, ...], everything: bool, finished: bool, reach: cli_target.TargetOptions, **waiting: float) -> None:
-    """Delete jobs. Their pods, services and config maps go with them; claims and what is in them stay.
+    """Delete jobs with their pods, services and config maps. PersistentVolumeClaims and their data are kept.
 
     \b
     traincrew delete mnist --wait
     traincrew delete --all --finished
     """
     if bool(jobs) == everything:
-        raise errors.SettingsError("say which jobs to delete, or --all")
+        raise errors.SettingsError("specify the jobs to delete, or --all")
     asyncio.run(_delete(jobs, finished, reach, waiting["timeout"] if waiting["wait"] else 0.0))
 
 
@@ -49,7 +49,7 @@ async def _delete(names: tuple[str, ...], finished: bool, where: cli_target.Targ
         if patience:
             await _waited(client, chosen, patience)
     if not chosen:
-        click.echo("no jobs to delete", err=True)
+        click.echo("No jobs to delete.", err=True)
 
 
 async def _waited(client: object, chosen: list[Gone], patience: float) -> None:
@@ -62,4 +62,6 @@ async def _waited(client: object, chosen: list[Gone], patience: float) -> None:
             for each in chosen:
                 await deletion.until_gone(client, each)
     except TimeoutError:
-        raise errors.NoJob(f"not everything is gone after {patience:.0f} s: `kubectl get pods` shows what is left") from None
+        raise errors.NoJob(
+            f"timed out after {patience:.0f} s waiting for deletion. Run `kubectl get pods` to see the remaining pods."
+        ) from None

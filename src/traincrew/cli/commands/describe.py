@@ -13,10 +13,10 @@ from traincrew.client import clock
 
 @click.command()
 @click.argument("job", metavar="JOB")
-@click.option("-o", "form", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True)
+@click.option("-o", "form", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True, help="Output format.")
 @cli_target.options
 def describe(job: str, form: str, reach: cli_target.TargetOptions) -> None:
-    """Tell everything about a job: replicas, pods, conditions, failures, events.
+    """Show the details of a job: replicas, pods, conditions, failures and events.
 
     \b
     traincrew describe mnist

@@ -18,13 +18,12 @@ _COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
 @click.command()
-@click.option("--data", metavar="DIR", default="", help="Where the cluster keeps everything, or would.")
-@click.option("-o", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--data", metavar="DIR", default="", help="Data directory of the cluster.")
+@click.option("-o", "output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format.")
 def doctor(data: str, output: str) -> None:
-    """Look whether this machine is fit for `traincrew up`, by trying. Changes nothing, and needs no cluster that runs.
+    """Check whether this machine can run `traincrew up`. The checks change nothing and need no running cluster.
 
-    Every line is ok, warn (it works, with less than there could be) or fail, and says what to do. Exit code 1 if anything
-    fails.
+    Each check prints ok, warn (works with restrictions) or fail, and what to do. The exit code is 1 if a check fails.
     """
     where = data_directory.DataDirectory(data_directory.data_directory(data))
     found = []
@@ -51,7 +50,7 @@ def _findings(where: data_directory.DataDirectory) -> Iterator[Finding]:
     try:
         yield from programs.check(where)
     except errors.NotRunning as closed:
-        yield fail("data", str(closed), "name a directory of yours with --data DIR")
+        yield fail("data", str(closed), "Choose another directory with --data DIR.")
     yield from _each_once(leftovers.check())
 
 

@@ -17,26 +17,26 @@ SETTLING = 2.0
 
 
 @click.command()
-@click.option("--data", metavar="DIR", default="", help="Where the cluster keeps everything.")
-@click.option("--leave-pods", is_flag=True, help="Pods run on; the next `traincrew up` takes them over.")
+@click.option("--data", metavar="DIR", default="", help="Data directory of the cluster.")
+@click.option("--leave-pods", is_flag=True, help="Leave the pods running. The next `traincrew up` adopts them.")
 @click.option(
     "--grace",
     type=click.FloatRange(min=0),
     metavar="SECONDS",
-    help="What pods get to end, at most; default: 10.",
+    help="Maximum grace period of the pods. Default: 10.",
 )
 def down(data: str, leave_pods: bool, grace: float | None) -> None:
-    """Stop the cluster of this machine. What it holds is kept for the next `traincrew up`.
+    """Stop the cluster on this machine. Its data is kept for the next `traincrew up`.
 
-    Pods are ended with it, as when a node is switched off: their jobs go on with the next `up`, and nobody is charged with a
-    failure.
+    The pods are stopped, as in a node shutdown. Their jobs continue after the next `traincrew up`, and the stop does not count
+    as a failure.
     """
     if leave_pods and grace is not None:
-        raise errors.SettingsError("--grace is for pods that are ended: it has no meaning with --leave-pods")
+        raise errors.SettingsError("--grace cannot be used with --leave-pods, which stops no pods")
     where = data_directory.DataDirectory(data_directory.data_directory(data))
     pid = _holder(where)
     if pid <= 0:
-        click.echo(f"no cluster runs on {where.data}")
+        click.echo(f"No cluster is running in {where.data}.")
         return
     try:
         if grace is not None:
@@ -45,15 +45,15 @@ def down(data: str, leave_pods: bool, grace: float | None) -> None:
     except ProcessLookupError:
         pass
     except PermissionError:
-        raise errors.NotRunning(f"process {pid} runs the cluster and belongs to another user") from None
+        raise errors.NotRunning(f"cannot stop the cluster: process {pid} belongs to another user") from None
     patience = PATIENCE + (grace or 0.0)
     deadline = time.monotonic() + patience
     while where.holder() == pid:
         if time.monotonic() > deadline:
-            raise errors.NotRunning(f"process {pid} has not ended after {patience:.0f} s; see {where.log}")
+            raise errors.NotRunning(f"process {pid} is still running after {patience:.0f} s. See {where.log}.")
         time.sleep(0.02)
-    left = "; its pods run on, and the next `traincrew up` takes them over" if leave_pods else ""
-    click.echo(f"stopped{left}; everything is kept in {where.data}")
+    left = " Its pods keep running, and the next `traincrew up` adopts them." if leave_pods else ""
+    click.echo(f"Cluster stopped.{left} Its data is kept in {where.data}.")
 
 
 def _holder(where: data_directory.DataDirectory) -> int:

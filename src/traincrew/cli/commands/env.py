@@ -11,12 +11,12 @@ from traincrew.embedded import data_directory
 
 
 @click.command()
-@click.option("--data", metavar="DIR", default="", help="Where the cluster keeps everything.")
-@click.option("--shell", type=click.Choice(["sh", "fish"]), default="sh", show_default=True)
+@click.option("--data", metavar="DIR", default="", help="Data directory of the cluster.")
+@click.option("--shell", type=click.Choice(["sh", "fish"]), default="sh", show_default=True, help="Shell syntax to print.")
 def env(data: str, shell: str) -> None:
-    """Print the line that points kubectl at the cluster: eval "$(traincrew env)"."""
+    """Print the command that sets KUBECONFIG in a shell: eval "$(traincrew env)"."""
     where = data_directory.DataDirectory(data_directory.data_directory(data))
     if not where.made():
-        raise errors.NotRunning(f"there is no cluster in {where.data} yet: start one with `traincrew up --detach`")
+        raise errors.NotRunning(f"no cluster exists in {where.data}. Run `traincrew up --detach` to start one.")
     path = shlex.quote(str(where.kubeconfig))
     click.echo(f"set -x KUBECONFIG {path}" if shell == "fish" else f"export KUBECONFIG={path}")

@@ -13,13 +13,17 @@ from traincrew.cli import target
 @click.command()
 @click.argument("job", metavar="JOB")
 @click.argument("command", nargs=-1, required=True, metavar="-- COMMAND...")
-@click.option("--replica", metavar="NAME", default="", help="Such as worker-0; default: the first that runs.")
-@click.option("-c", "--container", metavar="NAME", default="", help="Default: the one that trains.")
-@click.option("-i", "--stdin", is_flag=True, help="Pass standard input on; with a terminal that is done anyway.")
-@click.option("-T", "--no-tty", is_flag=True, help="No terminal in the container, though we have one.")
+@click.option(
+    "--replica", metavar="NAME", default="", help="Replica to use, such as worker-0. Default: the first running replica."
+)
+@click.option("-c", "--container", metavar="NAME", default="", help="Container to use. Default: the training container.")
+@click.option("-i", "--stdin", is_flag=True, help="Pass standard input to the command. Implied on a terminal.")
+@click.option("-T", "--no-tty", is_flag=True, help="Do not allocate a terminal in the container.")
 @target.options
 def exec(job: str, command: tuple[str, ...], reach: target.TargetOptions, **chosen: bool | str) -> None:
-    """Run a command in a replica of a job, with a terminal if there is one here. Returns the command's exit code.
+    """Run a command in a replica of a job. The exit code is that of the command.
+
+    A terminal is allocated if standard input and standard output are terminals.
 
     \b
     traincrew exec mnist --replica worker-1 -- bash

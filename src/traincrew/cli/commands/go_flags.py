@@ -15,19 +15,19 @@ UNNEEDED = {
     "webhook-server-port": "there is no webhook",
     "webhook-service-name": "there is no webhook",
     "webhook-secret-name": "there is no webhook",
-    "qps": "there is no self-imposed limit; the API server's 429 is respected",
+    "qps": "requests are not rate-limited; HTTP 429 from the API server is honoured",
     "burst": "there is no self-imposed limit",
     "kube-api-qps": "there is no self-imposed limit",
     "kube-api-burst": "there is no self-imposed limit",
     "controller-queue-rate-limit": "there is no self-imposed limit",
     "controller-queue-burst": "there is no self-imposed limit",
-    "resyc-period": "watches do not need it",
-    "resync-period": "watches do not need it",
+    "resyc-period": "informers do not resync",
+    "resync-period": "informers do not resync",
     "zap-devel": "see --log-level",
     "zap-encoder": "see --log-format",
     "zap-log-level": "see --log-level",
     "zap-stacktrace-level": "see --log-level",
-    "zap-time-encoding": "times are RFC 3339",
+    "zap-time-encoding": "timestamps are always RFC 3339",
     "json-log-format": "see --log-format",
     "enable-gang-scheduling": "see --gang-scheduler-name",
     "master": "see --kubeconfig",
@@ -71,4 +71,4 @@ def unneeded(command: Any) -> Any:
 def _named(ctx: click.Context, parameter: click.Parameter, value: object) -> None:
     if value is not None:
         flag = parameter.opts[0]
-        click.echo(f"{flag} is not needed: {UNNEEDED[flag.lstrip('-')]}", err=True)
+        click.echo(f"flag {flag} is ignored: {UNNEEDED[flag.lstrip('-')]}", err=True)

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def image() -> None:
-    """Say which environment of this machine an image's name stands for: images are not pulled here.
+    """Map image names to environments on this machine. The embedded cluster does not pull images.
 
-    What is said counts for containers that start from now on, on a cluster that runs, too. Without a word about its image a
-    container runs in the environment that `traincrew up` was started from.
+    A change applies to containers that start afterwards, also on a running cluster. A container whose image has no mapping runs
+    in the environment that `traincrew up` was started from.
 
     \b
     traincrew image set 'pytorch/pytorch:*' --env ~/venvs/torch
@@ -35,10 +35,10 @@ def image() -> None:
 
 def _which(command: Any) -> Any:
     """Whose file: the user's, or that of one cluster."""
-    command = click.option("--data", metavar="DIR", default="", help="Of the cluster in DIR only; it overrides the user's.")(
-        command
-    )
-    return click.option("--cluster", is_flag=True, help="Of this machine's usual cluster only.")(command)
+    command = click.option(
+        "--data", metavar="DIR", default="", help="Use the mapping of the cluster in DIR, which overrides the user's mapping."
+    )(command)
+    return click.option("--cluster", is_flag=True, help="Use the mapping of the cluster in the default data directory.")(command)
 
 
 def _file(data: str, cluster: bool) -> pathlib.Path:
@@ -49,20 +49,20 @@ def _file(data: str, cluster: bool) -> pathlib.Path:
 
 @image.command("set")
 @click.argument("pattern", metavar="PATTERN")
-@click.option("--env", "environment", metavar="DIR", default="", help="A virtual environment, or a prefix with a bin directory.")
+@click.option("--env", "environment", metavar="DIR", default="", help="Virtual environment or prefix with a bin directory.")
 @click.option(
-    "--mount", "mounts", multiple=True, metavar="SRC:DST[:ro]", help="Show SRC of this machine at DST; may be repeated."
+    "--mount", "mounts", multiple=True, metavar="SRC:DST[:ro]", help="Mount SRC of this machine at DST. May be repeated."
 )
-@click.option("--workdir", metavar="DIR", default="", help="Where containers start that name no directory.")
-@click.option("--command", metavar="WORDS", default="", help="What containers run that name no command.")
-@click.option("--set", "variables", multiple=True, metavar="NAME=VALUE", help="A variable; may be repeated.")
-@click.option("--libraries", is_flag=True, help="Put the environment's lib directory into LD_LIBRARY_PATH.")
+@click.option("--workdir", metavar="DIR", default="", help="Default working directory of containers.")
+@click.option("--command", metavar="WORDS", default="", help="Default command of containers.")
+@click.option("--set", "variables", multiple=True, metavar="NAME=VALUE", help="Environment variable. May be repeated.")
+@click.option("--libraries", is_flag=True, help="Add the environment's lib directory to LD_LIBRARY_PATH.")
 @_which
 def set_(pattern: str, data: str, cluster: bool, **said: Any) -> None:
-    """Let PATTERN stand for an environment, in place of what was said of PATTERN before.
+    """Map the images that match PATTERN to an environment. An existing mapping of PATTERN is replaced.
 
-    `*` stands for any characters and `?` for one. Without a tag every tag is meant. The pattern that is closest to an image's
-    name is taken. Quote it, or your shell may take it for file names.
+    `*` matches any characters and `?` matches one. A pattern without a tag matches every tag. The most specific pattern wins.
+    Quote the pattern so that the shell does not expand it.
 
     \b
     traincrew image set 'tensorflow/tensorflow:2.*' --env /opt/tf --set OMP_NUM_THREADS=1
@@ -74,14 +74,14 @@ def set_(pattern: str, data: str, cluster: bool, **said: Any) -> None:
     path = _file(data, cluster)
     with _troubles(path):
         image_map_files.change(path, lambda known: (*(each for each in known if each.pattern != pattern), entry))
-    click.echo(f"images {pattern!r} stand for {_words(entry)}")
+    click.echo(f"image {pattern!r} mapped to {_words(entry)}")
 
 
 @image.command("list")
-@click.option("-o", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("-o", "output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format.")
 @_which
 def list_(data: str, cluster: bool, output: str) -> None:
-    """Show what image names stand for: the user's, and those of this machine's cluster, which override them."""
+    """List the image mappings of the user and of the cluster on this machine. The cluster's mappings override the user's."""
     from traincrew.embedded.kubelet.images import image_map_files
 
     paths = (
@@ -94,7 +94,7 @@ def list_(data: str, cluster: bool, output: str) -> None:
         told = [{**entry.plain(), "file": str(path)} for path, entry in found]
         click.echo(json.dumps(told, indent=2))
     elif not found:
-        click.echo("no image has an environment of its own: all run in the one that `traincrew up` was started from")
+        click.echo("No image mappings. All images run in the environment that `traincrew up` was started from.")
     else:
         width = max(len(entry.pattern) for _, entry in found)
         for path, entry in found:
@@ -107,15 +107,15 @@ def list_(data: str, cluster: bool, output: str) -> None:
 @click.argument("pattern", metavar="PATTERN")
 @_which
 def rm(pattern: str, data: str, cluster: bool) -> None:
-    """Forget what PATTERN stands for."""
+    """Remove the mapping of PATTERN."""
     from traincrew.embedded.kubelet.images import image_map_files
 
     path = _file(data, cluster)
     if all(entry.pattern != pattern for entry in image_map_files.read(path)):
-        raise errors.SettingsError(f"{path} says nothing of {pattern!r}; see `traincrew image list`")
+        raise errors.SettingsError(f"no mapping of {pattern!r} in {path}. Run `traincrew image list` to see the mappings.")
     with _troubles(path):
         image_map_files.change(path, lambda known: tuple(each for each in known if each.pattern != pattern))
-    click.echo(f"images {pattern!r} stand for nothing of their own any more")
+    click.echo(f"image {pattern!r} removed")
 
 
 @contextlib.contextmanager
@@ -145,9 +145,9 @@ def _entry(pattern: str, said: dict[str, Any]) -> ImageMapEntry:
         variables=dict(_variable(each) for each in said["variables"]),
     )
     if entry.libraries and not entry.environment:
-        raise errors.SettingsError("--libraries needs --env: whose libraries?")
+        raise errors.SettingsError("--libraries requires --env")
     if entry == ImageMapEntry(pattern):
-        raise errors.SettingsError("say what the images stand for: --env, --mount, --workdir, --command or --set")
+        raise errors.SettingsError("specify at least one of --env, --mount, --workdir, --command and --set")
     return entry
 
 
@@ -156,8 +156,8 @@ def _environment(text: str) -> str:
         return ""
     path = os.path.abspath(os.path.expanduser(text))
     if not os.path.isdir(os.path.join(path, "bin")):
-        why = "it has no bin directory" if os.path.isdir(path) else "there is no such directory"
-        raise errors.SettingsError(f"--env {text!r} is no environment: {why}")
+        why = "the directory has no bin directory" if os.path.isdir(path) else "no such directory"
+        raise errors.SettingsError(f"--env {text!r} is not an environment: {why}")
     return path
 
 
@@ -167,31 +167,31 @@ def _mount(text: str) -> MountEntry:
     source, _, rest = text.partition(":")
     target, _, how = rest.partition(":")
     if not source or not target or how not in ("", "ro", "rw"):
-        raise errors.SettingsError(f"--mount {text!r} is not SRC:DST or SRC:DST:ro")
+        raise errors.SettingsError(f"invalid --mount {text!r}: expected SRC:DST or SRC:DST:ro")
     path = os.path.abspath(os.path.expanduser(source))
     if not os.path.exists(path):
-        raise errors.SettingsError(f"--mount {text!r}: {path} does not exist")
+        raise errors.SettingsError(f"invalid --mount {text!r}: {path} does not exist")
     return MountEntry(path, _inside("--mount", target), how == "ro")
 
 
 def _inside(flag: str, path: str) -> str:
     if not path.startswith("/"):
-        raise errors.SettingsError(f"{flag}: {path!r} must be an absolute path, as the container sees it")
+        raise errors.SettingsError(f"invalid {flag}: {path!r} must be an absolute path in the container")
     return os.path.normpath(path)
 
 
 def _variable(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not name or not equals:
-        raise errors.SettingsError(f"--set {text!r} is not NAME=VALUE")
+        raise errors.SettingsError(f"invalid --set {text!r}: expected NAME=VALUE")
     return name, value
 
 
 def _words(entry: ImageMapEntry) -> str:
     words = [entry.environment or "the default environment"]
-    words += [f"{each.path} from {each.source}{' (read-only)' if each.read_only else ''}" for each in entry.mounts]
-    words += [f"in {entry.workdir}"] if entry.workdir else []
-    words += [f"running {shlex.join(entry.command)}"] if entry.command else []
+    words += [f"mount {each.source} at {each.path}{' (read-only)' if each.read_only else ''}" for each in entry.mounts]
+    words += [f"working directory {entry.workdir}"] if entry.workdir else []
+    words += [f"command {shlex.join(entry.command)}"] if entry.command else []
     words += [f"{name}={value}" for name, value in entry.variables.items()]
-    words += ["with its libraries"] if entry.libraries else []
+    words += ["with LD_LIBRARY_PATH"] if entry.libraries else []
     return ", ".join(words)

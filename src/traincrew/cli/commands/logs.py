@@ -12,20 +12,37 @@ from traincrew.cli import target
 
 @click.command()
 @click.argument("job", metavar="JOB")
-@click.option("-f", "--follow", is_flag=True, help="Go on as lines come, until the job has ended.")
-@click.option("--replica", metavar="NAME", default="", help="Only this one, such as worker-1, or all of a role: worker.")
-@click.option("-c", "--container", metavar="NAME", default="", help="Only this container; default: all but init containers.")
-@click.option("--since", metavar="TIME", default="", help="Only lines since then: 90s, 5m, 1h30m, 2d, or a moment in RFC 3339.")
-@click.option("--tail", type=click.IntRange(0), metavar="N", help="Only the last N lines of each replica.")
-@click.option("-p", "--previous", is_flag=True, help="Of the run before the last restart of the container.")
-@click.option("--timestamps", is_flag=True, help="With the time before each line.")
-@click.option("--prefix/--no-prefix", default=None, help="The replica's name before each line; default: if there are several.")
+@click.option("-f", "--follow", is_flag=True, help="Stream new lines until the job ends.")
+@click.option(
+    "--replica",
+    metavar="NAME",
+    default="",
+    help="Print only this replica, such as worker-1, or all replicas of a role, such as worker.",
+)
+@click.option(
+    "-c",
+    "--container",
+    metavar="NAME",
+    default="",
+    help="Print only this container. Default: all containers except init containers.",
+)
+@click.option(
+    "--since",
+    metavar="TIME",
+    default="",
+    help="Print only lines after TIME: an age such as 90s, 5m, 1h30m or 2d, or an RFC 3339 time.",
+)
+@click.option("--tail", type=click.IntRange(0), metavar="N", help="Print only the last N lines of each replica.")
+@click.option("-p", "--previous", is_flag=True, help="Print the logs of the previous run of each container.")
+@click.option("--timestamps", is_flag=True, help="Print a timestamp before each line.")
+@click.option(
+    "--prefix/--no-prefix", default=None, help="Print the replica's name before each line. Default: only with several replicas."
+)
 @target.options
 def logs(job: str, reach: target.TargetOptions, **chosen: Any) -> None:
-    """Show the logs of a job's replicas, in the order of time.
+    """Print the logs of a job's replicas, sorted by time.
 
-    On the cluster of this machine that includes pods and runs that are gone, and jobs that are deleted, for as long as logs are
-    kept.
+    On the cluster of this machine this includes earlier container runs, deleted pods and deleted jobs while their logs are kept.
 
     \b
     traincrew logs mnist

@@ -14,13 +14,15 @@ from traincrew.client import clock
 
 
 @click.command()
-@click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Of every namespace.")
-@click.option("-o", "form", type=click.Choice(["text", "wide", "json", "yaml"]), default="text", show_default=True)
+@click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="List the jobs of all namespaces.")
+@click.option(
+    "-o", "form", type=click.Choice(["text", "wide", "json", "yaml"]), default="text", show_default=True, help="Output format."
+)
 @cli_target.options
 def ls(everywhere: bool, form: str, reach: cli_target.TargetOptions) -> None:
-    """List the jobs of every kind, with their state and what keeps them from running.
+    """List the jobs of all kinds with their state and the reason why they are waiting or failed.
 
-    On a terminal lines are cut at its width; -o wide shows them whole.
+    On a terminal, lines are cut at the width of the screen. Use -o wide to print whole lines.
 
     \b
     traincrew ls
@@ -42,7 +44,10 @@ async def _ls(everywhere: bool, form: str, where: cli_target.TargetOptions) -> N
     if form in ("json", "yaml"):
         objects.show(objects.listed([json.loads(each) for each in raw]), form)
     elif not views:
-        click.echo("no jobs" if everywhere else f"no jobs in namespace {target.namespace}; -A looks everywhere", err=True)
+        click.echo(
+            "No jobs found." if everywhere else f"No jobs found in {target.namespace} namespace. Use -A for all namespaces.",
+            err=True,
+        )
     else:
         chosen = query.in_order(views)
         cut = sys.stdout.isatty() and form != "wide"

@@ -28,7 +28,7 @@ def render(document: dict[str, Any]) -> str:
 
 @click.group()
 def manifests() -> None:
-    """Print the manifests that install traincrew on a cluster."""
+    """Print the CRDs and RBAC rules that a Kubernetes cluster needs to run training jobs."""
 
 
 @manifests.command()
@@ -37,10 +37,10 @@ def manifests() -> None:
     "--write",
     "directory",
     type=click.Path(file_okay=False, path_type=pathlib.Path),
-    help="Write one file for each kind into this directory instead of printing.",
+    help="Write one file per kind to this directory.",
 )
 def crds(kinds: tuple[str, ...], directory: pathlib.Path | None) -> None:
-    """Print the CustomResourceDefinitions of all kinds, or of those named."""
+    """Print the CustomResourceDefinitions of all kinds or of the given kinds."""
     chosen = [_find(name) for name in kinds] or list(KINDS)
     documents = {f"{validation_crds.crd(kind)['metadata']['name']}.yaml": render(validation_crds.crd(kind)) for kind in chosen}
     if directory is None:
@@ -56,13 +56,13 @@ def _find(name: str) -> JobKind:
         if name.lower() in (kind.singular, kind.plural, f"{kind.plural}.{kind.resource.group}", *kind.crd.short_names):
             return kind
     known = ", ".join(kind.kind for kind in KINDS)
-    raise click.BadParameter(f"there is no kind {name!r}; there are {known}", param_hint="KIND")
+    raise click.BadParameter(f"unknown kind {name!r}. Known kinds: {known}.", param_hint="KIND")
 
 
 @manifests.command()
-@click.option("--write", "file", type=click.Path(dir_okay=False, path_type=pathlib.Path), help="Write into this file.")
+@click.option("--write", "file", type=click.Path(dir_okay=False, path_type=pathlib.Path), help="Write to this file.")
 def rbac(file: pathlib.Path | None) -> None:
-    """Print the operator's service account and rights, and the roles for users of jobs."""
+    """Print the operator's ServiceAccount and RBAC rules, and the ClusterRoles for users of jobs."""
     text = "".join(f"---\n{render(document)}" for document in validation_rbac.documents())
     if file is None:
         click.echo(text, nl=False)

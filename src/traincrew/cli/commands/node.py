@@ -16,12 +16,14 @@ from traincrew.embedded import data_directory
 
 
 @click.command("node")
-@click.option("--kubeconfig", metavar="FILE", help="The cluster to join [default: $KUBECONFIG].")
-@click.option("--context", metavar="NAME", help="The kubeconfig context to use.")
-@click.option("--name", default=lambda: socket.gethostname().lower(), help="The node's name [default: this machine's].")
-@click.option("--address", default="127.0.0.1", show_default=True, help="Where the API server reaches the node.")
-@click.option("--data", metavar="DIR", default="", help="Where it keeps pods and logs [default: beside that of `traincrew up`].")
-@click.option("--client-ca-file", metavar="FILE", default="", help="Authority of the API server's own certificate as a client.")
+@click.option("--kubeconfig", metavar="FILE", help="Kubeconfig of the cluster to join. Default: $KUBECONFIG.")
+@click.option("--context", metavar="NAME", help="Kubeconfig context to use.")
+@click.option("--name", default=lambda: socket.gethostname().lower(), help="Name of the node. Default: the host name.")
+@click.option("--address", default="127.0.0.1", show_default=True, help="Address at which the API server connects to the node.")
+@click.option(
+    "--data", metavar="DIR", default="", help="Data directory of pods and logs. Default: next to that of `traincrew up`."
+)
+@click.option("--client-ca-file", metavar="FILE", default="", help="CA of the API server's client certificate.")
 @click.option(
     "--api-server-name",
     "callers",
@@ -29,14 +31,16 @@ from traincrew.embedded import data_directory
     metavar="CN",
     default=("kube-apiserver-kubelet-client",),
     show_default=True,
-    help="Common name of that certificate; may be repeated.",
+    help="Common name of the API server's client certificate. May be repeated.",
 )
-@click.option("--drain", is_flag=True, help="End the pods when the agent is stopped; without, they run on.")
+@click.option("--drain", is_flag=True, help="Stop the pods when the node stops. Default: the pods keep running.")
 @node_flags.options
-@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True)
+@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Log format.")
+@click.option(
+    "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True, help="Log level."
+)
 def node(**flags: Any) -> None:
-    """Make this machine a node of a Kubernetes cluster: its pods are processes here, as with `traincrew up`.
+    """Join this machine to a Kubernetes cluster as a node. Pods run as processes, as with `traincrew up`.
 
     \b
     traincrew node --kubeconfig admin.conf --name gpu-1 --address 10.0.0.7
@@ -53,11 +57,11 @@ def node(**flags: Any) -> None:
         drain=flags["drain"],
     )
     target = operator.connect(flags["kubeconfig"], flags["context"])
-    operator.run_node(options, target, lambda name: click.echo(f"node {name} is ready"))
+    operator.run_node(options, target, lambda name: click.echo(f"Node {name} is ready."))
 
 
 def _content(path: str) -> str:
     try:
         return pathlib.Path(path).read_text() if path else ""
     except OSError as error:
-        raise errors.SettingsError(f"--client-ca-file {path}: {error.strerror}") from None
+        raise errors.SettingsError(f"cannot read --client-ca-file {path}: {error.strerror}") from None

@@ -22,25 +22,26 @@ def options(command: Any) -> Any:
 _OPTIONS = (
     click.option(
         "--isolation", type=click.Choice(LEVELS), default="auto", show_default=True,
-        help="How pods are kept apart: root's namespaces, a user namespace, or not at all. auto: the best that works here.",
+        help="Isolation of pods: root namespaces, user namespaces or none. auto selects the best available level.",
     ),
     click.option(
         "--device", "devices", multiple=True, metavar="NAME=COUNT",
-        help="Declare devices, such as nvidia.com/gpu=4; may be repeated. NVIDIA's GPUs are found without.",
+        help="Declare devices, such as nvidia.com/gpu=4. May be repeated. NVIDIA GPUs are detected automatically.",
     ),
-    click.option("--driver-root", metavar="DIR", default="/", hidden=True, help="Where a driver has its /proc and /dev."),
+    click.option("--driver-root", metavar="DIR", default="/", hidden=True, help="Root directory of the driver's /proc and /dev."),
     click.option(
         "--pod-pids", type=click.IntRange(min=0), default=settings.Node.pod_pids, show_default=True, metavar="NUMBER",
-        help="Most processes and threads of a pod; 0: no limit.",
+        help="Maximum number of processes and threads per pod. 0 disables the limit.",
     ),
     click.option(
         "--log-days", type=click.FloatRange(min=0), default=settings.Logs.days, show_default=True, metavar="DAYS",
-        help="How long logs of pods that are gone are kept.",
+        help="Number of days to keep the logs of deleted pods.",
     ),
     click.option(
-        "--log-bytes", default="1Gi", show_default=True, metavar="SIZE", help="How much of them is kept; the oldest go first."
+        "--log-bytes", default="1Gi", show_default=True, metavar="SIZE",
+        help="Maximum size of the logs of deleted pods. The oldest logs are removed first.",
     ),
-    click.option("--strict-images", is_flag=True, help="Refuse images that have no environment (see `traincrew image`)."),
+    click.option("--strict-images", is_flag=True, help="Reject images that have no mapping (see `traincrew image`)."),
 )  # fmt: skip
 
 
@@ -60,7 +61,7 @@ def node(flags: dict[str, Any], name: str = settings.Node.name) -> settings.Node
 def device(text: str) -> tuple[str, int]:
     name, _, count = text.partition("=")
     if "/" not in name or not count.isdecimal():
-        raise errors.SettingsError(f"--device {text!r} is not NAME=COUNT, such as nvidia.com/gpu=4")
+        raise errors.SettingsError(f"invalid --device {text!r}: expected NAME=COUNT, such as nvidia.com/gpu=4")
     return name, int(count)
 
 
@@ -72,5 +73,5 @@ def size(text: str) -> int:
     except ValueError:
         found = -1
     if found < 0:
-        raise errors.SettingsError(f"--log-bytes {text!r} is not a size such as 500Mi or 2Gi")
+        raise errors.SettingsError(f"invalid --log-bytes {text!r}: expected a size such as 500Mi or 2Gi")
     return found

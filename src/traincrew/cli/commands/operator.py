@@ -32,37 +32,71 @@ def _kind_options(command: Any) -> Any:
 
 
 @click.command("operator", cls=GoFlags)
-@click.option("--kubeconfig", metavar="FILE", help="Default: $KUBECONFIG, then the pod's own account, then the user's file.")
-@click.option("--context", metavar="NAME", help="The kubeconfig context to use.")
-@click.option("--namespace", default=lambda: os.environ.get("KUBEFLOW_NAMESPACE", ""), help="Only this one; default: all.")
-@click.option("--enable-scheme", multiple=True, metavar="KIND", help="Run only this kind; may be repeated. Default: all.")
-@click.option("--leader-elect/--no-leader-elect", default=False, show_default=True, help="Act only while holding a Lease.")
-@click.option("--leader-election-id", default=settings.Election.name, show_default=True, help="Name of that Lease.")
-@click.option("--leader-election-namespace", default="", help="Where it lives; default: the operator's own namespace.")
-@click.option("--gang-scheduler-name", default="", help="`volcano`, or the scheduler of scheduler-plugins; default: no gangs.")
-@click.option("--cluster-domain", default=lambda: os.environ.get("CUSTOM_CLUSTER_DOMAIN", ""), help="Such as cluster.local.")
-@click.option("--metrics-bind-address", default=lambda: _default_address(8080), help="Default port 8080; 0 turns it off.")
-@click.option("--health-probe-bind-address", default=lambda: _default_address(8081), help="Default port 8081; 0: off.")
-@click.option("--controller-threads", default=settings.Operator.workers, show_default=True, help="Jobs worked on at once.")
-@click.option("--in-flight", default=settings.Operator.in_flight, show_default=True, help="Requests under way at once.")
+@click.option(
+    "--kubeconfig",
+    metavar="FILE",
+    help="Path of the kubeconfig. Default: $KUBECONFIG, the pod's service account, ~/.kube/config.",
+)
+@click.option("--context", metavar="NAME", help="Kubeconfig context to use.")
+@click.option(
+    "--namespace",
+    default=lambda: os.environ.get("KUBEFLOW_NAMESPACE", ""),
+    help="Watch only this namespace. Default: all namespaces.",
+)
+@click.option(
+    "--enable-scheme", multiple=True, metavar="KIND", help="Enable only this kind. May be repeated. Default: all kinds."
+)
+@click.option("--leader-elect/--no-leader-elect", default=False, show_default=True, help="Enable leader election.")
+@click.option(
+    "--leader-election-id", default=settings.Election.name, show_default=True, help="Name of the leader election Lease."
+)
+@click.option(
+    "--leader-election-namespace", default="", help="Namespace of the leader election Lease. Default: the operator's namespace."
+)
+@click.option(
+    "--gang-scheduler-name",
+    default="",
+    help="Gang scheduler: `volcano` or the name of a scheduler of scheduler-plugins. Default: no gang scheduling.",
+)
+@click.option(
+    "--cluster-domain", default=lambda: os.environ.get("CUSTOM_CLUSTER_DOMAIN", ""), help="Cluster domain, such as cluster.local."
+)
+@click.option(
+    "--metrics-bind-address",
+    default=lambda: _default_address(8080),
+    help="Address of the metrics endpoint. Default port: 8080. 0 disables the endpoint.",
+)
+@click.option(
+    "--health-probe-bind-address",
+    default=lambda: _default_address(8081),
+    help="Address of the health endpoint. Default port: 8081. 0 disables the endpoint.",
+)
+@click.option(
+    "--controller-threads", default=settings.Operator.workers, show_default=True, help="Number of jobs reconciled concurrently."
+)
+@click.option(
+    "--in-flight", default=settings.Operator.in_flight, show_default=True, help="Maximum number of concurrent API requests."
+)
 @click.option("--leftover-grace", default=settings.Planning.leftover_grace, show_default=True, metavar="SECONDS",
-              help="Pods that still run this long after a job's end are ended, where cleanPodPolicy was left out.")  # fmt: skip
+              help="Delete pods that still run this long after their job finished, if cleanPodPolicy is not set.")  # fmt: skip
 @click.option(
     "--host-ports",
     default="",
     metavar="FIRST-LAST",
-    help="Give replicas with hostNetwork a port of these each, such as 20000-29999. Default: they share their kind's.",
+    help="Assign each replica with hostNetwork a port from this range, such as 20000-29999. Default: the port of the kind.",
 )
 @click.option("--host-ports-for", type=click.Choice(["hostNetwork", "all"]), default="hostNetwork", show_default=True,
-              help="all: replicas that do not say hostNetwork, too, where nodes have no other network.")  # fmt: skip
-@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True)
+              help="Replicas that get a port from --host-ports. Use `all` if nodes have no pod network.")  # fmt: skip
+@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Log format.")
+@click.option(
+    "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True, help="Log level."
+)
 @_kind_options
 @unneeded
 def operator(**flags: Any) -> None:
-    """Run the operator: watch jobs on a cluster and make their pods, services and the rest.
+    """Run the operator: watch the jobs of a cluster and create their pods and services.
 
-    Flags of the Go training and MPI operators that have no use here are accepted and named in the log.
+    Flags of the Go training and MPI operators that have no effect are accepted and reported.
     """
     log_format.configure(flags["log_format"], flags["log_level"])
     options = settings.Operator(
@@ -94,7 +128,9 @@ def _range(text: str) -> tuple[int, int] | None:
         return None
     first, dash, last = text.partition("-")
     if not (dash and first.isdecimal() and last.isdecimal() and 1024 <= int(first) <= int(last) <= 65535):
-        raise errors.SettingsError(f"--host-ports {text!r} is not FIRST-LAST within 1024-65535, such as 20000-29999")
+        raise errors.SettingsError(
+            f"invalid --host-ports {text!r}: expected FIRST-LAST between 1024 and 65535, such as 20000-29999"
+        )
     return int(first), int(last)
 
 

@@ -14,7 +14,7 @@ from traincrew.cli.jobs import suspension
 @click.argument("jobs", metavar="JOB...", nargs=-1, required=True)
 @target.options
 def resume(jobs: tuple[str, ...], reach: target.TargetOptions) -> None:
-    """Start suspended jobs again.
+    """Resume suspended jobs.
 
     \b
     traincrew resume mnist

@@ -15,32 +15,47 @@ from traincrew.cli import target
 
 @click.command()
 @click.argument("arguments", nargs=-1, metavar="FILE... | -- COMMAND...")
-@click.option("--kind", metavar="KIND", default="", help="Make a job of this kind, such as PyTorchJob, that runs COMMAND.")
-@click.option("--workers", type=click.IntRange(1, 20_000), default=1, metavar="N", show_default=True, help="How many train.")
-@click.option("--elastic", metavar="MIN:MAX", default="", help="Workers may come and go between these numbers.")
-@click.option("--image", metavar="NAME", default="", help="On this machine: default, the environment `up` was started from.")
-@click.option("--cpu", metavar="N", default="", help="For each worker, such as 2 or 500m.")
-@click.option("--memory", metavar="SIZE", default="", help="For each worker, such as 4Gi.")
-@click.option("--gpus", type=click.IntRange(0), default=0, metavar="N", help="For each worker.")
-@click.option("-e", "--env", multiple=True, metavar="NAME=VALUE", help="A variable; may be repeated. NAME alone: yours.")
-@click.option("--retries", type=click.IntRange(0), metavar="N", help="Failures to go on after; default: 0, elastic: 3.")
-@click.option("--name", metavar="NAME", default="", help="Of the job; default: made of the script's name.")
+@click.option("--kind", metavar="KIND", default="", help="Create a job of this kind, such as PyTorchJob, that runs COMMAND.")
+@click.option("--workers", type=click.IntRange(1, 20_000), default=1, metavar="N", show_default=True, help="Number of workers.")
+@click.option("--elastic", metavar="MIN:MAX", default="", help="Create an elastic job with MIN to MAX workers.")
+@click.option(
+    "--image",
+    metavar="NAME",
+    default="",
+    help="Container image. Default on this machine: the environment that `traincrew up` was started from.",
+)
+@click.option("--cpu", metavar="N", default="", help="CPU of each worker, such as 2 or 500m.")
+@click.option("--memory", metavar="SIZE", default="", help="Memory of each worker, such as 4Gi.")
+@click.option("--gpus", type=click.IntRange(0), default=0, metavar="N", help="Number of GPUs of each worker.")
+@click.option(
+    "-e",
+    "--env",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Environment variable. May be repeated. NAME alone takes the value from the current environment.",
+)
+@click.option(
+    "--retries", type=click.IntRange(0), metavar="N", help="Number of restarts after failures. Default: 0, or 3 for elastic jobs."
+)
+@click.option("--name", metavar="NAME", default="", help="Name of the job. Default: generated from the name of the script.")
 @click.option("--no-mount", is_flag=True, help="Do not mount the current directory.")
-@click.option("--dry-run", is_flag=True, help="Check and print, but submit nothing.")
-@click.option("-o", "form", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True, help="With --dry-run.")
-@click.option("-d", "--detach", is_flag=True, help="Submit, and do not stay.")
-@click.option("--rm/--keep", "remove", default=False, help="Delete the job when it has ended, or keep it.  [default: keep]")
-@click.option("--replace", is_flag=True, help="In the place of objects that exist already.")
+@click.option("--dry-run", is_flag=True, help="Validate and print the objects without submitting them.")
+@click.option(
+    "-o", "form", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True, help="Output format of --dry-run."
+)
+@click.option("-d", "--detach", is_flag=True, help="Submit the job and return.")
+@click.option("--rm/--keep", "remove", default=False, help="Delete or keep the job when it ends.  [default: keep]")
+@click.option("--replace", is_flag=True, help="Replace objects that already exist.")
 @target.options
 def run(arguments: tuple[str, ...], kind: str, reach: target.TargetOptions, **chosen: Any) -> None:
-    """Run jobs and stay with them: logs of all replicas, what they wait for, their outcome as exit code.
+    """Run jobs and show their logs and state until they end.
 
-    Jobs come from FILEs (- is standard input), with whatever else is in these, or are made of a COMMAND. A command runs in the
-    current directory, which is mounted in every replica at its own path, so that what it writes there remains. Unless a
-    kubeconfig is given, the cluster of this machine is used, and started if it does not run.
+    Submit all objects of the given FILEs (- is standard input), or a job of the given --kind that runs COMMAND. The command runs
+    in the current directory, which is mounted in every replica at the same path, so its files are kept. Unless a kubeconfig is
+    given, the job runs on the cluster of this machine, which is started if necessary.
 
-    Exit code: 0 if every job succeeded, else that of the container that failed first; 1 if there is none; 2 for
-    faults in the input; 130 after Ctrl-C.
+    The exit code is 0 if all jobs succeeded, else the exit code of the container that failed first, or 1 if there is none. It is
+    2 for invalid input and 130 after Ctrl-C.
 
     \b
     traincrew run job.yaml
@@ -51,11 +66,9 @@ def run(arguments: tuple[str, ...], kind: str, reach: target.TargetOptions, **ch
     from traincrew.cli.jobs import run as jobs_run
 
     if not arguments:
-        raise errors.SettingsError("say what to run: FILE..., or --kind KIND -- COMMAND; `traincrew run --help` has examples")
+        raise errors.SettingsError("specify FILE... or --kind KIND -- COMMAND. Run `traincrew run --help` for examples.")
     if click.get_current_context().get_parameter_source("form") is ParameterSource.COMMANDLINE and not chosen["dry_run"]:
-        raise errors.SettingsError(
-            "-o prints the job without running it: add --dry-run; `traincrew ls -o json` shows jobs that run"
-        )
+        raise errors.SettingsError("-o requires --dry-run. Use `traincrew ls -o json` to print jobs of the cluster.")
     options = jobs_run.Options(**{name: chosen.pop(name) for name in jobs_run.OPTIONS})
     if kind:
         wanted = jobs_run.of_command(kind, arguments, reach, chosen)

@@ -20,14 +20,14 @@ ROLE = "Worker"
 @click.argument("job", metavar="JOB")
 @click.argument("replicas", type=click.IntRange(0), metavar="N")
 @click.option(
-    "--force", is_flag=True, help="Beyond the bounds of the elastic policy, too, and where the running pods cannot follow."
+    "--force", is_flag=True, help="Scale beyond the limits of the elastic policy, and scale running jobs that are not elastic."
 )
 @cli_target.options
 def scale(job: str, replicas: int, force: bool, reach: cli_target.TargetOptions) -> None:
-    """Change the number of a job's workers to N. A master, chief or launcher is not counted.
+    """Change the number of workers of a job to N. N does not include the master, chief or launcher.
 
-    Elastic jobs go on with the new number, within the bounds of their policy. Others must be suspended meanwhile: each of their
-    pods is told at its start how many there are.
+    An elastic job continues with the new number of workers, within the limits of its policy. Suspend any other job first: its
+    pods learn the number of replicas only when they start.
 
     \b
     traincrew scale mnist 4
@@ -43,17 +43,17 @@ async def _scale(name: str, replicas: int, where: cli_target.TargetOptions, forc
     async with query.connected(where) as (client, target):
         seen, found = await query.job(client, target.namespace, name)
         if seen.job.status.finished:
-            raise errors.SettingsError(f"{seen.reference} has ended already ({seen.state})")
+            raise errors.SettingsError(f"{seen.reference} is already finished ({seen.state})")
         key = _key(msgspec.json.decode(found.raw), seen)
         if not force and (objection := _beyond(seen, replicas) or _left_behind(seen, replicas)):
-            raise errors.SettingsError(f"{seen.reference} {objection}; --force does it all the same")
+            raise errors.SettingsError(f"{seen.reference} {objection} Use --force to scale anyway.")
         change: dict[str, Any] = {"spec": {"replicas": replicas}}
         subresource = "scale"
         if not found.kind.crd.scalable or key != ROLE:  # /scale looks for the role in its canonical spelling
             change, subresource = {"spec": {found.kind.replicas_field: {key: {"replicas": replicas}}}}, ""
         body = msgspec.json.encode(change)
         await client.patch(found.kind.resource, target.namespace, seen.job.name, body, subresource=subresource)
-    click.echo(f"{seen.reference}: {seen.job.count(ROLE)} → {replicas} workers{_others(seen)}")
+    click.echo(f"{seen.reference} scaled from {seen.job.count(ROLE)} to {replicas} workers{_others(seen)}")
 
 
 def _key(job: dict[str, Any], seen: View) -> str:
@@ -61,7 +61,7 @@ def _key(job: dict[str, Any], seen: View) -> str:
     for key in job["spec"].get(seen.kind.replicas_field) or ():
         if key.lower() == ROLE.lower():
             return str(key)
-    raise errors.SettingsError(f"{seen.reference} has no workers: there is nothing to scale")
+    raise errors.SettingsError(f"{seen.reference} has no workers to scale")
 
 
 def _beyond(seen: View, replicas: int) -> str:
@@ -71,7 +71,7 @@ def _beyond(seen: View, replicas: int) -> str:
     if policy is None:
         return ""
     low, high = autoscaling.bounds(seen.job, policy)
-    return f"is to have {low} to {high} workers by its elastic policy, not {replicas}" if not low <= replicas <= high else ""
+    return f"allows {low} to {high} workers by its elastic policy, not {replicas}." if not low <= replicas <= high else ""
 
 
 def _left_behind(seen: View, replicas: int) -> str:
@@ -80,12 +80,12 @@ def _left_behind(seen: View, replicas: int) -> str:
     if not made or replicas == seen.job.count(ROLE) or not seen.kind.lifecycle.fixed_size(seen.job):
         return ""
     return (
-        f"is not elastic: its {len(made)} pods were told at their start that there are {seen.job.total}, and would wait for "
-        f"those, or not know the new ones. `traincrew suspend {seen.reference}`, scale, then `traincrew resume "
-        f"{seen.reference}` starts it anew with {replicas} workers{_others(seen)}"
+        f"is not elastic: its {len(made)} running pods expect {seen.job.total} replicas and cannot adapt. Run `traincrew suspend "
+        f"{seen.reference}`, scale, then `traincrew resume {seen.reference}` to restart it with {replicas} workers"
+        f"{_others(seen)}."
     )
 
 
 def _others(seen: View) -> str:
     rest = [f"{seen.job.count(role)} {role}" for role in seen.job.roles if role != ROLE]
-    return f" beside {', '.join(rest)}" if rest else ""
+    return f" (plus {', '.join(rest)})" if rest else ""

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--data", metavar="DIR", default="", help="Where the cluster keeps everything.")
-@click.option("-o", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--data", metavar="DIR", default="", help="Data directory of the cluster.")
+@click.option("-o", "output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format.")
 def status(data: str, output: str) -> None:
-    """Tell whether the cluster of this machine runs, what it can do, what is free, and what is in it.
+    """Show the state of the cluster on this machine: node, free resources, jobs and pods.
 
-    Exit code 1 if it does not run. `traincrew doctor` tells what this machine lacks.
+    The exit code is 1 if the cluster is not running. Run `traincrew doctor` to check this machine.
     """
     where = data_directory.DataDirectory(data_directory.data_directory(data))
     found = where.running()
@@ -41,9 +41,9 @@ def _stopped(where: data_directory.DataDirectory, output: str) -> None:
     if output == "json":
         click.echo(json.dumps({"running": False, "data": str(where.data)}, indent=2))
     elif pid:
-        click.echo(f"the cluster on {where.data} is starting or stopping (process {pid})")
+        click.echo(f"The cluster in {where.data} is starting or stopping (process {pid}).")
     else:
-        click.echo(f"no cluster runs on {where.data}; `traincrew up --detach` starts one")
+        click.echo(f"No cluster is running in {where.data}. Run `traincrew up --detach` to start one.")
 
 
 async def _contents(where: data_directory.DataDirectory, name: str) -> dict[str, Any]:
@@ -63,7 +63,7 @@ async def _contents(where: data_directory.DataDirectory, name: str) -> dict[str,
             node = json.loads(await client.get(nodes, None, name)) if name else None
             usage = {each["metadata"]["name"]: each["usage"] for each in await _all(client, measured)}
         except errors.ApiError as error:
-            raise errors.NotRunning(f"the cluster does not answer: {error}; see {where.log}") from error
+            raise errors.NotRunning(f"the cluster does not respond: {error}. See {where.log}.") from error
     return {
         "node": cluster.node(node) if node is not None else None,
         "resources": cluster.resources(node, _asked(pods), usage.get(name, {})) if node is not None else {},

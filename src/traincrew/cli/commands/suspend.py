@@ -14,7 +14,9 @@ from traincrew.cli.jobs import suspension
 @click.argument("jobs", metavar="JOB...", nargs=-1, required=True)
 @target.options
 def suspend(jobs: tuple[str, ...], reach: target.TargetOptions) -> None:
-    """End the pods of jobs and keep the jobs: `traincrew resume` starts them again, from their checkpoints if they write any.
+    """Suspend jobs: stop their pods and keep the jobs.
+
+    `traincrew resume` starts the pods again. A job that writes checkpoints continues from its last one.
 
     \b
     traincrew suspend mnist

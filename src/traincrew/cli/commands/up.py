@@ -30,15 +30,26 @@ LARGEST_LOG = 16 * 1024 * 1024
 
 
 @click.command()
-@click.option("--detach", "-d", is_flag=True, help="Return as soon as the cluster is ready; it goes on in the background.")
+@click.option("--detach", "-d", is_flag=True, help="Run the cluster in the background and return when it is ready.")
 @click.option(
-    "--data", metavar="DIR", default="", help="Where it keeps everything [default: $TRAINCREW_DATA or the user's state]."
+    "--data",
+    metavar="DIR",
+    default="",
+    help="Data directory of the cluster. Default: $TRAINCREW_DATA or ~/.local/state/traincrew.",
 )
-@click.option("--listen", metavar="HOST:PORT", default="127.0.0.1:0", help="Port 0: that of the last time, or a free one.")
-@click.option("--namespace", "namespaces", multiple=True, metavar="NAME", help="Make this one at the start; may be repeated.")
-@click.option("--no-operator", is_flag=True, help="Without our operator: you run one yourself.")
-@click.option("--no-controllers", is_flag=True, help="Without ours for garbage, namespaces, quotas: you run others.")
-@click.option("--no-node", is_flag=True, help="Pods are not run: an API server alone.")
+@click.option(
+    "--listen",
+    metavar="HOST:PORT",
+    default="127.0.0.1:0",
+    show_default=True,
+    help="Address of the API server. Port 0 reuses the last port or selects a free one.",
+)
+@click.option(
+    "--namespace", "namespaces", multiple=True, metavar="NAME", help="Create this namespace at the start. May be repeated."
+)
+@click.option("--no-operator", is_flag=True, help="Do not run the operator.")
+@click.option("--no-controllers", is_flag=True, help="Do not run the controllers for garbage collection, namespaces and quotas.")
+@click.option("--no-node", is_flag=True, help="Do not run pods. Start the API server only.")
 @node_flags.options
 @click.option(
     "--overcommit",
@@ -46,13 +57,15 @@ LARGEST_LOG = 16 * 1024 * 1024
     multiple=True,
     default=("cpu",),
     show_default=True,
-    help="Let pods ask for more of it than there is; may be repeated; `none`: of nothing.",
+    help="Allow pods to request more of this resource than the machine has. May be repeated.",
 )
-@click.option("--audit-log", metavar="FILE", default="", help="Write a line for every request, as kube-apiserver does.")
-@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True)
+@click.option("--audit-log", metavar="FILE", default="", help="Write an audit log in the format of kube-apiserver.")
+@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Log format.")
+@click.option(
+    "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True, help="Log level."
+)
 def up(detach: bool, data: str, **flags: Any) -> None:
-    """Start the cluster of this machine: a Kubernetes API server and the operator, in one process.
+    """Start the cluster on this machine: Kubernetes API server, scheduler, kubelet and operator in one process.
 
     \b
     traincrew up --detach
@@ -85,7 +98,7 @@ def _troubles(where: data_directory.DataDirectory) -> Iterator[None]:
         yield
     except OSError as error:
         told = f"{error.filename or where.data}: {error.strerror or error}"
-        raise errors.StoreError(f"{told}; mend that, or choose another place with --data DIR") from None
+        raise errors.StoreError(f"{told}. Fix the problem or choose another directory with --data DIR.") from None
 
 
 def _serve(where: data_directory.DataDirectory, flags: dict[str, Any]) -> None:
@@ -115,7 +128,7 @@ def address(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     host = host.strip("[]")
     if not colon or not port.isdecimal() or int(port) > 65535:
-        raise errors.SettingsError(f"--listen {text!r} is not HOST:PORT, such as 127.0.0.1:6443")
+        raise errors.SettingsError(f"invalid --listen {text!r}: expected HOST:PORT, such as 127.0.0.1:6443")
     return host or "127.0.0.1", int(port)
 
 
@@ -137,10 +150,12 @@ def _runs_already(where: data_directory.DataDirectory) -> bool:
         return False
     found = where.running()
     at = f" at {found['server']}" if found else ""
-    who = f"(process {pid})" if pid > 0 else "(it is starting)"
-    click.echo(f"a cluster runs already on {where.data}{at} {who}; nothing was changed")
+    who = f"(process {pid})" if pid > 0 else "(starting)"
+    click.echo(f"The cluster in {where.data} is already running{at} {who}. Nothing was changed.")
     if given := _given():
-        click.echo(f"  not applied: {', '.join(given)}; `traincrew down` first, then `up` with them")
+        click.echo(
+            f"Options not applied: {', '.join(given)}. Run `traincrew down` first, then `traincrew up` with these options."
+        )
     return True
 
 
@@ -181,9 +196,12 @@ def _tell(where: data_directory.DataDirectory, url: str) -> None:
         with open(where.log, "ab", opener=_private) as file:
             os.dup2(file.fileno(), 2)
         return
-    click.echo(f"the cluster is ready at {url}")
+    click.echo(f"The cluster is ready at {url}.")
     click.echo(f"  export KUBECONFIG={shlex.quote(str(where.kubeconfig))}")
-    click.echo("  Ctrl-C stops it and ends its pods; what it holds is kept (`traincrew down --leave-pods` leaves them running)")
+    click.echo(
+        "Press Ctrl-C to stop the cluster and its pods. Its data is kept. Run `traincrew down --leave-pods` to leave the pods "
+        "running."
+    )
 
 
 def _tell_stopping(pods: int, grace: float | None) -> None:
@@ -191,15 +209,15 @@ def _tell_stopping(pods: int, grace: float | None) -> None:
         return
     counted = "1 pod" if pods == 1 else f"{pods} pods"
     if not pods:
-        click.echo("stopping; no pods run")
+        click.echo("Stopping the cluster. No pods are running.")
     elif grace is None:
-        click.echo(f"stopping; {counted} {'runs' if pods == 1 else 'run'} on, and the next `traincrew up` takes over")
+        click.echo(f"Stopping the cluster. {counted} left running for the next `traincrew up`.")
     else:
-        click.echo(f"stopping; {counted} may take {grace:g} s to end; their jobs go on with the next `traincrew up`")
+        click.echo(f"Stopping the cluster and {counted} (up to {grace:g} s). Their jobs continue after the next `traincrew up`.")
 
 
 BACKGROUND = "TRAINCREW_IN_BACKGROUND"
-SPEAKS = "traincrew: "
+SPEAKS = "error: "
 """How the last line of a command that fails begins."""
 
 
@@ -217,9 +235,9 @@ def in_the_background(where: data_directory.DataDirectory, arguments: list[str])
         if process.poll() is not None and not where.holder():
             raise errors.NotRunning(f"the cluster did not start: {_last_words(process) or f'see {where.log}'}")
         if time.monotonic() > deadline:
-            raise errors.NotRunning(f"the cluster is not ready after {START_LIMIT:.0f} s; see {where.log}")
+            raise errors.NotRunning(f"the cluster is not ready after {START_LIMIT:.0f} s. See {where.log}.")
         time.sleep(0.02)
-    click.echo(f"the cluster is ready at {found['server']} (process {found['pid']}); `traincrew down` stops it")
+    click.echo(f"The cluster is ready at {found['server']} (process {found['pid']}). Run `traincrew down` to stop it.")
     click.echo(f"  export KUBECONFIG={shlex.quote(str(where.kubeconfig))}")
 
 

@@ -18,12 +18,12 @@ SUFFIXES = (".yaml", ".yml", ".json")
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--output", "-o", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print.")
+@click.option("--output", "-o", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format.")
 def validate(files: tuple[str, ...], output: str) -> None:
-    """Check manifests without a cluster: YAML or JSON files, directories, or - for standard input.
+    """Validate manifests without a cluster: YAML or JSON files, directories, or - for standard input.
 
-    Prints every fault as file:line: path: message. Exits with 0 if there is none, 1 if there are some (warnings do not count),
-    2 if something cannot be read. Objects of other kinds than training jobs are passed over.
+    Each error is printed as file:line: path: message. The exit code is 0 if there are no errors, 1 if there are errors (warnings
+    do not count), 2 if a file cannot be read. Objects of other kinds than training jobs are skipped.
     """
     found: dict[str, review.Review] = {}
     unreadable = 0
@@ -32,7 +32,7 @@ def validate(files: tuple[str, ...], output: str) -> None:
             found[name] = review.review(_text(name))
         except ManifestError as error:
             unreadable += 1
-            click.echo(f"traincrew: {error}", err=True)
+            click.echo(f"error: {error}", err=True)
     # Of what could not be read nothing is known, not even that it has no faults.
     if found or output == "json" or not unreadable:
         click.echo(_as_json(found) if output == "json" else _as_text(found))
@@ -58,7 +58,7 @@ def _text(name: str) -> str:
     except OSError as error:
         raise ManifestError(f"{name}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise ManifestError(f"{name}: is not UTF-8 text (byte {error.start})") from error
+        raise ManifestError(f"{name}: not UTF-8 text (byte {error.start})") from error
 
 
 def _as_text(found: dict[str, review.Review]) -> str:
@@ -73,12 +73,12 @@ def _as_text(found: dict[str, review.Review]) -> str:
 def _summary(found: dict[str, review.Review]) -> str:
     levels = [remark.level for one in found.values() for remark in one.remarks]
     told = [
-        _count(levels.count("error"), "fault"),
+        _count(levels.count("error"), "error"),
         _count(levels.count("warning"), "warning"),
         f"{_count(sum(one.jobs for one in found.values()), 'job')} in {_count(len(found), 'file')}",
     ]
     others = sum(one.others for one in found.values())
-    passed = f"; {_count(others, 'object')} of other kinds passed over" if others else ""
+    passed = f"; {_count(others, 'object')} of other kinds skipped" if others else ""
     return ", ".join(told) + passed
 
 

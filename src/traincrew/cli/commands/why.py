@@ -12,10 +12,10 @@ from traincrew.client import clock
 
 @click.command()
 @click.argument("job", metavar="JOB")
-@click.option("-o", "form", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True)
+@click.option("-o", "form", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True, help="Output format.")
 @cli_target.options
 def why(job: str, form: str, reach: cli_target.TargetOptions) -> None:
-    """Tell what a job waits for or has failed of, and what to do about it.
+    """Show why a job is waiting or why it failed, and what to do.
 
     \b
     traincrew why mnist

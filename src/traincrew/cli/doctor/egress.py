@@ -22,21 +22,23 @@ from traincrew.embedded.kubelet.runtime import syscalls
 syscalls.unshare(syscalls.CLONE_NEWNET)
 nftables.masquerade("trial", Subnet.parse(DEFAULT_SUBNET), "lo", by_link=False)"""
 """In a network namespace of its own, which ends with it."""
-_INSTALL = "install passt (Debian, Ubuntu, Fedora, Arch) or slirp4netns"
+_INSTALL = "Install passt (Debian, Ubuntu, Fedora, Arch) or slirp4netns."
 
 
 def check() -> Finding:
     lacking = _as_root() if os.geteuid() == 0 else "not root"
     if not lacking:
-        return ok("egress", "pods reach the world outside by masquerading")
+        return ok("egress", "pods reach external networks by masquerading")
     router = next((name for name in ("pasta", "slirp4netns") if executables.find(name)), "")
     before = "" if lacking == "not root" else f"{lacking}; "
     if not router:
-        return warn("egress", f"pods would reach nothing outside: {before}neither pasta nor slirp4netns is installed", _INSTALL)
+        return warn(
+            "egress", f"pods cannot reach external networks: {before}neither pasta nor slirp4netns is installed", _INSTALL
+        )
     if not os.access(_TUN, os.R_OK | os.W_OK):
-        remedy = f"as root: modprobe tun; chmod 666 {_TUN} (which lets every user of this machine make tunnels of their own)"
-        return warn("egress", f"pods would reach nothing outside: {before}{_TUN} cannot be opened by this user", remedy)
-    return ok("egress", f"pods reach the world outside through {router}")
+        remedy = f"Run as root: modprobe tun; chmod 666 {_TUN} (this allows every user of this machine to create tunnels)"
+        return warn("egress", f"pods cannot reach external networks: {before}this user cannot open {_TUN}", remedy)
+    return ok("egress", f"pods reach external networks through {router}")
 
 
 def _as_root() -> str:
@@ -48,4 +50,4 @@ def _as_root() -> str:
     done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False, stdin=subprocess.DEVNULL)
     if done.returncode == 0 or executables.find("iptables"):
         return ""
-    return f"{(done.stderr.strip().splitlines() or ['no nf_tables'])[-1]}, and iptables is not installed"
+    return f"{(done.stderr.strip().splitlines() or ['nf_tables is not available'])[-1]}, and iptables is not installed"

@@ -13,37 +13,37 @@ from traincrew.embedded.kubelet.runtime import isolation, user_namespace
 from traincrew.embedded.kubelet.runtime.cgroups import hierarchies
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 
-_NO_PODS = "pods would share the host's network and files, and volumes could not be mounted"
+_NO_PODS = "pods share the network and the files of the host, and volumes cannot be mounted"
 
 
 def check(directory: pathlib.Path) -> Iterator[Finding]:
     """directory: where pods would have their layers."""
     found = isolation.probe(str(directory))
-    refusals = "; ".join(f"not {level}: {why}" for level, why in found.refusals.items())
+    refusals = "; ".join(f"{level} is not available: {why}" for level, why in found.refusals.items())
     if found.isolation is Isolation.NONE:
         yield warn("isolation", f"none: {_NO_PODS}", refusals)
-        yield warn("overlay", "not tried, for want of namespaces", "see isolation")
+        yield warn("overlay", "not checked: namespaces are not available", "See isolation.")
     else:
         yield ok("isolation", f"{found.isolation}" + (f" ({refusals})" if refusals else ""))
-        yield ok("overlay", f"a root with a layer of its own can be built on {directory}")
+        yield ok("overlay", f"{directory} supports an overlay root file system")
     yield _ids()
     yield _groups()
 
 
 def _ids() -> Finding:
     if os.geteuid() == 0:
-        return ok("ids", "all of them: this is root")
+        return ok("ids", "all user and group IDs are available (running as root)")
     name = pwd.getpwuid(os.getuid()).pw_name if _has_name() else str(os.getuid())
     lacking = [each for each in ("newuidmap", "newgidmap") if shutil.which(each) is None]
     tables = [each for each in ("/etc/subuid", "/etc/subgid") if not user_namespace.subordinate_ranges(each, os.getuid(), name)]
     if not lacking and not tables:
-        return ok("ids", f"{name} has subordinate ids: pods may have users of their own")
+        return ok("ids", f"{name} has subordinate IDs: pods may use several users")
     why = "; ".join([*(f"{each} is not installed" for each in lacking), *(f"{each} has no range for {name}" for each in tables)])
     remedy = (
-        f"without, runAsUser and sshd fail: install the package uidmap, and as root: usermod --add-subuids 100000-165535 "
-        f"--add-subgids 100000-165535 {name}"
+        f"runAsUser and sshd need subordinate IDs. Install the package uidmap and run as root: usermod --add-subuids "
+        f"100000-165535 --add-subgids 100000-165535 {name}"
     )
-    return warn("ids", f"pods have a single user: {why}", remedy)
+    return warn("ids", f"pods have a single user ID: {why}", remedy)
 
 
 def _has_name() -> bool:
@@ -57,7 +57,7 @@ def _has_name() -> bool:
 def _groups() -> Finding:
     why = hierarchies.discover().why
     if not why:
-        return ok("cgroups", "limits of cpu, memory and processes can be set")
+        return ok("cgroups", "limits of CPU, memory and processes are enforced")
     told, _, remedy = why.partition(" (")
-    delegate = "limits of pods would not hold; a container around this needs its cgroups mounted writable"
+    delegate = "Limits of pods are not enforced. In a container, mount the cgroups writable."
     return warn("cgroups", told, remedy.rstrip(")") or delegate)

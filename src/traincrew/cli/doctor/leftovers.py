@@ -67,7 +67,7 @@ def processes(proc: pathlib.Path = _PROC) -> list[Process]:
 
 def check() -> list[Finding]:
     found = processes()
-    return [*_clusters(found), *_mounts(found), *_links(found), *_groups(found)] or [ok("leftovers", "none of dead clusters")]
+    return [*_clusters(found), *_mounts(found), *_links(found), *_groups(found)] or [ok("leftovers", "none")]
 
 
 def _clusters(found: Iterable[Process]) -> Iterator[Finding]:
@@ -81,20 +81,20 @@ def _clusters(found: Iterable[Process]) -> Iterator[Finding]:
         parts = [f"{pods} pod{'' if pods == 1 else 's'}"] if pods else []
         parts += ["the network"] if pods < len(left) else []
         whose = f" of {owner}" if (owner := _stranger(left)) else ""
-        told = f"{' and '.join(parts)} of the cluster{whose} on {data}, which does not run"
+        told = f"{' and '.join(parts)} of the cluster{whose} in {data}, which is not running"
         yield warn("leftovers", told, _remedy(data, left))
 
 
 def _remedy(data: str, left: list[Process]) -> str:
     path = shlex.quote(data)
     if (pathlib.Path(data) / "cluster.db").exists():
-        return f"`traincrew up --detach --data {path}` takes them over; `traincrew down --data {path}` after that ends them"
+        return f"Run `traincrew up --detach --data {path}` to adopt them, then `traincrew down --data {path}` to stop them."
     if (pathlib.Path(data) / "node.lock").exists():
-        return f"`traincrew node --data {path}` takes them over, and with --drain ends them"
+        return f"Run `traincrew node --data {path}` to adopt them, with --drain to stop them."
     kill = f"kill -9 {' '.join(str(each.pid) for each in sorted(left))}"
     if owner := _stranger(left):
-        return f"they are {owner}'s: ask {owner}; its directory is gone, and only this ends them: {kill}"
-    return f"its directory is gone: {kill}"
+        return f"Ask {owner}. The data directory is gone. Run: {kill}"
+    return f"The data directory is gone. Run: {kill}"
 
 
 def _stranger(left: Iterable[Process], proc: pathlib.Path = _PROC) -> str:
@@ -143,7 +143,7 @@ def _mounts(left: Iterable[Process]) -> Iterator[Finding]:
     for each in host_mounts.read():
         found = _POD.match(each.path)
         if found is not None and found["uid"] not in living and not runs(pathlib.Path(found["data"])):
-            yield warn("leftovers", f"a mount of a pod that is gone: {each.path}", f"umount {shlex.quote(each.path)}")
+            yield warn("leftovers", f"a mount of a deleted pod: {each.path}", f"Run: umount {shlex.quote(each.path)}")
 
 
 def _links(found: Iterable[Process]) -> Iterator[Finding]:
@@ -153,7 +153,7 @@ def _links(found: Iterable[Process]) -> Iterator[Finding]:
     known = {f"crew{zlib.crc32(os.fsencode(each.place)):08x}" for each in found if each.is_holder}
     for name in sorted(os.listdir("/sys/class/net")):
         if re.fullmatch(r"crew[0-9a-f]{8}", name) and name not in known:
-            yield warn("leftovers", f"the link {name} of a cluster's network that is gone", f"ip link delete {name}")
+            yield warn("leftovers", f"the network interface {name} of a deleted cluster", f"Run: ip link delete {name}")
 
 
 def _groups(found: Iterable[Process]) -> Iterator[Finding]:
@@ -164,8 +164,8 @@ def _groups(found: Iterable[Process]) -> Iterator[Finding]:
         dead |= {name for name in names if name not in living and not _occupied(top / name)}
     if dead:
         each_one = f"for uid in {' '.join(sorted(dead))}; do"
-        clear = f'{each_one} find /sys/fs/cgroup -depth -type d -path "*/traincrew/$uid*" -exec rmdir {{}} +; done'
-        yield warn("leftovers", f"empty control groups of pods that are gone: {len(dead)}", clear)
+        clear = f'Run: {each_one} find /sys/fs/cgroup -depth -type d -path "*/traincrew/$uid*" -exec rmdir {{}} +; done'
+        yield warn("leftovers", f"{len(dead)} empty cgroups of deleted pods", clear)
 
 
 def _occupied(group: pathlib.Path) -> bool:

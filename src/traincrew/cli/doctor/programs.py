@@ -33,24 +33,24 @@ def check(where: data_directory.DataDirectory) -> Iterator[Finding]:
 
 
 def _python() -> Finding:
-    told = f"{platform.python_version()} ({sys.executable}); pods whose image has no environment run in {sys.prefix}"
+    told = f"{platform.python_version()} ({sys.executable}); images without a mapping run in {sys.prefix}"
     if sys.version_info[:2] < OLDEST_PYTHON:
-        return fail("python", told, "install Python 3.11 or later")
+        return fail("python", told, "Install Python 3.11 or later.")
     return ok("python", told)
 
 
 def _kubectl() -> Finding:
     program = shutil.which("kubectl")
     if program is None:
-        return warn("kubectl", "not in PATH", "traincrew's own verbs need none; to use kubectl, install 1.27 or later")
+        return warn("kubectl", "not in PATH", "traincrew works without kubectl. To use kubectl, install version 1.27 or later.")
     try:
         done = subprocess.run([program, "version", "--client", "-o", "json"], capture_output=True, timeout=_SECONDS, check=True)
         told = json.loads(done.stdout)["clientVersion"]["gitVersion"]
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
-        return warn("kubectl", f"{program} does not tell its version", "see whether `kubectl version --client` works")
+        return warn("kubectl", f"cannot determine the version of {program}", "Check `kubectl version --client`.")
     found = re.match(r"v(\d+)\.(\d+)", told)
     if found is None or (int(found[1]), int(found[2])) < OLDEST_KUBECTL:
-        return warn("kubectl", f"{told} ({program})", "it is older than what is tested: install 1.27 or later")
+        return warn("kubectl", f"{told} ({program})", "This version is older than the tested ones. Install 1.27 or later.")
     return ok("kubectl", f"{told} ({program})")
 
 
@@ -64,9 +64,13 @@ def _port(where: data_directory.DataDirectory) -> Finding:
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 probe.bind(("127.0.0.1", port))
         except OSError as error:
-            remedy = "`up` will take another: kubeconfigs in other hands will not fit" if port else "see that loopback (lo) is up"
-            return refused("ports", f"127.0.0.1:{port} cannot be had: {error.strerror}", remedy)
-    return ok("ports", f"{wanted} is free, that of the last time" if wanted else "loopback has free ones")
+            remedy = (
+                "`traincrew up` uses another port, and copies of the kubeconfig become invalid."
+                if port
+                else "Check that the loopback interface (lo) is up."
+            )
+            return refused("ports", f"cannot bind to 127.0.0.1:{port}: {error.strerror}", remedy)
+    return ok("ports", f"the last port {wanted} is free" if wanted else "free ports are available on loopback")
 
 
 def clock(data: pathlib.Path, now: float) -> Finding:
@@ -74,10 +78,8 @@ def clock(data: pathlib.Path, now: float) -> Finding:
     written = [path.stat().st_mtime for path in (data / "cluster.db", data / "kubeconfig", *data.glob("pki/*")) if path.exists()]
     ahead = max(written, default=now) - now
     if ahead > _TOLERANCE:
-        told = (
-            f"it says {time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(now))} UTC, {ahead:.0f} s before the cluster's last files"
-        )
-        return fail("clock", told, "set it (timedatectl set-ntp true)")
+        told = f"{_shown(now)} is {ahead:.0f} s behind the newest files of the cluster"
+        return fail("clock", told, "Set the clock (timedatectl set-ntp true).")
     return ok("clock", _shown(now))
 
 
@@ -88,5 +90,7 @@ def _shown(moment: float) -> str:
 def _files() -> Finding:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if most != resource.RLIM_INFINITY and most < FILES:
-        return warn("open files", f"at most {most} for this user", f"every watch is one: raise it (ulimit -Hn {FILES})")
+        return warn(
+            "open files", f"at most {most} for this user", f"Each watch needs an open file. Raise the limit (ulimit -Hn {FILES})."
+        )
     return ok("open files", "unlimited" if most == resource.RLIM_INFINITY else f"up to {most}")

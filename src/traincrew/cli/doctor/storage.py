@@ -18,7 +18,7 @@ LEAST, LITTLE = 256 * 2**20, 5 * 2**30
 SLOW = 0.1
 """Seconds of an fsync from which on every write is felt."""
 _TRIES = 5
-_ELSEWHERE = "choose a directory on a local disk with --data DIR or $TRAINCREW_DATA"
+_ELSEWHERE = "Choose a directory on a local disk with --data DIR or $TRAINCREW_DATA."
 
 
 def nearest(path: pathlib.Path) -> pathlib.Path:
@@ -31,22 +31,24 @@ def nearest(path: pathlib.Path) -> pathlib.Path:
 def check(data: pathlib.Path) -> Iterator[Finding]:
     there = nearest(data)
     if not os.access(there, os.W_OK | os.X_OK):
-        yield fail("data", f"{there} cannot be written by this user", _ELSEWHERE)
+        yield fail("data", f"{there} is not writable by this user", _ELSEWHERE)
         return
     yield _kind(data, there)
     yield _room(there)
     try:
         yield _speed(there)
     except OSError as error:
-        yield fail("data", f"{there} cannot be written: {error.strerror}", _ELSEWHERE)
+        yield fail("data", f"cannot write to {there}: {error.strerror}", _ELSEWHERE)
 
 
 def _kind(data: pathlib.Path, there: pathlib.Path) -> Finding:
     kind = kind_of(there, host_mounts.visible(host_mounts.read()))
     if kind in REMOTE:
-        return fail("data", f"{data} is on {kind}, where locks and the database's log cannot be relied on", _ELSEWHERE)
+        return fail(
+            "data", f"{data} is on {kind}, where file locks and the write-ahead log of the database are not reliable", _ELSEWHERE
+        )
     if kind in ("tmpfs", "ramfs"):
-        return warn("data", f"{data} is on {kind}: everything is gone after a reboot, and takes memory until then", _ELSEWHERE)
+        return warn("data", f"{data} is on {kind}: the data uses memory and is lost on reboot", _ELSEWHERE)
     return ok("data", f"{data} is on {kind}")
 
 
@@ -60,9 +62,9 @@ def _room(there: pathlib.Path) -> Finding:
     free = shutil.disk_usage(there).free
     told = f"{free / 2**30:.1f} GiB free"
     if free < LEAST:
-        return fail("disk", told, "make room: without any, writes are refused and lines of logs are dropped")
+        return fail("disk", told, "Free disk space. On a full disk, writes fail and log lines are lost.")
     if free < LITTLE:
-        return warn("disk", told, "make room: logs alone may take 1 GiB (--log-bytes)")
+        return warn("disk", told, "Free disk space. Logs alone may use 1 GiB (--log-bytes).")
     return ok("disk", told)
 
 
@@ -77,5 +79,5 @@ def _speed(there: pathlib.Path) -> Finding:
             took.append(time.perf_counter() - before)
     told = f"an fsync takes {statistics.median(took) * 1000:.1f} ms"
     if statistics.median(took) > SLOW:
-        return warn("fsync", told, f"every change waits for one: {_ELSEWHERE}")
+        return warn("fsync", told, f"Every write to the database waits for fsync. {_ELSEWHERE}")
     return ok("fsync", told)

@@ -46,5 +46,5 @@ def unstarted(pod: objects.Pod, container: str) -> str:
         return ""
     ended = status.state.terminated
     if ended is None:
-        return f"container {container} was not started: the pod failed before" if run(pod, container) == NONE else ""
+        return f"container {container} was not started: the pod failed first" if run(pod, container) == NONE else ""
     return f"container {container} failed before it started: {ended.message}" if ended.reason in NEVER_RAN else ""

@@ -28,10 +28,9 @@ def remarks(wanted: Iterable[Wanted], where: data_directory.DataDirectory) -> li
 
 
 def _told(image: str, environment: str) -> str:
-    name = f"`traincrew image set {shlex.quote(image)} --env DIR` names one"
     return (
-        f"image {image} has no environment of its own: it runs in {environment}; {name}, and `make framework-torch` "
-        "and the like build some (docs/frameworks.md)"
+        f"image {image} has no mapping and runs in {environment}. Run `traincrew image set "
+        f"{shlex.quote(image)} --env DIR` to map it. docs/frameworks.md lists ready-made environments (`make framework-torch`)."
     )
 
 

@@ -46,15 +46,15 @@ def _pod(seen: view.View, replica: str) -> objects.Pod:
         return running[0]
     if chosen:
         names = ", ".join(f"{seen.replica(pod)} ({pod.status.phase})" for pod in chosen)
-        raise errors.NoJob(f"nothing runs there: {names}; `traincrew why {seen.reference}` tells why")
+        raise errors.NoJob(f"no running replica: {names}. Run `traincrew why {seen.reference}` for the reason.")
     known = ", ".join(seen.replica(pod) for pod in seen.pods)
-    raise errors.NoJob(f"{seen.reference} has no replica {replica!r}: it has {known or 'no pods'}")
+    raise errors.NoJob(f'replica "{replica}" not found in {seen.reference}. Its replicas: {known or "none"}.')
 
 
 def _container(seen: view.View, pod: objects.Pod, wanted: str) -> str:
     names = [each.name for each in pod.status.container_statuses]
     if wanted and wanted not in names:
-        raise errors.NoJob(f"pod {pod.name} has no container {wanted!r}: it has {', '.join(names)}")
+        raise errors.NoJob(f'container "{wanted}" not found in pod "{pod.name}". Its containers: {", ".join(names)}.')
     return wanted or (seen.kind.pods.container if seen.kind.pods.container in names else next(iter(names), ""))
 
 

@@ -62,7 +62,7 @@ def _policy(order: Order, outline: job_from_command.JobOutline) -> dict[str, Any
 
 
 def _not_elastic(order: Order) -> str:
-    return f"the workers of a {order.kind.kind} cannot come and go: leave --elastic out, or take {_or(_elastic_kinds())}"
+    return f"{order.kind.kind} does not support --elastic. Omit --elastic or use {_or(_elastic_kinds())}."
 
 
 def _elastic_kinds() -> list[str]:
@@ -120,7 +120,7 @@ def elastic(text: str) -> tuple[int, int] | None:
         return None
     low, colon, high = text.partition(":")
     if not colon or not low.isdecimal() or not high.isdecimal() or not 1 <= int(low) <= int(high):
-        raise errors.SettingsError(f"--elastic {text!r} is not FEWEST:MOST, such as 1:4")
+        raise errors.SettingsError(f"invalid --elastic {text!r}: expected MIN:MAX, such as 1:4")
     return int(low), int(high)
 
 
@@ -130,16 +130,16 @@ def variables(given: tuple[str, ...], environ: dict[str, str]) -> tuple[tuple[st
     for text in given:
         name, equals, value = text.partition("=")
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.-]*", name):
-            raise errors.SettingsError(f"--env {text!r} is not NAME=VALUE")
+            raise errors.SettingsError(f"invalid --env {text!r}: expected NAME=VALUE")
         if not equals and name not in environ:
-            raise errors.SettingsError(f"--env {name}: no such variable is set here; write {name}=VALUE")
+            raise errors.SettingsError(f"invalid --env {name}: the variable is not set. Use {name}=VALUE.")
         found.append((name, value if equals else environ[name]))
     return tuple(found)
 
 
 def quantity(flag: str, text: str) -> str:
     if text and not quantities.is_quantity(text):
-        raise errors.SettingsError(f"--{flag}: {text!r} is not a quantity such as 2, 500m or 4Gi")
+        raise errors.SettingsError(f"invalid --{flag} {text!r}: expected a quantity such as 2, 500m or 4Gi")
     if text and quantities.nanos(text) <= 0:
-        raise errors.SettingsError(f"--{flag}: {text!r} is not greater than zero")
+        raise errors.SettingsError(f"invalid --{flag} {text!r}: must be greater than 0")
     return text

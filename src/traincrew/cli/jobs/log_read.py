@@ -58,7 +58,7 @@ class Source:
 
 async def show(name: str, where: cli_target.TargetOptions, request: Request) -> None:
     if request.follow and request.previous:
-        raise errors.SettingsError("--previous is of a run that is over: it cannot be followed")
+        raise errors.SettingsError("--previous cannot be used with --follow")
     request.wanted()  # what is wrong with it is told before anything else
     screen = Screen(sys.stdout.buffer, sys.stderr.buffer)
     try:
@@ -130,7 +130,7 @@ async def _sources(
         old = [each for each in stored_logs.of_job(root, target.namespace, found.kind, seen.job.name) if each.began >= earliest]
         kept = _kept(root, old, {pod.metadata.uid for pod in seen.pods}, target.namespace)
     if not live and not kept:
-        raise errors.NoJob(f"{seen.reference} has no logs yet: `traincrew why {seen.reference}` tells what it waits for")
+        raise errors.NoJob(f"{seen.reference} has no logs yet. Run `traincrew why {seen.reference}` to see why it is waiting.")
     return _chosen([*kept, *live], seen.job.name, request)
 
 
@@ -168,7 +168,7 @@ def _chosen(sources: list[Source], job: str, request: Request) -> list[Source]:
     ]
     if not found:
         known = ", ".join(dict.fromkeys(each.replica for each in named))
-        raise errors.NoJob(f"no such replica or container: there are logs of {known}")
+        raise errors.NoJob(f"no logs of this replica or container. Logs exist for: {known}.")
     return found
 
 
@@ -182,7 +182,7 @@ async def _show(client: RemoteClient, root: pathlib.Path | None, sources: list[S
     for trouble in troubles:
         screen.say(trouble)
     if troubles and len(troubles) == len(sources):
-        raise errors.NoJob("no log could be read")
+        raise errors.NoJob("cannot read any log")
 
 
 def _name(source: Source) -> str:

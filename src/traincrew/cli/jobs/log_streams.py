@@ -70,7 +70,9 @@ class Streams:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def trouble(self) -> str:
-        return next((f"no log of {log.source.place.pod}: {log.trouble}" for log, _ in self._logs.values() if log.trouble), "")
+        return next(
+            (f"cannot read the log of {log.source.place.pod}: {log.trouble}" for log, _ in self._logs.values() if log.trouble), ""
+        )
 
     def _is_over(self, source: log_follow.Source) -> bool:
         pod = self._copy.pods[source.uid]

@@ -64,8 +64,8 @@ def _faults(objects: list[Wanted]) -> Iterator[str]:
     for each in objects:
         meta = each.document.get("metadata")
         if not isinstance(meta, dict) or not (meta.get("name") or meta.get("generateName")):
-            yield f"{each.where}: metadata.name: is required"
+            yield f"{each.where}: metadata.name: required"
             continue
         key = (each.document["apiVersion"], each.document["kind"], str(meta.get("namespace", "")), each.name)
         if meta.get("name") and seen.setdefault(key, each.where) != each.where:
-            yield f"{each.where}: metadata.name: {each} is written twice, first at {seen[key]}"
+            yield f"{each.where}: metadata.name: {each} is a duplicate of {seen[key]}"

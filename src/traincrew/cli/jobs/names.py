@@ -44,12 +44,12 @@ def find_kind(word: str) -> JobKind:
             return kind
     known = [kind.kind for kind in KINDS]
     meant = suggestions.did_you_mean(word, known)
-    raise errors.SettingsError(f"there is no kind {word!r}{meant or ': there are ' + ', '.join(known)}")
+    raise errors.SettingsError(f"unknown kind {word!r}{meant or '. Known kinds: ' + ', '.join(known) + '.'}")
 
 
 def _checked(name: str, text: str) -> str:
     if not name or "/" in name:
-        raise errors.SettingsError(f"{text!r} does not name a job: write NAME or KIND/NAME, such as pytorchjob/mnist")
+        raise errors.SettingsError(f"invalid job name {text!r}: expected NAME or KIND/NAME, such as pytorchjob/mnist")
     return name
 
 
@@ -62,7 +62,7 @@ async def find(reader: port.Reader, namespace: str, text: str) -> Found:
         return there[0]
     if there:
         choices = " or ".join(f"{found.kind.singular}/{named.name}" for found in there)
-        raise errors.SettingsError(f"{len(there)} jobs in namespace {namespace} are called {named.name!r}: say {choices}")
+        raise errors.SettingsError(f'{len(there)} jobs are named "{named.name}" in namespace "{namespace}". Use {choices}.')
     raise errors.NoJob(await _absence(reader, namespace, named))
 
 
@@ -77,7 +77,7 @@ async def names(reader: port.Reader, namespace: str | None, kinds: tuple[JobKind
     """Every job, kind by kind; a kind whose definition is not installed has none."""
     listed = await asyncio.gather(*(_listed(reader, kind, namespace) for kind in kinds))
     if all(each is None for each in listed):
-        raise errors.SettingsError("this cluster knows no training jobs: install them with `kubectl apply -k manifests`")
+        raise errors.SettingsError("the cluster has no CRDs of training jobs. Run `kubectl apply -k manifests` to install them.")
     return [(kind, raw) for kind, each in zip(kinds, listed, strict=True) for raw in each or ()]
 
 
@@ -92,12 +92,12 @@ async def _absence(reader: port.Reader, namespace: str, named: Named) -> str:
     import msgspec
 
     everywhere = [(kind, msgspec.json.decode(raw)["metadata"]) for kind, raw in await names(reader, None)]
-    wanted = named.kind.kind if named.kind else "job"
-    told = f"there is no {wanted} {named.name!r} in namespace {namespace}"
+    wanted = named.kind.singular if named.kind else "job"
+    told = f'{wanted} "{named.name}" not found in namespace "{namespace}"'
     same = [(kind, meta["namespace"]) for kind, meta in everywhere if meta["name"] == named.name]
     for kind, place in sorted(same, key=lambda each: each[1] != namespace):
         if place == namespace:
-            return f"{told}; did you mean {kind.singular}/{named.name}?"
-        return f"{told}, but {kind.singular}/{named.name} is in {place}: add -n {place}"
+            return f"{told}. Did you mean {kind.singular}/{named.name}?"
+        return f'{told}. {kind.singular}/{named.name} exists in namespace "{place}": add -n {place}.'
     near = suggestions.did_you_mean(named.name, [meta["name"] for _, meta in everywhere if meta["namespace"] == namespace])
-    return told + (near or "; `traincrew ls -A` shows what there is")
+    return told + (near or ". Run `traincrew ls -A` to list all jobs.")

@@ -35,7 +35,9 @@ async def is_there(reader: port.Reader, namespace: str) -> None:
     try:
         await reader.get(resources.NAMESPACES, None, namespace)
     except errors.NotFound:
-        raise errors.NotFound(f"there is no namespace {namespace!r}; `traincrew ls -A` looks everywhere") from None
+        raise errors.NotFound(
+            f'namespace "{namespace}" not found. Run `traincrew ls -A` to list the jobs of all namespaces.'
+        ) from None
     except errors.Forbidden:
         return
 

@@ -32,7 +32,7 @@ class Mapping:
             if each.kind == kind and "/" not in each.name:
                 return Resource(group, version, each.name, kind, each.namespaced)
         meant = suggestions.did_you_mean(kind, [each.kind for each in served])
-        raise errors.ManifestError(f"{where}: the cluster has no kind {kind!r} in {api_version}{meant}")
+        raise errors.ManifestError(f'{where}: no matches for kind "{kind}" in version "{api_version}"{meant}')
 
     async def _served(self, api_version: str, where: str) -> list[_Served]:
         if api_version not in self._known:
@@ -40,6 +40,6 @@ class Mapping:
             try:
                 raw = await self._client.fetch(path)
             except errors.NotFound:
-                raise errors.ManifestError(f"{where}: the cluster does not serve {api_version}") from None
+                raise errors.ManifestError(f'{where}: the cluster does not serve version "{api_version}"') from None
             self._known[api_version] = msgspec.json.decode(raw, type=_List).resources
         return self._known[api_version]

@@ -26,7 +26,7 @@ RETRIES = 3
 """Of an elastic job: it is made for replicas that come and go."""
 CHARACTERS = "bcdfghjklmnpqrstvwxz2456789"
 STDIN = "-"
-MADE = "the job that was made"
+MADE = "generated job"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +47,7 @@ def of_files(names: Sequence[str], flags: dict[str, Any]) -> manifests.Reading:
     ]
     if given:
         flag = given[0].replace("_", "-")
-        raise errors.SettingsError(f"--{flag} is for a job made of a command: add --kind KIND, or change the file")
+        raise errors.SettingsError(f"--{flag} requires --kind. Add --kind KIND -- COMMAND, or set the value in the file.")
     missing = [name for name in names if name != STDIN and not pathlib.Path(name).is_file()]
     if missing:
         raise errors.ManifestError(_not_there(missing[0], first=missing[0] == names[0]))
@@ -56,9 +56,9 @@ def of_files(names: Sequence[str], flags: dict[str, Any]) -> manifests.Reading:
 
 def _not_there(name: str, *, first: bool) -> str:
     if pathlib.Path(name).is_dir():
-        return f"{name} is a directory: name the files in it, such as {pathlib.Path(name, '*.yaml')}"
+        return f"{name} is a directory. Specify its files, such as {pathlib.Path(name, '*.yaml')}."
     # A command's first word is rarely a file here, though its script is.
-    hint = "; to run a command, say which kind of job: --kind PyTorchJob -- COMMAND" if first else ""
+    hint = ". To run a command, specify the kind of job: --kind PyTorchJob -- COMMAND." if first else ""
     return f"{name}: no such file{hint}"
 
 
@@ -68,7 +68,7 @@ def _text(name: str) -> str:
     except OSError as error:
         raise errors.ManifestError(f"{name}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise errors.ManifestError(f"{name}: is not UTF-8 text (byte {error.start})") from error
+        raise errors.ManifestError(f"{name}: not UTF-8 text (byte {error.start})") from error
 
 
 def of_command(kind: str, command: tuple[str, ...], where: target.TargetOptions, flags: dict[str, Any]) -> manifests.Reading:
@@ -101,16 +101,14 @@ def _with_flags(wanted: manifests.Reading) -> manifests.Reading:
 
 def _image(where: target.TargetOptions) -> str:
     if where.names_a_cluster() and target.target(where).local is None:
-        raise errors.SettingsError("say which image: a cluster has no environment of yours to run the command in; --image NAME")
+        raise errors.SettingsError("--image is required on a remote cluster")
     return default_images.LOCAL_IMAGE
 
 
 def _directory() -> str:
     here = os.getcwd()
     if here == "/":
-        raise errors.SettingsError(
-            "the root of the file system cannot be mounted in a pod: go to your project, or add --no-mount"
-        )
+        raise errors.SettingsError("cannot mount / in a pod. Change to the directory of the project or use --no-mount.")
     return here
 
 
@@ -123,7 +121,7 @@ async def run(wanted: manifests.Reading, where: target.TargetOptions, options: O
         screen.say(each)
     if wanted.errors:
         count = len(wanted.errors)
-        raise errors.ManifestError(f"{count} {'fault' if count == 1 else 'faults'}: nothing was submitted")
+        raise errors.ManifestError(f"{count} {'error' if count == 1 else 'errors'} in the manifests. Nothing was submitted.")
     if options.dry_run:
         _print(wanted, options.form)
         return 0
@@ -149,7 +147,7 @@ def _with_cluster(where: target.TargetOptions, say: Any) -> target.TargetOptions
 
     with contextlib.redirect_stdout(sys.stderr):
         up.in_the_background(where.place, ["up", "--data", str(where.place.data)])
-    say(f"a cluster was started on this machine, in {where.place.data}; it stays up until `traincrew down`")
+    say(f"Started the cluster on this machine in {where.place.data}. Run `traincrew down` to stop it.")
     return where
 
 

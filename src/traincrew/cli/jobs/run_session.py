@@ -53,7 +53,7 @@ async def _stay(
         try:
             code = await attendance.attend(keys, interrupts)
         except BrokenPipeError:
-            screen.say("nobody reads the logs any longer; the job goes on")
+            screen.say("Output closed. The job keeps running.")
             return 0
         except wait.Outcome as outcome:
             if outcome.answer is Answer.DETACH:
@@ -64,7 +64,7 @@ async def _stay(
         if options.remove:
             await _clean_up(client, submission, screen)
     if target.local is not None:
-        screen.say("the cluster stays up: `traincrew ls` shows its jobs, `traincrew down` stops it")
+        screen.say("The cluster keeps running. Run `traincrew ls` to list its jobs, `traincrew down` to stop it.")
     return code
 
 
@@ -82,18 +82,21 @@ async def _clean_up(client: RemoteClient, submission: Submission, screen: Screen
         for each in submission.made
         if each.wanted.job is not None
     ]
-    screen.say(f"deleting {', '.join(each.reference for each in gone)}")
+    screen.say(f"Deleting {', '.join(each.reference for each in gone)}.")
     try:
         async with asyncio.timeout(CLEAN_UP):
             for each in gone:
                 with contextlib.suppress(errors.TemporaryError):
                     await deletion.until_gone(client, each)
     except TimeoutError:
-        screen.say(f"pods have not ended after {CLEAN_UP:.0f} s; they will go when they have")
+        screen.say(f"The pods are still terminating after {CLEAN_UP:.0f} s. They are deleted in the background.")
     for held in kept:
-        screen.say(f"{held.place} is kept, with what is in it")
+        screen.say(f"{held.place} and its data are kept.")
 
 
 def _tell_how_to_go_on(jobs: Sequence[Made], screen: Screen) -> None:
     for each in jobs:
-        screen.say(f"{each.place} goes on: `traincrew logs -f {each.place}` shows it, `traincrew delete {each.place}` ends it")
+        screen.say(
+            f"{each.place} keeps running. Run `traincrew logs -f {each.place}` to follow it, "
+            f"`traincrew delete {each.place}` to delete it."
+        )

@@ -100,9 +100,9 @@ class Submission:
         told = []
         for each, place, there in zip(wanted, places, present, strict=True):
             if there is not None and (each.job is not None or not merge_diff.holds(there, each.document)):
-                told.append(f"{each.where}: {place} exists already")
+                told.append(f"{each.where}: {place} already exists")
         if told:
-            hint = "--replace puts the new in the place of the old; nothing was changed"
+            hint = "Nothing was changed. Use --replace to replace existing objects."
             raise errors.ManifestError("\n".join([*told, hint]))
 
     async def _put(self, wanted: Wanted, place: Place, there: dict[str, Any] | None) -> None:
@@ -116,7 +116,7 @@ class Submission:
         elif not merge_diff.holds(there, wanted.document):
             body = msgspec.json.encode(wanted.document)
             await self._client.patch(place.resource, place.namespace, place.name, body)
-            self._say(f"{place} changed")
+            self._say(f"{place} configured")
 
     async def _create(self, wanted: Wanted, place: Place) -> None:
         body = msgspec.json.encode(wanted.document)
@@ -124,12 +124,10 @@ class Submission:
             raw = await self._client.create(place.resource, place.namespace, body, strict=True)
         except errors.AlreadyExists as error:
             if not error.uncertain:
-                raise errors.ManifestError(
-                    f"{wanted.where}: {place} exists already; --replace puts this one in its place"
-                ) from error
+                raise errors.ManifestError(f"{wanted.where}: {place} already exists. Use --replace to replace it.") from error
             raw = await self._client.get(place.resource, place.namespace, place.name)  # our own, whose answer was lost
         except (errors.Rejected, errors.Forbidden, errors.NotFound) as error:
-            raise errors.ManifestError(f"{wanted.where}: {place} is refused: {_causes(error)}") from error
+            raise errors.ManifestError(f"{wanted.where}: {place} rejected: {_causes(error)}") from error
         name = str(msgspec.json.decode(raw)["metadata"]["name"])
         made = Made(wanted, dataclasses.replace(place, name=name), raw)
         self.made.append(made)

@@ -20,9 +20,9 @@ async def suspend(names: tuple[str, ...], where: cli_target.TargetOptions, on: b
             found = await jobs_names.find(client, target.namespace, name)
             seen = view.view(found.kind, found.raw)
             if seen.job.status.finished:
-                raise errors.SettingsError(f"{seen.reference} has ended already ({seen.state})")
+                raise errors.SettingsError(f"{seen.reference} is already finished ({seen.state})")
             if seen.job.suspended is on:
-                click.echo(f"{seen.reference} is {'suspended already' if on else 'not suspended'}")
+                click.echo(f"{seen.reference} is {'already suspended' if on else 'not suspended'}")
                 continue
             body = msgspec.json.encode({"spec": {"runPolicy": {"suspend": on}}})
             await client.patch(found.kind.resource, target.namespace, seen.job.name, body)

@@ -47,7 +47,7 @@ class Attended:
 
     def state(self) -> str:
         if trouble := self.copy.trouble():
-            return f"the API server cannot be heard: {trouble}"
+            return f"cannot watch the API server: {trouble}"
         now = self.copy.view()
         return (stages.waits_for(now) or self.logs.trouble()) if now is not None and not self.over else ""
 
@@ -62,7 +62,7 @@ class Attended:
             return ""
         ran = {_place(pod) for pod in self.copy.pods.values() if stages.started(pod)}
         missing = now.job.total - len(ran)
-        return f"; {missing} of {now.job.total} replicas had not started" if missing > 0 else ""
+        return f"; {missing} of {now.job.total} replicas never started" if missing > 0 else ""
 
     async def linger(self) -> None:
         """Replicas end one after the other; what the last ones have to say when the job is over is part of its log."""
@@ -160,12 +160,12 @@ class Attendance:
         for job in self.jobs:
             now = job.copy.view()
             if now is None or not now.job.status.finished:
-                self._screen.say(f"{job.copy.key.kind.singular}/{job.copy.key.name} was deleted before it had ended")
+                self._screen.say(f"{job.copy.key.kind.singular}/{job.copy.key.name} was deleted before it finished")
                 continue
             took = tables.took(now, clock.now())
             self._screen.say(f"{now.reference} {now.state.lower()} after {took}{_blame(now)}{job.unstarted()}")
             if now.state == "Failed":
-                self._screen.say(f"  `traincrew why {now.reference}` tells more")
+                self._screen.say(f"  Run `traincrew why {now.reference}` for details.")
 
 
 def _place(pod: objects.Pod) -> tuple[str, str]:

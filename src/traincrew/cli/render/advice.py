@@ -9,56 +9,56 @@ from traincrew.model.status import Failure
 
 _WAITING: tuple[tuple[str, str], ...] = (
     (r"Insufficient nvidia|Insufficient [\w.-]*gpu",
-     "ask for fewer GPUs per replica or fewer replicas; on one machine `traincrew up --device NAME=COUNT` declares more"),
+     "Request fewer GPUs or fewer replicas. On one machine, declare devices with `traincrew up --device NAME=COUNT`."),
     (r"Insufficient memory",
-     "lower the memory requests; on one machine `traincrew up --overcommit memory` allows more than there is"),
-    (r"Insufficient cpu", "lower the CPU requests or the number of replicas, or wait until others have ended"),
-    (r"Insufficient", "lower that request, or wait until others have ended"),
-    (r"didn't match|node affinity|node selector", "compare nodeSelector and affinity with `kubectl get nodes --show-labels`"),
-    (r"untolerated taint", "add a toleration, or remove the taint with `kubectl taint`"),
-    (r"unbound|persistentvolumeclaim|PersistentVolumeClaim", "look at the claim: `kubectl get pvc,pv`"),
+     "Lower the memory requests. On one machine, `traincrew up --overcommit memory` allows overcommitment."),
+    (r"Insufficient cpu", "Lower the CPU requests or the number of replicas, or wait until other jobs finish."),
+    (r"Insufficient", "Lower the request, or wait until other jobs finish."),
+    (r"didn't match|node affinity|node selector", "Compare nodeSelector and affinity with `kubectl get nodes --show-labels`."),
+    (r"untolerated taint", "Add a toleration, or remove the taint with `kubectl taint`."),
+    (r"unbound|persistentvolumeclaim|PersistentVolumeClaim", "Check the claim: `kubectl get pvc,pv`."),
     (r"ErrImagePull|ImagePullBackOff|InvalidImageName",
-     "check the image's name; on one machine `traincrew image set PATTERN --env DIR` says what stands for it"),
+     "Check the image name. On one machine, map it with `traincrew image set PATTERN --env DIR`."),
     (r"CreateContainerConfigError|FailedMount|configmap|secret",
-     "make the config map, secret or volume that the message names"),
+     "Create the ConfigMap, Secret or volume that the message names."),
     (r"executable file not found|no such file or directory|RunContainerError|StartError",
-     "check the command, and that the image's environment has it in its PATH"),
-    (r"CrashLoopBackOff", "look at how it ended: `traincrew logs {job} --previous`"),
-    (r"InitContainerFailed|init container", "look at its log: `traincrew logs {job} --container NAME`"),
-    (r"QuotaExceeded|exceeded quota", "free some of the quota, or ask for less: `kubectl describe quota`"),
-    (r"NameTaken", "delete or rename the object that is in the way"),
-    (r"WaitingForGang|PodGroup", "the whole job must fit at once: free resources, or lower minAvailable"),
-    (r"NotScheduled|any scheduler", "see that a scheduler runs: `traincrew status`, or `kubectl get pods -n kube-system`"),
-    (r"StuckTerminating", "if its node is gone: `kubectl delete pod NAME --grace-period=0 --force`"),
-    (r"NodeUnreachable", "see to the node: `kubectl get nodes`"),
-    (r"Validation|Invalid", "mend the manifest: `traincrew validate FILE` tells every fault with its line"),
+     "Check the command and that it is in the PATH of the image's environment."),
+    (r"CrashLoopBackOff", "Check the last run: `traincrew logs {job} --previous`."),
+    (r"InitContainerFailed|init container", "Check its log: `traincrew logs {job} --container NAME`."),
+    (r"QuotaExceeded|exceeded quota", "Lower the requests or free quota: `kubectl describe quota`."),
+    (r"NameTaken", "Delete or rename the existing object."),
+    (r"WaitingForGang|PodGroup", "All pods of the gang must fit at once. Free resources or lower minAvailable."),
+    (r"NotScheduled|any scheduler", "Check that a scheduler is running: `traincrew status`, `kubectl get pods -n kube-system`."),
+    (r"StuckTerminating", "If its node is gone, run `kubectl delete pod NAME --grace-period=0 --force`."),
+    (r"NodeUnreachable", "Check the node: `kubectl get nodes`."),
+    (r"Validation|Invalid", "Fix the manifest: `traincrew validate FILE` prints every error with its line."),
 )  # fmt: skip
 
 _CODES = {
-    126: "the command is there but cannot be run: check its mode and its first line",
-    127: "the command was not found: check its name, and that the image's environment has it in its PATH",
-    132: "a processor instruction is missing (illegal instruction): use a build for this machine's CPU",
-    134: "the process gave up by itself (SIGABRT): its last lines say why",
-    137: "the process was killed: by somebody, by a liveness probe, or for want of memory on the machine",
-    139: "the process crashed (segmentation fault): a library's build may not fit this machine or the others",
-    143: "the process was asked to end (SIGTERM): by a deletion, an eviction or a deadline",
+    126: "The command is not executable. Check its mode and its first line.",
+    127: "The command was not found. Check its name and the PATH of the image's environment.",
+    132: "The CPU does not support an instruction (SIGILL). Use a build for this CPU.",
+    134: "The process aborted (SIGABRT). Check its last lines.",
+    137: "The process was killed (SIGKILL): by a user, by a liveness probe or because the machine ran out of memory.",
+    139: "The process crashed (SIGSEGV). Check that its libraries are built for this machine and fit each other.",
+    143: "The process was terminated (SIGTERM): by a deletion, an eviction or a deadline.",
 }
-_OOM = "it used more memory than its limit: raise resources.limits.memory, or use a smaller batch"
+_OOM = "The container exceeded its memory limit. Raise resources.limits.memory or use a smaller batch."
 _PYTHON: tuple[tuple[str, str], ...] = (
     (r"ModuleNotFoundError: No module named '([^']+)'",
-     "install {0} in {environment}"),
+     "Install {0} in {environment}."),
     (r"Distributed package doesn't have (\w+) built in",
-     "this PyTorch was built without {0}: use the backend gloo, which every PyTorch has, or an image that was built with {0}"),
+     "This PyTorch was built without {0}. Use the gloo backend or an image that was built with {0}."),
     (r"RendezvousConnectionError",
-     "the replica was lost at which torchrun's agents meet, worker-0 unless rdzvHost says otherwise: look how that one ended"),
-    (r"executable file not found", "check the command's name, and that the image's environment has it in its PATH"),
+     "The rendezvous host of torchrun was lost (worker-0 unless rdzvHost is set). Check how it ended."),
+    (r"executable file not found", "Check the name of the command and the PATH of the image's environment."),
     (r"FileNotFoundError|No such file or directory",
-     "see whether there is such a file; if so, whether its directory is mounted: the path is looked for inside the pod"),
-    (r"Address already in use", "two processes of one pod want the same port"),
-    (r"Permission denied|PermissionError", "check the user that the pod runs as, and the modes of what it writes to"),
+     "Check that the file exists and that its directory is mounted: the path is resolved inside the pod."),
+    (r"Address already in use", "Give each process of the pod a port of its own."),
+    (r"Permission denied|PermissionError", "Check the user of the pod and the permissions of the files it writes."),
     (r"Connection refused|Connection timed out|Name or service not known",
-     "a replica was not there yet or had ended: look which one failed first"),
-    (r"CUDA out of memory|OutOfMemoryError", "the GPU's memory is too small for this: use a smaller batch"),
+     "Another replica was not running. Check which replica failed first."),
+    (r"CUDA out of memory|OutOfMemoryError", "The GPU is out of memory. Use a smaller batch."),
 )  # fmt: skip
 
 
@@ -75,17 +75,17 @@ _STANDS_IN = re.compile(r'Image "([^"]+)" is not pulled: the (?:default )?enviro
 def environment(said: str) -> str:
     """What a pod runs in, by the node's words about its image, and how to change that."""
     if not (found := _STANDS_IN.match(said)):
-        return "the environment that stands for the image, or choose another image"
+        return "the environment of the image, or use another image"
     image, directory = found.groups()
     install = f"`{shlex.quote(f'{directory}/bin/python')} -m pip install PACKAGE`"
-    other = f"`traincrew image set {shlex.quote(image)} --env DIR`; `make framework-torch` and the like build some"
-    return f"{directory}, which stands for image {image} ({install}), or name another one for it ({other})"
+    other = f"`traincrew image set {shlex.quote(image)} --env DIR`; see docs/frameworks.md"
+    return f"{directory}, the environment of image {image} ({install}), or map the image to another environment ({other})"
 
 
 def on_failure(failure: Failure, last_lines: str, said: str = "") -> str:
     """The most telling remedy; empty if only the log can tell. said: what the node said about the image."""
     if failure.disruption:
-        return "it was taken away, which is not charged to the job; it is made again unless the job has ended"
+        return "The pod was disrupted. This does not count as a failure of the job, and a running job recreates the pod."
     if failure.reason == "OOMKilled":
         return _OOM
     for pattern, remedy in _PYTHON:

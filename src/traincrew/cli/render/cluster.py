@@ -88,13 +88,13 @@ def lines(told: Object) -> str:
 def _abilities(told: Object) -> list[tuple[str, str]]:
     found = told["node"]
     if found is None:
-        return [("node", "none: pods are not run (--no-node)")]
+        return [("node", "none (started with --no-node); pods do not run")]
     named = ", ".join(told["overcommit"])
-    allowed = f"{named}: pods may ask for more of it than there is" if named else "no: pods may ask for what there is"
+    allowed = f"{named}: pods may request more than the machine has" if named else "none"
     return [
         ("isolation", f"{found['isolation']}: {found['isolated']['told']}"),
         ("egress", found["egress"]["told"] if found["egress"]["holds"] else f"no: {found['egress']['told']}"),
-        ("limits", found["limits"]["told"] if found["limits"]["holds"] else f"not held: {found['limits']['told']}"),
+        ("limits", found["limits"]["told"] if found["limits"]["holds"] else f"not enforced: {found['limits']['told']}"),
         ("overcommit", allowed),
         *([] if found["ready"] else [("node", f"{found['name']} is not ready")]),
     ]
@@ -105,8 +105,8 @@ def _amount(name: str, each: Object) -> str:
         return _bytes(int(value)) if name == "memory" else f"{value:g}"
 
     over = each["requested"] - each["capacity"]
-    rest = f"{shown(over)} more than there is" if over > 0 else f"{shown(each['free'])} free"
-    text = f"{shown(each['capacity'])}{' cores' if name == 'cpu' else ''}: {shown(each['requested'])} asked for by pods, {rest}"
+    rest = f"{shown(over)} overcommitted" if over > 0 else f"{shown(each['free'])} free"
+    text = f"{shown(each['capacity'])}{' cores' if name == 'cpu' else ''}: {shown(each['requested'])} requested by pods, {rest}"
     return f"{text}; {shown(round(each['used'], 2))} in use on this machine" if "used" in each else text
 
 

@@ -26,15 +26,18 @@ def _head(view: View, now: Time) -> str:
         ["kind", f"{view.kind.kind} ({view.kind.version})"],
         ["state", view.state],
         ["created", f"{job.metadata.creation_timestamp} ({tables.age(job.metadata.creation_timestamp, now)} ago)"],
-        ["took", tables.took(view, now)],
-        ["restarts", f"{status.restarts.charged} charged, {status.restarts.disruptions} by disruptions"],
-        ["back-off limit", _or_none(policy.backoff_limit)],
+        ["duration", tables.took(view, now)],
+        ["restarts", f"{status.restarts.charged} after failures, {status.restarts.disruptions} after disruptions"],
+        ["backoff limit", _or_none(policy.backoff_limit)],
         ["deadline", f"{policy.active_deadline_seconds} s" if policy.active_deadline_seconds else "none"],
-        ["clean-up", policy.clean_pod_policy or "default"],
-        ["time to live", f"{policy.ttl_seconds_after_finished} s" if policy.ttl_seconds_after_finished is not None else "kept"],
+        ["clean pod policy", policy.clean_pod_policy or "default"],
+        [
+            "TTL after finish",
+            f"{policy.ttl_seconds_after_finished} s" if policy.ttl_seconds_after_finished is not None else "none",
+        ],
     ]
     if word := stages.waits_for(view):
-        rows.append(["waits for", word])
+        rows.append(["waiting for", word])
     return tables.table(rows)
 
 
@@ -43,7 +46,7 @@ def _or_none(value: object) -> str:
 
 
 def _replicas(view: View) -> str:
-    rows = [["REPLICAS", "WANTED", "ACTIVE", "SUCCEEDED", "FAILED", "RESTART POLICY", "IMAGE"]]
+    rows = [["REPLICAS", "DESIRED", "ACTIVE", "SUCCEEDED", "FAILED", "RESTART POLICY", "IMAGE"]]
     for name, role in view.job.roles.items():
         counted = view.job.status.replica_statuses.get(name)
         numbers = [str(getattr(counted, field)) for field in ("active", "succeeded", "failed")] if counted else ["0"] * 3
@@ -55,7 +58,7 @@ def _replicas(view: View) -> str:
 def _conditions(view: View, now: Time) -> str:
     if not view.job.status.conditions:
         return ""
-    rows = [["CONDITION", "STATUS", "FOR", "REASON", "MESSAGE"]]
+    rows = [["CONDITION", "STATUS", "AGE", "REASON", "MESSAGE"]]
     for each in view.job.status.conditions:
         rows.append([each.type, each.status, tables.age(each.last_transition_time, now), each.reason, each.message])
     return tables.table(rows)
@@ -64,7 +67,7 @@ def _conditions(view: View, now: Time) -> str:
 def _pods(view: View, now: Time) -> str:
     if not view.pods:
         return ""
-    rows = [["POD", "PHASE", "RESTARTS", "NODE", "AGE", "ENDED", "WAITS FOR"]]
+    rows = [["POD", "PHASE", "RESTARTS", "NODE", "AGE", "EXIT", "WAITING FOR"]]
     for pod in view.pods:
         restarts = sum(each.restart_count for each in pod.status.container_statuses)
         made = tables.age(pod.metadata.creation_timestamp, now)
@@ -88,12 +91,12 @@ def _failure(view: View, evidence: explanation.Evidence, now: Time) -> str:
     if view.failure is None:
         return ""
     found = explanation.explain(view, evidence, now)
-    lines = [cause for cause in found.causes if cause.startswith(("the first failure", "the last loss"))]
+    lines = [cause for cause in found.causes if cause.startswith(("first failure", "last failure"))]
     return "\n".join([*lines, *(f"  | {line}" for line in found.last_lines.splitlines())])
 
 
 def _events(found: Sequence[events.Event], now: Time) -> str:
-    rows = [["EVENT", "REASON", "AGE", "TIMES", "ABOUT", "MESSAGE"], *_event_rows(found, now)]
+    rows = [["EVENT", "REASON", "AGE", "COUNT", "OBJECT", "MESSAGE"], *_event_rows(found, now)]
     return tables.table(rows) if len(rows) > 1 else ""
 
 

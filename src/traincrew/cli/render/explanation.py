@@ -80,10 +80,10 @@ def _state(view: View, now: Time) -> str:
 def _causes(view: View, evidence: Evidence, now: Time) -> tuple[list[str], list[str]]:
     status, causes, remedies = view.job.status, list[str](), list[str]()
     if status.is_true("Succeeded"):
-        return ["it has succeeded"], []
+        return ["the job succeeded"], []
     if view.job.suspended:
-        causes.append("it is suspended")
-        remedies.append(f"`traincrew resume {view.reference}` starts it")
+        causes.append("the job is suspended")
+        remedies.append(f"Run `traincrew resume {view.reference}`.")
     elif status.why is not None and status.why != failure_summary.of(status):
         causes.append(f"{status.why.message} ({status.why.reason}, for {tables.age(status.why.since, now)})")
         remedies.append(advice.on_waiting(status.why.reason, status.why.message, view.reference))
@@ -94,7 +94,7 @@ def _causes(view: View, evidence: Evidence, now: Time) -> tuple[list[str], list[
     if status.is_true("Failed"):
         causes += [each.message for each in status.conditions if each.type == "Failed" and each.message]
         remedies += [advice.on_waiting(each.reason, "", view.reference) for each in status.conditions if each.type == "Failed"]
-    for title, failure in (("the first failure", status.failure), ("the last loss", status.last_failure)):
+    for title, failure in (("first failure", status.failure), ("last failure", status.last_failure)):
         if failure is not None:
             causes.append(f"{title}: {_told(failure)}")
             if failure.pod and failure.pod == view.kind.lifecycle.rendezvous(view.job):
@@ -107,14 +107,14 @@ def _causes(view: View, evidence: Evidence, now: Time) -> tuple[list[str], list[
 
 def _nothing(view: View) -> str:
     if view.state == "Running":
-        return "it runs, and nothing is wrong with it"
+        return "the job is running; no problem found"
     if view.state == "New":
-        return "no operator has looked at it yet: is one running?"
-    return "nothing is known to be wrong with it"
+        return "no operator has processed the job yet. Check that the operator is running."
+    return "no problem found"
 
 
 def _told(failure: Failure) -> str:
-    code = f" exited with {failure.exit_code}" if failure.exit_code is not None else " was lost"
+    code = f" exited with code {failure.exit_code}" if failure.exit_code is not None else " was lost"
     reason = f" ({failure.reason})" if failure.reason else ""
     node = f" on node {failure.node}" if failure.node else ""
     when = f" at {failure.time:%Y-%m-%d %H:%M:%S} UTC" if failure.time else ""
@@ -165,10 +165,10 @@ def _restarted(pod: objects.Pod) -> bool:
 
 def text(found: Explanation) -> str:
     lines = [f"{found.job}: {found.state}", "", *_list("why", found.causes), *_list("what to do", found.remedies)]
-    lines += [*_list("pods that do not run", found.pods), *_list("said about it", found.said)]
+    lines += [*_list("pods that are not running", found.pods), *_list("warnings", found.said)]
     if found.last_lines:
         lines += ["last lines", *(f"  | {line}" for line in found.last_lines.splitlines()), ""]
-    lines += _list("look further", found.look)
+    lines += _list("see also", found.look)
     return "\n".join(lines).rstrip("\n")
 
 

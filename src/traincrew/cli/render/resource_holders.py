@@ -34,7 +34,7 @@ def held(resource: str, pods: Iterable[bytes]) -> str:
             amounts.setdefault(_owner(pod), []).extend(_requests(pod, resource))
     found = [f"{owner} ({quantities.add(each)})" for owner, each in amounts.items() if each]
     rest = f" and {len(found) - MOST} more" if len(found) > MOST else ""
-    return f"{resource} is held by {', '.join(found[:MOST])}{rest}" if found else ""
+    return f"{resource} is used by {', '.join(found[:MOST])}{rest}" if found else ""
 
 
 def _owner(pod: dict[str, Any]) -> str:

@@ -11,9 +11,9 @@ MOST = 3
 
 
 _LOOPS = {
-    "CrashLoopBackOff": "restarted again and again",
-    "ErrImagePull": "no image",
-    "ImagePullBackOff": "no image",
+    "CrashLoopBackOff": "crash loop",
+    "ErrImagePull": "image pull",
+    "ImagePullBackOff": "image pull",
 }
 """Of reasons that come and go while nothing changes, or that take turns: what they have in common."""
 
@@ -21,7 +21,7 @@ _LOOPS = {
 def stage(pod: objects.Pod) -> str:
     """What a pod waits for; empty if it runs or has ended well."""
     if pod.terminating:
-        return "ending"
+        return "terminating"
     if pod.status.phase == "Failed":
         return "failed"
     if pod.status.phase == "Succeeded":
@@ -36,7 +36,7 @@ def stage(pod: objects.Pod) -> str:
 def _containers(pod: objects.Pod) -> str:
     for status in pod.status.init_container_statuses:
         if status.state.running is not None and not status.ready:
-            return f"init container {status.name} at work"
+            return f"init container {status.name} is running"
         if status.state.terminated is not None and status.state.terminated.exit_code:
             return f"init container {status.name} failed with exit code {status.state.terminated.exit_code}"
         if status.state.waiting is not None and status.state.waiting.reason not in ("", "PodInitializing"):
@@ -55,10 +55,10 @@ def _waiting(waiting: objects.Waiting) -> str:
 def _pending(pod: objects.Pod) -> str:
     scheduled = pod.status.condition("PodScheduled")
     if scheduled is not None and scheduled.status == "False":
-        return f"no node for it: {scheduled.message or scheduled.reason}"
+        return f"unschedulable: {scheduled.message or scheduled.reason}"
     if not pod.spec.node_name:
-        return "waiting for a node"
-    return "being created"
+        return "waiting to be scheduled"
+    return "creating containers"
 
 
 def waits_for(view: View) -> str:
@@ -67,11 +67,11 @@ def waits_for(view: View) -> str:
     if status.finished:
         return ""
     if job.suspended:
-        return f"suspended: `traincrew resume {view.reference}` starts it"
+        return f"suspended. Run `traincrew resume {view.reference}` to start it."
     if status.why is not None and status.why.message:
         return status.why.message
     if not view.pods:
-        return "waiting for its pods to be made"
+        return "waiting for pods to be created"
     return _pods(view)
 
 
@@ -92,8 +92,8 @@ def _pods(view: View) -> str:
     running = sum(pod.active and not stage(pod) for pod in view.pods)
     told = [f"{some(names)}: {word}" for word, names in waiting.items()]
     if missing:
-        told.append(f"{missing} still to be made")
-    return f"{running} of {view.job.total} run, " + "; ".join(told)
+        told.append(f"{missing} not created yet")
+    return f"{running} of {view.job.total} running; " + "; ".join(told)
 
 
 def some(names: list[str]) -> str:

@@ -25,7 +25,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 def jobs(views: Iterable[view.View], now: Time, *, namespaces: bool = False, columns: int = 0) -> str:
     """Lines longer than so many columns are cut; 0: none is."""
-    head = ["KIND", "NAME", "STATE", "RUNNING", "RESTARTS", "AGE", "TOOK", "WHY"]
+    head = ["KIND", "NAME", "STATE", "RUNNING", "RESTARTS", "AGE", "DURATION", "WHY"]
     rows = [["NAMESPACE", *head] if namespaces else head]
     for each in views:
         row = _row(each, now)
@@ -75,7 +75,7 @@ def _restarted(each: view.View, now: Time) -> str:
         for status in pod.status.container_statuses:
             ended = status.last_state.terminated
             if ended is not None and ended.exit_code and ended.finished_at is not None and now - ended.finished_at < LATELY:
-                return f"{each.replica(pod)} was started again after exit code {ended.exit_code}"
+                return f"{each.replica(pod)} restarted after exit code {ended.exit_code}"
     return ""
 
 

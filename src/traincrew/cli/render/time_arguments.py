@@ -13,7 +13,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 def seconds(text: str) -> int:
     parts = re.findall(r"([0-9]+)([smhd])", text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise errors.SettingsError(f"{text!r} is not a time such as 90s, 5m, 1h30m or 2d")
+        raise errors.SettingsError(f"invalid time {text!r}: expected an age such as 90s, 5m, 1h30m or 2d")
     return sum(int(number) * _UNITS[unit] for number, unit in parts)
 
 
@@ -23,6 +23,6 @@ def moment(text: str, now: dt.datetime) -> dt.datetime:
         try:
             found = dt.datetime.fromisoformat(text.replace("Z", "+00:00"))
         except ValueError:
-            raise errors.SettingsError(f"{text!r} is not a moment such as 2026-01-31T10:00:00Z") from None
+            raise errors.SettingsError(f"invalid time {text!r}: expected an RFC 3339 time such as 2026-01-31T10:00:00Z") from None
         return found if found.tzinfo else found.astimezone()
     return now - dt.timedelta(seconds=seconds(text))
