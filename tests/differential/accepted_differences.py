@@ -95,7 +95,7 @@ ACCEPTED = (
     Accepted(
         "Protobuf for a custom resource is refused (415); a real API server breaks off the connection.",
         case="forms_of_a_custom_resource",
-        real="0 no answer.*",
+        real="0 no response.*",
         ours="415 UnsupportedMediaType.*",
     ),
     Accepted(
