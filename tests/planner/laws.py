@@ -8,7 +8,8 @@ from typing import Any
 
 from tests.planner.world import Manifest, Memory, World, owner_uid
 
-from traincrew.model import indexes, naming, resources
+from traincrew.apimachinery import completion_indexes
+from traincrew.model import naming, resources
 from traincrew.planner.actions import Create, Delete, ListEvents, Patch, Plan
 
 TERMINAL = ("Succeeded", "Failed")
@@ -47,7 +48,7 @@ def _check_new_pod(world: World, plan: Plan, action: Create) -> None:
     counts = {name.lower(): entry for name, entry in world.stored.status.replica_statuses.items()}.get(role)
     index = action.name.rpartition("-")[2]
     if counts is not None and index.isdecimal() and not world.is_true("Suspended"):
-        assert int(index) not in indexes.parse(counts.completed_indexes), "what has succeeded is not run again"
+        assert int(index) not in completion_indexes.parse(counts.completed_indexes), "what has succeeded is not run again"
 
 
 def _check_port(world: World, plan: Plan, action: Create) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
+from traincrew.apimachinery import completion_indexes
 from traincrew.kinds import pod_templates
 from traincrew.kinds.kind import JobKind, Outcome
 from traincrew.kinds.replica import Role
-from traincrew.model import indexes, jobs, naming
+from traincrew.model import jobs, naming
 from traincrew.model.meta import Time
 from traincrew.model.status import Condition, JobStatus, ReplicaStatus
 from traincrew.planner import conditions, failure_summary
@@ -60,7 +61,8 @@ def _reported_succeeded(replicas: Replicas, role: Role) -> int:
 
 
 def _completed(replicas: Replicas, role: str) -> str:
-    return indexes.render(slot.replica.index for slot in replicas.slots if slot.done and slot.replica.role.name == role)
+    done = (slot.replica.index for slot in replicas.slots if slot.done and slot.replica.role.name == role)
+    return completion_indexes.render(done, shortest_run=2)
 
 
 def selector(replicas: Replicas, role: str) -> str:

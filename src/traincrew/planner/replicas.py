@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 
+from traincrew.apimachinery import completion_indexes
 from traincrew.kinds.kind import JobKind
 from traincrew.kinds.replica import PodsByRole, Replica, Role
-from traincrew.model import indexes, jobs, meta, objects
+from traincrew.model import jobs, meta, objects
 from traincrew.model.observed import Observed
 
 
@@ -104,7 +105,11 @@ class Replicas:
     @functools.cached_property
     def _completed(self) -> dict[str, frozenset[int]]:
         stored = self.job.status.replica_statuses
-        return {name: indexes.parse(counts.completed_indexes) for name, counts in stored.items() if counts.completed_indexes}
+        return {
+            name: completion_indexes.parse(counts.completed_indexes)
+            for name, counts in stored.items()
+            if counts.completed_indexes
+        }
 
 
 def _ordered(pods: tuple[objects.Pod, ...]) -> list[objects.Pod]:

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
+from traincrew.apimachinery import name_validation, times
 from traincrew.validation import pruning, schema_validation
 from traincrew.validation.findings import Finding, Path
 
 Meta = dict[str, Any]
 
 _AT: Path = ("metadata",)
-_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
-_NAMESPACE = re.compile(_LABEL)
-_WORD = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
-_TIMESTAMP = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2})T([01]?[0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:[.,][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})"
-)
 _ANNOTATION_BYTES = 256 * 1024
 _SYSTEM = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "uid", "selfLink", "generation")
 _GENERATED = 58
@@ -83,8 +76,11 @@ def _wrong_times(meta: Meta) -> Iterator[Finding]:
 
 
 def is_timestamp(text: str) -> bool:
-    found = _TIMESTAMP.fullmatch(text)
-    return found is not None and schema_validation.is_date(found[1])
+    try:
+        times.parse(text)
+    except times.TimeError:
+        return False
+    return True
 
 
 def generated_name(meta: Meta) -> str:
@@ -102,15 +98,14 @@ def check(meta: Meta) -> Iterator[Finding]:
     """What an API server refuses in the metadata of a new object."""
     name, prefix = meta.get("name") or "", meta.get("generateName") or ""
     if prefix:
-        masked = prefix[:-2] + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix
-        yield from _subdomain((*_AT, "generateName"), masked, prefix)
+        yield from _subdomain((*_AT, "generateName"), name_validation.as_prefix(prefix), prefix)
     if not name and not prefix:
         yield Finding((*_AT, "name"), "name or generateName is required")
     elif name or generated_name(meta):
         at = (*_AT, "name") if name else (*_AT, "generateName")
         yield from _subdomain(at, generated_name(meta), name or prefix)
     namespace = meta.get("namespace") or ""
-    if namespace and (len(namespace) > 63 or not _NAMESPACE.fullmatch(namespace)):
+    if namespace and name_validation.dns_label(namespace):
         yield Finding((*_AT, "namespace"), f"must be a DNS label of lower case letters, digits and '-', got {namespace!r}")
     yield from check_maps(meta)
 
@@ -120,7 +115,7 @@ def check_maps(meta: Meta) -> Iterator[Finding]:
     for key, value in (meta.get("labels") or {}).items():
         if fault := _qualified(key):
             yield Finding((*_AT, "labels", key), fault)
-        if len(value) > 63 or not (value == "" or _WORD.fullmatch(value)):
+        if name_validation.label_value(value):
             words = "at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
             yield Finding((*_AT, "labels", key), f"must be {words}, got {value!r}")
     annotations = meta.get("annotations") or {}
@@ -134,15 +129,13 @@ def check_maps(meta: Meta) -> Iterator[Finding]:
 
 
 def _subdomain(path: Path, name: str, told: str) -> Iterator[Finding]:
-    if len(name) > 253 or not _SUBDOMAIN.fullmatch(name):
+    if name_validation.dns_subdomain(name):
         words = "at most 253 lower case letters, digits, '-' and '.', beginning and ending with a letter or digit"
         yield Finding(path, f"must be {words}, got {told!r}")
 
 
 def _qualified(key: str) -> str:
-    prefix, slash, name = key.rpartition("/")
-    valid = len(name) <= 63 and _WORD.fullmatch(name) and (not slash or (len(prefix) <= 253 and _SUBDOMAIN.fullmatch(prefix)))
-    return "" if valid else f"{key!r} is not a name such as my-name or example.com/my-name"
+    return f"{key!r} is not a name such as my-name or example.com/my-name" if name_validation.qualified(key) else ""
 
 
 def _owners(owners: list[Meta]) -> Iterator[Finding]:

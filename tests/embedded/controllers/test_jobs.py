@@ -4,40 +4,19 @@ from __future__ import annotations
 
 import datetime as dt
 
-import hypothesis
 import msgspec
-import pytest
-from hypothesis import strategies as st
 from tests.embedded.controllers.played import START, Object, Play, job
 
-from traincrew.embedded.controllers.jobs import backoff, completion, completion_indexes, plan, policies
+from traincrew.embedded.controllers.jobs import backoff, completion, plan, pod_indexes, policies
 from traincrew.embedded.controllers.jobs.controller import recalled
 from traincrew.embedded.controllers.pods import Pod
-
-
-@hypothesis.given(st.frozensets(st.integers(0, 50)))
-def test_indexes_that_are_written_are_read_again(found: frozenset[int]) -> None:
-    assert completion_indexes.parse(completion_indexes.render(found), 51) == found
-
-
-@pytest.mark.parametrize(("found", "text"), [((0, 1), "0,1"), ((0, 1, 2), "0-2"), ((1, 3, 4, 5, 9), "1,3-5,9"), ((), "")])
-def test_indexes_are_written_as_the_real_controller_writes_them(found: tuple[int, ...], text: str) -> None:
-    assert completion_indexes.render(found) == text
-
-
-def test_indexes_beyond_the_completions_are_forgotten() -> None:
-    assert completion_indexes.parse("0-9", 3) == {0, 1, 2}
 
 
 def test_a_pod_of_an_indexed_job_knows_its_index() -> None:
     found = Play(job(completionMode="Indexed", completions=2, parallelism=2))
     [first, second] = found.step().make
     assert first["metadata"]["generateName"] == "j-0-"
-    assert (
-        second["metadata"]["labels"][completion_indexes.INDEX]
-        == second["metadata"]["annotations"][completion_indexes.INDEX]
-        == "1"
-    )
+    assert second["metadata"]["labels"][pod_indexes.INDEX] == second["metadata"]["annotations"][pod_indexes.INDEX] == "1"
     assert second["spec"]["hostname"] == "j-1"
     [variable] = second["spec"]["containers"][0]["env"]
     assert variable["name"] == "JOB_COMPLETION_INDEX"

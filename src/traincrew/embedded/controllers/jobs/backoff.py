@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from traincrew.embedded.controllers.jobs import completion_indexes
+from traincrew.embedded.controllers.jobs import pod_indexes
 from traincrew.embedded.controllers.pods import ContainerStatus, Pod
 
 FIRST, LONGEST = 10.0, 600.0
@@ -60,4 +60,4 @@ def remaining(record: Record, now: dt.datetime) -> float:
 def remaining_for_index(replaced: Pod | None, now: dt.datetime) -> float:
     if replaced is None:
         return 0.0
-    return remaining(Record(sum(completion_indexes.failures(replaced)) + 1, finished(replaced)), now)
+    return remaining(Record(sum(pod_indexes.failures(replaced)) + 1, finished(replaced)), now)

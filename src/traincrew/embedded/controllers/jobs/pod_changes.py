@@ -6,7 +6,7 @@ import dataclasses
 import datetime as dt
 from collections.abc import Iterable
 
-from traincrew.embedded.controllers.jobs import backoff, completion_indexes, policies
+from traincrew.embedded.controllers.jobs import backoff, pod_indexes, policies
 from traincrew.embedded.controllers.jobs.pod_counts import Census
 from traincrew.embedded.controllers.pods import Pod
 
@@ -70,9 +70,9 @@ def _seats(census: Census, count: int, now: dt.datetime) -> Staffing:
 
 def _free(census: Census, count: int) -> list[int]:
     """The first indexes that nobody has or has had with success."""
-    taken = {completion_indexes.of(pod) for pod in census.active} | census.completed
+    taken = {pod_indexes.of(pod) for pod in census.active} | census.completed
     if policies.only_failed_are_replaced(census.spec):
-        taken |= {completion_indexes.of(pod) for pod in census.terminating}
+        taken |= {pod_indexes.of(pod) for pod in census.terminating}
     if census.per_index:
         taken |= census.failed_indexes
     found: list[int] = []
@@ -98,7 +98,7 @@ def _surplus(census: Census, at_least: int) -> list[Pod]:
 def _unseated(census: Census) -> tuple[list[Pod], list[Pod]]:
     removed, kept = [], {}
     for pod in sorted(census.active, key=_worth, reverse=True):
-        index = completion_indexes.of(pod)
+        index = pod_indexes.of(pod)
         if index is None or not census.valid(pod) or index in kept:
             removed.append(pod)
         else:

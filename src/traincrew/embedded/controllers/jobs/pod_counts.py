@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 
+from traincrew.apimachinery import completion_indexes
 from traincrew.apimachinery.resource_info import Object
-from traincrew.embedded.controllers.jobs import backoff, completion_indexes, policies
+from traincrew.embedded.controllers.jobs import backoff, pod_indexes, policies
 from traincrew.embedded.controllers.pods import Pod
 
 
@@ -57,7 +58,7 @@ class Census:
 
     def valid(self, pod: Pod) -> bool:
         """Whether it takes one of the Job's seats."""
-        return not self.indexed or ((index := completion_indexes.of(pod)) is not None and index < self.spec["completions"])
+        return not self.indexed or ((index := pod_indexes.of(pod)) is not None and index < self.spec["completions"])
 
     def failed_(self, pod: Pod) -> bool:
         return policies.failed(pod, self.spec)
@@ -81,7 +82,7 @@ class Census:
     @functools.cached_property
     def completed(self) -> frozenset[int]:
         before = completion_indexes.parse(self.status.get("completedIndexes", ""), self.spec["completions"])
-        return before | {index for pod in self.new_succeeded if (index := completion_indexes.of(pod)) is not None}
+        return before | {index for pod in self.new_succeeded if (index := pod_indexes.of(pod)) is not None}
 
     @property
     def succeeded(self) -> int:
@@ -100,20 +101,20 @@ class Census:
         return before | {index for pod in self.pods if (index := self._fails_its_index(pod)) is not None}
 
     def _fails_its_index(self, pod: Pod) -> int | None:
-        index = completion_indexes.of(pod)
+        index = pod_indexes.of(pod)
         if index is None or not pod.tracked or not self.valid(pod) or not self.failed_(pod):
             return None
         found = policies.ruling(self.spec, pod)
-        beyond = found.counts and completion_indexes.failures(pod)[0] >= self.spec["backoffLimitPerIndex"]
+        beyond = found.counts and pod_indexes.failures(pod)[0] >= self.spec["backoffLimitPerIndex"]
         return index if beyond or found.action == "FailIndex" else None
 
     @functools.cached_property
     def awaiting_replacement(self) -> dict[int, Pod]:
         """Failed pods that stay tracked until another takes their index, for it goes on counting where they stopped."""
-        taken = {completion_indexes.of(pod) for pod in self.active} | self.completed | self.failed_indexes
+        taken = {pod_indexes.of(pod) for pod in self.active} | self.completed | self.failed_indexes
         found: dict[int, Pod] = {}
         for pod in self.pods:
-            index = completion_indexes.of(pod)
+            index = pod_indexes.of(pod)
             if index is None or index in taken or not (pod.tracked and self.valid(pod) and self.failed_(pod)):
                 continue
             if index not in found or _rank(found[index]) <= _rank(pod):
@@ -122,4 +123,4 @@ class Census:
 
 
 def _rank(pod: Pod) -> tuple[int, float]:
-    return sum(completion_indexes.failures(pod)), backoff.finished(pod).timestamp()
+    return sum(pod_indexes.failures(pod)), backoff.finished(pod).timestamp()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traincrew.apimachinery.resource_info import Object
-from traincrew.embedded.controllers.jobs import completion_indexes, policies
+from traincrew.embedded.controllers.jobs import pod_indexes, policies
 from traincrew.embedded.controllers.jobs.pod_changes import Seat
 from traincrew.embedded.controllers.pods import TRACKING, Pod
 
@@ -32,7 +32,7 @@ def pod(job: Object, seat: Seat) -> Object:
     if seat.index is not None:
         spec = _indexed(spec) | {"hostname": f"{meta['name']}-{seat.index}"}
         made["generateName"] = _prefix(meta["name"], seat.index)
-        made["labels"][completion_indexes.INDEX] = made["annotations"][completion_indexes.INDEX] = str(seat.index)
+        made["labels"][pod_indexes.INDEX] = made["annotations"][pod_indexes.INDEX] = str(seat.index)
         if job["spec"].get("backoffLimitPerIndex") is not None:
             made["annotations"] |= _counts(job["spec"], seat.replaces)
     return {"apiVersion": "v1", "kind": "Pod", "metadata": made, "spec": spec}
@@ -52,14 +52,14 @@ def _told(container: Object) -> Object:
     held = container.get("env") or []
     if any(each["name"] == VARIABLE for each in held):
         return container
-    source = {"fieldRef": {"fieldPath": f"metadata.labels['{completion_indexes.INDEX}']"}}
+    source = {"fieldRef": {"fieldPath": f"metadata.labels['{pod_indexes.INDEX}']"}}
     return container | {"env": [*held, {"name": VARIABLE, "valueFrom": source}]}
 
 
 def _counts(spec: Object, replaced: Pod | None) -> dict[str, str]:
-    counted, ignored = (0, 0) if replaced is None else completion_indexes.failures(replaced)
+    counted, ignored = (0, 0) if replaced is None else pod_indexes.failures(replaced)
     if replaced is not None:
         counts = policies.ruling(spec, replaced).counts
         counted, ignored = (counted + 1, ignored) if counts else (counted, ignored + 1)
-    found = {completion_indexes.FAILURES: str(counted)}
-    return found | {completion_indexes.IGNORED: str(ignored)} if ignored else found
+    found = {pod_indexes.FAILURES: str(counted)}
+    return found | {pod_indexes.IGNORED: str(ignored)} if ignored else found

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from traincrew.apimachinery import completion_indexes
 from traincrew.apimachinery.resource_info import Object
-from traincrew.embedded.controllers.jobs import completion_indexes
 from traincrew.embedded.controllers.pods import Condition, ContainerStatus, Pod
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from typing import NamedTuple
 
-from traincrew.apimachinery import times
+from traincrew.apimachinery import completion_indexes, times
 from traincrew.apimachinery.resource_info import Object
-from traincrew.embedded.controllers.jobs import completion, completion_indexes, policies
+from traincrew.embedded.controllers.jobs import completion, pod_indexes, policies
 from traincrew.embedded.controllers.jobs.pod_counts import Census
 from traincrew.embedded.controllers.pods import Pod
 
@@ -66,14 +66,14 @@ def _notes(census: Census, verdict: Object | None) -> _Notes:
     )
     failing = verdict is not None and verdict["type"] == completion.FAILURE
     release, fresh = [], 0
-    for pod in sorted(census.pods, key=lambda each: completion_indexes.of(each) or 0) if census.indexed else census.pods:
+    for pod in sorted(census.pods, key=lambda each: pod_indexes.of(each) or 0) if census.indexed else census.pods:
         if not pod.tracked or not _is_over(census, verdict, pod):
             continue
         release.append(pod)
         uid, valid = pod.metadata.uid, census.valid(pod)
         if pod.status.phase == "Succeeded" and uid not in failed:
             if census.indexed and valid:
-                completed.add(completion_indexes.of(pod) or 0)
+                completed.add(pod_indexes.of(pod) or 0)
             elif not census.indexed and uid not in succeeded:
                 succeeded.append(uid)
         elif (failing or (census.failed_(pod) and not (verdict and pod.terminating))) and valid and uid not in failed:
@@ -90,7 +90,7 @@ def _is_over(census: Census, verdict: Object | None, pod: Pod) -> bool:
         return True
     if not census.failed_(pod):
         return False
-    index = completion_indexes.of(pod)
+    index = pod_indexes.of(pod)
     return not (census.per_index and index is not None and census.awaiting_replacement.get(index) is pod)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import field_errors, go_format, name_validation
+from traincrew.apimachinery import completion_indexes, field_errors, go_format, name_validation
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.object_metadata import NEGATIVE
 from traincrew.apimachinery.resource_info import Object
-from traincrew.embedded.apiserver.registry.builtin import completion_indexes
 
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _STATUSES = ("False", "True", "Unknown")
@@ -107,7 +106,7 @@ def _check_success(rule: Object, total: int, path: str, errors: list[FieldError]
         errors.append(field_errors.required(path, "at least one of succeededCount or succeededIndexes must be specified"))
     if listed is not None:
         try:
-            most = completion_indexes.count(listed, total)
+            most = completion_indexes.validate(listed, total)
         except ValueError as fault:
             at = f"{path}.succeededIndexes"
             errors.append(field_errors.invalid(at, listed, f"error parsing succeededIndexes: {fault}"))

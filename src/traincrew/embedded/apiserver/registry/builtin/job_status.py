@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery import field_errors
+from traincrew.apimachinery import completion_indexes, field_errors
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.object_metadata import NEGATIVE
 from traincrew.apimachinery.resource_info import Object
-from traincrew.embedded.apiserver.registry.builtin import completion_indexes
 
 _COUNTS = ("active", "succeeded", "failed", "ready", "terminating")
 _TERMINAL = ("Failed", "Complete", "FailureTarget")
@@ -121,7 +120,7 @@ class _Comparison:
 
     def _check_list(self, field: str, text: str, total: int | None) -> None:
         try:
-            completion_indexes.count(text, total or 0) if total is not None else 0
+            completion_indexes.validate(text, total or 0) if total is not None else 0
         except ValueError as fault:
             self.errors.append(field_errors.invalid(f"status.{field}", text, f"error parsing {field}: {fault}"))
 
