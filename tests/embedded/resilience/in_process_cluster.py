@@ -56,7 +56,7 @@ async def cluster(data: pathlib.Path) -> AsyncIterator[Daemon]:
 async def populate(daemon: Daemon) -> None:
     """Creates one valid object of each kind."""
     for (api_version, kind), found in object_generator.valid_objects().items():
-        info = daemon.registry.by_kind(api_version, kind)
+        info = next((each for each in daemon.registry if (each.api_version, each.kind) == (api_version, kind)), None)
         if info is None or "list" not in info.verbs:  # reviews and bindings are not stored
             continue
         for each in found:

@@ -110,7 +110,7 @@ class Handler:
                 return await eviction.evict(self.scope, request)
             case "token", "create":
                 return self._reviewing.token(request)
-            case (("ephemeralcontainers" | "resize" | "approval"), ("get" | "update" | "patch")):
+            case "ephemeralcontainers", ("get" | "update" | "patch"):
                 return await self._plain(request)
         raise api_errors.method_not_allowed()
 

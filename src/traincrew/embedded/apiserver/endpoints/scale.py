@@ -15,8 +15,6 @@ from traincrew.embedded.apiserver.requests.request import Request, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
 from traincrew.embedded.apiserver.schema import builtin_kinds, decoding
 
-BUILT_IN = {"spec": "spec.replicas", "status": "status.replicas"}
-
 
 class Paths(NamedTuple):
     spec: tuple[str, ...]

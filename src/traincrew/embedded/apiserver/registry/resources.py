@@ -47,12 +47,6 @@ class Registry:
         """The same resource in all its served versions."""
         return [each for each in self if each.store_name == info.store_name]
 
-    def by_store_name(self, name: str) -> ResourceInfo | None:
-        return next((each for each in self.preferred() if each.store_name == name), None)
-
-    def by_kind(self, api_version: str, kind: str) -> ResourceInfo | None:
-        return next((each for each in self if each.kind == kind and each.api_version == api_version), None)
-
     def selectable(self, store_name: str) -> tuple[str, ...]:
         for made in self._custom.values():
             if made and made[0].store_name == store_name:

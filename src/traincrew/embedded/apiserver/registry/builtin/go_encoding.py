@@ -195,9 +195,3 @@ def written(obj: Object) -> None:
     name = _tables().kinds.get(f"{obj.get('apiVersion')}/{obj.get('kind')}")
     if name is not None:
         _named(name).form(obj)
-
-
-def written_as(struct: str, value: Object) -> Object:
-    """In place, for a part of an object: the struct's Go name."""
-    _named(struct).form(value)
-    return value
