@@ -28,7 +28,7 @@ def served(since: int = 0) -> dict[str, ResourceInfo]:
         "names": names,
         "versions": [stored, version("v2", False, a=STRING, b=STRING)],
     }
-    return {each.version: each for each in crds.served({"metadata": {"name": "w"}, "spec": spec}, since)}
+    return {each.version: each for each in crds.resources({"metadata": {"name": "w"}, "spec": spec}, since)}
 
 
 def record(obj: Object, revision: int = 5) -> Record:

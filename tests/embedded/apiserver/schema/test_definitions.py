@@ -27,7 +27,7 @@ def test_names_that_were_not_given_are_made_up() -> None:
 def test_our_own_definitions_are_right_and_every_rule_of_theirs_is_enforced(crd: dict[str, Any]) -> None:
     found = defaulted(copy.deepcopy(crd))
     assert crd_validation.validate(found) == []
-    assert schema_crds.unenforced(found) == []
+    assert schema_crds.unenforced_rules(found) == []
 
 
 def test_only_the_very_definitions_of_this_release_are_taken_unseen() -> None:
@@ -41,7 +41,7 @@ def test_only_the_very_definitions_of_this_release_are_taken_unseen() -> None:
 
 def test_a_version_is_served_with_all_that_it_says() -> None:
     crd = validation_crds.crds()[-1]
-    for served in schema_crds.served(crd):
+    for served in schema_crds.resources(crd):
         assert served.storage_version in ("", crd["spec"]["versions"][0]["name"])
         assert served.categories == ("kubeflow", "training")
         assert [column.name for column in served.columns][:2] == ["State", "Age"]
@@ -51,11 +51,11 @@ def test_a_version_is_served_with_all_that_it_says() -> None:
 def test_versions_that_are_not_served_are_left_out() -> None:
     crd = defaulted(widgets.definition())
     crd["spec"]["versions"].append({**crd["spec"]["versions"][0], "name": "v2", "served": False, "storage": False})
-    assert [each.version for each in schema_crds.served(crd)] == ["v1"]
+    assert [each.version for each in schema_crds.resources(crd)] == ["v1"]
 
 
 def test_new_names_are_accepted_and_the_definition_is_established() -> None:
-    status = schema_crds.accept(defaulted(crds.gadgets()), [], "now")
+    status = schema_crds.accept_names(defaulted(crds.gadgets()), [], "now")
     assert status["acceptedNames"] == {"plural": "gadgets", "kind": "Gadget", "singular": "gadget", "listKind": "GadgetList"}
     assert [(each["type"], each["status"], each["reason"]) for each in status["conditions"]] == [
         ("NamesAccepted", "True", "NoConflicts"),
@@ -66,9 +66,9 @@ def test_new_names_are_accepted_and_the_definition_is_established() -> None:
 
 def test_names_of_another_definition_are_refused() -> None:
     first, second = defaulted(crds.gadgets()), defaulted(crds.gadgets())
-    first["status"] = schema_crds.accept(first, [], "then")
+    first["status"] = schema_crds.accept_names(first, [], "then")
     second["metadata"]["name"], second["spec"]["names"]["plural"] = "others.checks.example", "others"
-    status = schema_crds.accept(second, [first, second], "now")
+    status = schema_crds.accept_names(second, [first, second], "now")
     conditions = {each["type"]: each for each in status["conditions"]}
     assert conditions["NamesAccepted"]["reason"] == "ListKindConflict"
     assert conditions["NamesAccepted"]["message"] == '"GadgetList" is already in use'
@@ -78,15 +78,15 @@ def test_names_of_another_definition_are_refused() -> None:
 
 def test_a_condition_keeps_its_time_while_it_stays() -> None:
     crd = defaulted(crds.gadgets())
-    crd["status"] = schema_crds.accept(crd, [], "then")
-    assert schema_crds.accept(crd, [crd], "now") == crd["status"]
+    crd["status"] = schema_crds.accept_names(crd, [], "then")
+    assert schema_crds.accept_names(crd, [crd], "now") == crd["status"]
 
 
 def test_a_rule_that_cannot_be_compiled_is_told_in_a_condition() -> None:
     crd = defaulted(crds.gadgets())
     version = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     version["x-kubernetes-validations"] = [{"rule": "self.nonsense()"}]
-    conditions = schema_crds.accept(crd, [], "now")["conditions"]
+    conditions = schema_crds.accept_names(crd, [], "now")["conditions"]
     assert conditions[-1]["type"] == schema_crds.UNENFORCED
     assert conditions[1]["status"] == "True"
 
@@ -94,7 +94,7 @@ def test_a_rule_that_cannot_be_compiled_is_told_in_a_condition() -> None:
 def test_scope_and_kind_stay_once_they_are_established() -> None:
     old = defaulted(crds.gadgets())
     old["metadata"]["resourceVersion"] = "1"
-    old["status"] = schema_crds.accept(old, [], "now")
+    old["status"] = schema_crds.accept_names(old, [], "now")
     new = copy.deepcopy(old)
     new["spec"]["scope"], new["spec"]["names"]["kind"] = "Cluster", "Other"
     assert [fault.tell() for fault in crd_validation.validate_update(new, old)] == [

@@ -172,7 +172,7 @@ def definition() -> dict[str, Any]:
 def served() -> ResourceInfo:
     crd = definition()
     crds.default(crd)
-    return crds.served(crd)[0]
+    return crds.resources(crd)[0]
 
 
 def widget(**spec: Any) -> dict[str, Any]:

@@ -43,11 +43,11 @@ def _content(body: bytes) -> tuple[Any, tuple[str, ...]]:
         found = serialization.read(body, JSON)
         if not found.unsure:
             return _or_empty(found.value), ()
-    except serialization.Unrecognized:
+    except serialization.ParseError:
         pass
     try:
         found = serialization.read(body, YAML)
-    except serialization.Unrecognized as fault:
+    except serialization.ParseError as fault:
         raise api_errors.bad_request(f"error decoding YAML: error converting YAML to JSON: {fault}") from None
     return _or_empty(found.value), tuple(found.told)
 

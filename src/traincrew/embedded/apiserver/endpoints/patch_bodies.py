@@ -27,7 +27,7 @@ def read(request: Request) -> Patch:
             return Patch(found.value)
         twice = dict.fromkeys(json_tree.duplicates(found.nodes))
         return Patch(json_tree.plain(found.nodes), tuple(f'duplicate field "{path}"' for path in twice))
-    except (serialization.Unrecognized, json_tree.TooLarge) as fault:
+    except (serialization.ParseError, json_tree.TooLarge) as fault:
         told = str(fault).removeprefix(serialization.PARSE_ERROR)
         strategic = "strategic" in request.content_type.lower()
         raise api_errors.bad_request(told if strategic else f"error decoding patch: {told}") from None
@@ -61,14 +61,14 @@ def form(info: ResourceInfo) -> Form:
 def checked(made: Made, form: Form, validation: str) -> tuple[Object, tuple[str, ...]]:
     try:
         obj, strict = form.read(msgspec.json.encode(made.object))
-    except decoding.Misread as fault:
-        why = patched_object_errors.fault(made.object, form.schema) if made.strategic is not None else ""
+    except decoding.DecodeError as fault:
+        why = patched_object_errors.first_error(made.object, form.schema) if made.strategic is not None else ""
         raise _refused(made, why or str(fault)) from None
     told = [*made.against, *(_in_order(made, form, strict) if strict else ())]
     if not told or validation == "Ignore":
         return obj, ()
     if validation == "Strict":
-        raise _refused(made, decoding.strict_words(told))
+        raise _refused(made, decoding.strict_message(told))
     return obj, tuple(told)
 
 

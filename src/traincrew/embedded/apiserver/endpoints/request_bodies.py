@@ -72,7 +72,7 @@ def delete_options(request: Request) -> Object | None:
         body = _of_core(body)
     try:
         return decoding.read(body, given, schema, expected)[0]
-    except decoding.Misread as fault:
+    except decoding.DecodeError as fault:
         other = fault.title if fault.title and fault.title.kind != expected.kind else None
         raise api_errors.StatusError(500, "", decoding.unregistered(other) if other else str(fault)) from None
 

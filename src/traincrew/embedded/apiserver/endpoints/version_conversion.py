@@ -46,7 +46,7 @@ def kept(obj: Object, info: ResourceInfo) -> Object:
     if (conversion := _conversion(info)) is not None:
         obj = conversion.kept(obj)
     elif info.storage_version:
-        custom_resources.settle(obj, info.stored_schema)
+        custom_resources.prune_and_default(obj, info.stored_schema)
     if info.definition is not None:
         coercion.whole(obj)
     return titled(obj, info) | {"apiVersion": stored_api_version(info)}
@@ -62,7 +62,7 @@ def read(record: Record, info: ResourceInfo) -> Object:
     """A copy of one's own, in this version."""
     obj: Object = msgspec.json.decode(record.value)
     if record.revision <= info.since:
-        custom_resources.settle(obj, info.stored_schema)
+        custom_resources.prune_and_default(obj, info.stored_schema)
     return back(obj, info)
 
 

@@ -86,7 +86,7 @@ class Registry:
             for each in crd.get("status", {}).get("conditions") or ()
         )
         if established:
-            made = crds.served(crd, self._since[name])
+            made = crds.resources(crd, self._since[name])
             self._custom[name] = made
             self._by_place |= {(each.group, each.version, each.plural): each for each in made}
         self._changed()

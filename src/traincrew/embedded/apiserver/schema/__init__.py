@@ -1,1 +1,1 @@
-"""What objects look like: the schemas of the built-in kinds, custom resources and their definitions, and reading by schema."""
+"""Schemas of built-in kinds and custom resources: decoding, pruning, defaulting, validation, CEL rules."""

@@ -1,4 +1,4 @@
-"""The built-in kinds as a real API server publishes them: their schemas, and the resources that are served."""
+"""The built-in kinds: their schemas as kube-apiserver publishes them, and the resources that are served."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import msgspec
 from traincrew.apimachinery.resource_info import ResourceInfo, Schema, Subresource
 
 GO_STRUCT = "x-go-struct"
-"""On the schema of an object that the API server reads into a Go struct: the name of that struct."""
+"""On the schema of an object that Go decodes into a struct: the name of that struct."""
 GO_FIELDS = "x-go-fields"
-"""Beside it: the Go type of each field, with ! after the type of a field that is written even when it is empty."""
+"""The Go type of each field of the struct, with ! after the type of a field that is written even if empty."""
 
 GO_UNION = "x-go-union"
-"""On a schema that Go reads by code of its own: one of UNIONS; the struct that it may be is beside it, as `items`."""
+"""On a schema with a custom decoder in Go: one of UNIONS. Its struct, if any, is in `items`."""
 UNIONS = {"JSONSchemaPropsOrBool": "bool", "JSONSchemaPropsOrArray": "array", "JSONSchemaPropsOrStringArray": "strings"}
 
 KEPT_AS = {
     ("events.k8s.io/v1", "events"): ("v1", "events"),
     ("autoscaling/v1", "horizontalpodautoscalers"): ("autoscaling/v2", "horizontalpodautoscalers"),
 }
-"""The same objects in another shape."""
+"""Kinds stored as another version."""
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
@@ -41,13 +41,13 @@ _SPECIAL: dict[str, Schema] = {
     _META + "Patch": {"type": "object", **_ANYTHING},
     _EXTENSIONS + "JSON": _ANYTHING,
 }
-"""Definitions that JSON schema cannot say: what the graph has in their place."""
+"""Replacements for definitions that JSON schema cannot express."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Builtins:
     definitions: dict[str, Schema]
-    """As in the OpenAPI documents, with $refs to `#/components/schemas/NAME`; no prose."""
+    """As in the OpenAPI documents, with $refs to `#/components/schemas/NAME`, without descriptions."""
     types: Mapping[str, Mapping[str, str]]
     """Definition → field → Go type."""
 
@@ -64,18 +64,18 @@ class Builtins:
         return {}
 
     def name(self, group: str, version: str, kind: str) -> str:
-        """The name of a kind's definition; KeyError if it is not built in."""
+        """The name of a kind's definition. KeyError if the kind is not built in."""
         return self._names[group, version, kind]
 
     def schema(self, group: str, version: str, kind: str) -> Schema:
-        """The schema with its references resolved by sharing: a graph of dicts, possibly cyclic, for reading only."""
+        """The schema with resolved references: a graph of shared dicts, possibly cyclic, read-only."""
         return self.linked(self.name(group, version, kind))
 
     def linked(self, name: str) -> Schema:
-        """The same by the definition's name."""
+        """The schema by the name of its definition."""
         found = self._linked.get(name)
         if found is None:
-            # Entered before its parts are: a definition may contain itself.
+            # Registered before its parts: a definition may contain itself.
             found = self._linked[name] = {}
             found.update(self._made(name))
         return found
@@ -93,8 +93,8 @@ class Builtins:
         if "$ref" in schema:
             return self.linked(schema["$ref"].rpartition("/")[2])
         if "allOf" in schema:
-            # OpenAPI v3 allows nothing beside a reference, so it is wrapped where a default goes with it. What is wrapped may
-            # still be empty, a definition that contains itself: then the bare one has to do.
+            # OpenAPI v3 allows no sibling of a reference, so a reference with a default is wrapped. A definition that contains
+            # itself may still be empty at this point: then the default is dropped.
             (only,) = schema["allOf"]
             beside = {key: value for key, value in schema.items() if key != "allOf"}
             bare = self._link(only)

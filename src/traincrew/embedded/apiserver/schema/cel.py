@@ -1,6 +1,6 @@
-"""Validation rules (x-kubernetes-validations): compiled once, evaluated against a value and what it was before.
+"""Validation rules (x-kubernetes-validations): compiled once, evaluated against a value and its old value.
 
-The library is Google's own CEL. It is imported when the first rule is met.
+The library is Google's CEL. It is imported with the first rule.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from traincrew.embedded.apiserver.schema.structural_schemas import NOTHING, VALI
 _OPTIONAL_OLD = "cel.bind(oldSelf, size(oldSelves) > 0 ? optional.of(oldSelves[0]) : optional.none(), {})"
 _NO_MATCH = "No matching overloads found"
 _TIMES = {"date-time": "timestamp", "datetime": "timestamp", "duration": "duration", "byte": "base64.decode"}
-"""Formats whose values are no texts to a rule, and the function that makes them what they are."""
+"""Formats whose values are not strings in CEL, and the function that converts them."""
 _RESERVED = {
     "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop",
     "package", "namespace", "return", "var", "void", "while",
@@ -39,16 +39,16 @@ class Rule:
     reason: str = ""
     field_path: str = ""
     parts: frozenset[str] | None = None
-    """The fields that it reads of an object; None where it may read anything."""
+    """The fields that the rule reads; None if it may read any."""
     inner_parts: frozenset[str] | None = None
-    """The same of the values of a map, for a rule that goes over the keys."""
+    """The fields that the rule reads of the values of a map, for a rule that iterates over keys."""
 
     @property
     def named(self) -> str:
         return self.message or self.text
 
 
-class Uncompiled(ValueError):
+class CompileError(ValueError):
     """The library cannot compile a rule."""
 
 
@@ -75,7 +75,7 @@ def compile_rule(entry: Object, node: Structure) -> Rule:
     typed = _with_times(text, node)
     program = _program(_OPTIONAL_OLD.format(typed) if optional and uses_old else typed)
     if program.return_type().name() not in ("BOOL", "DYN"):
-        raise Uncompiled("must evaluate to a bool")
+        raise CompileError("must evaluate to a bool")
     expression = entry.get("messageExpression", "")
     return Rule(
         text=text,
@@ -96,7 +96,7 @@ def _program(text: str) -> Any:
     try:
         return environment.compile(text)
     except RuntimeError as error:
-        raise Uncompiled(str(error).removeprefix("INVALID_ARGUMENT: ").partition(" [INVALID_ARGUMENT]")[0]) from None
+        raise CompileError(str(error).removeprefix("INVALID_ARGUMENT: ").partition(" [INVALID_ARGUMENT]")[0]) from None
 
 
 def _parts(text: str) -> frozenset[str] | None:
@@ -113,7 +113,7 @@ def _inner_parts(text: str) -> frozenset[str] | None:
 
 
 def _with_times(text: str, node: Structure) -> str:
-    """The library takes no times as input: where a rule reads a field that is one, it is made one there."""
+    """The library accepts no times as input: the rule converts such a field where it reads it."""
     for path, function in _timed(node, "self"):
         for name in (path, re.sub(r"^self", "oldSelf", path)):
             pattern = rf"(?<![\w.])(?<!has\(){re.escape(name)}(?![\w(]|\.matches|\.size)"
@@ -130,7 +130,7 @@ def _timed(node: Structure, path: str, depth: int = 0) -> Iterator[tuple[str, st
 
 
 def rules(node: Structure) -> list[Rule | str]:
-    """The rules of a node, compiled; for what cannot be, why."""
+    """The compiled rules of a node; for a rule that cannot be compiled, the reason."""
     if node.rules is None:
         node.rules = [_compiled(entry, node) for entry in node.schema.get(VALIDATIONS, ()) if entry.get("rule", "").strip()]
     found: list[Rule | str] = node.rules
@@ -140,20 +140,20 @@ def rules(node: Structure) -> list[Rule | str]:
 def _compiled(entry: Object, node: Structure) -> Rule | str:
     try:
         return compile_rule(entry, node)
-    except Uncompiled as error:
+    except CompileError as error:
         return f"{entry['rule'].strip()}: {error}"
 
 
-def uncompiled(node: Structure) -> Iterator[str]:
-    """What the library cannot compile, of a whole schema: such rules are not enforced."""
+def compile_errors(node: Structure) -> Iterator[str]:
+    """The errors of rules of a schema that cannot be compiled. Such rules are not enforced."""
     yield from (each for each in rules(node) if isinstance(each, str))
     for part in (*node.properties.values(), node.extra, node.items, *node.all_of):
         if part is not None and part.has_rules:
-            yield from uncompiled(part)
+            yield from compile_errors(part)
 
 
 def check(value: Any, node: Structure, path: str = "", old: Any = NOTHING) -> list[FieldError]:
-    """The faults that the rules of a schema find in a value. A rule about what a value was runs only where it was something."""
+    """The errors that the rules of a schema report. A transition rule runs only if there is an old value."""
     errors: list[FieldError] = []
     _walk(value, node, path, old, errors)
     return errors
@@ -185,9 +185,9 @@ def _evaluate(value: Any, node: Structure, path: str, old: Any, errors: list[Fie
     for rule in rules(node):
         if isinstance(rule, str) or (rule.uses_old and not known and not rule.optional_old):
             continue
-        given = {"self": _given(value, node, rule, root=not path)}
+        given = {"self": _to_cel(value, node, rule, root=not path)}
         if rule.uses_old:
-            before = [_given(old, node, rule, root=not path)] if known else []
+            before = [_to_cel(old, node, rule, root=not path)] if known else []
             given |= {"oldSelves": before} if rule.optional_old else {"oldSelf": before[0]}
         fault = _misread(given, node, rule, path) or _judged(rule, given, node, path)
         if fault is not None and (rule.uses_old or not unchanged):
@@ -195,12 +195,12 @@ def _evaluate(value: Any, node: Structure, path: str, old: Any, errors: list[Fie
 
 
 def _misread(given: Object, node: Structure, rule: Rule, path: str) -> FieldError | None:
-    """A rule that comes upon 1.0 where its schema speaks of integers takes it for invalid data. (The schema lets it pass.)
+    """A rule that reads 1.0 where the schema has an integer fails with invalid data. (The schema accepts 1.0.)
 
-    Whether it comes upon it shows in whether its verdict depends on what stands there.
+    The rule reads the value if its result depends on the value.
     """
     value = given["self"]
-    if not floats.stand_for_integers(value, node):
+    if not floats.has_integral_floats(value, node):
         return None
     verdicts = {rule.program.eval(data={**given, "self": each}).value() is True for each in floats.variants(value, node)}
     if len(verdicts) == 1:
@@ -253,8 +253,8 @@ def _error_words(error: str, rule: Rule) -> str:
     return f"{words} evaluating rule: {rule.named}"
 
 
-def _given(value: Any, node: Structure, rule: Rule, root: bool) -> Any:
-    """A value as a rule sees it: of the whole object no metadata but its names; nothing that the rule does not read."""
+def _to_cel(value: Any, node: Structure, rule: Rule, root: bool) -> Any:
+    """The value as CEL sees it: of the metadata only the names, and only the fields that the rule reads."""
     if value.__class__ is not dict:
         return _converted(value, node)
     if root:
@@ -273,7 +273,7 @@ def _only(value: Any, parts: frozenset[str]) -> Any:
 
 
 def _is_plain(node: Structure) -> bool:
-    """Values need no conversion: all names can be written in CEL, and no integer stands for a float."""
+    """Whether values need no conversion: all names are valid in CEL, and no integer is a float."""
     if node.as_is is None:
         parts = [*node.properties.values(), *(part for part in (node.extra, node.items) if part is not None)]
         own = node.types != ("number",) and all(escaped(key) == key for key in node.properties)
@@ -294,7 +294,7 @@ def _converted(value: Any, node: Structure | None) -> Any:
 
 @functools.lru_cache(maxsize=4096)
 def escaped(name: str) -> str:
-    """A property's name as CEL can write it."""
+    """The escaped name of a property in CEL."""
     if name in _RESERVED:
         return f"__{name}__"
     if re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_]*", name) and "__" not in name:

@@ -1,7 +1,7 @@
-"""What Kubernetes adds to CEL: functions on lists, sets, regular expressions, quantities, URLs and IP addresses.
+"""Kubernetes' CEL library: functions on lists, sets, regular expressions, quantities, URLs and IP addresses.
 
-indexOf and lastIndexOf are there for texts only: the library will not have them declared again for lists.
-Values of types that CEL itself does not have travel as maps with one hidden key.
+indexOf and lastIndexOf exist for strings only: the library rejects a second declaration for lists.
+Values of types that CEL does not have are maps with one hidden key.
 """
 
 from __future__ import annotations
@@ -98,18 +98,18 @@ def _cidr(text: str) -> dict[str, Any]:
 
 
 def _contains(network: Any, inner: Any) -> bool:
-    """An address or a network, as text or as itself."""
+    """An address or a network, as a string or as a value."""
     text = inner if isinstance(inner, str) else inner.get(IP) or inner.get(CIDR)
     outer, other = ipaddress.ip_network(network[CIDR], strict=False), ipaddress.ip_network(text, strict=False)
     return outer.version == other.version and other.subnet_of(outer)  # type: ignore[arg-type]
 
 
 Row = tuple[str, bool, Any, list[Any], Callable[..., Any]]
-"""Name, whether it is called on its first argument, result, parameters, and what it does."""
+"""Name, whether it is a member function, result, parameters, implementation."""
 
 
 def declarations(cel: Any) -> list[Any]:
-    """The functions as the library wants them declared."""
+    """The declarations of the functions."""
     grouped: dict[str, list[Any]] = {}
     for number, row in enumerate((*_on_quantities(cel.Type), *_on_lists_and_texts(cel.Type), *_on_addresses(cel.Type))):
         name, member, result, parameters, made = row

@@ -47,7 +47,7 @@ def _metadata(holder: Object, path: str) -> list[str]:
     try:
         read = struct.read(value)
     except typed_decoding.Irregular:
-        slow = typed_decoding_errors.Reading(json_tree.of(value), schema, "v1.ObjectMeta")
+        slow = typed_decoding_errors.TypedDecoder(json_tree.from_value(value), schema, "v1.ObjectMeta")
         told = [f"{path}.{fault}" for fault in slow.paths]
         read = struct.read(slow.value or {})
     holder["metadata"] = (
@@ -161,9 +161,11 @@ def _coerce_embedded(value: Any, node: Structure, path: str, unknown: list[str])
 def _coerce_titles(value: Object, path: str, unknown: list[str]) -> None:
     for key in ("apiVersion", "kind"):
         if key in value and not isinstance(value[key], str):
-            raise typed_decoding_errors.Unreadable(f"{path}.{key}: Invalid value: {value[key]!r}: must be a string")
+            raise typed_decoding_errors.TypedDecodeError(f"{path}.{key}: Invalid value: {value[key]!r}: must be a string")
     if "metadata" in value:
         try:
             unknown += _metadata(value, f"{path}.metadata")
-        except typed_decoding_errors.Unreadable as error:
-            raise typed_decoding_errors.Unreadable(f"{path}.metadata: Invalid value: {value['metadata']!r}: {error}") from None
+        except typed_decoding_errors.TypedDecodeError as error:
+            raise typed_decoding_errors.TypedDecodeError(
+                f"{path}.metadata: Invalid value: {value['metadata']!r}: {error}"
+            ) from None

@@ -1,4 +1,4 @@
-"""What a CustomResourceDefinition's schema may say beyond its structure: keywords, list types, validation rules."""
+"""Validation of a CRD's schema beyond its structure: keywords, list types, validation rules."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def check(schema: Schema, path: str, root: bool = True, no_defaults: str = "") -
 
 
 def is_foreign(schema: Schema) -> bool:
-    """It uses what structural schemas do not have: then its structure cannot be judged."""
+    """Whether it uses keywords that structural schemas do not have: then its structure is not validated."""
     if any(schema.get(keyword) for keyword in (*_UNSUPPORTED, "$schema")) or schema.get(PRESERVE) is False:
         return True
     items, extra = schema.get("items"), schema.get("additionalProperties")

@@ -1,4 +1,4 @@
-"""What is wrong with a CustomResourceDefinition, in the API server's words."""
+"""Validation of CustomResourceDefinitions, with the messages of kube-apiserver."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _AT_ROOT = (
     "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "multipleOf", "required", "items", "properties",
     "externalDocs", "example", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-validations",
 )  # fmt: skip
-MOST_SELECTABLE = 8
+MAX_SELECTABLE_FIELDS = 8
 _SELECTABLE = "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed."
 
 
 def validate(crd: Object) -> list[FieldError]:
-    """Every fault of a new definition, its defaults filled in."""
+    """All errors of a new, defaulted definition."""
     meta, spec = crd.get("metadata") or {}, crd.get("spec") or {}
     wanted = f"{(spec.get('names') or {}).get('plural', '')}.{spec.get('group', '')}"
 
@@ -103,7 +103,7 @@ _PARTS = {
     "additionalPrinterColumns": "AdditionalPrinterColumns:[]apiextensions.CustomResourceColumnDefinition",
     "selectableFields": "SelectableFields:[]apiextensions.SelectableField",
 }
-"""What each version has; where all have the same, an API server moves it up and speaks of it there. With how it prints it."""
+"""Fields of each version. If all versions agree, kube-apiserver moves the field up and reports it there. With its Go form."""
 
 
 def _is_shared(versions: list[Object], part: str) -> bool:
@@ -111,7 +111,7 @@ def _is_shared(versions: list[Object], part: str) -> bool:
 
 
 def _about_versions(versions: list[Object], shared: set[str], told: str) -> FieldError:
-    """An API server prints its own memory here."""
+    """kube-apiserver prints a pointer here."""
     shown = ", ".join(_printed(version, shared) for version in versions)
     return FieldError(field_errors.INVALID, "spec.versions", f"Invalid value: []{_VERSION}{{{shown}}}: {told}")
 
@@ -216,8 +216,8 @@ def _selectable(given: list[Object], schema: Object, path: str) -> Iterator[Fiel
         if value in seen:
             yield field_errors.duplicate(place, value)
         seen.add(value)
-    if len(seen) > MOST_SELECTABLE:
-        yield field_errors.too_many(path, len(seen), MOST_SELECTABLE)
+    if len(seen) > MAX_SELECTABLE_FIELDS:
+        yield field_errors.too_many(path, len(seen), MAX_SELECTABLE_FIELDS)
 
 
 def _followed(path: str, schema: Object) -> tuple[Object, str]:

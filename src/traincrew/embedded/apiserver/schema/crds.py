@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions: what they make the API server serve, and what it makes of their names."""
+"""CustomResourceDefinitions: the resources that they define, and the acceptance of their names."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ AGE = Column(
     path=".metadata.creationTimestamp",
     description="For how long the object has been there, by the server's clock.",
 )
-"""The column of a definition that names none."""
+"""The default printer column."""
 
 ANYTHING = {"type": "object", PRESERVE: True}
 _WRITTEN = ("get", "patch", "update")
 
 
 def default(crd: Object) -> None:
-    """What the API server fills in, in place."""
+    """Sets defaults in place."""
     spec = crd.setdefault("spec", {})
     names = spec.setdefault("names", {})
     kind = names.get("kind", "")
@@ -45,7 +45,7 @@ def storage_version(crd: Object) -> str:
 
 
 def stored_versions(crd: Object, before: Iterable[str] = ()) -> list[str]:
-    """Versions that objects may be kept in: those of before, and the storage version."""
+    """Versions that objects may be stored in: the earlier ones and the storage version."""
     found = [*before]
     storage = storage_version(crd)
     return [*found, storage] if storage and storage not in found else found
@@ -55,10 +55,10 @@ def revision(crd: Object) -> int:
     return int(crd["metadata"].get("resourceVersion") or 0)
 
 
-def served(crd: Object, since: int = 0) -> tuple[ResourceInfo, ...]:
-    """The resource in each of its served versions, under the names that were accepted (or asked for, before that).
+def resources(crd: Object, since: int = 0) -> tuple[ResourceInfo, ...]:
+    """The resource in each of its served versions, under its accepted names (or the requested ones, before acceptance).
 
-    since: the revision from which on its objects are known to be what it says.
+    since: objects from this revision on are known to conform to the schema.
     """
     spec = crd["spec"]
     names = {**spec["names"], **(crd.get("status", {}).get("acceptedNames") or {})}
@@ -124,10 +124,10 @@ def _column(given: Object) -> Column:
 _COLUMN_DESCRIPTION = "Custom resource definition column (in JSONPath format): {path}"
 
 
-def accept(crd: Object, others: Iterable[Object], now: str, sound: bool = False) -> Object:
-    """The status of a definition after its names were held against those of the other definitions of its group.
+def accept_names(crd: Object, others: Iterable[Object], now: str, sound: bool = False) -> Object:
+    """The status of a definition after comparing its names with those of the other definitions of its group.
 
-    Conditions keep their time of transition where their status stays. sound: its rules are known to be enforced.
+    Conditions keep their transition time if their status stays. sound: all its rules are known to be enforced.
     """
     status: Object = dict(crd.get("status") or {})
     accepted, fault = _accepted(crd, [each for each in others if each["spec"].get("group") == crd["spec"].get("group")])
@@ -141,7 +141,7 @@ def accept(crd: Object, others: Iterable[Object], now: str, sound: bool = False)
         if not _is_true(conditions, "Established"):
             told = "the initial names have been accepted"
             _set(conditions, _condition("Established", "True", "InitialNamesAccepted", told), now)
-    _tell_unenforced([] if sound else unenforced(crd), conditions, now)
+    _unenforced_condition([] if sound else unenforced_rules(crd), conditions, now)
     return {
         **status,
         "conditions": conditions,
@@ -170,7 +170,7 @@ def _accepted(crd: Object, others: Iterable[Object]) -> tuple[Object, tuple[str,
         else:
             names[key] = asked.get(key)
     names["categories"] = asked.get("categories")
-    empty = {"plural": "", "kind": ""}  # these two are written even if there are none
+    empty = {"plural": "", "kind": ""}  # these two are written even if empty
     return empty | {key: value for key, value in names.items() if value}, fault
 
 
@@ -196,16 +196,16 @@ def _set(conditions: list[Object], condition: Object, now: str) -> None:
 
 
 UNENFORCED = "ValidationRulesUnenforced"
-"""The condition that tells of validation rules which cannot be compiled here; no API server of Kubernetes has it."""
+"""The condition that reports validation rules which cannot be compiled. kube-apiserver does not have it."""
 
 
-def _tell_unenforced(told: list[str], conditions: list[Object], now: str) -> None:
+def _unenforced_condition(told: list[str], conditions: list[Object], now: str) -> None:
     conditions[:] = [each for each in conditions if each["type"] != UNENFORCED or told]
     if told:
         _set(conditions, _condition(UNENFORCED, "True", "CannotCompile", "; ".join(told)[:4096]), now)
 
 
-def unenforced(crd: Object) -> list[str]:
-    """The validation rules that are accepted and not enforced, each with the reason: for warnings."""
+def unenforced_rules(crd: Object) -> list[str]:
+    """The validation rules that are accepted but not enforced, each with the reason, for warnings."""
     schemas = [(each.get("schema") or {}).get("openAPIV3Schema") for each in crd["spec"].get("versions") or ()]
-    return list(dict.fromkeys(told for schema in schemas if schema for told in custom_resources.unenforced(schema)))
+    return list(dict.fromkeys(told for schema in schemas if schema for told in custom_resources.unenforced_rules(schema)))

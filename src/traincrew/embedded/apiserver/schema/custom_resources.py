@@ -1,4 +1,4 @@
-"""Custom resources: defaults, and validation in the API server's words."""
+"""Custom resources: defaulting and validation, with the messages of kube-apiserver."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BLOCKING = (
     field_errors.TOO_MANY,
     field_errors.TYPE_INVALID,
 )
-"""After such faults no rule is evaluated: it might meet what it does not expect."""
+"""After such errors no rule is evaluated, because it might read unexpected types."""
 _UNCHECKED = FieldError(
     field_errors.INVALID,
     "<nil>",
@@ -36,14 +36,14 @@ _UNCHECKED = FieldError(
 )
 
 
-def settle(obj: Object, schema: Schema) -> None:
-    """Makes a stored object what the schema says, in place."""
+def prune_and_default(obj: Object, schema: Schema) -> None:
+    """Prunes and defaults a stored object in place."""
     coercion.coerce(obj, schema)
     default(obj, schema)
 
 
 def default(obj: Object, schema: Schema) -> None:
-    """Fills in the schema's defaults, in place."""
+    """Sets the defaults of the schema in place."""
     node = structural_schemas.of(schema)
     if node.has_defaults:
         _default(obj, node)
@@ -69,7 +69,7 @@ def _default(value: Any, node: Structure) -> None:
 
 
 def validate(obj: Object, info: ResourceInfo, before: Sequence[FieldError] = ()) -> list[FieldError]:
-    """Every fault of a new object. `before` are those that its metadata has: they come first, and may block the rules."""
+    """All errors of a new object. `before` are the errors of its metadata: they come first and may block the rules."""
     node = structural_schemas.of(info.schema)
     errors = [*before, *value_validation.check(obj, node), *scale_paths.check(obj, info)]
     errors += embedded_resources.check(obj, node)
@@ -78,7 +78,7 @@ def validate(obj: Object, info: ResourceInfo, before: Sequence[FieldError] = ())
 
 
 def validate_update(new: Object, old: Object, info: ResourceInfo, before: Sequence[FieldError] = ()) -> list[FieldError]:
-    """The same for a changed object. Faults of what has not changed are forgiven."""
+    """All errors of a changed object. Errors of unchanged parts are ignored (ratcheting)."""
     node = structural_schemas.of(info.schema)
     errors = [*before, *value_validation.check(new, node, "", old), *scale_paths.check(new, info)]
     errors += embedded_resources.check(new, node)
@@ -88,7 +88,7 @@ def validate_update(new: Object, old: Object, info: ResourceInfo, before: Sequen
 
 
 def validate_status(new: Object, old: Object, info: ResourceInfo, before: Sequence[FieldError] = ()) -> list[FieldError]:
-    """The same for a changed status: of the schema only that part is looked at, of the rules all."""
+    """All errors of a changed status: only the schema of the status applies, but all rules."""
     node = structural_schemas.of(info.schema)
     errors = list(before)
     part = node.properties.get("status")
@@ -101,7 +101,7 @@ def validate_status(new: Object, old: Object, info: ResourceInfo, before: Sequen
 
 
 def _in_status(error: FieldError) -> FieldError:
-    """The words name the place within the status, the field the place within the object."""
+    """The message names the path within the status, the field the path within the object."""
     path = "status" if error.path == value_validation.ROOT else f"status.{error.path}"
     return FieldError(error.reason, path, error.message)
 
@@ -114,9 +114,9 @@ def _with_rules(errors: list[FieldError], obj: Object, node: Structure, old: Any
     return errors + cel.check(obj, node, "", old)
 
 
-def unenforced(schema: Schema) -> list[str]:
+def unenforced_rules(schema: Schema) -> list[str]:
     """The validation rules that are not enforced, each with the reason."""
     node = structural_schemas.of(schema)
-    told = list(cel.uncompiled(node)) if node.has_rules else []
-    structural_schemas.forget(schema)  # it is asked of definitions as they are written; what is served is another copy
+    told = list(cel.compile_errors(node)) if node.has_rules else []
+    structural_schemas.forget(schema)  # called for definitions as they are written; the served schema is another copy
     return told

@@ -1,4 +1,4 @@
-"""From a request's body to an object, as an API server reads it: strictly, with a warning, or silently."""
+"""Decodes the body of a request to an object, with field validation Strict, Warn or Ignore."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from traincrew.embedded.apiserver.schema import (
 from traincrew.embedded.apiserver.schema.builtin_kinds import GO_FIELDS, GO_STRUCT
 
 Validation = Literal["Strict", "Warn", "Ignore", ""]
-"""fieldValidation of the request; empty is Warn."""
+"""The fieldValidation of the request; empty means Warn."""
 
 _SCHEME = 'in scheme "pkg/runtime/scheme.go:100"'
 _INTERNAL = {"": "core", "events.k8s.io": "core", "rbac.authorization.k8s.io": "rbac"}
-"""The package of a group's internal types, where it is not the first word of the group."""
+"""The Go package of a group's internal types, if it is not the first label of the group."""
 _UNDESCRIBED = {("List", "v1")}
-"""Kinds that a Kubernetes API server knows and that have no schema."""
+"""Kinds of kube-apiserver that have no schema."""
 
 
 _TITLES = {"kind": "kind", "apiversion": "apiVersion"}
 
 
-class Misread(Exception):
-    """Why a body is not what it should be; whoever asked for it says so in words of their own."""
+class DecodeError(Exception):
+    """The body cannot be decoded. The caller words the error."""
 
-    def __init__(self, why: str, title: Title | None = None) -> None:
+    def __init__(self, why: str, title: TypeMeta | None = None) -> None:
         super().__init__(why)
         self.title = title
-        """What it says that it is; None: it could not even be looked at."""
+        """The type metadata of the body; None if it could not be parsed."""
 
 
-class _Untitled(Misread):
-    """A custom resource must say its kind."""
+class _MissingKind(DecodeError):
+    """The body of a custom resource has no kind."""
 
 
 class Decoded(NamedTuple):
@@ -51,7 +51,7 @@ class Decoded(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Expected:
-    """What a request's body must be."""
+    """The expected type of a body."""
 
     kind: str
     api_version: str
@@ -66,41 +66,41 @@ class Expected:
 
 
 def decode(body: bytes, content_type: str, schema: Schema, expected: Expected, validation: Validation = "Strict") -> Decoded:
-    """The object in a body of JSON or YAML. Unknown fields are dropped and told as fieldValidation says; raises StatusError.
+    """The object in a body of JSON or YAML. Unknown fields are dropped and reported by fieldValidation. Raises StatusError.
 
-    Of a built-in kind, nulls are dropped, and quantities, times and bytes are in the form in which they are written back.
-    Of a custom resource (a schema that no Go struct belongs to), metadata is in the form in which it is written back, unknown
-    fields are pruned, and nulls are dropped where the schema has no place for them.
+    For a built-in kind, nulls are dropped, and quantities, times and bytes are canonical.
+    For a custom resource (a schema without Go struct), metadata is canonical, unknown fields are pruned, and nulls are
+    dropped if the schema does not allow them.
     """
     try:
         obj, strict, title = read(body, content_type, schema, expected)
-    except Misread as fault:
-        if fault.title is None or (isinstance(fault, _Untitled) and validation != "Ignore"):
+    except DecodeError as fault:
+        if fault.title is None or (isinstance(fault, _MissingKind) and validation != "Ignore"):
             raise _unrecognized(body, expected, str(fault)) from None
         raise _unhandled(fault.title, expected, str(fault)) from None
     if not strict or validation == "Ignore":
         return Decoded(obj)
     if validation == "Strict":
-        raise _unhandled(title, expected, strict_words(strict))
+        raise _unhandled(title, expected, strict_message(strict))
     return Decoded(obj, tuple(strict))
 
 
-def read(body: bytes, content_type: str, schema: Schema, expected: Expected) -> tuple[Object, list[str], Title]:
-    """The object, what strict reading holds against it, and what the body says that it is. Raises Misread; and StatusError where
-    the words are the same whoever asks."""
+def read(body: bytes, content_type: str, schema: Schema, expected: Expected) -> tuple[Object, list[str], TypeMeta]:
+    """The object, the errors of strict decoding, and the type metadata of the body. Raises DecodeError, or StatusError if the
+    message does not depend on the caller."""
     try:
         found = serialization.read(body, content_type)
-        said = Title.of(found)
-    except (serialization.Unrecognized, RecursionError) as error:
-        raise Misread(str(error) or "exceeded max depth") from None
+        said = TypeMeta.of(found)
+    except (serialization.ParseError, RecursionError) as error:
+        raise DecodeError(str(error) or "exceeded max depth") from None
     title = said.or_else(expected)
     try:
         return *(_built_in if GO_FIELDS in schema else _custom)(found, title, schema, expected), title
-    except (typed_decoding_errors.Unreadable, json_tree.TooLarge) as error:
-        raise Misread(str(error), title) from None
+    except (typed_decoding_errors.TypedDecodeError, json_tree.TooLarge) as error:
+        raise DecodeError(str(error), title) from None
 
 
-def strict_words(strict: Sequence[str]) -> str:
+def strict_message(strict: Sequence[str]) -> str:
     lines = [each for each in strict if each.startswith("line ")]
     others = [each for each in strict if not each.startswith("line ")]
     of_yaml = ["yaml: unmarshal errors:\n  " + "\n  ".join(lines)] if lines else []
@@ -108,21 +108,21 @@ def strict_words(strict: Sequence[str]) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class Title:
-    """What a body says that it is."""
+class TypeMeta:
+    """The apiVersion and kind of a body."""
 
     kind: str
     api_version: str
 
     @staticmethod
-    def of(read: serialization.Body) -> Title:
+    def of(read: serialization.Body) -> TypeMeta:
         value = read.value
         if value.__class__ is dict:
             kind, version = value.get("kind"), value.get("apiVersion")
             plain = isinstance(kind, str) and isinstance(version, str) and not read.unsure and version.count("/") < 2
             if plain and not any(key.casefold() in _TITLES for key in value if key not in ("kind", "apiVersion")):
-                return Title(str(kind), str(version))
-        return _title(read.nodes)
+                return TypeMeta(str(kind), str(version))
+        return _type_meta(read.nodes)
 
     @property
     def group(self) -> str:
@@ -132,15 +132,15 @@ class Title:
     def version(self) -> str:
         return self.api_version.rpartition("/")[2]
 
-    def or_else(self, expected: Expected) -> Title:
-        return Title(self.kind or expected.kind, self.api_version or expected.api_version)
+    def or_else(self, expected: Expected) -> TypeMeta:
+        return TypeMeta(self.kind or expected.kind, self.api_version or expected.api_version)
 
 
-def _title(node: Any) -> Title:
-    """As a reader that ignores case finds it, with words for what it cannot read."""
-    if node is not None and not isinstance(node, json_tree.Pairs):
+def _type_meta(node: Any) -> TypeMeta:
+    """Decoded case-insensitively, with Go's errors."""
+    if node is not None and not isinstance(node, json_tree.Members):
         form = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
-        raise serialization.Unrecognized(
+        raise serialization.ParseError(
             "couldn't get version/kind; json parse error: "
             f"json: cannot unmarshal {typed_decoding_errors.described(node)} into Go value of type {form}"
         )
@@ -151,14 +151,14 @@ def _title(node: Any) -> Title:
             continue
         if not isinstance(inner, str) or isinstance(inner, json_tree.Literal):
             told = f"json: cannot unmarshal {typed_decoding_errors.described(inner)} into Go struct field .{name} of type string"
-            raise serialization.Unrecognized("couldn't get version/kind; json parse error: " + told)
+            raise serialization.ParseError("couldn't get version/kind; json parse error: " + told)
         found[name] = inner
     if found["apiVersion"].count("/") > 1:
-        raise serialization.Unrecognized(f"unexpected GroupVersion string: {found['apiVersion']}")
-    return Title(found["kind"], found["apiVersion"])
+        raise serialization.ParseError(f"unexpected GroupVersion string: {found['apiVersion']}")
+    return TypeMeta(found["kind"], found["apiVersion"])
 
 
-def _built_in(read: serialization.Body, title: Title, schema: Schema, expected: Expected) -> tuple[Object, list[str]]:
+def _built_in(read: serialization.Body, title: TypeMeta, schema: Schema, expected: Expected) -> tuple[Object, list[str]]:
     other = (title.kind, title.api_version) != (expected.kind, expected.api_version)
     if other:
         try:
@@ -179,28 +179,28 @@ def _typed(read: serialization.Body, schema: Schema) -> tuple[Object, list[str]]
             quick: Object = struct.read(read.value)
             return quick, []
         except typed_decoding.Irregular:
-            # What was read so far has been changed; the nodes have not.
+            # The partly decoded value was changed in place; the nodes are unchanged.
             pass
-    slow = typed_decoding_errors.Reading(read.nodes, schema, f"v1.{schema[GO_STRUCT]}")
+    slow = typed_decoding_errors.TypedDecoder(read.nodes, schema, f"v1.{schema[GO_STRUCT]}")
     obj: Object = struct.read(slow.value or {})
     return obj, [*read.told, *slow.strict]
 
 
-def _unknown_kind(title: Title, expected: Expected) -> Exception:
+def _unknown_kind(title: TypeMeta, expected: Expected) -> Exception:
     if (title.kind, title.api_version) in _UNDESCRIBED:
         return _another_kind(title, expected)
-    return Misread(unregistered(title), title)
+    return DecodeError(unregistered(title), title)
 
 
-def unregistered(title: Title) -> str:
+def unregistered(title: TypeMeta) -> str:
     return f'no kind "{title.kind}" is registered for version "{title.api_version}" {_SCHEME}'
 
 
-def _another_kind(title: Title, expected: Expected) -> Exception:
+def _another_kind(title: TypeMeta, expected: Expected) -> Exception:
     if title.kind == expected.kind and _package(title.group) == _package(expected.group):
         return _another_version(title.api_version, expected)
     names = f"({title.version}.{title.kind}) to ({_package(expected.group)}.{expected.kind})"
-    return Misread(f"converting {names}: unknown conversion", title)
+    return DecodeError(f"converting {names}: unknown conversion", title)
 
 
 def _package(group: str) -> str:
@@ -212,12 +212,12 @@ def _another_version(given: str, expected: Expected) -> api_errors.StatusError:
     return api_errors.bad_request(told)
 
 
-def _custom(read: serialization.Body, title: Title, schema: Schema, expected: Expected) -> tuple[Object, list[str]]:
+def _custom(read: serialization.Body, title: TypeMeta, schema: Schema, expected: Expected) -> tuple[Object, list[str]]:
     value = read.value if not read.unsure or read.told else json_tree.plain(read.nodes)
     if not isinstance(value, dict) or not value.get("kind"):
-        raise _Untitled(f"Object 'Kind' is missing in '{read.raw.decode('utf-8', 'replace')}'", title)
+        raise _MissingKind(f"Object 'Kind' is missing in '{read.raw.decode('utf-8', 'replace')}'", title)
     twice = [f'duplicate field "{path}"' for path in dict.fromkeys(json_tree.duplicates(read.nodes))] if read.unsure else []
-    strict = [*read.told, *twice[: typed_decoding_errors.MOST_STRICT], *coercion.coerce(value, schema)]
+    strict = [*read.told, *twice[: typed_decoding_errors.MAX_STRICT_ERRORS], *coercion.coerce(value, schema)]
     given = value.get("apiVersion", "")
     if given != expected.api_version:
         raise _another_version(given, expected)
@@ -228,7 +228,7 @@ def _custom(read: serialization.Body, title: Title, schema: Schema, expected: Ex
     return value, strict
 
 
-def _unhandled(title: Title, expected: Expected, why: str) -> api_errors.StatusError:
+def _unhandled(title: TypeMeta, expected: Expected, why: str) -> api_errors.StatusError:
     told = f'{title.kind} in version "{title.version}" cannot be handled as a {expected.kind}: {why}'
     return api_errors.bad_request(told)
 

@@ -1,4 +1,4 @@
-"""Whole resources inside a custom resource (x-kubernetes-embedded-resource): their titles and metadata."""
+"""Whole resources inside a custom resource (x-kubernetes-embedded-resource): type and object metadata."""
 
 from __future__ import annotations
 

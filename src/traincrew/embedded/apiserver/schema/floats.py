@@ -1,4 +1,4 @@
-"""Numbers like 1.0 where a schema speaks of integers."""
+"""Numbers like 1.0 where a schema has integers."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from traincrew.embedded.apiserver.schema.structural_schemas import Structure
 _GONE = object()
 
 
-def stand_for_integers(value: Any, node: Structure | None) -> bool:
+def has_integral_floats(value: Any, node: Structure | None) -> bool:
     if node is None or value.__class__ is float:
         return node is not None and node.types == ("integer",)
     if value.__class__ is dict:
         return any(
-            stand_for_integers(inner, node.child(key))
+            has_integral_floats(inner, node.child(key))
             for key, inner in value.items()
             if inner.__class__ is dict or inner.__class__ is list or inner.__class__ is float
         )
-    return value.__class__ is list and node.items is not None and any(stand_for_integers(inner, node.items) for inner in value)
+    return value.__class__ is list and node.items is not None and any(has_integral_floats(inner, node.items) for inner in value)
 
 
 def variants(value: Any, node: Structure) -> Iterator[Any]:
-    """The value with the integers that were meant, with something else in their places, and with nothing there."""
+    """The value with integers in place of such numbers, with other values, and without them."""
     for make in (int, lambda _: "", lambda _: _GONE):
         yield _replaced(value, node, make)
 

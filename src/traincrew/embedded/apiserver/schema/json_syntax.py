@@ -1,4 +1,4 @@
-"""Why a text is no JSON, in the words of Go's scanner."""
+"""JSON syntax errors, as Go's scanner reports them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _LITERALS = ("true", "false", "null")
 
 
 class NotJson(ValueError):
-    """The message is Go's."""
+    """Invalid JSON. The message is that of Go."""
 
 
 def check(body: bytes) -> None:
-    """Raises NotJson at the first fault; bytes that are not UTF-8 are none."""
+    """Raises NotJson at the first syntax error. Invalid UTF-8 is not an error."""
     _Scan(body.decode("latin-1")).whole()
 
 
@@ -41,7 +41,7 @@ class _Scan:
             raise self._invalid("after top-level value")
 
     def _next_part(self) -> None:
-        """What comes after a value inside an object or a list."""
+        """Scans the token after a value inside an object or a list."""
         closing = self.open[-1]
         character = self._peek()
         if character == closing:
@@ -56,7 +56,7 @@ class _Scan:
             raise self._invalid("after object key:value pair" if closing == "}" else "after array element")
 
     def value(self) -> None:
-        """One value; of an object or a list that is not empty the beginning, up to its first value."""
+        """Scans one value; of a non-empty object or list the beginning, up to its first value."""
         while True:
             character = self._peek()
             if character not in "{[":
@@ -144,6 +144,6 @@ class _Scan:
         ended = self.place >= len(self.text)
         if ended and not context.startswith(_MIDWAY):
             return NotJson(END)
-        # Go ends every text with a space, to see whether that ends what was begun.
+        # Go appends a space to detect an unfinished literal.
         character = " " if ended else self.text[self.place]
         return NotJson(f"invalid character {go_format.quote_rune(character)} {context}")

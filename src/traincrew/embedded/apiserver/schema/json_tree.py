@@ -1,4 +1,4 @@
-"""A body as it is written: objects with their keys in order and every duplicate, numbers as their literals."""
+"""A parse tree of JSON: objects with ordered and duplicate keys, numbers as literals."""
 
 from __future__ import annotations
 
@@ -8,42 +8,42 @@ from typing import Any
 
 
 class Literal(str):
-    """A number, as it is written."""
+    """The literal of a number."""
 
     __slots__ = ()
 
 
-class Pairs(list[tuple[str, Any]]):
-    """An object."""
+class Members(list[tuple[str, Any]]):
+    """The members of an object, in order."""
 
     __slots__ = ()
 
 
 def parse(text: str) -> Any:
-    """The nodes of a valid JSON text. RecursionError if it is too deep."""
-    return json.loads(text, object_pairs_hook=Pairs, parse_int=Literal, parse_float=Literal)
+    """The tree of a valid JSON text. Raises RecursionError if it is too deep."""
+    return json.loads(text, object_pairs_hook=Members, parse_int=Literal, parse_float=Literal)
 
 
-def of(value: Any) -> Any:
-    """The nodes of what was read from YAML: through JSON, with its keys in order."""
+def from_value(value: Any) -> Any:
+    """The tree of a value read from YAML, with sorted keys as after a conversion to JSON."""
     if isinstance(value, dict):
-        return Pairs((key, of(value[key])) for key in sorted(value))
+        return Members((key, from_value(value[key])) for key in sorted(value))
     if isinstance(value, list):
-        return [of(inner) for inner in value]
+        return [from_value(inner) for inner in value]
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     return Literal(int(value) if abs(value) < 1e21 and value == int(value) else value)
 
 
 class TooLarge(ValueError):
-    """A number that no float holds."""
+    """A number beyond the range of a float."""
 
     def __init__(self, literal: str) -> None:
         super().__init__(f"json: cannot unmarshal number {literal} into Go value of type float64")
 
 
 def number(literal: str) -> int | float:
-    """As Go reads a number that may be anything: 64 bits if it is written as an integer and fits, else a float."""
+    """An untyped number as Go decodes it: an int64 if it is written as an integer and fits, otherwise a float."""
     if "." not in literal:
         try:
             whole = int(literal)
@@ -58,8 +58,8 @@ def number(literal: str) -> int | float:
 
 
 def plain(node: Any) -> Any:
-    """The value, of duplicates the last."""
-    if isinstance(node, Pairs):
+    """The plain value; the last of duplicate keys counts."""
+    if isinstance(node, Members):
         return {text(key): plain(inner) for key, inner in node}
     if isinstance(node, list):
         return [plain(inner) for inner in node]
@@ -69,15 +69,15 @@ def plain(node: Any) -> Any:
 
 
 def text(found: str) -> str:
-    """Half of a surrogate pair stands for nothing."""
+    """Replaces unpaired surrogates."""
     if found.isascii():
         return found
     return found.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def duplicates(node: Any, path: str = "") -> Iterator[str]:
-    """The paths of keys that an object has more than once, once each."""
-    if isinstance(node, Pairs):
+    """The paths of duplicate keys, each once."""
+    if isinstance(node, Members):
         seen = set[str]()
         for key, inner in node:
             place = f"{path}.{key}" if path else key

@@ -1,4 +1,4 @@
-"""Lists that are sets or maps have no entry twice."""
+"""Uniqueness of entries in lists of type set and map."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _duplicate(path: str, index: int, value: Any) -> FieldError:
 
 
 def _repeated(values: list[Any]) -> list[int]:
-    """Where a value stands for the second time; the third is not told."""
+    """The index of the first duplicate; later ones are not reported."""
     seen: dict[Any, int] = {}
     found = []
     for index, value in enumerate(values):
@@ -55,7 +55,7 @@ def _repeated(values: list[Any]) -> list[int]:
 
 
 def _plainly_unique(values: list[Any], keys: list[str]) -> bool:
-    """The quick way, for entries that have all their keys."""
+    """The fast path, for entries that have all their keys."""
     try:
         marks = [tuple([value[key] for key in keys]) for value in values if value.__class__ is dict]
         return len(set(marks)) == len(values)

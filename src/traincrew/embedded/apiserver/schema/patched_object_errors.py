@@ -1,4 +1,4 @@
-"""Why an object that a strategic patch has made is none of its kind, in the words of Go's conversion from maps to structs."""
+"""Errors of an object after a strategic merge patch, as Go's conversion from unstructured reports them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from traincrew.embedded.apiserver.schema.builtin_kinds import GO_FIELDS
 _KINDS = {"boolean": "bool", "number": "float64", "string": "string"}
 
 
-def fault(value: Any, schema: Schema, go: str = "") -> str:
-    """The first one, by the names of the fields; empty: there is none."""
+def first_error(value: Any, schema: Schema, go: str = "") -> str:
+    """The first error by field name; empty if there is none."""
     if value is None:
         return ""
     if schema.get("format") in ("quantity", "int-or-string", "date-time", "micro-time"):
@@ -37,19 +37,19 @@ def _struct(value: Any, schema: Schema) -> str:
         return f"cannot restore struct from: {_kind(value)}"
     properties = schema.get("properties", {})
     inner = ((value.get(name), properties.get(name, {}), go) for name, go in schema[GO_FIELDS].items())
-    return next((found for each, of, go in inner if (found := fault(each, of, go.rstrip("!").lstrip("*")))), "")
+    return next((found for each, of, go in inner if (found := first_error(each, of, go.rstrip("!").lstrip("*")))), "")
 
 
 def _list(value: Any, items: Schema, go: str) -> str:
     if not isinstance(value, list):
         return f"cannot restore slice from {_kind(value)}"
-    return next((found for each in value if (found := fault(each, items, go))), "")
+    return next((found for each in value if (found := first_error(each, items, go))), "")
 
 
 def _map(value: Any, values: Schema, go: str) -> str:
     if not isinstance(value, dict):
         return f"cannot restore map from {_kind(value)}"
-    return next((found for each in value.values() if (found := fault(each, values, go))), "")
+    return next((found for each in value.values() if (found := first_error(each, values, go))), "")
 
 
 def _bytes(value: Any) -> str:
@@ -75,8 +75,8 @@ def _scalar(value: Any, schema: Schema, go: str) -> str:
 
 def _self_read(value: Any, schema: Schema) -> str:
     try:
-        typed_decoding_errors.Reading(json_tree.of(value), schema, "")
-    except typed_decoding_errors.Unreadable as error:
+        typed_decoding_errors.TypedDecoder(json_tree.from_value(value), schema, "")
+    except typed_decoding_errors.TypedDecodeError as error:
         return str(error)
     return ""
 

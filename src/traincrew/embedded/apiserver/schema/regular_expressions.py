@@ -1,4 +1,4 @@
-"""Regular expressions as Go has them: its syntax, and matching in a time that grows with the text and no faster."""
+"""Regular expressions with Go's syntax and linear-time matching."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _REPEATED_GROUP = re.compile(r"\)(?:[*+]|\{\d*,?\d*\})")
 
 
 @functools.lru_cache(maxsize=4096)
-def compiled(pattern: str) -> Pattern:
-    """What finds a pattern in a text; one that cannot be read finds nothing."""
+def compile_pattern(pattern: str) -> Pattern:
+    """A compiled pattern. An invalid pattern matches nothing."""
     if _REPEATED_GROUP.search(pattern) and (linear := _linear(pattern)) is not None:
         return linear
     return python(pattern)
@@ -26,13 +26,13 @@ def compiled(pattern: str) -> Pattern:
 @functools.lru_cache(maxsize=4096)
 def python(pattern: str) -> re.Pattern[str]:
     try:
-        return re.compile(translated(pattern), re.ASCII)
+        return re.compile(translate(pattern), re.ASCII)
     except re.error:
         return re.compile(r"(?!)")
 
 
 class _Linear:
-    """Python's own matching may take for ever where a group repeats; CEL's is that of Go."""
+    """Python's matching may take exponential time if a group repeats; CEL uses RE2, as Go does."""
 
     def __init__(self, program: Any) -> None:
         self._program = program
@@ -55,8 +55,8 @@ def _linear(pattern: str) -> _Linear | None:
         return None
 
 
-def translated(pattern: str) -> str:
-    # Go's $ is the very end; Python's would let a line break pass. Go's classes are ASCII.
+def translate(pattern: str) -> str:
+    # Go's $ matches at the end only; Python's also before a final newline. Go's classes are ASCII.
     ending = re.sub(r"(?<!\\)((?:\\\\)*)\$(?=$|\))", r"\1\\Z", pattern)
     ending = re.sub(r"\(\?P?<([a-zA-Z_]\w*)>", r"(?P<\1>", ending).replace("\\z", "\\Z")
     for name, characters in _CLASSES.items():

@@ -1,4 +1,4 @@
-"""The numbers behind a custom resource's /scale, which are checked apart from its schema."""
+"""The replica counts of a custom resource's /scale, validated apart from its schema."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from traincrew.apimachinery import field_errors, go_format
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Object, ResourceInfo
 
-MOST = 2**31 - 1
+MAX_REPLICAS = 2**31 - 1
 
 
 def paths(info: ResourceInfo) -> Object:
@@ -42,8 +42,8 @@ def _count(obj: Object, path: str) -> list[FieldError]:
         return [field_errors.invalid(path, 0, fault)]
     if value is not None and value < 0:
         return [field_errors.invalid(path, value, "should be a non-negative integer")]
-    if value is not None and value > MOST:
-        return [field_errors.invalid(path, value, f"should be less than or equal to {MOST}")]
+    if value is not None and value > MAX_REPLICAS:
+        return [field_errors.invalid(path, value, f"should be less than or equal to {MAX_REPLICAS}")]
     return []
 
 

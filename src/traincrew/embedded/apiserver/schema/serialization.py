@@ -1,4 +1,4 @@
-"""From bytes to a value: JSON or YAML, in the ways of an API server."""
+"""Parses JSON and YAML bodies as kube-apiserver does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from traincrew.embedded.apiserver.schema import json_syntax, json_tree
 from traincrew.validation import yaml_positions
 
 MAX_DEPTH = 200
-"""Deeper than any object; what comes after this may follow every level without fear."""
+"""The maximum depth. Later code may recurse into every level."""
 _KEY = re.compile(rb'"[ \t\r\n]*:')
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _LONG_NUMBER = b"0" * 19
@@ -22,18 +22,18 @@ _TOO_DEEP = "invalid character '{' exceeded max depth"
 PARSE_ERROR = "couldn't get version/kind; json parse error: "
 
 
-class Unrecognized(ValueError):
-    """The body cannot even be looked at. The message is the API server's."""
+class ParseError(ValueError):
+    """The body cannot be parsed. The message is that of kube-apiserver."""
 
 
 class Body:
-    """`value` is what stands in it, of duplicates the last. `nodes` is all of it, for whoever has to find words."""
+    """`value` is the plain value (the last of duplicate keys). `nodes` is the whole tree, for error messages."""
 
     def __init__(self, value: Any, raw: bytes) -> None:
         self.value = value
         self.raw = raw
         self.unsure = False
-        """There may be duplicate keys, or numbers that JSON's types do not hold."""
+        """Whether there may be duplicate keys or numbers out of range."""
         self.told: list[str] = []
         """Duplicate keys of YAML."""
         self._nodes: Any = _UNREAD
@@ -58,15 +58,15 @@ def read(raw: bytes, content_type: str) -> Body:
 
 
 def _single(raw: bytes, value: Any) -> bool:
-    """False if a key may stand somewhere twice. Raises Unrecognized where it is too deep to be looked through."""
+    """False if there may be a duplicate key. Raises Unrecognized if the body is too deep."""
     if b"\\" not in raw and not _spaced(raw) and raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH:
-        # Without escapes, and with every key next to its colon, these two bytes are as many in what is written back but for
-        # the keys that were there more than once.
+        # Without escapes, and with every key next to its colon, these two bytes occur as often in the encoded value, except for
+        # duplicate keys.
         return raw.count(b'":') == msgspec.json.encode(value).count(b'":')
-    keys, depth = _measured(value)
+    keys, depth = _measure(value)
     if depth > MAX_DEPTH:
-        raise Unrecognized(PARSE_ERROR + _TOO_DEEP)
-    # Every key is followed by a colon; so is the end of some texts, and then the slow way finds no duplicate.
+        raise ParseError(PARSE_ERROR + _TOO_DEEP)
+    # Every key is followed by a colon; so are some strings: then the slow path finds no duplicate.
     return len(_KEY.findall(raw)) == keys
 
 
@@ -75,17 +75,17 @@ def _spaced(raw: bytes) -> bool:
 
 
 def _irregular(raw: bytes) -> Body:
-    """What Go takes for JSON and msgspec does not: bytes that are not UTF-8, halves of surrogate pairs, enormous numbers."""
+    """Accepts what Go accepts as JSON and msgspec does not: invalid UTF-8, unpaired surrogates, huge numbers."""
     try:
         json_syntax.check(raw)
     except json_syntax.NotJson as error:
-        raise Unrecognized(PARSE_ERROR + str(error)) from None
+        raise ParseError(PARSE_ERROR + str(error)) from None
     body = Body(None, raw)
     body.unsure = True
     try:
         _check_depth(body.nodes)
     except RecursionError:
-        raise Unrecognized(PARSE_ERROR + _TOO_DEEP) from None
+        raise ParseError(PARSE_ERROR + _TOO_DEEP) from None
     return body
 
 
@@ -94,13 +94,13 @@ def _check_depth(node: Any) -> None:
     while level:
         depth += 1
         if depth > MAX_DEPTH:
-            raise Unrecognized(PARSE_ERROR + _TOO_DEEP)
+            raise ParseError(PARSE_ERROR + _TOO_DEEP)
         inner = [part[1] if isinstance(part, tuple) else part for found in level for part in found]
         level = [part for part in inner if isinstance(part, list)]
 
 
-def _measured(value: Any) -> tuple[int, int]:
-    """How many keys there are in all, and how many levels."""
+def _measure(value: Any) -> tuple[int, int]:
+    """The number of keys, and the depth."""
     keys, depth, level = 0, 0, [value]
     while level:
         depth += 1
@@ -120,21 +120,21 @@ def _yaml(raw: bytes) -> Body:
     try:
         tree = builder.build(yaml.parse(raw.decode("utf-8", "replace"), Loader=yaml.CSafeLoader))
     except yaml_positions.Unreadable as error:
-        raise Unrecognized(_yaml_words(str(error))) from None
+        raise ParseError(_yaml_words(str(error))) from None
     except yaml.MarkedYAMLError as error:
-        raise Unrecognized(_marked_words(error)) from None
+        raise ParseError(_marked_words(error)) from None
     except yaml.reader.ReaderError:
-        raise Unrecognized("yaml: control characters are not allowed") from None
+        raise ParseError("yaml: control characters are not allowed") from None
     body = Body(tree.value if tree else None, raw)
     for problem in builder.problems:
         body.told.append(_problem_words(problem.message, problem.path, tree))
-    body._nodes = json_tree.of(body.value)
+    body._nodes = json_tree.from_value(body.value)
     body.unsure = bool(body.told)
     return body
 
 
 def _marked_words(error: yaml.MarkedYAMLError) -> str:
-    """As the Go port of the same parser tells it, which counts lines in a way of its own."""
+    """The error of the Go port of the same parser, which counts lines differently."""
     mark = error.problem_mark
     line = mark.line if mark and mark.line else (error.context_mark.line if error.context_mark else 0)
     if line and mark and mark.line and isinstance(error, yaml.scanner.ScannerError):
@@ -156,5 +156,5 @@ def _problem_words(message: str, path: tuple[str | int, ...], tree: yaml_positio
             line, where = where[key]
         return f"line {line + 1}: key {go_format.quote(str(path[-1]))} already set in map"
     if "no number that Kubernetes can hold" in message:
-        raise Unrecognized("json: unsupported value: " + {"-": "-Inf", "n": "NaN"}.get(message.strip(".")[0].lower(), "+Inf"))
-    raise Unrecognized(f"yaml: {message}")
+        raise ParseError("json: unsupported value: " + {"-": "-Inf", "n": "NaN"}.get(message.strip(".")[0].lower(), "+Inf"))
+    raise ParseError(f"yaml: {message}")

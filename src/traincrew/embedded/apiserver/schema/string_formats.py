@@ -1,4 +1,4 @@
-"""The string formats that an API server checks, each as the Go library behind it does."""
+"""The string formats that kube-apiserver validates, each as its Go library does."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from traincrew.validation import schema_validation
 _HEX = "[0-9a-fA-F]"
 
 
-def known(format: str) -> Callable[[str], bool] | None:
-    """What checks a format; None for one that the API server ignores."""
+def validator(format: str) -> Callable[[str], bool] | None:
+    """The validator of a format; None if kube-apiserver ignores the format."""
     return _CHECKS.get(format.replace("-", ""))
 
 
 def _matches(pattern: str) -> Callable[[str], bool]:
-    # Compiled when it is first needed, and kept by re: most are never needed.
+    # Compiled on first use and cached by re: most are never used.
     return lambda text: re.fullmatch(pattern, text) is not None
 
 
@@ -59,7 +59,7 @@ def is_duration(text: str) -> bool:
 
 
 _HOST = r"([a-zA-Z0-9](-?[a-zA-Z0-9]{0,62})?|([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.)+[a-zA-Z]{2,63})"
-"""Letters beyond ASCII and symbols count as letters; they are replaced before."""
+"""Non-ASCII letters and symbols count as letters; they are replaced first."""
 
 
 def is_hostname(text: str) -> bool:
@@ -70,7 +70,7 @@ def is_hostname(text: str) -> bool:
 _IN_ATOM = r"A-Za-z0-9!#$%&'*+/=?^_`{|}~\x80-\U0010ffff-"
 _ATOMS = rf"[{_IN_ATOM}]+(\.[{_IN_ATOM}]+)*"
 _ADDRESS = rf"({_ATOMS}|\"([^\"\\]|\\.)*\")@({_ATOMS}|\[[^\[\]\\]*\])"
-# One character at a time before the address: a repetition within a repetition would take for ever over some texts.
+# One character at a time before the address: nested repetition would take exponential time.
 _EMAIL = rf"([{_IN_ATOM} \t]|\"([^\"\\]|\\.)*\")*<{_ADDRESS}>|{_ADDRESS}"
 
 
@@ -79,7 +79,7 @@ def is_email(text: str) -> bool:
 
 
 def is_uri(text: str) -> bool:
-    """A request's URI: absolute, or a path."""
+    """A request URI: absolute, or a path."""
     if not text or re.search(r"[\x00-\x20\x7f]", text) or re.search(r"%(?![0-9a-fA-F]{2})", text):
         return False
     try:

@@ -1,4 +1,4 @@
-"""What a CustomResourceDefinition's schema may say: the rules of structural schemas, in the API server's words."""
+"""The rules of structural schemas, with the messages of kube-apiserver."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _NOT_NESTED = {
 
 
 def check(schema: Schema, path: str) -> list[FieldError]:
-    """Every fault of a schema's structure; if it has none, those of its defaults."""
+    """All errors of a schema's structure; if there are none, those of its defaults."""
     errors = [*_invariants(schema, "root", path), *_combined(schema, schema, path, path)]
     return sorted(errors, key=lambda error: error.tell()) or list(_defaults(schema, path))
 
@@ -84,7 +84,7 @@ def _validations(schema: Schema, path: str) -> Iterator[FieldError]:
         yield from _nested(schema["not"], f"{path}.not")
     if schema.get("pattern"):
         try:
-            re.compile(regular_expressions.translated(schema["pattern"]))
+            re.compile(regular_expressions.translate(schema["pattern"]))
         except re.error as error:
             told = f"must be a valid regular expression, but isn't: error parsing regexp: {_regexp_words(error)}"
             yield field_errors.invalid(f"{path}.pattern", schema["pattern"], told)
@@ -146,7 +146,7 @@ def _meta(schema: Schema, level: str, path: str) -> Iterator[FieldError]:
 
 
 def _combined(part: Schema, whole: Schema, path: str, place: str) -> Iterator[FieldError]:
-    """What a combined schema restricts must be there to be restricted; only those at the root are looked at."""
+    """A field that a combined schema restricts must be declared; only combined schemas at the root are checked."""
     combined = [
         (f"{place}.{keyword}[{index}]", each) for keyword in _COMBINED for index, each in enumerate(part.get(keyword) or ())
     ]
@@ -168,7 +168,7 @@ def _restricted(part: Schema, whole: Schema | None, path: str, place: str) -> It
 
 
 def _defaults(schema: Schema, path: str, root: bool = True) -> Iterator[FieldError]:
-    """A default must be what the schema allows, with nothing in it that would be pruned."""
+    """A default must be valid and must not contain fields that would be pruned."""
     if schema.get("default") is not None:
         yield from _default_faults(schema["default"], schema, f"{path}.default")
     if isinstance(schema.get("items"), dict):

@@ -37,8 +37,8 @@ class Structure:
         self.nullable = bool(schema.get("nullable"))
         self.default: Any = schema.get("default")
         self.types = _types(schema)
-        self.format_check = string_formats.known(schema["format"]) if schema.get("format") else None
-        self.pattern = regular_expressions.compiled(schema["pattern"]) if schema.get("pattern") else None
+        self.format_check = string_formats.validator(schema["format"]) if schema.get("format") else None
+        self.pattern = regular_expressions.compile_pattern(schema["pattern"]) if schema.get("pattern") else None
         self.enum: list[Any] | None = schema.get("enum") or None
         self.any_of, self.one_of, self.all_of = (
             [Structure(each) for each in schema.get(keyword, ())] for keyword in ("anyOf", "oneOf", "allOf")

@@ -1,8 +1,8 @@
-"""Built-in objects as Go structs read them, the quick way: for bodies with nothing in them to tell.
+"""Typed decoding of built-in objects, the fast path: for bodies without errors.
 
-A reader takes a decoded JSON value, drops the nulls and brings quantities, times and bytes into the form in which they are
-written back; dicts and lists are changed in place. At anything that is not entirely regular it raises `Irregular`; then
-`faults` reads the body again, slowly and with words.
+A reader takes a decoded JSON value, drops nulls and makes quantities, times and bytes canonical; dicts and lists are changed
+in place. At any irregularity it raises `Irregular`; then `typed_decoding_errors` decodes the body again, slowly and with Go's
+messages.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from traincrew.embedded.apiserver.schema.builtin_kinds import GO_FIELDS, GO_UNIO
 Reader = Callable[[Any], Any]
 
 ABSENT: Any = object()
-"""What a reader makes of a null."""
+"""The result of a reader for a null."""
 
 
 class Irregular(Exception):
-    """A value of the wrong type, an unknown field, or anything else that Go has its own ways with."""
+    """A value of the wrong type, an unknown field, or any other irregularity."""
 
 
 class Struct:
-    """One Go struct. Its fields are filled in after it is known, because structs contain themselves."""
+    """One Go struct. Its fields are added after it is registered, because structs contain themselves."""
 
     def __init__(self) -> None:
         self.plain: dict[str, type] = {}
-        """Fields whose values need no reader if they are of exactly this class."""
+        """Fields whose values need no reader if they are exactly of this class."""
         self.readers: dict[str, Reader] = {}
 
     def read(self, value: Any) -> Any:
@@ -64,7 +64,7 @@ def _change(value: dict[str, Any], changed: list[tuple[str, Any]]) -> None:
 
 
 _structs: dict[int, tuple[Schema, Struct]] = {}
-"""By the identity of the table of fields, which is kept along so that the identity stays its own."""
+"""By the identity of the table of fields, which is kept referenced so that its id is not reused."""
 
 
 def struct(schema: Schema) -> Struct:
@@ -83,7 +83,7 @@ def struct(schema: Schema) -> Struct:
 
 
 def _field(schema: Schema) -> tuple[type | None, Reader]:
-    """The class whose values are right as they are, and what reads the others."""
+    """The class whose values are valid as they are, and the reader for the others."""
     if GO_FIELDS in schema:
         return None, struct(schema).read
     if GO_UNION in schema:
@@ -135,7 +135,7 @@ def _number(value: Any) -> Any:
 def _quantity(value: Any) -> Any:
     if value.__class__ is int:
         value = str(value)
-    elif value.__class__ is not str:  # of a float only the literal would do
+    elif value.__class__ is not str:  # a float needs its literal
         return _null(value)
     try:
         return quantities.canonical(value)
@@ -184,7 +184,7 @@ _FORMATS: dict[str, Reader] = {
 
 
 def _zero(schema: Schema) -> Any:
-    """What Go makes of a null in a list or a map."""
+    """The zero value that Go decodes from a null in a list or a map."""
     if schema.get("format") in ("quantity", "int-or-string"):
         return "0" if schema["format"] == "quantity" else 0
     if GO_FIELDS in schema:

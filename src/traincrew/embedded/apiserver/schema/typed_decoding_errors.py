@@ -1,7 +1,7 @@
-"""Built-in objects as Go structs read them, the slow way: with Go's words for everything that is wrong.
+"""Typed decoding of built-in objects, the slow path: with Go's error messages.
 
-Values of a wrong type are noted and reading goes on, to tell the first of them in the end; but where a type reads itself, as
-quantities and times do, the first fault is the last word. Unknown and duplicate fields are told if nothing else is.
+After a value of a wrong type decoding goes on, and the first such error is reported at the end; but an error of a type with its
+own decoder (quantities, times) is reported at once. Unknown and duplicate fields are reported if there is no other error.
 """
 
 from __future__ import annotations
@@ -13,108 +13,108 @@ from traincrew.apimachinery import go_base64, go_format, quantities, times
 from traincrew.apimachinery.resource_info import Schema
 from traincrew.embedded.apiserver.schema import json_tree
 from traincrew.embedded.apiserver.schema.builtin_kinds import GO_FIELDS, GO_STRUCT, GO_UNION
-from traincrew.embedded.apiserver.schema.json_tree import Literal, Pairs
+from traincrew.embedded.apiserver.schema.json_tree import Literal, Members
 
-MOST_STRICT = 100
-"""So many unknown and duplicate fields are told."""
+MAX_STRICT_ERRORS = 100
+"""The maximum number of unknown and duplicate fields reported."""
 
 
-class Unreadable(ValueError):
-    """The message is Go's."""
+class TypedDecodeError(ValueError):
+    """Decoding failed. The message is that of Go."""
 
 
 @dataclasses.dataclass(frozen=True)
-class _Place:
+class _FieldPath:
     struct: str = ""
     fields: str = ""
-    """As in Go's messages: the names of the fields alone."""
+    """As in Go's messages: field names only."""
     path: str = ""
     """As in strict errors: with indexes and the keys of maps."""
 
-    def field(self, struct: str, name: str) -> _Place:
+    def field(self, struct: str, name: str) -> _FieldPath:
         fields = f"{self.fields}.{name}" if self.fields else name
-        return _Place(struct, fields, self.key(name))
+        return _FieldPath(struct, fields, self.key(name))
 
     def key(self, name: str) -> str:
         return f"{self.path}.{name}" if self.path else name
 
 
-class Reading:
-    """One body, read into the struct of a schema."""
+class TypedDecoder:
+    """Decodes one body into the struct of a schema."""
 
     def __init__(self, node: Any, schema: Schema, go: str) -> None:
         self._first = ""
         self._strict: dict[tuple[str, str], None] = {}
         self._lenient = False
-        self.value = self._read(node, schema, go, _Place())
+        self.value = self._read(node, schema, go, _FieldPath())
         if self._first:
-            raise Unreadable(self._first)
+            raise TypedDecodeError(self._first)
 
     @property
     def strict(self) -> list[str]:
-        return [f"{what} field {go_format.quote(path)}" for what, path in list(self._strict)[:MOST_STRICT]]
+        return [f"{what} field {go_format.quote(path)}" for what, path in list(self._strict)[:MAX_STRICT_ERRORS]]
 
     @property
     def paths(self) -> list[str]:
-        """The fields that `strict` is about."""
-        return [path for _, path in list(self._strict)[:MOST_STRICT]]
+        """The paths of the fields that `strict` reports."""
+        return [path for _, path in list(self._strict)[:MAX_STRICT_ERRORS]]
 
-    def _read(self, node: Any, schema: Schema, go: str, place: _Place) -> Any:
+    def _read(self, node: Any, schema: Schema, go: str, place: _FieldPath) -> Any:
         if GO_UNION in schema:
             return self._union(node, schema, place)
-        if schema.get("format") in _SELF_READING:
-            return self._self_reading(node, schema["format"], place)
+        if schema.get("format") in _CUSTOM_DECODERS:
+            return self._custom_decoder(node, schema["format"], place)
         if node is None:
             return None
-        if GO_FIELDS in schema and isinstance(node, Pairs):
+        if GO_FIELDS in schema and isinstance(node, Members):
             return self._struct(node, schema, place)
-        if "additionalProperties" in schema and isinstance(node, Pairs):
+        if "additionalProperties" in schema and isinstance(node, Members):
             return self._map(node, schema["additionalProperties"], element(go), place)
-        if schema.get("type") == "array" and isinstance(node, list) and not isinstance(node, Pairs):
+        if schema.get("type") == "array" and isinstance(node, list) and not isinstance(node, Members):
             return self._list(node, schema["items"], element(go), place)
         return self._scalar(node, schema, go, place)
 
-    def _struct(self, node: Pairs, schema: Schema, place: _Place) -> dict[str, Any]:
+    def _struct(self, node: Members, schema: Schema, place: _FieldPath) -> dict[str, Any]:
         types, properties, found = schema[GO_FIELDS], schema.get("properties", {}), dict[str, Any]()
         for key, inner in node:
             if key not in types:
-                self._tell_strict("unknown", place.key(key))
+                self._report_strict("unknown", place.key(key))
                 continue
             if key in found:
-                self._tell_strict("duplicate", place.key(key))
+                self._report_strict("duplicate", place.key(key))
             go = types[key].rstrip("!").lstrip("*")
             value = self._read(inner, properties.get(key, {}), go, place.field(schema[GO_STRUCT], key))
             found[key] = _merged(found.get(key), value)
         return found
 
-    def _map(self, node: Pairs, schema: Schema, go: str, place: _Place) -> dict[str, Any]:
+    def _map(self, node: Members, schema: Schema, go: str, place: _FieldPath) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for key, inner in node:
             if key in found:
-                self._tell_strict("duplicate", place.key(key))
+                self._report_strict("duplicate", place.key(key))
             found[json_tree.text(key)] = self._read(inner, schema, go, dataclasses.replace(place, path=place.key(key)))
         return found
 
-    def _list(self, node: list[Any], schema: Schema, go: str, place: _Place) -> list[Any]:
+    def _list(self, node: list[Any], schema: Schema, go: str, place: _FieldPath) -> list[Any]:
         return [
             self._read(inner, schema, go, dataclasses.replace(place, path=f"{place.path}[{index}]"))
             for index, inner in enumerate(node)
         ]
 
-    def _scalar(self, node: Any, schema: Schema, go: str, place: _Place) -> Any:
+    def _scalar(self, node: Any, schema: Schema, go: str, place: _FieldPath) -> Any:
         kind = schema.get("type")
         match node:
             case bool() if kind == "boolean":
                 return node
             case Literal() if kind in ("integer", "number"):
                 return self._number(node, go, place)
-            case Literal() | Pairs() | list() | bool() if kind is not None and not _open(schema):
+            case Literal() | Members() | list() | bool() if kind is not None and not _open(schema):
                 self._note(described(node), go, place)
             case str() if kind not in ("string", None) and not _open(schema):
                 self._note("string", go, place)
         return json_tree.plain(node)
 
-    def _number(self, node: Literal, go: str, place: _Place) -> Any:
+    def _number(self, node: Literal, go: str, place: _FieldPath) -> Any:
         bits = 31 if go == "int32" else 63
         try:
             value = float(node) if go == "float64" else int(node)
@@ -125,31 +125,31 @@ class Reading:
             self._note(f"number {node}", go, place)
         return value
 
-    def _self_reading(self, node: Any, format: str, place: _Place) -> Any:
+    def _custom_decoder(self, node: Any, format: str, place: _FieldPath) -> Any:
         if node is None:
             return None
         try:
-            return _SELF_READING[format](node)
+            return _CUSTOM_DECODERS[format](node)
         except _WrongType as error:
             told = _told(error.value, error.go, place)
             if format == "byte":
                 self._first = self._first or told
                 return None
-            raise Unreadable(told) from None
+            raise TypedDecodeError(told) from None
         except (quantities.QuantityError, times.TimeError) as error:
-            raise Unreadable(str(error)) from None
+            raise TypedDecodeError(str(error)) from None
         except go_base64.Base64Error as error:
             self._first = self._first or str(error)
             return None
 
-    def _union(self, node: Any, schema: Schema, place: _Place) -> Any:
-        """A type that reads itself by other rules: what is unknown in it goes unnoticed."""
+    def _union(self, node: Any, schema: Schema, place: _FieldPath) -> Any:
+        """A type with its own decoder: unknown fields in it are ignored."""
         if node is None:
             return None
         other, lenient = schema[GO_UNION], self._lenient
         self._lenient = True
         try:
-            if isinstance(node, Pairs):
+            if isinstance(node, Members):
                 return self._struct(node, schema["items"], place)
             if isinstance(node, list) and other != "bool":
                 inner, go = (schema["items"], "v1.JSONSchemaProps") if other == "array" else ({"type": "string"}, "string")
@@ -157,26 +157,26 @@ class Reading:
         finally:
             self._lenient = lenient
         if other == "bool" and not isinstance(node, bool):
-            raise Unreadable("boolean or JSON schema expected")
+            raise TypedDecodeError("boolean or JSON schema expected")
         return node if isinstance(node, bool) else None
 
-    def _note(self, value: str, go: str, place: _Place) -> None:
+    def _note(self, value: str, go: str, place: _FieldPath) -> None:
         self._first = self._first or _told(value, go, place)
 
-    def _tell_strict(self, what: str, path: str) -> None:
+    def _report_strict(self, what: str, path: str) -> None:
         if not self._lenient:
             self._strict.setdefault((what, path))
 
 
-def _told(value: str, go: str, place: _Place) -> str:
+def _told(value: str, go: str, place: _FieldPath) -> str:
     if place.fields:
         return f"json: cannot unmarshal {value} into Go struct field {place.struct}.{place.fields} of type {go}"
     return f"json: cannot unmarshal {value} into Go value of type {go}"
 
 
 def described(node: Any) -> str:
-    if isinstance(node, Pairs | list):
-        return "object" if isinstance(node, Pairs) else "array"
+    if isinstance(node, Members | list):
+        return "object" if isinstance(node, Members) else "array"
     if isinstance(node, bool):
         return "bool"
     return "number" if isinstance(node, Literal) else "string"
@@ -187,7 +187,7 @@ def _open(schema: Schema) -> bool:
 
 
 def element(go: str) -> str:
-    """The Go type of what a list or a map holds."""
+    """The Go element type of a list or a map."""
     for named, element in (("v1.ResourceList", "resource.Quantity"), ("v1.ValidationRules", "v1.ValidationRule")):
         if go == named:
             return element
@@ -195,7 +195,7 @@ def element(go: str) -> str:
 
 
 def _merged(before: Any, after: Any) -> Any:
-    """A duplicate is read into what the first one left."""
+    """A duplicate is decoded into the value of the first one."""
     if isinstance(before, dict) and isinstance(after, dict):
         return before | {key: _merged(before.get(key), inner) for key, inner in after.items()}
     return before if after is None else after
@@ -208,7 +208,7 @@ class _WrongType(Exception):
 
 
 def _quantity(node: Any) -> str:
-    # Whatever stands there is taken for one; lists and objects have no form that could be.
+    # Any scalar is accepted; lists and objects are not.
     return quantities.canonical(node if isinstance(node, str) else "[]")
 
 
@@ -245,7 +245,7 @@ def _bytes(node: Any) -> str:
     raise _WrongType(described(node), "[]uint8")
 
 
-_SELF_READING = {
+_CUSTOM_DECODERS = {
     "quantity": _quantity,
     "date-time": _time,
     "micro-time": _micro_time,

@@ -110,7 +110,7 @@ def _json_fault(text: bytes) -> str:
     except json_syntax.NotJson as error:
         return str(error)
     found = json_tree.parse(text.decode("utf-8", "replace"))
-    if found is None or isinstance(found, json_tree.Pairs):
+    if found is None or isinstance(found, json_tree.Members):
         return ""
     return f"json: cannot unmarshal {schema_faults.described(found)} into Go value of type map[string]interface {{}}"
 
