@@ -74,7 +74,12 @@ def test_apply_twice_changes_only_what_was_edited(kubectl: Kubectl, api: Api, na
     kubectl("apply", *flags, "-f", "-", input=text(job))
 
     eventually(lambda: api.find("pods", namespace, "j-worker-1"))
-    assert "unchanged" in kubectl("apply", "-f", "-", input=text(job)) or flags
+    before = api.get("pytorchjobs", namespace, "j")
+    outcome = kubectl("apply", *flags, "-f", "-", input=text(job))
+    after = api.get("pytorchjobs", namespace, "j")
+    assert outcome == f"pytorchjob.kubeflow.org/j {'serverside-applied' if flags else 'unchanged'}\n"
+    assert after["metadata"]["generation"] == before["metadata"]["generation"]
+    assert after["spec"] == before["spec"]
 
 
 def test_scale(kubectl: Kubectl, api: Api, namespace: str) -> None:
