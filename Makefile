@@ -19,7 +19,7 @@ ON_EMBEDDED := KUBE=embedded TRAINCREW_WITHOUT_BUILDS=1 TRAINCREW_OPERATOR=insid
 OPERATOR := $(addprefix tests/cluster/,test_first_job.py test_pytorch.py test_tensorflow.py test_mpi.py test_mpi_v2beta1.py test_restarts.py test_status.py)
 
 # Tests on a real kube-apiserver that kill servers and operators by the hundred: they run alone.
-CHAOS := $(addprefix tests/cluster/,test_killed_at_every_call.py test_faults.py test_restarts_after_a_crash.py test_two_operators.py)
+CHAOS := $(addprefix tests/cluster/,test_killed_at_every_call.py test_network_faults.py test_restarts_after_a_crash.py test_two_operators.py)
 # Tests that compare parts of the embedded API server, and our reading of kubectl, with the real ones.
 AGREEMENT := $(filter-out %test_admission_agrees.py,$(wildcard tests/cluster/*_agree*.py)) $(addprefix tests/cluster/test_,builtins.py patches_of_kubectl.py kubelet_streams.py access_kubectl.py gang_scheduled.py)
 CLUSTER := tests/cluster $(addprefix --ignore=,$(CHAOS) $(AGREEMENT))

@@ -22,7 +22,7 @@ from concurrent import futures
 from typing import Any, NamedTuple
 
 import yaml
-from tests.seeds import rings
+from tests.seeds import launcher_logs
 from tests.seeds.clusters import EXAMPLES, Cluster
 
 GOAL = 1.0
@@ -84,7 +84,7 @@ def change(cluster: Cluster, name: str, workers: int, by_hand: bool) -> Times:
         looking = beside.submit(listed, cluster, name, workers, by_hand)
         time.sleep(1)  # so that it looks already
         asked = time.time()
-        (list_by_hand if by_hand else rings.patch)(cluster, name, workers)
+        (list_by_hand if by_hand else launcher_logs.patch)(cluster, name, workers)
         last, first = steps(cluster, name, workers, asked)
         return Times(first - asked, looking.result() - asked, last - asked)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hypothesis
 import pytest
 from hypothesis import strategies as st
-from tests.planner.examples import tried
+from tests.planner.hypothesis_settings import max_examples
 
 from traincrew.apimachinery import completion_indexes
 
@@ -15,7 +15,7 @@ def test_runs_are_written_by_their_ends(found: set[int], text: str) -> None:
     assert completion_indexes.render(found, shortest_run=2) == text
 
 
-@tried(100)
+@max_examples(100)
 @hypothesis.given(st.sets(st.integers(0, 300)))
 def test_what_is_written_is_read_again(found: set[int]) -> None:
     assert completion_indexes.parse(completion_indexes.render(found, shortest_run=2)) == found

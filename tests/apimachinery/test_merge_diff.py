@@ -7,8 +7,8 @@ from typing import Any
 import hypothesis
 import pytest
 from hypothesis import strategies as st
-from tests.planner.examples import tried
-from tests.planner.world import merged
+from tests.planner.hypothesis_settings import max_examples
+from tests.planner.simulation import merged
 
 from traincrew.apimachinery import merge_diff
 
@@ -20,13 +20,13 @@ _OBJECTS = st.recursive(
 )
 
 
-@tried(100)
+@max_examples(100)
 @hypothesis.given(_OBJECTS, _OBJECTS)
 def test_applied_to_the_old_value_it_gives_the_new_one(old: dict[str, Any], new: dict[str, Any]) -> None:
     assert merged(old, merge_diff.merge_patch(old, new)) == new
 
 
-@tried(100)
+@max_examples(100)
 @hypothesis.given(_OBJECTS)
 def test_between_equal_values_it_is_empty(value: dict[str, Any]) -> None:
     assert merge_diff.merge_patch(value, value) == {}

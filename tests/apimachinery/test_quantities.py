@@ -8,7 +8,7 @@ import time
 import hypothesis
 import pytest
 from hypothesis import strategies as st
-from tests.planner.examples import tried
+from tests.planner.hypothesis_settings import max_examples
 
 from traincrew.apimachinery import quantities
 
@@ -110,7 +110,7 @@ def test_a_sum_is_canonical(amounts: list[quantities.Text], total: str) -> None:
     assert quantities.add(amounts) == total
 
 
-@tried(100)
+@max_examples(100)
 @hypothesis.given(
     st.lists(st.tuples(st.integers(0, 10**6), st.sampled_from(["", "m", "k", "M", "Ki", "Mi", "Gi"])), min_size=1, max_size=6)
 )

@@ -36,7 +36,7 @@ KINDS = {
 CLUSTER_SCOPED = ("namespaces", "customresourcedefinitions")
 
 
-class Refused(Exception):
+class RejectedRequest(Exception):
     """The API server said no."""
 
     def __init__(self, response: requests.Response) -> None:
@@ -77,7 +77,7 @@ class Api:
             verb, self.server + path, data=data, params=query, headers={"Content-Type": content}, timeout=60
         )
         if response.status_code >= 400:
-            raise Refused(response)
+            raise RejectedRequest(response)
         found: Object = response.json()
         return found
 
@@ -95,7 +95,7 @@ class Api:
     def find(self, plural: str, namespace: str, name: str, version: str = "v1") -> Object | None:
         try:
             return self.get(plural, namespace, name, version=version)
-        except Refused as refused:
+        except RejectedRequest as refused:
             if refused.code == 404:
                 return None
             raise
@@ -118,7 +118,7 @@ class Api:
         with contextlib.suppress(_NotFound):
             try:
                 self.call("DELETE", self.path(plural, namespace, name, version=version), options)
-            except Refused as refused:
+            except RejectedRequest as refused:
                 if refused.code == 404:
                     raise _NotFound from refused
                 raise
@@ -157,14 +157,14 @@ def eventually(claim: Callable[[], Any], seconds: float = 30.0, because: str = "
             if found:
                 return found
             trouble = None
-        except (AssertionError, Refused, KeyError, IndexError, TypeError, StopIteration) as error:
+        except (AssertionError, RejectedRequest, KeyError, IndexError, TypeError, StopIteration) as error:
             trouble = error
         if time.monotonic() > deadline:
             raise AssertionError(because or f"did not become true within {seconds} s") from trouble
         time.sleep(0.03)
 
 
-def steadily(claim: Callable[[], Any], seconds: float = 1.0) -> None:
+def consistently(claim: Callable[[], Any], seconds: float = 1.0) -> None:
     """Asserts that the claim holds all the time for a while: for what must NOT happen."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -173,9 +173,9 @@ def steadily(claim: Callable[[], Any], seconds: float = 1.0) -> None:
 
 
 @contextlib.contextmanager
-def refused(code: int, *texts: str) -> Iterator[None]:
+def rejected(code: int, *texts: str) -> Iterator[None]:
     """The API server must refuse with that code and say these things."""
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RejectedRequest) as caught:
         yield
     assert caught.value.code == code, caught.value
     for text in texts:

@@ -9,11 +9,11 @@ from typing import cast
 import kubernetes.client
 import kubernetes.config
 import pytest
-from tests.cluster import installed, operators, spare, theatre
+from tests.cluster import installation, isolated_namespace, lifecycle_harness, operators
 from tests.cluster.api import Api
 from tests.cluster.kubelet import Kubelet
 from tests.cluster.operators import OperatorProcess
-from tests.cluster.submitted import Submit, Submitted
+from tests.cluster.submitted_job import Submit, SubmittedJob
 from tools.kube import cluster
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -55,7 +55,7 @@ COMPARING = (
     "test_builtins",
     "test_patches_of_kubectl",
     "test_kubelet_streams",
-    "test_access_kubectl",
+    "test_authorization_kubectl",
     "test_gang_scheduled",
 )
 """Parts of the names of files that hold the embedded API server's parts against a real one."""
@@ -91,34 +91,34 @@ def _skipping_what_a_foreign_cluster_cannot_do() -> Generator[None, None, None]:
 @pytest.fixture(scope="session")
 def api(kube: cluster.Cluster) -> Api:
     """A plain client as administrator, with the CRDs installed."""
-    return installed.crds(kube)
+    return installation.crds(kube)
 
 
 @pytest.fixture(scope="session")
 def operator_kubeconfig(kube: cluster.Cluster, api: Api) -> pathlib.Path:
     """Speaks as the service account of manifests/rbac.yaml: the suite runs with the rights that are shipped, no more."""
-    return installed.rights(kube)
+    return installation.rights(kube)
 
 
 @pytest.fixture(scope="session")
-def spare_kube() -> Iterator[tuple[cluster.Cluster, Api, pathlib.Path]]:
+def second_kube() -> Iterator[tuple[cluster.Cluster, Api, pathlib.Path]]:
     """A second API server, on which no operator runs but those that a test starts with flags of its own."""
     with cluster.start_any() as started:
-        client = installed.crds(started)
-        yield started, client, installed.rights(started)
+        client = installation.crds(started)
+        yield started, client, installation.rights(started)
 
 
 @pytest.fixture
-def place(spare_kube: tuple[cluster.Cluster, Api, pathlib.Path]) -> Iterator[spare.Place]:
-    started, client, kubeconfig = spare_kube
-    with spare.place(started, client, f"test-{uuid.uuid4().hex[:10]}", kubeconfig) as fresh:
+def isolated(second_kube: tuple[cluster.Cluster, Api, pathlib.Path]) -> Iterator[isolated_namespace.IsolatedNamespace]:
+    started, client, kubeconfig = second_kube
+    with isolated_namespace.created(started, client, f"test-{uuid.uuid4().hex[:10]}", kubeconfig) as fresh:
         yield fresh
 
 
 @pytest.fixture(scope="session")
-def house(spare_kube: tuple[cluster.Cluster, Api, pathlib.Path]) -> Iterator[theatre.Theatre]:
+def harness(second_kube: tuple[cluster.Cluster, Api, pathlib.Path]) -> Iterator[lifecycle_harness.LifecycleHarness]:
     """Where the lives of jobs are played, on the second API server: any number at once, with operators of their own."""
-    with theatre.opened(spare_kube[0]) as found:
+    with lifecycle_harness.running(second_kube[0]) as found:
         yield found
 
 
@@ -146,4 +146,4 @@ def kubelet(api: Api, namespace: str) -> Kubelet:
 @pytest.fixture
 def submit(operator: OperatorProcess, api: Api, namespace: str) -> Submit:
     """`submit(manifests.job(...))` creates the job in the test's namespace, where the operator sees it."""
-    return functools.partial(Submitted, api, namespace)
+    return functools.partial(SubmittedJob, api, namespace)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.cluster import manifests
 from tests.cluster.api import Api, Object, eventually
-from tests.cluster.submitted import Submitted
+from tests.cluster.submitted_job import SubmittedJob
 from tools.kube import cluster
 
 
@@ -33,23 +33,23 @@ def policy(body: Object, role: str, name: str) -> Object:
     return body
 
 
-def files(job: Submitted) -> dict[str, str]:
+def files(job: SubmittedJob) -> dict[str, str]:
     """The config map's data, waited for."""
     found: Object = eventually(lambda: job.api.get("configmaps", job.namespace, f"{job.name}-config"))
     data: dict[str, str] = found["data"]
     return data
 
 
-def discovered(job: Submitted) -> list[str]:
+def discovered(job: SubmittedJob) -> list[str]:
     """What running discover_hosts.sh would print now."""
     return [line.removeprefix("echo ") for line in files(job)["discover_hosts.sh"].splitlines() if line.startswith("echo ")]
 
 
-def scale(job: Submitted, workers: int) -> None:
+def scale(job: SubmittedJob, workers: int) -> None:
     job.patch({"mpiReplicaSpecs": {"Worker": {"replicas": workers}}})
 
 
-def owned_by(entry: Object, job: Submitted, version: str = "v1") -> bool:
+def owned_by(entry: Object, job: SubmittedJob, version: str = "v1") -> bool:
     """One controller reference, to that very job, and no other."""
     owner = {"apiVersion": f"kubeflow.org/{version}", "kind": job.kind, "name": job.name, "uid": job.uid}
     return bool(entry["metadata"].get("ownerReferences") == [{**owner, "controller": True, "blockOwnerDeletion": True}])
@@ -61,12 +61,12 @@ def there(api: Api, plural: str, namespace: str, name: str) -> Object:
     return found
 
 
-def launcher_job(job: Submitted) -> Object:
+def launcher_job(job: SubmittedJob) -> Object:
     """The batch Job of a v2beta1 launcher, waited for."""
     return there(job.api, "jobs", job.namespace, f"{job.name}-launcher")
 
 
-def launcher_template(job: Submitted) -> Object:
+def launcher_template(job: SubmittedJob) -> Object:
     found: Object = launcher_job(job)["spec"]["template"]
     return found
 

@@ -1,8 +1,8 @@
 """A proxy between one operator and the API server: it counts every call, and can do to any of them what networks do.
 
-    with proxy.serving(kube.kubeconfig) as served, served.gate() as gate:
-        operators.running(served.kubeconfig(gate), ...)
-        gate.judge = lambda call: proxy.Answer(500) if call.verb == "create" else None
+    with proxy.serving(kube.kubeconfig) as served, served.proxy_port() as proxy_port:
+        operators.running(served.kubeconfig(proxy_port), ...)
+        proxy_port.fault_for = lambda call: proxy.Answer(500) if call.verb == "create" else None
 
 The operator speaks plain HTTP to it; it speaks TLS to the API server, as the administrator.
 """
@@ -50,7 +50,7 @@ class Call:
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
+class InjectedResponse:
     """Say this instead of asking the API server."""
 
     code: int
@@ -59,24 +59,24 @@ class Answer:
 
 
 @dataclasses.dataclass(frozen=True)
-class Late:
+class DelayedResponse:
     """Ask, but answer only after so many seconds; watches tell of what was done meanwhile."""
 
     seconds: float
 
 
 @dataclasses.dataclass(frozen=True)
-class Lost:
+class DroppedConnection:
     """Cut the connection: before asking, or after the API server has acted on it. `then` is called at that moment."""
 
     after: bool
     then: Callable[[], None] = lambda: None
 
 
-Fate = Answer | Late | Lost | None
+Fault = InjectedResponse | DelayedResponse | DroppedConnection | None
 
 
-class Gate:
+class ProxyPort:
     """One operator's way to the API server."""
 
     def __init__(self, proxy: Proxy) -> None:
@@ -84,7 +84,7 @@ class Gate:
         self.tag = uuid.uuid4().hex[:12]
         """Part of the User-Agent that the API server sees: by it the audit log tells this operator's calls."""
         self.calls: list[Call] = []
-        self.judge: Callable[[Call], Fate] = lambda call: None
+        self.fault_for: Callable[[Call], Fault] = lambda call: None
         self.expired = 0
         """Watches that the API server ended with 410."""
         self._closed = False
@@ -112,35 +112,35 @@ class Gate:
             return _abort(request)
         call = _call(len(self.calls) + 1, request)
         self.calls.append(call)
-        fate = self.judge(call)
-        match fate:
-            case Answer():
-                return _status(fate)
-            case Lost(after=False):
-                fate.then()
+        fault = self.fault_for(call)
+        match fault:
+            case InjectedResponse():
+                return _status(fault)
+            case DroppedConnection(after=False):
+                fault.then()
                 return _abort(request)
         try:
             if call.verb == "watch":
-                return await self._watch(request, fate)
+                return await self._watch(request, fault)
             # What has been sent is acted upon, even if whoever sent it dies meanwhile.
-            return await asyncio.shield(asyncio.ensure_future(self._ask(request, body, fate)))
+            return await asyncio.shield(asyncio.ensure_future(self._ask(request, body, fault)))
         except (aiohttp.ClientError, OSError):
             return _abort(request)
 
-    async def _ask(self, request: web.Request, body: bytes, fate: Fate) -> web.StreamResponse:
+    async def _ask(self, request: web.Request, body: bytes, fault: Fault) -> web.StreamResponse:
         async with self._forwarded(request, body) as answer:
             whole = await answer.read()
-        if isinstance(fate, Late):
-            await asyncio.sleep(fate.seconds)
-        if isinstance(fate, Lost):
-            fate.then()
+        if isinstance(fault, DelayedResponse):
+            await asyncio.sleep(fault.seconds)
+        if isinstance(fault, DroppedConnection):
+            fault.then()
             return _abort(request)
         return web.Response(status=answer.status, body=whole, headers=_kept(answer.headers))
 
-    async def _watch(self, request: web.Request, fate: Fate) -> web.StreamResponse:
+    async def _watch(self, request: web.Request, fault: Fault) -> web.StreamResponse:
         async with self._forwarded(request, b"") as answer:
-            if isinstance(fate, Lost):
-                fate.then()
+            if isinstance(fault, DroppedConnection):
+                fault.then()
                 return _abort(request)
             response = web.StreamResponse(status=answer.status, headers=_kept(answer.headers))
             self._watches.append(request)
@@ -181,17 +181,17 @@ class Proxy:
         return asyncio.run_coroutine_threadsafe(work, self.loop).result(60)
 
     @contextlib.contextmanager
-    def gate(self) -> Iterator[Gate]:
-        gate = Gate(self)
-        runner = self.run(self._listen(gate))
+    def proxy_port(self) -> Iterator[ProxyPort]:
+        proxy_port = ProxyPort(self)
+        runner = self.run(self._listen(proxy_port))
         try:
-            yield gate
+            yield proxy_port
         finally:
             self.run(runner.cleanup())
 
-    def kubeconfig(self, gate: Gate) -> pathlib.Path:
-        path = pathlib.Path(self._directory.name, f"{gate.tag}.kubeconfig")
-        server = {"name": "proxy", "cluster": {"server": f"http://127.0.0.1:{gate.port}"}}
+    def kubeconfig(self, proxy_port: ProxyPort) -> pathlib.Path:
+        path = pathlib.Path(self._directory.name, f"{proxy_port.tag}.kubeconfig")
+        server = {"name": "proxy", "cluster": {"server": f"http://127.0.0.1:{proxy_port.port}"}}
         context = {"name": "proxy", "context": {"cluster": "proxy", "user": "nobody"}}
         users = [{"name": "nobody", "user": {}}]
         config = {"apiVersion": "v1", "kind": "Config", "current-context": "proxy"}
@@ -212,19 +212,19 @@ class Proxy:
             auto_decompress=False,
         )
 
-    async def _listen(self, gate: Gate) -> web.AppRunner:
+    async def _listen(self, proxy_port: ProxyPort) -> web.AppRunner:
         app = web.Application(client_max_size=64 << 20)
-        app.router.add_route("*", "/{path:.*}", gate.handle)
+        app.router.add_route("*", "/{path:.*}", proxy_port.handle)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
-        gate.port = runner.addresses[0][1]
+        proxy_port.port = runner.addresses[0][1]
         return runner
 
 
 @contextlib.contextmanager
-def serving(kubeconfig: str | os.PathLike[str]) -> Iterator[Proxy]:
+def running(kubeconfig: str | os.PathLike[str]) -> Iterator[Proxy]:
     proxy = Proxy(kubeconfig)
     try:
         yield proxy
@@ -247,9 +247,9 @@ def _kept(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name.lower() not in HOP_BY_HOP}
 
 
-def _status(fate: Answer) -> web.Response:
-    body = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": fate.reason, "code": fate.code}
-    return web.json_response({**body, "message": f"{fate.reason} on purpose"}, status=fate.code, headers=dict(fate.headers))
+def _status(fault: InjectedResponse) -> web.Response:
+    body = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": fault.reason, "code": fault.code}
+    return web.json_response({**body, "message": f"{fault.reason} on purpose"}, status=fault.code, headers=dict(fault.headers))
 
 
 def _abort(request: web.Request) -> web.Response:

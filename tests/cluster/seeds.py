@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import yaml
 from tests.cluster.api import KINDS, Api, Object, eventually
 from tests.cluster.kubelet import Kubelet
-from tests.cluster.submitted import PREFIX
+from tests.cluster.submitted_job import PREFIX
 from tools.kube import cluster
 
 FOLDER = pathlib.Path(__file__).parents[2] / "examples" / "seeds"
@@ -50,7 +50,7 @@ class Seed:
         found = self.api.all("services", self.namespace, f"{PREFIX}job-name={self.name}")
         return {service["metadata"]["name"].removeprefix(f"{self.name}-"): service for service in found}
 
-    def crew(self, *names: str) -> dict[str, Object]:
+    def replicas(self, *names: str) -> dict[str, Object]:
         """The job's pods, by their name without the job's, once exactly these are there."""
         found: dict[str, Object] = eventually(
             lambda: (pods := self.pods()).keys() == set(names) and pods, because=f"{self.name}: not exactly the pods {names}"
@@ -67,7 +67,7 @@ class Seed:
 
 
 @contextlib.contextmanager
-def planted(kube: cluster.Cluster, api: Api, stem: str, namespace: str) -> Iterator[Seed]:
+def applied(kube: cluster.Cluster, api: Api, stem: str, namespace: str) -> Iterator[Seed]:
     """A seed to be applied; whatever came of it is removed afterwards (a garbage collector must be at work)."""
     body = yaml.safe_load(FILES[stem].read_text())
     own = body["metadata"].get("namespace", namespace)

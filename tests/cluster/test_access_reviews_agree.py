@@ -13,7 +13,7 @@ import aiohttp
 import multidict
 import pytest
 from tests.cluster.api import Api, Object
-from tests.cluster.authority import REVIEWS, Caller, calling
+from tests.cluster.rbac_client import REVIEWS, Caller, calling
 
 from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.authn import token_requests

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.cluster.api import Api, Object, Refused, eventually
+from tests.cluster.api import Api, Object, RejectedRequest, eventually
 from tests.cluster.test_builtin_agrees import warnings_of
 from tests.embedded.apiserver.registry import admitted, corpus, plugins
 
@@ -84,6 +84,6 @@ def test_limit_ranges_fill_and_refuse_the_same(api: Api, namespace: str, case: t
 def answer(api: Api, namespace: str, pod: Object) -> Any:
     try:
         stored = api.create(namespace, pod, dryRun="All")
-    except Refused as refused:
+    except RejectedRequest as refused:
         return refused.message
     return [stored["spec"], stored["metadata"].get("annotations")]

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from tests.cli import house as houses
 from tests.cli.house import House, written
-from tests.cluster import installed, manifests, operators
+from tests.cluster import installation, manifests, operators
 from tests.cluster.api import Api
 from tools.kube import certificates, cluster, control_plane
 
@@ -44,8 +44,8 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
         f"--kubelet-certificate-authority={authority.path}",
     )
     with cluster.start(control_plane.Options(flags=flags)) as started:
-        installed.crds(started)
-        with operators.running(installed.rights(started)):
+        installation.crds(started)
+        with operators.running(installation.rights(started)):
             yield Real(started, authority)
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.cluster import crews, manifests
-from tests.cluster.api import Api, Object, eventually, steadily
-from tests.cluster.crews import every_kind
+from tests.cluster import jobs_with_services, manifests
+from tests.cluster.api import Api, Object, consistently, eventually
+from tests.cluster.jobs_with_services import every_kind
 from tests.cluster.kubelet import Kubelet
 from tests.cluster.manifests import CONTAINERS, FIELDS
-from tests.cluster.submitted import PREFIX, Submit, Submitted
+from tests.cluster.submitted_job import PREFIX, Submit, SubmittedJob
 
 
-def started(job: Submitted, kubelet: Kubelet, count: int) -> dict[str, str]:
+def started(job: SubmittedJob, kubelet: Kubelet, count: int) -> dict[str, str]:
     """All pods of the job run; their UIDs by name."""
     eventually(lambda: len(job.pods()) == count)
     kubelet.run(*job.pods())
@@ -21,7 +21,7 @@ def started(job: Submitted, kubelet: Kubelet, count: int) -> dict[str, str]:
     return job.uids()
 
 
-def replaced(job: Submitted, name: str, before: dict[str, str]) -> None:
+def replaced(job: SubmittedJob, name: str, before: dict[str, str]) -> None:
     """Waits for a new pod of that name; all others must be as before."""
     eventually(
         lambda: job.uids().keys() == before.keys() and job.uids()[name] != before[name], because=f"{name} did not come back"
@@ -29,7 +29,7 @@ def replaced(job: Submitted, name: str, before: dict[str, str]) -> None:
     assert {**job.uids(), name: ""} == {**before, name: ""}
 
 
-def scale(job: Submitted, count: int) -> None:
+def scale(job: SubmittedJob, count: int) -> None:
     job.patch({FIELDS[job.kind]: {"Worker": {"replicas": count}}})
 
 
@@ -37,8 +37,8 @@ def scale(job: Submitted, count: int) -> None:
 @pytest.mark.parametrize("state", ["Pending", "Running"])
 @pytest.mark.contract(45)
 def test_a_pod_that_is_gone_at_once_is_made_again(submit: Submit, kubelet: Kubelet, kind: str, state: str) -> None:
-    job = submit(crews.job(kind, "Never"))
-    count = len(crews.names(kind))
+    job = submit(jobs_with_services.job(kind, "Never"))
+    count = len(jobs_with_services.names(kind))
     eventually(lambda: len(job.pods()) == count)
     before = started(job, kubelet, count) if state == "Running" else job.uids()
 
@@ -53,14 +53,14 @@ def test_a_pod_that_is_gone_at_once_is_made_again(submit: Submit, kubelet: Kubel
 @pytest.mark.parametrize("kind", ["PyTorchJob", "PaddleJob"])
 @pytest.mark.contract(46)
 def test_a_pod_deleted_gracefully_is_restarted_when_it_has_gone(submit: Submit, kubelet: Kubelet, kind: str) -> None:
-    job = submit(crews.job(kind, "OnFailure"))
-    before = started(job, kubelet, len(crews.names(kind)))
+    job = submit(jobs_with_services.job(kind, "OnFailure"))
+    before = started(job, kubelet, len(jobs_with_services.names(kind)))
 
     job.api.delete("pods", job.namespace, "j-worker-1")
 
     eventually(lambda: job.states() == {"Created": "True", "Restarting": "True"})
     assert job.condition("Restarting")["reason"] == f"{kind}Restarting"
-    steadily(lambda: job.uids() == before, 0.5)
+    consistently(lambda: job.uids() == before, 0.5)
     kubelet.gone("j-worker-1")
     replaced(job, "j-worker-1", before)
     kubelet.run("j-worker-1")
@@ -78,8 +78,8 @@ GRACEFUL = [
 @pytest.mark.parametrize(("kind", "policy"), GRACEFUL)
 @pytest.mark.contract(47)
 def test_a_pod_that_others_delete_is_no_failure_of_the_job(submit: Submit, kubelet: Kubelet, kind: str, policy: str) -> None:
-    job = submit(crews.job(kind, policy))
-    before = started(job, kubelet, len(crews.names(kind)))
+    job = submit(jobs_with_services.job(kind, policy))
+    before = started(job, kubelet, len(jobs_with_services.names(kind)))
 
     job.api.delete("pods", job.namespace, "j-worker-1")
 
@@ -88,14 +88,14 @@ def test_a_pod_that_others_delete_is_no_failure_of_the_job(submit: Submit, kubel
     replaced(job, "j-worker-1", before)
     kubelet.run("j-worker-1")
     eventually(lambda: job.states() == {"Created": "True", "Running": "True"})
-    assert job.book() == (0, 1)
+    assert job.restart_counts() == (0, 1)
 
 
 @every_kind
 @pytest.mark.contract(48)
 def test_a_deleted_service_is_made_again(submit: Submit, kubelet: Kubelet, kind: str) -> None:
-    job = submit(crews.job(kind))
-    before = started(job, kubelet, len(crews.names(kind)))
+    job = submit(jobs_with_services.job(kind))
+    before = started(job, kubelet, len(jobs_with_services.names(kind)))
     first = job.api.get("services", job.namespace, "j-worker-0")
 
     job.api.delete("services", job.namespace, "j-worker-0")
@@ -109,7 +109,7 @@ def test_a_deleted_service_is_made_again(submit: Submit, kubelet: Kubelet, kind:
 @every_kind
 @pytest.mark.contract(49)
 def test_fewer_replicas_take_the_last_pods_and_services_only(submit: Submit, kubelet: Kubelet, kind: str) -> None:
-    job = submit(crews.workers(kind, 3, "Never"))
+    job = submit(jobs_with_services.workers(kind, 3, "Never"))
     kubelet.pod("j-worker-2")
     before = started(job, kubelet, 4 if kind == "XGBoostJob" else 3)
     kept = {name: uid for name, uid in before.items() if name not in ("j-worker-1", "j-worker-2")}
@@ -120,12 +120,12 @@ def test_fewer_replicas_take_the_last_pods_and_services_only(submit: Submit, kub
         _leaves(job, name)
         kubelet.gone(name)
     eventually(lambda: job.uids() == kept and job.services() == kept.keys())
-    steadily(lambda: job.uids() == kept, 0.3)
+    consistently(lambda: job.uids() == kept, 0.3)
     assert all(not {"Failed", "Restarting"} & _types(status) for status in job.history())
     assert job.is_true("Running")
 
 
-def _leaves(job: Submitted, name: str) -> None:
+def _leaves(job: SubmittedJob, name: str) -> None:
     eventually(lambda: "deletionTimestamp" in job.pods()[name]["metadata"], because=f"{name} was not deleted")
 
 
@@ -135,8 +135,8 @@ def _types(status: Object) -> set[str]:
 
 @pytest.mark.parametrize(("kind", "role"), [("TFJob", "Evaluator"), ("TFJob", "PS"), ("PaddleJob", "Worker")])
 def test_a_role_taken_out_of_the_job_leaves_no_pod_or_service(submit: Submit, kubelet: Kubelet, kind: str, role: str) -> None:
-    job = submit(crews.job(kind))
-    before = started(job, kubelet, len(crews.names(kind)))
+    job = submit(jobs_with_services.job(kind))
+    before = started(job, kubelet, len(jobs_with_services.names(kind)))
     kept = {name: uid for name, uid in before.items() if f"-{role.lower()}-" not in name}
 
     job.patch({FIELDS[kind]: {role: None}})
@@ -151,7 +151,7 @@ def test_a_role_taken_out_of_the_job_leaves_no_pod_or_service(submit: Submit, ku
 @every_kind
 @pytest.mark.contract(50)
 def test_more_replicas_add_the_missing_ones_only(submit: Submit, kubelet: Kubelet, kind: str) -> None:
-    job = submit(crews.workers(kind, 2))
+    job = submit(jobs_with_services.workers(kind, 2))
     before = started(job, kubelet, 3 if kind == "XGBoostJob" else 2)
     more = {"j-worker-2", "j-worker-3"}
 
@@ -164,24 +164,24 @@ def test_more_replicas_add_the_missing_ones_only(submit: Submit, kubelet: Kubele
 @every_kind
 @pytest.mark.contract(51)
 def test_an_edited_template_is_for_pods_made_later(submit: Submit, kubelet: Kubelet, kind: str) -> None:
-    job = submit(crews.workers(kind, 2))
+    job = submit(jobs_with_services.workers(kind, 2))
     started(job, kubelet, 3 if kind == "XGBoostJob" else 2)
     before = _versions(job)
     containers = [{"name": CONTAINERS[kind], "image": "train:2"}]
 
     job.patch({FIELDS[kind]: {"Worker": {"template": {"spec": {"containers": containers}}}}})
 
-    steadily(lambda: _versions(job) == before, 0.5)
+    consistently(lambda: _versions(job) == before, 0.5)
     job.api.delete("pods", job.namespace, "j-worker-1", grace=0)
     eventually(lambda: _image(job, "j-worker-1") == "train:2")
     assert _image(job, "j-worker-0") == "train:1"
 
 
-def _versions(job: Submitted) -> dict[str, str]:
+def _versions(job: SubmittedJob) -> dict[str, str]:
     return {name: pod["metadata"]["resourceVersion"] for name, pod in job.pods().items()}
 
 
-def _image(job: Submitted, pod: str) -> Any:
+def _image(job: SubmittedJob, pod: str) -> Any:
     return job.pods()[pod]["spec"]["containers"][0]["image"]
 
 
@@ -195,22 +195,22 @@ def test_a_stranger_in_a_pods_place_is_told_and_left_alone(
     body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "j-worker-1", "labels": labels}}
     stranger = api.create(namespace, {**body, "spec": {"containers": [{"name": "c", "image": "i"}]}})
 
-    job = submit(crews.job(kind))
+    job = submit(jobs_with_services.job(kind))
 
     told = job.event("FailedCreatePod", "j-worker-1")
     assert told["type"] == "Warning"
     assert told["message"].startswith("Error creating: ")
-    eventually(lambda: crews.names(kind) - {"j-worker-1"} <= api.names("pods", namespace))
+    eventually(lambda: jobs_with_services.names(kind) - {"j-worker-1"} <= api.names("pods", namespace))
     assert api.get("pods", namespace, "j-worker-1") == stranger
     api.delete("pods", namespace, "j-worker-1", grace=0)
     eventually(lambda: job.pods()["j-worker-1"]["metadata"]["ownerReferences"][0]["uid"] == job.uid)
 
 
-@pytest.mark.parametrize("kind", [*crews.CREWS, "MPIJob"])
+@pytest.mark.parametrize("kind", [*jobs_with_services.CREWS, "MPIJob"])
 @pytest.mark.parametrize("reason", ["ImagePullBackOff", "CreateContainerConfigError"])
 @pytest.mark.contract(54)
 def test_what_a_container_waits_for_is_told_on_the_job(submit: Submit, kubelet: Kubelet, kind: str, reason: str) -> None:
-    job = submit(manifests.job(kind, Launcher=1, Worker=1) if kind == "MPIJob" else crews.job(kind))
+    job = submit(manifests.job(kind, Launcher=1, Worker=1) if kind == "MPIJob" else jobs_with_services.job(kind))
     kubelet.bind("j-worker-0")
 
     kubelet.waiting("j-worker-0", reason, 'Back-off pulling image "train:1"')

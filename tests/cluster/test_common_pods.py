@@ -5,26 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.cluster import crews, manifests
-from tests.cluster.api import Api, Object, eventually, steadily
-from tests.cluster.crews import CREWS, PORTS, every_kind
+from tests.cluster import jobs_with_services, manifests
+from tests.cluster.api import Api, Object, consistently, eventually
+from tests.cluster.jobs_with_services import CREWS, PORTS, every_kind
 from tests.cluster.manifests import CONTAINERS
-from tests.cluster.submitted import PREFIX, Submit, Submitted, env, labels
+from tests.cluster.submitted_job import PREFIX, Submit, SubmittedJob, env, labels
 from tools.kube import cluster
 
 
-def made(job: Submitted, names: set[str]) -> dict[str, Object]:
+def made(job: SubmittedJob, names: set[str]) -> dict[str, Object]:
     """The job's pods, once exactly these are there."""
     found: dict[str, Object] = eventually(lambda: (pods := job.pods()).keys() == names and pods, because=f"not just {names}")
     return found
 
 
-def service(job: Submitted, name: str) -> Object:
+def service(job: SubmittedJob, name: str) -> Object:
     found: Object = eventually(lambda: job.api.find("services", job.namespace, name), because=f"no service {name}")
     return found
 
 
-def ports(job: Submitted, name: str) -> dict[str, int]:
+def ports(job: SubmittedJob, name: str) -> dict[str, int]:
     return {entry["name"]: entry["port"] for entry in service(job, name)["spec"]["ports"]}
 
 
@@ -33,7 +33,7 @@ def address(kind: str, role: str, index: int) -> dict[str, str]:
     return {PREFIX + key: value for key, value in found.items()}
 
 
-def owner(job: Submitted, version: str = "v1") -> Object:
+def owner(job: SubmittedJob, version: str = "v1") -> Object:
     found = {"apiVersion": f"kubeflow.org/{version}", "kind": job.kind, "name": job.name, "uid": job.uid}
     return {**found, "controller": True, "blockOwnerDeletion": True}
 
@@ -41,19 +41,19 @@ def owner(job: Submitted, version: str = "v1") -> Object:
 @every_kind
 @pytest.mark.contract(34)
 def test_pods_are_named_after_job_role_and_index(submit: Submit, kind: str) -> None:
-    job = submit(crews.job(kind))
+    job = submit(jobs_with_services.job(kind))
 
-    made(job, crews.names(kind))
+    made(job, jobs_with_services.names(kind))
 
-    steadily(lambda: job.pods().keys() == crews.names(kind), 0.3)
+    consistently(lambda: job.pods().keys() == jobs_with_services.names(kind), 0.3)
 
 
 @every_kind
 @pytest.mark.contract(35)
 def test_pods_carry_the_four_labels_that_tell_who_they_are(submit: Submit, kind: str) -> None:
-    pods = made(submit(crews.job(kind)), crews.names(kind))
+    pods = made(submit(jobs_with_services.job(kind)), jobs_with_services.names(kind))
 
-    for role, index in crews.replicas(kind):
+    for role, index in jobs_with_services.replicas(kind):
         found = pods[f"j-{role}-{index}"]["metadata"]["labels"]
         found.pop(f"{PREFIX}job-role", None)
         assert found == address(kind, role, index)
@@ -62,9 +62,9 @@ def test_pods_carry_the_four_labels_that_tell_who_they_are(submit: Submit, kind:
 @every_kind
 @pytest.mark.contract(36)
 def test_the_job_is_the_one_owner_of_its_pods_and_services(submit: Submit, kind: str) -> None:
-    job = submit(crews.job(kind))
+    job = submit(jobs_with_services.job(kind))
 
-    for name, pod in made(job, crews.names(kind)).items():
+    for name, pod in made(job, jobs_with_services.names(kind)).items():
         assert pod["metadata"]["ownerReferences"] == [owner(job)]
         assert service(job, name)["metadata"]["ownerReferences"] == [owner(job)]
 
@@ -86,10 +86,10 @@ def test_mpi_workers_have_such_names_labels_and_owners_too(submit: Submit, versi
 @every_kind
 @pytest.mark.contract(37, 38)
 def test_every_pod_has_a_headless_service_that_selects_it(submit: Submit, kind: str) -> None:
-    job = submit(crews.job(kind))
+    job = submit(jobs_with_services.job(kind))
 
-    eventually(lambda: job.services() == set(job.pods()) == crews.names(kind))
-    for role, index in crews.replicas(kind):
+    eventually(lambda: job.services() == set(job.pods()) == jobs_with_services.names(kind))
+    for role, index in jobs_with_services.replicas(kind):
         found = service(job, f"j-{role}-{index}")
         assert found["spec"]["clusterIP"] == "None"
         assert found["spec"]["selector"] == address(kind, role, index)
@@ -104,9 +104,9 @@ def _selector(service: Object) -> str:
 @every_kind
 @pytest.mark.contract(39)
 def test_without_ports_of_the_users_the_service_has_the_default_port_alone(submit: Submit, kind: str) -> None:
-    job = submit(crews.job(kind))
+    job = submit(jobs_with_services.job(kind))
 
-    for name, pod in made(job, crews.names(kind)).items():
+    for name, pod in made(job, jobs_with_services.names(kind)).items():
         assert ports(job, name) == dict([PORTS[kind]])
         assert _container_ports(pod, CONTAINERS[kind]) == dict([PORTS[kind]])
 
@@ -115,7 +115,7 @@ def test_without_ports_of_the_users_the_service_has_the_default_port_alone(submi
 @pytest.mark.contract(39)
 def test_the_service_lists_every_port_of_the_training_container(submit: Submit, kind: str) -> None:
     own = [{"name": "http", "containerPort": 8080}, {"name": "grpc", "containerPort": 9090}]
-    body = crews.workers(kind, 1, ports=own)
+    body = jobs_with_services.workers(kind, 1, ports=own)
     for spec in body["spec"][manifests.FIELDS[kind]].values():
         aside = {"name": "aside", "image": "aside:1", "ports": [{"name": "other", "containerPort": 7}]}
         spec["template"]["spec"]["containers"].append(aside)
@@ -128,7 +128,7 @@ def test_the_service_lists_every_port_of_the_training_container(submit: Submit, 
 @every_kind
 @pytest.mark.contract(39)
 def test_a_port_without_a_name_does_not_keep_the_service_from_being_made(submit: Submit, kind: str) -> None:
-    job = submit(crews.workers(kind, 1, ports=[{"containerPort": 8080}]))
+    job = submit(jobs_with_services.workers(kind, 1, ports=[{"containerPort": 8080}]))
 
     assert set(ports(job, "j-worker-0").values()) == {8080, PORTS[kind][1]}
 
@@ -145,9 +145,9 @@ ENV_WITH_PORT: dict[str, dict[str, str]] = {
 @every_kind
 @pytest.mark.contract(40)
 def test_a_user_port_of_the_default_name_takes_its_place(submit: Submit, kind: str) -> None:
-    job = submit(crews.job(kind, ports=[{"name": PORTS[kind][0], "containerPort": 4321}]))
+    job = submit(jobs_with_services.job(kind, ports=[{"name": PORTS[kind][0], "containerPort": 4321}]))
 
-    pods = made(job, crews.names(kind))
+    pods = made(job, jobs_with_services.names(kind))
 
     for name, pod in pods.items():
         assert _container_ports(pod, CONTAINERS[kind]) == {PORTS[kind][0]: 4321}
@@ -161,7 +161,7 @@ def test_a_user_port_of_the_default_name_takes_its_place(submit: Submit, kind: s
 @every_kind
 @pytest.mark.contract(41)
 def test_the_default_port_goes_to_the_training_container_wherever_it_stands(submit: Submit, kind: str) -> None:
-    body = crews.workers(kind, 1)
+    body = jobs_with_services.workers(kind, 1)
     for spec in body["spec"][manifests.FIELDS[kind]].values():
         spec["template"]["spec"]["containers"].insert(0, {"name": "first", "image": "first:1"})
 
@@ -183,14 +183,14 @@ def _container_ports(pod: Object, container: str) -> dict[str, int]:
 @every_kind
 @pytest.mark.contract(42)
 def test_labels_and_annotations_of_the_template_reach_the_pod(submit: Submit, kind: str) -> None:
-    body = crews.job(kind)
+    body = jobs_with_services.job(kind)
     for spec in body["spec"][manifests.FIELDS[kind]].values():
         given = {"team": "vision", f"{PREFIX}job-name": "another", f"{PREFIX}replica-index": "77"}
         spec["template"]["metadata"] = {"labels": given, "annotations": {"sidecar.istio.io/inject": "false"}}
 
-    pods = made(submit(body), crews.names(kind))
+    pods = made(submit(body), jobs_with_services.names(kind))
 
-    for role, index in crews.replicas(kind):
+    for role, index in jobs_with_services.replicas(kind):
         found = pods[f"j-{role}-{index}"]["metadata"]
         assert found["annotations"] == {"sidecar.istio.io/inject": "false"}
         assert {**found["labels"], "team": "vision", **address(kind, role, index)} == found["labels"]
@@ -200,7 +200,7 @@ def test_labels_and_annotations_of_the_template_reach_the_pod(submit: Submit, ki
 @pytest.mark.parametrize("policy", ["Never", "OnFailure", "Always", "ExitCode"])
 @pytest.mark.contract(43)
 def test_exit_code_makes_a_pod_that_never_restarts_other_policies_are_copied(submit: Submit, kind: str, policy: str) -> None:
-    pods = made(submit(crews.job(kind, policy)), crews.names(kind))
+    pods = made(submit(jobs_with_services.job(kind, policy)), jobs_with_services.names(kind))
 
     found = {pod["spec"]["restartPolicy"] for pod in pods.values()}
     assert found == {"Never" if policy == "ExitCode" else policy}
@@ -220,13 +220,13 @@ def test_so_it_is_for_mpi_jobs(submit: Submit, policy: str) -> None:
 @every_kind
 @pytest.mark.contract(44)
 def test_a_restart_policy_in_the_template_is_overridden_and_that_is_told(submit: Submit, kind: str) -> None:
-    body = crews.job(kind, "OnFailure")
+    body = jobs_with_services.job(kind, "OnFailure")
     for spec in body["spec"][manifests.FIELDS[kind]].values():
         spec["template"]["spec"]["restartPolicy"] = "Always"
 
     job = submit(body)
 
-    pods = made(job, crews.names(kind))
+    pods = made(job, jobs_with_services.names(kind))
     assert {pod["spec"]["restartPolicy"] for pod in pods.values()} == {"OnFailure"}
     assert job.event("SetPodTemplateRestartPolicy")["type"] == "Warning"
 
@@ -235,10 +235,10 @@ def test_a_restart_policy_in_the_template_is_overridden_and_that_is_told(submit:
 @pytest.mark.parametrize("what", ["pod", "service"])
 @pytest.mark.contract(53)
 def test_what_was_made_is_told_by_events_on_the_job(submit: Submit, kind: str, what: str) -> None:
-    job = submit(crews.job(kind))
+    job = submit(jobs_with_services.job(kind))
     reason = f"SuccessfulCreate{what.capitalize()}"
 
-    eventually(lambda: _told(job, reason, f"Created {what}: ") == crews.names(kind))
+    eventually(lambda: _told(job, reason, f"Created {what}: ") == jobs_with_services.names(kind))
 
     for event in job.events(reason):
         about = event["involvedObject"]
@@ -246,7 +246,7 @@ def test_what_was_made_is_told_by_events_on_the_job(submit: Submit, kind: str, w
         assert (event["type"], event["source"]["component"]) == ("Normal", f"{kind.lower()}-controller")
 
 
-def _told(job: Submitted, reason: str, what: str) -> set[str]:
+def _told(job: SubmittedJob, reason: str, what: str) -> set[str]:
     """The names in all events of a reason; one event may name several."""
     found = [event["message"] for event in job.events(reason)]
     assert all(message.startswith(what) for message in found)
@@ -254,7 +254,7 @@ def _told(job: Submitted, reason: str, what: str) -> set[str]:
 
 
 STARTS: list[Any] = [
-    *(pytest.param(crews.job(kind), id=kind) for kind in CREWS),
+    *(pytest.param(jobs_with_services.job(kind), id=kind) for kind in CREWS),
     *(pytest.param(manifests.job("MPIJob", version=each, Launcher=1, Worker=2), id=each) for each in ("v1", "v2beta1")),
 ]
 
@@ -286,7 +286,7 @@ def test_no_replicas_means_no_pod_and_no_service(submit: Submit, kind: str, role
     job = submit(manifests.job(kind, **roles))
     eventually(lambda: job.is_true("Created") and job.pods().keys() == names)
 
-    steadily(lambda: job.pods().keys() == names and job.services() <= names, 0.5)
+    consistently(lambda: job.pods().keys() == names and job.services() <= names, 0.5)
 
     assert job.services() == names
     assert not job.events("SuccessfulDeletePod")
@@ -301,7 +301,7 @@ def test_scaled_to_none_a_role_keeps_no_pod(submit: Submit, api: Api, namespace:
 
     made(job, {"j-chief-0"})
     eventually(lambda: job.services() == {"j-chief-0"})
-    steadily(lambda: job.pods().keys() == {"j-chief-0"}, 0.5)
+    consistently(lambda: job.pods().keys() == {"j-chief-0"}, 0.5)
 
 
 def test_every_kind_with_services_is_covered() -> None:

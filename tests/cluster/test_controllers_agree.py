@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.cluster import own_controllers
+from tests.cluster import embedded_controllers
 from tests.cluster.api import Api, eventually
-from tests.cluster.scenes import autoscalers, claims, jobs, services
-from tests.cluster.scenes.stage import Stage
+from tests.cluster.scenarios import autoscalers, claims, jobs, services
+from tests.cluster.scenarios.scenario import ControllerScenario
 from tools.kube import cluster
 
-Scene = Callable[[Stage], Any]
+Scene = Callable[[ControllerScenario], Any]
 PARTS = (jobs, services, claims, autoscalers)
 SCENES: dict[str, Scene] = {
     f"{part.__name__.rpartition('.')[2]}: {scene.__name__}": scene for part in PARTS for scene in part.SCENES
@@ -55,7 +55,7 @@ def outcomes(kube: cluster.Cluster) -> dict[str, dict[str, Any]]:
     """All scenes with the real ones first, then with ours; what is collected is collected by the real collector."""
     with real(kube, *REAL):
         theirs = _play(kube)
-    with real(kube, "garbagecollector"), own_controllers.running(kube, *OWN):
+    with real(kube, "garbagecollector"), embedded_controllers.running(kube, *OWN):
         ours = _play(kube)
     return {"theirs": theirs, "ours": ours}
 
@@ -83,7 +83,7 @@ def _scene(kube: cluster.Cluster, scene: Scene) -> Any:
     namespace = f"scene-{uuid.uuid4().hex[:10]}"
     Api(kube.kubeconfig).call("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
     try:
-        return scene(Stage(kube.kubeconfig, namespace))
+        return scene(ControllerScenario(kube.kubeconfig, namespace))
     except Exception as error:  # told by the test of that scene alone
         return f"{type(error).__name__}: {error} ({error.__cause__!r})"
 

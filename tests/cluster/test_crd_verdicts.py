@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from tests.cluster.api import Api, Object, refused
+from tests.cluster.api import Api, Object, rejected
 from tests.validation import valid
 from tests.validation.valid import minimal
 
@@ -30,7 +30,7 @@ def last_role(kind: JobKind, document: Object) -> Object:
 def test_a_name_that_is_no_dns_1035_label_is_refused(api: Api, namespace: str, kind: JobKind, name: str) -> None:
     document = valid.job(kind)
     document["metadata"]["name"] = name
-    with refused(422, "metadata.name should match: a DNS-1035 label"):
+    with rejected(422, "metadata.name should match: a DNS-1035 label"):
         api.create(namespace, document, **DRY)
 
 
@@ -40,7 +40,7 @@ def test_a_name_that_is_no_dns_1035_label_is_refused(api: Api, namespace: str, k
 def test_a_replica_type_without_containers_is_refused(api: Api, namespace: str, kind: JobKind, pod: Object | None) -> None:
     document = valid.job(kind)
     last_role(kind, document)["template"] = {"spec": pod}
-    with refused(422, f"spec.{kind.replicas_field}.{kind.roles[-1].name}.template.spec"):
+    with rejected(422, f"spec.{kind.replicas_field}.{kind.roles[-1].name}.template.spec"):
         api.create(namespace, document, **DRY)
 
 
@@ -50,7 +50,7 @@ def test_a_replica_type_without_containers_is_refused(api: Api, namespace: str, 
 def test_a_container_without_image_is_refused(api: Api, namespace: str, kind: JobKind, image: str | None) -> None:
     document = valid.job(kind)
     last_role(kind, document)["template"]["spec"]["containers"][1]["image"] = image
-    with refused(422, "containers[1].image"):
+    with rejected(422, "containers[1].image"):
         api.create(namespace, document, **DRY)
 
 
@@ -59,7 +59,7 @@ def test_a_container_without_image_is_refused(api: Api, namespace: str, kind: Jo
 def test_every_replica_type_needs_the_container_of_the_kinds_name(api: Api, namespace: str, kind: JobKind) -> None:
     document = valid.job(kind)
     last_role(kind, document)["template"]["spec"]["containers"][0]["name"] = "other"
-    with refused(422, f"must have at least one container with name {kind.pods.container}"):
+    with rejected(422, f"must have at least one container with name {kind.pods.container}"):
         api.create(namespace, document, **DRY)
 
 
@@ -77,7 +77,7 @@ def test_every_replica_type_needs_the_container_of_the_kinds_name(api: Api, name
     ],
 )
 def test_roles_and_their_numbers_are_checked(api: Api, namespace: str, document: Object, message: str) -> None:
-    with refused(422, message):
+    with rejected(422, message):
         api.create(namespace, document, **DRY)
 
 
@@ -116,7 +116,7 @@ def test_no_rule_refuses_an_mpijob_whose_faults_are_told_by_event(api: Api, name
 def test_an_elastic_policy_needs_workers(api: Api, namespace: str) -> None:
     document = minimal("PyTorchJob", Master=1)
     document["spec"]["elasticPolicy"] = {}
-    with refused(422, "Worker must be configured if elastic policy is used"):
+    with rejected(422, "Worker must be configured if elastic policy is used"):
         api.create(namespace, document, **DRY)
 
 
@@ -126,7 +126,7 @@ def test_processes_per_node_are_given_in_one_place(api: Api, namespace: str) -> 
     document["spec"]["elasticPolicy"] = {"nProcPerNode": 2}
     api.create(namespace, document, **DRY)
     document["spec"]["nprocPerNode"] = "2"
-    with refused(422, "elasticPolicy.nProcPerNode must not be used with spec.nprocPerNode"):
+    with rejected(422, "elasticPolicy.nProcPerNode must not be used with spec.nprocPerNode"):
         api.create(namespace, document, **DRY)
 
 
@@ -139,7 +139,7 @@ def test_only_known_managers_are_accepted(api: Api, namespace: str, kind: JobKin
         api.create(namespace, document, **DRY)
     for manager in ("foo", ""):
         document["spec"]["runPolicy"]["managedBy"] = manager
-        with refused(422, "unsupported value of managedBy"):
+        with rejected(422, "unsupported value of managedBy"):
             api.create(namespace, document, **DRY)
 
 
@@ -150,7 +150,7 @@ def test_the_manager_cannot_be_changed(api: Api, namespace: str, kind: JobKind) 
     document["spec"]["runPolicy"]["managedBy"] = "kueue.x-k8s.io/multikueue"
     stored = api.create(namespace, document)
     for manager in ("kubeflow.org/training-operator", None):
-        with refused(422, "managedBy: field is immutable"):
+        with rejected(422, "managedBy: field is immutable"):
             api.patch(kind.plural, namespace, stored["metadata"]["name"], {"spec": {"runPolicy": {"managedBy": manager}}})
 
 
@@ -164,7 +164,7 @@ def test_the_queue_can_be_set_and_removed_but_not_changed(api: Api, namespace: s
     def queue(value: str | None) -> None:
         api.patch(kind.plural, namespace, name, {"spec": {"runPolicy": {"schedulingPolicy": {"queue": value}}}})
 
-    with refused(422, "spec.runPolicy.schedulingPolicy.queue is immutable"):
+    with rejected(422, "spec.runPolicy.schedulingPolicy.queue is immutable"):
         queue("b")
     queue(None)
     queue("b")
@@ -175,7 +175,7 @@ def test_the_queue_can_be_set_and_removed_but_not_changed(api: Api, namespace: s
 def test_a_spec_without_its_replicas_is_refused(api: Api, namespace: str, kind: JobKind) -> None:
     document = valid.job(kind)
     del document["spec"][kind.replicas_field]
-    with refused(422, f"spec.{kind.replicas_field}: Required value"):
+    with rejected(422, f"spec.{kind.replicas_field}: Required value"):
         api.create(namespace, document, dryRun="All")
 
 
@@ -213,14 +213,14 @@ def test_wrong_types_deep_in_a_template_are_refused(api: Api, namespace: str) ->
     for field, value in {"image": 5, "env": [{"name": "A", "value": 1}], "resources": {"limits": {"cpu": "2 cores"}}}.items():
         damaged = copy.deepcopy(document)
         damaged["spec"]["jaxReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0] = {**container, field: value}
-        with refused(422, f"containers[0].{field}"):
+        with rejected(422, f"containers[0].{field}"):
             api.create(namespace, damaged, **DRY)
 
 
 def test_misspelt_fields_outside_the_template_are_refused_by_strict_clients(api: Api, namespace: str) -> None:
     document = minimal("JAXJob")
     document["spec"]["runPolcy"] = {}
-    with refused(400, 'unknown field "spec.runPolcy"'):
+    with rejected(400, 'unknown field "spec.runPolcy"'):
         api.create(namespace, document, **DRY)
 
 
@@ -228,5 +228,5 @@ def test_a_negative_number_of_workers_is_refused_where_there_is_scale(api: Api, 
     for kind in KINDS:
         document = minimal(kind.kind, **{kind.roles[0].name: 1, "Worker": -1})
         if kind.crd.scalable:
-            with refused(422, "Worker.replicas"):
+            with rejected(422, "Worker.replicas"):
                 api.create(namespace, document, **DRY)

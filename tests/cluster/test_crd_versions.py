@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from tests.cluster.api import Api, Object, refused
+from tests.cluster.api import Api, Object, rejected
 from tests.validation.valid import BY_NAME, minimal
 
 from traincrew.kinds import kind as kinds
@@ -74,7 +74,7 @@ def test_fields_of_either_version_are_kept_by_the_other(api: Api, namespace: str
 def test_an_unknown_implementation_is_refused_by_v2beta1_alone(api: Api, namespace: str) -> None:
     document = mpijob("v2beta1")
     document["spec"]["mpiImplementation"] = "LAM"
-    with refused(422, 'spec.mpiImplementation: Unsupported value: "LAM"'):
+    with rejected(422, 'spec.mpiImplementation: Unsupported value: "LAM"'):
         api.create(namespace, document, dryRun="All")
     api.create(namespace, {**document, "apiVersion": "kubeflow.org/v1"}, dryRun="All")
 

@@ -7,7 +7,7 @@ import json
 import pathlib
 
 import pytest
-from tests.cluster.api import Api, Object, Refused, eventually, refused
+from tests.cluster.api import Api, Object, RejectedRequest, eventually, rejected
 from tests.validation import valid
 from tests.validation.valid import BY_NAME, minimal
 from tools.kube import cluster
@@ -107,7 +107,7 @@ def test_status_and_spec_are_written_apart(api: Api, namespace: str, kind: JobKi
 
 def test_a_status_condition_needs_type_and_status(api: Api, namespace: str) -> None:
     api.create(namespace, job(BY_NAME["JAXJob"]))
-    with refused(422, "status.conditions[0].status"):
+    with rejected(422, "status.conditions[0].status"):
         api.patch("jaxjobs", namespace, "my-jaxjob", {"status": {"conditions": [{"type": "Created"}]}}, sub="status")
 
 
@@ -118,7 +118,7 @@ def test_only_kinds_whose_workers_may_change_have_scale(api: Api, namespace: str
     if kind.crd.scalable:
         assert api.get(kind.plural, namespace, f"my-{kind.singular}", sub="scale")["kind"] == "Scale"
     else:
-        with refused(404):
+        with rejected(404):
             api.get(kind.plural, namespace, f"my-{kind.singular}", sub="scale")
 
 
@@ -201,5 +201,5 @@ def test_the_patch_that_the_python_client_sends_scales_a_job(api: Api, namespace
 
 def test_strategic_merge_is_not_for_custom_resources(api: Api, namespace: str) -> None:
     api.create(namespace, job(BY_NAME["JAXJob"]))
-    with pytest.raises(Refused, match="415"):
+    with pytest.raises(RejectedRequest, match="415"):
         api.call("PATCH", api.path("jaxjobs", namespace, "my-jaxjob"), {}, "application/strategic-merge-patch+json")

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from tests.cluster import front
+from tests.cluster import discovery_server
 from tests.cluster.api import Api, Object
 from tests.embedded.apiserver.printers.customs import everything
 from tools.kube import cluster
@@ -97,7 +97,7 @@ EXPLAINED = (
 
 
 def test_explain_names_the_same_fields(kube: cluster.Cluster, api: Api, tmp_path: pathlib.Path) -> None:
-    with front.serving(api, everything(), tmp_path) as kubeconfig:
+    with discovery_server.serving(api, everything(), tmp_path) as kubeconfig:
         ours = cluster.Cluster(kubeconfig, kube._kubectl)
         for what in EXPLAINED:
             for flags in (("--recursive",), ()):
@@ -118,7 +118,7 @@ def test_kubectl_creates_applies_and_compares_by_our_documents(
     config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "1"}}
     replicas = {"Worker": {"template": {"spec": {"containers": [{"name": "jax", "image": "i"}]}}}}
     job = {"apiVersion": "kubeflow.org/v1", "kind": "JAXJob", "metadata": {"name": "j"}, "spec": {"jaxReplicaSpecs": replicas}}
-    with front.serving(api, everything(), tmp_path) as kubeconfig:
+    with discovery_server.serving(api, everything(), tmp_path) as kubeconfig:
         ours = cluster.Cluster(kubeconfig, kube._kubectl)
 
         def told(*arguments: str, body: Object) -> tuple[int, str]:

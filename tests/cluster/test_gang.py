@@ -6,10 +6,10 @@ import pathlib
 from collections.abc import Iterator
 
 import pytest
-from tests.cluster import manifests, mpi, spare
-from tests.cluster.api import Api, Object, eventually, steadily
-from tests.cluster.spare import Place
-from tests.cluster.submitted import Submitted
+from tests.cluster import isolated_namespace, manifests, mpi
+from tests.cluster.api import Api, Object, consistently, eventually
+from tests.cluster.isolated_namespace import IsolatedNamespace
+from tests.cluster.submitted_job import SubmittedJob
 from tools.kube import cluster
 
 Spare = tuple[cluster.Cluster, Api, pathlib.Path]
@@ -20,42 +20,42 @@ PLUGINS = "scheduling.x-k8s.io/v1alpha1"
 GROUP_NAME, TASK = "scheduling.k8s.io/group-name", "volcano.sh/task-spec"
 
 
-def _installed(spare_kube: Spare, file: str, version: str) -> None:
-    kube, api, _ = spare_kube
+def _installed(second_kube: Spare, file: str, version: str) -> None:
+    kube, api, _ = second_kube
     result = kube.kubectl("apply", "-f", str(CRDS / file))
     assert result.returncode == 0, result.stderr
     eventually(lambda: api.call("GET", f"/apis/{version}/podgroups")["items"] is not None)
 
 
 @pytest.fixture(scope="module")
-def volcano(spare_kube: Spare) -> Iterator[Place]:
+def volcano(second_kube: Spare) -> Iterator[IsolatedNamespace]:
     """A namespace that an operator with --gang-scheduler-name=volcano serves. Jobs in it have names of their own."""
-    _installed(spare_kube, "volcano.yaml", VOLCANO)
-    placed = spare.place(spare_kube[0], spare_kube[1], "gang-volcano", spare_kube[2])
+    _installed(second_kube, "volcano.yaml", VOLCANO)
+    placed = isolated_namespace.created(second_kube[0], second_kube[1], "gang-volcano", second_kube[2])
     with placed as there, there.operator("--gang-scheduler-name", "volcano"):
         yield there
 
 
 @pytest.fixture(scope="module")
-def plugins(spare_kube: Spare) -> Iterator[Place]:
+def plugins(second_kube: Spare) -> Iterator[IsolatedNamespace]:
     """The same with --gang-scheduler-name=team-scheduler, which is one of scheduler-plugins."""
-    _installed(spare_kube, "scheduler-plugins.yaml", PLUGINS)
-    placed = spare.place(spare_kube[0], spare_kube[1], "gang-plugins", spare_kube[2])
+    _installed(second_kube, "scheduler-plugins.yaml", PLUGINS)
+    placed = isolated_namespace.created(second_kube[0], second_kube[1], "gang-plugins", second_kube[2])
     with placed as there, there.operator("--gang-scheduler-name", "team-scheduler"):
         yield there
 
 
-def group(job: Submitted, version: str = VOLCANO) -> Object:
+def group(job: SubmittedJob, version: str = VOLCANO) -> Object:
     """The job's PodGroup, waited for."""
     found: Object = eventually(lambda: job.api.find("podgroups", job.namespace, job.name, version), because="no PodGroup")
     return found
 
 
-def gone(job: Submitted, version: str = VOLCANO) -> bool:
+def gone(job: SubmittedJob, version: str = VOLCANO) -> bool:
     return job.api.find("podgroups", job.namespace, job.name, version) is None
 
 
-def admit(job: Submitted, phase: str = "Inqueue") -> None:
+def admit(job: SubmittedJob, phase: str = "Inqueue") -> None:
     group(job)
     job.api.patch("podgroups", job.namespace, job.name, {"status": {"phase": phase}}, "status", VOLCANO)
 
@@ -69,7 +69,7 @@ def named(name: str, body: Object) -> Object:
 
 
 @pytest.mark.contract(183)
-def test_the_group_is_as_large_as_the_job_and_asks_for_what_its_pods_request(volcano: Place) -> None:
+def test_the_group_is_as_large_as_the_job_and_asks_for_what_its_pods_request(volcano: IsolatedNamespace) -> None:
     master = asking(1, {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "4", "memory": "4Gi"}})
     worker = asking(2, {"limits": {"cpu": "1500m", "memory": "2Gi", "nvidia.com/gpu": 1}})
     body = manifests.job("PyTorchJob", "whole", Master=master, Worker=worker)
@@ -88,7 +88,7 @@ def test_the_group_is_as_large_as_the_job_and_asks_for_what_its_pods_request(vol
 
 
 @pytest.mark.contract(183)
-def test_the_scheduling_policy_overrides_what_would_be_reckoned(volcano: Place) -> None:
+def test_the_scheduling_policy_overrides_what_would_be_reckoned(volcano: IsolatedNamespace) -> None:
     policy = {"minAvailable": 2, "queue": "night", "priorityClass": "high", "minResources": {"cpu": "7"}}
     run = {"schedulingPolicy": policy}
     job = volcano.submit(manifests.job("PyTorchJob", "chosen", run=run, Master=1, Worker=3))
@@ -97,7 +97,7 @@ def test_the_scheduling_policy_overrides_what_would_be_reckoned(volcano: Place) 
 
 
 @pytest.mark.contract(183)
-def test_a_part_of_the_job_asks_for_the_first_pods_only(volcano: Place) -> None:
+def test_a_part_of_the_job_asks_for_the_first_pods_only(volcano: IsolatedNamespace) -> None:
     run = {"schedulingPolicy": {"minAvailable": 2}}
     master, worker = asking(1, {"requests": {"cpu": "3"}}), asking(4, {"requests": {"cpu": "500m"}})
     job = volcano.submit(manifests.job("PyTorchJob", "part", run=run, Master=master, Worker=worker))
@@ -105,14 +105,14 @@ def test_a_part_of_the_job_asks_for_the_first_pods_only(volcano: Place) -> None:
 
 
 @pytest.mark.contract(183)
-def test_the_group_follows_the_number_of_replicas_and_is_else_left_alone(volcano: Place) -> None:
+def test_the_group_follows_the_number_of_replicas_and_is_else_left_alone(volcano: IsolatedNamespace) -> None:
     job = volcano.submit(manifests.job("PyTorchJob", "elastic", Worker=2))
     admit(job, "Running")
     volcano.kubelet.run("elastic-worker-0", "elastic-worker-1")
     job.becomes("Running")
     before = group(job)["metadata"]["resourceVersion"]
     volcano.api.patch("pytorchjobs", volcano.namespace, "elastic", {"metadata": {"labels": {"some": "change"}}})
-    steadily(lambda: group(job)["metadata"]["resourceVersion"] == before, 0.5)
+    consistently(lambda: group(job)["metadata"]["resourceVersion"] == before, 0.5)
     job.patch({"pytorchReplicaSpecs": {"Worker": {"replicas": 3}}})
     eventually(lambda: group(job)["spec"]["minMember"] == 3)
 
@@ -125,7 +125,7 @@ def test_the_group_follows_the_number_of_replicas_and_is_else_left_alone(volcano
         ("horovod", mpi.job(1), {"horovod-launcher": "launcher", "horovod-worker-0": "worker"}),
     ],
 )
-def test_pods_are_marked_for_volcano(volcano: Place, name: str, body: Object, tasks: dict[str, str]) -> None:
+def test_pods_are_marked_for_volcano(volcano: IsolatedNamespace, name: str, body: Object, tasks: dict[str, str]) -> None:
     job = volcano.submit(named(name, body))
     admit(job)
     eventually(lambda: job.pods().keys() == tasks.keys())
@@ -137,27 +137,27 @@ def test_pods_are_marked_for_volcano(volcano: Place, name: str, body: Object, ta
 
 
 @pytest.mark.contract(185)
-def test_no_pod_is_made_before_volcano_has_admitted_the_gang(volcano: Place) -> None:
+def test_no_pod_is_made_before_volcano_has_admitted_the_gang(volcano: IsolatedNamespace) -> None:
     job = volcano.submit(manifests.job("PyTorchJob", "held", Master=1, Worker=1))
     group(job)
-    steadily(lambda: job.pods() == {})
+    consistently(lambda: job.pods() == {})
     eventually(lambda: job.why["reason"] == "WaitingForGang")
     admit(job, "Pending")
-    steadily(lambda: job.pods() == {})
+    consistently(lambda: job.pods() == {})
     admit(job, "Inqueue")
     eventually(lambda: job.pods().keys() == {"held-master-0", "held-worker-0"})
     eventually(lambda: job.why.get("reason") != "WaitingForGang")
 
 
-def test_waiting_for_the_gang_writes_nothing_again_and_again(volcano: Place) -> None:
+def test_waiting_for_the_gang_writes_nothing_again_and_again(volcano: IsolatedNamespace) -> None:
     job = volcano.submit(manifests.job("PyTorchJob", "patient", Worker=1))
     eventually(lambda: job.why["reason"] == "WaitingForGang")
     before = (job.read()["metadata"]["resourceVersion"], group(job)["metadata"]["resourceVersion"])
-    steadily(lambda: (job.read()["metadata"]["resourceVersion"], group(job)["metadata"]["resourceVersion"]) == before)
+    consistently(lambda: (job.read()["metadata"]["resourceVersion"], group(job)["metadata"]["resourceVersion"]) == before)
 
 
 @pytest.mark.contract(186)
-def test_scheduler_plugins_have_a_group_of_their_own_kind_and_no_gate(plugins: Place) -> None:
+def test_scheduler_plugins_have_a_group_of_their_own_kind_and_no_gate(plugins: IsolatedNamespace) -> None:
     run = {"schedulingPolicy": {"scheduleTimeoutSeconds": 90}}
     worker = asking(2, {"requests": {"cpu": "250m", "memory": "512Mi"}})
     job = plugins.submit(manifests.job("PyTorchJob", "j", run=run, Worker=worker))
@@ -173,56 +173,56 @@ def test_scheduler_plugins_have_a_group_of_their_own_kind_and_no_gate(plugins: P
 
 
 @pytest.mark.contract(186)
-def test_a_timeout_that_nobody_gave_stays_unset(plugins: Place) -> None:
+def test_a_timeout_that_nobody_gave_stays_unset(plugins: IsolatedNamespace) -> None:
     job = plugins.submit(manifests.job("PyTorchJob", "untimed", run={"schedulingPolicy": {"minAvailable": 1}}, Worker=2))
     assert group(job, PLUGINS)["spec"] == {"minMember": 1, "minResources": {}}
 
 
 @pytest.mark.contract(187)
-def test_a_templates_own_scheduler_is_kept_and_told(volcano: Place, plugins: Place) -> None:
-    for place in (volcano, plugins):
+def test_a_templates_own_scheduler_is_kept_and_told(volcano: IsolatedNamespace, plugins: IsolatedNamespace) -> None:
+    for isolated in (volcano, plugins):
         body = manifests.job("PyTorchJob", "own", Worker=1)
         body["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["schedulerName"] = "mine"
-        job = place.submit(body)
-        if place is volcano:
+        job = isolated.submit(body)
+        if isolated is volcano:
             admit(job)
-        assert place.kubelet.pod("own-worker-0")["spec"]["schedulerName"] == "mine"
+        assert isolated.kubelet.pod("own-worker-0")["spec"]["schedulerName"] == "mine"
         assert job.event("SetPodTemplateSchedulerName")["type"] == "Warning"
 
 
 @pytest.mark.contract(188)
 @pytest.mark.parametrize("version", [VOLCANO, PLUGINS])
-def test_the_group_goes_when_the_job_ends(volcano: Place, plugins: Place, version: str) -> None:
-    place = volcano if version == VOLCANO else plugins
-    job = place.submit(manifests.job("PyTorchJob", "brief", Worker=1))
+def test_the_group_goes_when_the_job_ends(volcano: IsolatedNamespace, plugins: IsolatedNamespace, version: str) -> None:
+    isolated = volcano if version == VOLCANO else plugins
+    job = isolated.submit(manifests.job("PyTorchJob", "brief", Worker=1))
     if version == VOLCANO:
         admit(job)
     group(job, version)
-    place.kubelet.run("brief-worker-0")
-    place.kubelet.succeed("brief-worker-0")
+    isolated.kubelet.run("brief-worker-0")
+    isolated.kubelet.succeed("brief-worker-0")
     job.becomes("Succeeded")
     eventually(lambda: gone(job, version))
-    steadily(lambda: gone(job, version), 0.5)
+    consistently(lambda: gone(job, version), 0.5)
     job.event("SuccessfulDeletePodGroup", "brief")
 
 
 @pytest.mark.contract(188)
-def test_the_group_goes_with_a_suspension_and_comes_back_after_it(volcano: Place) -> None:
+def test_the_group_goes_with_a_suspension_and_comes_back_after_it(volcano: IsolatedNamespace) -> None:
     job = volcano.submit(manifests.job("PyTorchJob", "paused", Worker=1))
     admit(job)
     volcano.kubelet.pod("paused-worker-0")
     job.suspend()
     job.becomes("Suspended")
     eventually(lambda: gone(job) and job.pods() == {})
-    steadily(lambda: gone(job), 0.5)
+    consistently(lambda: gone(job), 0.5)
     job.suspend(False)
-    steadily(lambda: group(job) and job.pods() == {}, 0.5)  # a new group, not admitted yet
+    consistently(lambda: group(job) and job.pods() == {}, 0.5)  # a new group, not admitted yet
     admit(job)
     volcano.kubelet.pod("paused-worker-0")
 
 
 @pytest.mark.contract(189)
-def test_a_v2beta1_gang_counts_its_launcher_and_takes_its_queue_from_the_annotation(volcano: Place) -> None:
+def test_a_v2beta1_gang_counts_its_launcher_and_takes_its_queue_from_the_annotation(volcano: IsolatedNamespace) -> None:
     body = named("ssh", mpi.job(2, version="v2beta1"))
     body["metadata"]["annotations"] = {"scheduling.volcano.sh/queue-name": "night"}
     job = volcano.submit(body)
@@ -230,7 +230,7 @@ def test_a_v2beta1_gang_counts_its_launcher_and_takes_its_queue_from_the_annotat
 
 
 @pytest.mark.contract(189)
-def test_a_v2beta1_policys_queue_wins_over_the_annotation(volcano: Place) -> None:
+def test_a_v2beta1_policys_queue_wins_over_the_annotation(volcano: IsolatedNamespace) -> None:
     body = named("ssh-day", mpi.job(2, {"schedulingPolicy": {"queue": "day"}}, "v2beta1"))
     body["metadata"]["annotations"] = {"scheduling.volcano.sh/queue-name": "night"}
     assert group(volcano.submit(body))["spec"]["queue"] == "day"
@@ -238,13 +238,13 @@ def test_a_v2beta1_policys_queue_wins_over_the_annotation(volcano: Place) -> Non
 
 @pytest.mark.contract(189)
 @pytest.mark.parametrize("version", [VOLCANO, PLUGINS])
-def test_a_v2beta1_launcher_belongs_to_the_gang_too(volcano: Place, plugins: Place, version: str) -> None:
+def test_a_v2beta1_launcher_belongs_to_the_gang_too(volcano: IsolatedNamespace, plugins: IsolatedNamespace, version: str) -> None:
     """Else the gang would wait for ever for its last member."""
-    place = volcano if version == VOLCANO else plugins
+    isolated = volcano if version == VOLCANO else plugins
     body = named("ssh-all", mpi.job(1, version="v2beta1"))
     mpi.template(body, "Launcher")["schedulerName"] = mpi.template(body, "Worker")["schedulerName"] = "default-scheduler"
-    job = place.submit(body)
-    for pod in (place.kubelet.pod("ssh-all-worker-0"), mpi.launcher_template(job)):
+    job = isolated.submit(body)
+    for pod in (isolated.kubelet.pod("ssh-all-worker-0"), mpi.launcher_template(job)):
         assert pod["spec"]["schedulerName"] == ("volcano" if version == VOLCANO else "team-scheduler")
         if version == VOLCANO:
             assert pod["metadata"]["annotations"][GROUP_NAME] == "ssh-all"

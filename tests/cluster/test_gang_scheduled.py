@@ -6,9 +6,9 @@ import pathlib
 from collections.abc import Iterator
 
 import pytest
-from tests.cluster import manifests, scheduling_scenes, spare
-from tests.cluster.api import Api, Object, eventually, steadily
-from tests.cluster.spare import Place
+from tests.cluster import isolated_namespace, manifests, scheduling_scenarios
+from tests.cluster.api import Api, Object, consistently, eventually
+from tests.cluster.isolated_namespace import IsolatedNamespace
 from tools.kube import cluster
 
 Spare = tuple[cluster.Cluster, Api, pathlib.Path]
@@ -24,31 +24,31 @@ def scheduler(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def there(spare_kube: Spare, scheduler: str) -> Iterator[Place]:
+def there(second_kube: Spare, scheduler: str) -> Iterator[IsolatedNamespace]:
     """A namespace of an operator with gangs, and a node of four cores that our scheduler fills."""
-    kube, api, operator = spare_kube
+    kube, api, operator = second_kube
     result = kube.kubectl("apply", "-f", str(CRDS / FILES[scheduler]))
     assert result.returncode == 0, result.stderr
     eventually(lambda: api.call("GET", f"/apis/{VERSIONS[scheduler]}/podgroups")["items"] is not None)
     # The embedded cluster has a node of its own; this is not about it.
-    for other in api.call("GET", scheduling_scenes.NODES)["items"]:
+    for other in api.call("GET", scheduling_scenarios.NODES)["items"]:
         _patched(api, other["metadata"]["name"], {"unschedulable": True})
     amounts = {"cpu": "4", "memory": "8Gi", "pods": "100"}
     status = {"allocatable": amounts, "capacity": amounts}
-    path, node = scheduling_scenes.NODES, _node(scheduler)
+    path, node = scheduling_scenarios.NODES, _node(scheduler)
     api.call("POST", path, {"kind": "Node", "apiVersion": "v1", "metadata": {"name": node}, "status": status})
     # Admission has tainted it: no kubelet has said yet that it is ready.
     _patched(api, node, {"taints": None})
-    placed = spare.place(kube, api, f"gangs-{scheduler}", operator)
+    placed = isolated_namespace.created(kube, api, f"gangs-{scheduler}", operator)
     try:
-        with placed as found, scheduling_scenes.ours(kube.kubeconfig), found.operator("--gang-scheduler-name", scheduler):
+        with placed as found, scheduling_scenarios.ours(kube.kubeconfig), found.operator("--gang-scheduler-name", scheduler):
             yield found
     finally:
         api.call("DELETE", f"{path}/{node}")
 
 
 def _patched(api: Api, node: str, spec: Object) -> None:
-    api.call("PATCH", f"{scheduling_scenes.NODES}/{node}", {"spec": spec}, "application/merge-patch+json")
+    api.call("PATCH", f"{scheduling_scenarios.NODES}/{node}", {"spec": spec}, "application/merge-patch+json")
 
 
 def _node(scheduler: str) -> str:
@@ -60,7 +60,7 @@ def workers(count: int, cpu: str) -> Object:
     return manifests.replicas("PyTorchJob", count, resources={"requests": {"cpu": cpu}})
 
 
-def test_jobs_of_gangs_go_one_after_the_other_and_each_of_them_whole(there: Place, scheduler: str) -> None:
+def test_jobs_of_gangs_go_one_after_the_other_and_each_of_them_whole(there: IsolatedNamespace, scheduler: str) -> None:
     first = there.submit(manifests.job("PyTorchJob", "first", Worker=workers(3, "1")))
     eventually(lambda: [pod["spec"].get("nodeName") for pod in first.pods().values()] == [_node(scheduler)] * 3)
     there.kubelet.run(*first.pods())
@@ -74,10 +74,10 @@ def test_jobs_of_gangs_go_one_after_the_other_and_each_of_them_whole(there: Plac
     second = there.submit(manifests.job("PyTorchJob", "second", Worker=workers(2, "2")))
     if scheduler == "volcano":
         eventually(lambda: phase("second") == "Pending")
-        steadily(lambda: second.pods() == {}, 0.5)
+        consistently(lambda: second.pods() == {}, 0.5)
     else:
         eventually(lambda: len(second.pods()) == 2)
-        steadily(lambda: not any(pod["spec"].get("nodeName") for pod in second.pods().values()), 0.5)
+        consistently(lambda: not any(pod["spec"].get("nodeName") for pod in second.pods().values()), 0.5)
     there.kubelet.succeed(*first.pods())
     first.becomes("Succeeded")
     eventually(lambda: [pod["spec"].get("nodeName") for pod in second.pods().values()] == [_node(scheduler)] * 2)

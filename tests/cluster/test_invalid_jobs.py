@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.cluster import crews, manifests
-from tests.cluster.api import Api, Object, Refused, eventually, steadily
-from tests.cluster.crews import every_kind
+from tests.cluster import jobs_with_services, manifests
+from tests.cluster.api import Api, Object, RejectedRequest, consistently, eventually
+from tests.cluster.jobs_with_services import every_kind
 from tests.cluster.kubelet import Kubelet
 from tests.cluster.manifests import FIELDS
-from tests.cluster.submitted import Submit, Submitted
+from tests.cluster.submitted_job import Submit, SubmittedJob
 from tools.kube import cluster
 
 OBJECTS = ("pods", "services", "configmaps", "roles", "rolebindings", "jobs", "secrets")
 
 
-def refused_at_birth(job: Submitted, reason: str, *texts: str) -> None:
+def refused_at_birth(job: SubmittedJob, reason: str, *texts: str) -> None:
     """The job has failed with that reason, has an end, is told by an event, and nothing was made for it."""
     found = job.becomes("Failed")
     assert found["reason"] == reason
@@ -26,7 +26,7 @@ def refused_at_birth(job: Submitted, reason: str, *texts: str) -> None:
     assert job.status["completionTime"] == found["lastTransitionTime"]
     told = job.event(reason)
     assert (told["type"], told["message"]) == ("Warning", found["message"])
-    steadily(lambda: not any(job.api.names(plural, job.namespace) - _NATIVE for plural in OBJECTS), 0.2)
+    consistently(lambda: not any(job.api.names(plural, job.namespace) - _NATIVE for plural in OBJECTS), 0.2)
 
 
 _NATIVE = {"kube-root-ca.crt"}  # the config map that a controller manager, where there is one, puts into every namespace
@@ -57,14 +57,14 @@ def test_an_mpi_job_by_ssh_with_restart_policy_always_is_told_so(submit: Submit,
 
 @every_kind
 def test_a_name_too_long_for_its_services_fails_the_job(submit: Submit, kind: str) -> None:
-    job = submit(crews.workers(kind, 1, name="n" * 55))
+    job = submit(jobs_with_services.workers(kind, 1, name="n" * 55))
 
     refused_at_birth(job, f"{kind}FailedValidation", "metadata.name", "n" * 55 + "-worker-0", "at most 63")
 
 
 @every_kind
 def test_the_longest_name_that_fits_runs(submit: Submit, kubelet: Kubelet, kind: str) -> None:
-    job = submit(crews.workers(kind, 1, name="n" * 54))
+    job = submit(jobs_with_services.workers(kind, 1, name="n" * 54))
 
     kubelet.run(*(["n" * 54 + "-master-0"] if kind == "XGBoostJob" else []), "n" * 54 + "-worker-0")
 
@@ -73,7 +73,7 @@ def test_the_longest_name_that_fits_runs(submit: Submit, kubelet: Kubelet, kind:
 
 @every_kind
 def test_an_unknown_restart_policy_fails_the_job(submit: Submit, kind: str) -> None:
-    job = submit(crews.workers(kind, 1, policy="Sometimes"))
+    job = submit(jobs_with_services.workers(kind, 1, policy="Sometimes"))
 
     refused_at_birth(job, f"{kind}FailedValidation", f"spec.{FIELDS[kind]}[Worker].restartPolicy", "'Sometimes'")
 
@@ -100,7 +100,7 @@ def test_a_role_that_is_null_counts_as_left_out(submit: Submit) -> None:
 
 
 def test_all_faults_are_told_at_once(submit: Submit) -> None:
-    body = crews.workers("TFJob", 1, name="n" * 60, policy="Sometimes")
+    body = jobs_with_services.workers("TFJob", 1, name="n" * 60, policy="Sometimes")
     body["spec"]["tfReplicaSpecs"]["Foo"] = manifests.replicas("TFJob", 1)
 
     refused_at_birth(submit(body), "TFJobFailedValidation", "metadata.name", "'Sometimes'", "'Foo'")
@@ -122,7 +122,7 @@ def test_an_invalid_job_goes_when_its_time_is_over(submit: Submit) -> None:
 
 @every_kind
 def test_an_invalid_edit_of_a_running_job_touches_no_pod(submit: Submit, kubelet: Kubelet, kind: str) -> None:
-    job = submit(crews.job(kind, "OnFailure"))
+    job = submit(jobs_with_services.job(kind, "OnFailure"))
     before = _started(job, kubelet, kind)
 
     job.patch({FIELDS[kind]: {"Worker": {"restartPolicy": "Sometimes", "replicas": 1}}})
@@ -131,27 +131,27 @@ def test_an_invalid_edit_of_a_running_job_touches_no_pod(submit: Submit, kubelet
     assert told["type"] == "Warning"
     eventually(lambda: job.why["reason"] == "InvalidSpec")
     assert f"spec.{FIELDS[kind]}[Worker].restartPolicy" in job.why["message"]
-    steadily(lambda: _versions(job) == before, 0.5)
+    consistently(lambda: _versions(job) == before, 0.5)
     assert job.is_true("Running")
     job.patch({FIELDS[kind]: {"Worker": {"restartPolicy": "OnFailure"}}})
     eventually(lambda: "deletionTimestamp" in job.pods()["j-worker-1"]["metadata"])
     eventually(lambda: not job.why)
 
 
-def _started(job: Submitted, kubelet: Kubelet, kind: str) -> dict[str, str]:
-    kubelet.run(*crews.names(kind))
+def _started(job: SubmittedJob, kubelet: Kubelet, kind: str) -> dict[str, str]:
+    kubelet.run(*jobs_with_services.names(kind))
     job.becomes("Running")
-    eventually(lambda: job.services() == crews.names(kind))
+    eventually(lambda: job.services() == jobs_with_services.names(kind))
     return _versions(job)
 
 
-def _versions(job: Submitted) -> dict[str, str]:
+def _versions(job: SubmittedJob) -> dict[str, str]:
     return {name: pod["metadata"]["resourceVersion"] for name, pod in job.pods().items()}
 
 
 @pytest.mark.parametrize("kind", ["TFJob", "PyTorchJob"])
 def test_a_job_with_an_invalid_edit_still_succeeds(submit: Submit, kubelet: Kubelet, kind: str) -> None:
-    job = submit(crews.job(kind))
+    job = submit(jobs_with_services.job(kind))
     _started(job, kubelet, kind)
     job.patch({FIELDS[kind]: {"Worker": {"restartPolicy": "Sometimes"}}})
     eventually(lambda: job.why["reason"] == "InvalidSpec")
@@ -172,7 +172,7 @@ def test_an_mpi_job_that_loses_its_launcher_by_an_edit_keeps_its_pods(submit: Su
     job.patch({"mpiReplicaSpecs": {"Launcher": None}})
 
     job.event("InvalidSpec", "Master ReplicaSpec must be present")
-    steadily(lambda: job.uids() == before, 0.5)
+    consistently(lambda: job.uids() == before, 0.5)
     assert all("deletionTimestamp" not in pod["metadata"] for pod in job.pods().values())
     assert job.is_true("Running")
 
@@ -195,7 +195,7 @@ def frozen_status(api: Api, namespace: str) -> Iterator[str]:
         body = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": namespace}, "spec": spec}
         try:
             api.call("POST", path, body)
-        except Refused as answer:
+        except RejectedRequest as answer:
             if answer.code == 404:
                 pytest.skip("this API server has no admission policies")
             raise
@@ -212,7 +212,7 @@ def _wait_for_the_policy(api: Api, namespace: str) -> None:
     def refuses() -> bool:
         try:
             api.patch("tfjobs", namespace, "probe", {"status": {"startTime": "2024-01-01T00:00:00Z"}}, "status")
-        except Refused as answer:
+        except RejectedRequest as answer:
             return answer.code == 422
         return False
 
@@ -228,12 +228,12 @@ def test_a_refused_status_is_told_and_tried_again_when_the_job_changes(
     told = job.event("StatusRejected", "no status today")
 
     assert told["type"] == "Warning"
-    steadily(lambda: _status_writes(kube, start, job) == 1)
+    consistently(lambda: _status_writes(kube, start, job) == 1)
     assert job.pods() == {}
     job.api.patch("tfjobs", job.namespace, "j", {"metadata": {"annotations": {"touched": "yes"}}})
     eventually(lambda: _status_writes(kube, start, job) == 2)
 
 
-def _status_writes(kube: cluster.Cluster, start: int, job: Submitted) -> int:
+def _status_writes(kube: cluster.Cluster, start: int, job: SubmittedJob) -> int:
     path = f"/namespaces/{job.namespace}/tfjobs/j/status"
     return sum(entry["requestURI"].split("?")[0].endswith(path) for entry in kube.audit(start))

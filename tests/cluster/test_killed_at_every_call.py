@@ -11,62 +11,64 @@ import concurrent.futures
 import os
 
 import pytest
-from tests.cluster import lives
-from tests.cluster.lives import Kind, Portrait
+from tests.cluster import lifecycle
+from tests.cluster.lifecycle import FinalState, KindVersion
+from tests.cluster.lifecycle_harness import LifecycleHarness, Recording, Target
 from tests.cluster.proxy import Call
-from tests.cluster.theatre import Performance, Target, Theatre
 
 AT_ONCE = 8
-COVERED = lives.EVERY if os.environ.get("TRAINCREW_KILL") == "all" else lives.EVERY[:1]
-SAMPLED = [kind for kind in lives.EVERY if kind not in COVERED]
+COVERED = lifecycle.ALL_KINDS if os.environ.get("TRAINCREW_KILL") == "all" else lifecycle.ALL_KINDS[:1]
+SAMPLED = [kind for kind in lifecycle.ALL_KINDS if kind not in COVERED]
 
 
 @pytest.mark.parametrize("kind", COVERED, ids=str)
 def test_nothing_is_lost_or_doubled_whichever_call_is_the_last(
-    house: Theatre, kind: Kind, capsys: pytest.CaptureFixture[str]
+    harness: LifecycleHarness, kind: KindVersion, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    normal, audited = audited_performance(house, kind)
+    normal, audited = audited_recording(harness, kind)
     targets = [(number_is(call.number), after) for call in normal.calls for after in (False, True)]
 
-    killed = killed_performances(house, kind, targets, normal.portrait)
+    killed = recordings_with_kills(harness, kind, targets, normal.final_state)
 
-    struck = [len({each.struck.number for each in group if each.struck}) for group in (killed[::2], killed[1::2])]
+    kills = [len({each.killed_at.number for each in group if each.killed_at}) for group in (killed[::2], killed[1::2])]
     with capsys.disabled():
-        print(f"\n{kind}: {len(normal.calls)} calls, {audited} in the audit log; killed before {struck[0]}, after {struck[1]}")
+        print(f"\n{kind}: {len(normal.calls)} calls, {audited} in the audit log; killed before {kills[0]}, after {kills[1]}")
     assert len(normal.calls) == audited
     # Another run may need a call or two less: what is written together is a matter of timing.
-    assert all(each.struck or len(each.calls) < audited for each in killed)
-    assert min(struck) >= audited - 4
+    assert all(each.killed_at or len(each.calls) < audited for each in killed)
+    assert min(kills) >= audited - 4
 
 
 @pytest.mark.parametrize("kind", SAMPLED, ids=str)
 def test_nothing_is_lost_or_doubled_whichever_write_is_the_last(
-    house: Theatre, kind: Kind, capsys: pytest.CaptureFixture[str]
+    harness: LifecycleHarness, kind: KindVersion, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    normal, audited = audited_performance(house, kind)
+    normal, audited = audited_recording(harness, kind)
     sorts = sorted({(call.verb, call.resource) for call in normal.calls if call.verb not in ("list", "watch")})
     targets = [(sort_is(*sort), after) for sort in sorts for after in (False, True)]
 
-    killed = killed_performances(house, kind, targets, normal.portrait)
+    killed = recordings_with_kills(harness, kind, targets, normal.final_state)
 
     with capsys.disabled():
         print(f"\n{kind}: {len(normal.calls)} calls, {audited} in the audit log; killed before and after {len(sorts)}")
     assert len(normal.calls) == audited
-    assert all(each.struck for each in killed)
+    assert all(each.killed_at for each in killed)
 
 
-def audited_performance(house: Theatre, kind: Kind) -> tuple[Performance, int]:
-    """An undisturbed life, and how many calls of its operator the audit log tells."""
-    before = house.kube.audit_size()
-    normal = house.perform(kind)
-    found = [entry for entry in house.kube.audit(since=before) if normal.tag in entry.get("userAgent", "")]
+def audited_recording(harness: LifecycleHarness, kind: KindVersion) -> tuple[Recording, int]:
+    """An undisturbed recording, and the number of its operator's requests in the audit log."""
+    before = harness.kube.audit_size()
+    normal = harness.record(kind)
+    found = [entry for entry in harness.kube.audit(since=before) if normal.tag in entry.get("userAgent", "")]
     return normal, len({entry["auditID"] for entry in found})
 
 
-def killed_performances(house: Theatre, kind: Kind, targets: list[tuple[Target, bool]], normal: Portrait) -> list[Performance]:
-    def one(target: Target, after: bool) -> Performance:
-        found = house.perform_with_a_kill(kind, target, after, normal.told)
-        lives.assert_same(found.portrait, normal, f"killed {'after' if after else 'before'} {found.struck}")
+def recordings_with_kills(
+    harness: LifecycleHarness, kind: KindVersion, targets: list[tuple[Target, bool]], normal: FinalState
+) -> list[Recording]:
+    def one(target: Target, after: bool) -> Recording:
+        found = harness.record_with_kill(kind, target, after, normal.events)
+        lifecycle.assert_same(found.final_state, normal, f"killed {'after' if after else 'before'} {found.killed_at}")
         return found
 
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from tests.cluster import mpi
-from tests.cluster.api import Api, eventually, steadily
+from tests.cluster.api import Api, consistently, eventually
 from tests.cluster.kubelet import Kubelet
-from tests.cluster.submitted import PREFIX, Submit
+from tests.cluster.submitted_job import PREFIX, Submit
 
 KUBEXEC = """#!/bin/sh
 set -x
@@ -19,7 +19,7 @@ shift
 def test_a_job_has_a_launcher_without_index_and_workers_and_no_service(submit: Submit, api: Api, namespace: str) -> None:
     submit(mpi.job(2))
     eventually(lambda: api.names("pods", namespace) == {"j-launcher", "j-worker-0", "j-worker-1"})
-    steadily(lambda: api.names("services", namespace) == set() and len(api.names("pods", namespace)) == 3, 0.5)
+    consistently(lambda: api.names("services", namespace) == set() and len(api.names("pods", namespace)) == 3, 0.5)
 
 
 @pytest.mark.contract(110, 111, 112)
@@ -56,7 +56,7 @@ def test_host_discovery_follows_the_running_workers(submit: Submit, kubelet: Kub
     eventually(lambda: mpi.files(job)["discover_hosts.sh"] == "#!/bin/sh\necho j-worker-2:2")
     kubelet.run("j-worker-0")
     eventually(lambda: mpi.files(job)["discover_hosts.sh"] == "#!/bin/sh\necho j-worker-0:2\necho j-worker-2:2")
-    steadily(lambda: mpi.discovered(job) == ["j-worker-0:2", "j-worker-2:2"], 0.5)
+    consistently(lambda: mpi.discovered(job) == ["j-worker-0:2", "j-worker-2:2"], 0.5)
 
 
 def test_a_worker_on_its_way_out_is_not_discovered(submit: Submit, kubelet: Kubelet, api: Api, namespace: str) -> None:
@@ -133,5 +133,5 @@ def test_launcher_and_workers_carry_exactly_their_labels(submit: Submit, kubelet
 def test_without_a_number_there_are_no_workers(submit: Submit, api: Api, namespace: str) -> None:
     job = submit(mpi.job(None))
     eventually(lambda: api.names("pods", namespace) == {"j-launcher"})
-    steadily(lambda: api.names("pods", namespace) == {"j-launcher"}, 0.5)
+    consistently(lambda: api.names("pods", namespace) == {"j-launcher"}, 0.5)
     assert mpi.files(job)["hostfile"] == ""

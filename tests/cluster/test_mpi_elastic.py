@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import pytest
 from tests.cluster import mpi
-from tests.cluster.api import Api, eventually, steadily
+from tests.cluster.api import Api, consistently, eventually
 from tests.cluster.kubelet import Kubelet
-from tests.cluster.submitted import Submit, Submitted
+from tests.cluster.submitted_job import Submit, SubmittedJob
 from tools.kube import cluster
 
 
-def uids(job: Submitted) -> dict[str, str]:
+def uids(job: SubmittedJob) -> dict[str, str]:
     return {name: pod["metadata"]["uid"] for name, pod in job.pods().items()}
 
 
-def hosts(job: Submitted) -> list[str]:
+def hosts(job: SubmittedJob) -> list[str]:
     return [line.partition(" ")[0] for line in mpi.files(job)["hostfile"].splitlines()]
 
 
-def reachable(job: Submitted) -> list[str]:
+def reachable(job: SubmittedJob) -> list[str]:
     """Pods that the launcher has the right to exec into."""
     rules = job.api.get("roles", job.namespace, "j-launcher")["rules"]
     return [name for rule in rules if rule["resources"] == ["pods/exec"] for name in rule["resourceNames"]]
 
 
-def started(submit: Submit, kubelet: Kubelet, workers: int) -> Submitted:
+def started(submit: Submit, kubelet: Kubelet, workers: int) -> SubmittedJob:
     """A job whose launcher and workers all run."""
     job = submit(mpi.job(workers))
     kubelet.run("j-launcher", *(f"j-worker-{index}" for index in range(workers)))
@@ -60,7 +60,7 @@ def test_scaling_down_removes_the_last_worker_only(submit: Submit, kubelet: Kube
 
     eventually(lambda: job.pods()["j-worker-1"]["metadata"].get("deletionTimestamp"))
     kubelet.gone("j-worker-1")
-    steadily(lambda: uids(job) == {name: before[name] for name in ("j-launcher", "j-worker-0")}, 0.5)
+    consistently(lambda: uids(job) == {name: before[name] for name in ("j-launcher", "j-worker-0")}, 0.5)
     assert mpi.files(job)["hostfile"] == "j-worker-0 slots=1\n"
     assert mpi.discovered(job) == ["j-worker-0:1"]
     assert reachable(job) == ["j-worker-0"]

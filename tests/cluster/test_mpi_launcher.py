@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 from tests.cluster import manifests, mpi
-from tests.cluster.api import Api, Object, eventually, steadily
+from tests.cluster.api import Api, Object, consistently, eventually
+from tests.cluster.isolated_namespace import IsolatedNamespace
 from tests.cluster.kubelet import Kubelet
-from tests.cluster.spare import Place
-from tests.cluster.submitted import Submit, Submitted, env
+from tests.cluster.submitted_job import Submit, SubmittedJob, env
 from tools.kube import build, cluster
 
 DIGEST = "traincrew.kubeflow.org/config-digest"
@@ -25,7 +25,7 @@ COMPLYING = {
 }
 
 
-def launcher(job: Submitted) -> Object:
+def launcher(job: SubmittedJob) -> Object:
     found: Object = eventually(lambda: job.pods().get("j-launcher"))["spec"]
     return found
 
@@ -43,9 +43,9 @@ def test_an_init_container_brings_kubectl(submit: Submit, namespace: str) -> Non
     assert {"mpi-job-kubectl": "/opt/kube", "mpi-job-config": "/etc/mpi"}.items() <= mounts.items()
 
 
-def test_the_image_that_brings_kubectl_is_a_flag_of_the_operator(place: Place) -> None:
-    with place.operator("--mpi-kubectl-delivery-image", "mirror.example/kubectl:1.32"):
-        (init,) = launcher(place.submit(mpi.job(1)))["initContainers"]
+def test_the_image_that_brings_kubectl_is_a_flag_of_the_operator(isolated: IsolatedNamespace) -> None:
+    with isolated.operator("--mpi-kubectl-delivery-image", "mirror.example/kubectl:1.32"):
+        (init,) = launcher(isolated.submit(mpi.job(1)))["initContainers"]
         assert init["image"] == "mirror.example/kubectl:1.32"
 
 
@@ -127,7 +127,7 @@ def test_the_launcher_mounts_its_files_and_kubectl(submit: Submit) -> None:
 class Delivery:
     """The init container's own command as a process of this machine, with the launcher's own rights on the API server."""
 
-    def __init__(self, kube: cluster.Cluster, job: Submitted, folder: pathlib.Path) -> None:
+    def __init__(self, kube: cluster.Cluster, job: SubmittedJob, folder: pathlib.Path) -> None:
         for name, text in mpi.files(job).items():
             (folder / name).write_text(text)
         (folder / "bin").mkdir()
@@ -216,7 +216,7 @@ def test_the_launcher_is_not_touched_while_its_files_stay_the_same(
     once = [("patch", "configmaps", "j-config"), ("patch", "pods", "j-launcher")]
     eventually(lambda: mpi.writes(kube, since, namespace) == once)
     job.patch({"mpiReplicaSpecs": {"Worker": {"template": {"metadata": {"labels": {"team": "vision"}}}}}})
-    steadily(lambda: mpi.writes(kube, since, namespace) == once, 0.5)
+    consistently(lambda: mpi.writes(kube, since, namespace) == once, 0.5)
 
 
 def restricted(api: Api, namespace: str) -> None:

@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 from tests.cluster import mpi
-from tests.cluster.api import Api, Object, eventually, steadily
+from tests.cluster.api import Api, Object, consistently, eventually
 from tests.cluster.kubelet import Kubelet
-from tests.cluster.submitted import Submit
+from tests.cluster.submitted_job import Submit
 from tools.kube import cluster
 
 READ_PODS = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}
@@ -87,7 +87,7 @@ def test_an_existing_service_account_is_used_as_it_is_and_asked_for_once(
     job.becomes("Running")
     assert kubelet.pod("j-launcher")["spec"]["serviceAccountName"] == name
     assert kubelet.api.get("serviceaccounts", namespace, name)["metadata"] == before["metadata"]
-    steadily(lambda: creates(kube, since, namespace, "serviceaccounts") == 1, 0.5)
+    consistently(lambda: creates(kube, since, namespace, "serviceaccounts") == 1, 0.5)
 
 
 def creates(kube: cluster.Cluster, since: int, namespace: str, plural: str) -> int:
@@ -104,7 +104,7 @@ def test_an_account_left_by_an_earlier_job_of_the_name_is_waited_out(
     metadata = {"name": "j-launcher", "ownerReferences": [owner]}
     left = api.create(namespace, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
     submit(mpi.job(0))
-    steadily(lambda: api.find("pods", namespace, "j-launcher") is None, 1.0)
+    consistently(lambda: api.find("pods", namespace, "j-launcher") is None, 1.0)
     api.delete("serviceaccounts", namespace, "j-launcher")
     kubelet.pod("j-launcher")
     assert api.get("serviceaccounts", namespace, "j-launcher")["metadata"]["uid"] != left["metadata"]["uid"]
@@ -117,7 +117,7 @@ def test_a_foreign_config_map_is_told_and_keeps_the_launcher_away(submit: Submit
     job = submit(mpi.job(2))
     told = job.event("ErrResourceExists", '"j-config" already exists')
     assert told["type"] == "Warning"
-    steadily(lambda: api.names("pods", namespace) == set())
+    consistently(lambda: api.names("pods", namespace) == set())
     assert api.get("configmaps", namespace, "j-config") == before
     assert (job.why["reason"], "j-config" in job.why["message"]) == ("NameTaken", True)
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 from tests.cluster import mpi
-from tests.cluster.api import Api, Object, eventually, steadily
+from tests.cluster.api import Api, Object, consistently, eventually
 from tests.cluster.kubelet import Kubelet
-from tests.cluster.submitted import Submit, Submitted
+from tests.cluster.submitted_job import Submit, SubmittedJob
 
 KEPT = (("configmaps", "j-config"), ("roles", "j-launcher"), ("rolebindings", "j-launcher"), ("serviceaccounts", "j-launcher"))
 
 
-def live(job: Submitted) -> set[str]:
+def live(job: SubmittedJob) -> set[str]:
     """Pods that nobody has asked to go."""
     return {name for name, pod in job.pods().items() if not pod["metadata"].get("deletionTimestamp")}
 
 
-def finished(submit: Submit, kubelet: Kubelet, run: Object | None = None, legacy: str | None = None) -> Submitted:
+def finished(submit: Submit, kubelet: Kubelet, run: Object | None = None, legacy: str | None = None) -> SubmittedJob:
     """A job that has succeeded while a worker ran and another was pending."""
     job = submit(mpi.job(2, run, **({"cleanPodPolicy": legacy} if legacy else {})))
     kubelet.run("j-launcher", "j-worker-0")
@@ -30,7 +30,7 @@ def test_the_job_runs_when_its_launcher_does_even_while_workers_are_pending(subm
     job = submit(mpi.job(2))
     kubelet.run("j-worker-0")
     eventually(lambda: job.counts("Worker")["active"] == 1)
-    steadily(lambda: job.states() == {"Created": "True"}, 0.5)  # workers alone do not make it run
+    consistently(lambda: job.states() == {"Created": "True"}, 0.5)  # workers alone do not make it run
     kubelet.run("j-launcher")
     found = job.becomes("Running")
     assert (found["reason"], found["message"]) == ("MPIJobRunning", "MPIJob j is running.")
@@ -77,13 +77,13 @@ def test_a_failed_worker_fails_the_job_while_the_launcher_runs(submit: Submit, k
 def test_the_legacy_policy_running_removes_running_workers_and_keeps_the_launcher(submit: Submit, kubelet: Kubelet) -> None:
     job = finished(submit, kubelet, legacy="Running")
     eventually(lambda: live(job) == {"j-launcher"})
-    steadily(lambda: live(job) == {"j-launcher"}, 0.5)
+    consistently(lambda: live(job) == {"j-launcher"}, 0.5)
 
 
 @pytest.mark.contract(135)
 def test_the_run_policy_wins_over_the_legacy_policy(submit: Submit, kubelet: Kubelet) -> None:
     job = finished(submit, kubelet, {"cleanPodPolicy": "None"}, legacy="All")
-    steadily(lambda: live(job) == {"j-launcher", "j-worker-0", "j-worker-1"}, 1.0)
+    consistently(lambda: live(job) == {"j-launcher", "j-worker-0", "j-worker-1"}, 1.0)
 
 
 @pytest.mark.contract(136)
@@ -93,7 +93,7 @@ def test_policy_all_removes_the_launcher_too_but_not_what_the_job_owns_beside_po
     job = finished(submit, kubelet, {"cleanPodPolicy": "All"})
     eventually(lambda: live(job) == set())
     kubelet.gone("j-worker-0")
-    steadily(lambda: job.pods() == {} and all(api.find(plural, job.namespace, name) for plural, name in KEPT), 0.5)
+    consistently(lambda: job.pods() == {} and all(api.find(plural, job.namespace, name) for plural, name in KEPT), 0.5)
 
 
 @pytest.mark.contract(138)

@@ -8,9 +8,9 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from tests.cluster import mpi
-from tests.cluster.api import Api, Object, eventually, steadily
+from tests.cluster.api import Api, Object, consistently, eventually
 from tests.cluster.kubelet import Kubelet
-from tests.cluster.submitted import PREFIX, Submit, labels
+from tests.cluster.submitted_job import PREFIX, Submit, labels
 
 
 @pytest.mark.contract(139)
@@ -100,7 +100,7 @@ def test_scaling_down_a_job_whose_launcher_works_too_removes_the_last_worker_onl
     mpi.scale(job, 2)
     eventually(lambda: "j-worker-2" not in job.pods())
     kept = {name: before[name] for name in ("j-worker-0", "j-worker-1")}
-    steadily(lambda: kept.items() <= {name: pod["metadata"]["uid"] for name, pod in job.pods().items()}.items(), 0.5)
+    consistently(lambda: kept.items() <= {name: pod["metadata"]["uid"] for name, pod in job.pods().items()}.items(), 0.5)
 
 
 @pytest.mark.contract(154)
@@ -114,10 +114,10 @@ def test_a_job_managed_by_another_cluster_is_left_alone(submit: Submit, api: Api
         plurals = ("pods", "services", "configmaps", "secrets", "jobs")
         return {name for plural in plurals for name in api.names(plural, namespace) if not name.startswith("witness")}
 
-    steadily(lambda: made() == set() and job.status == {}, 0.5)
+    consistently(lambda: made() == set() and job.status == {}, 0.5)
     job.suspend(True)
     job.suspend(False)
-    steadily(lambda: made() == set() and job.status == {}, 0.5)
+    consistently(lambda: made() == set() and job.status == {}, 0.5)
 
 
 @pytest.mark.contract(150)

@@ -6,51 +6,51 @@ import pathlib
 from collections.abc import Iterator
 
 import pytest
-from tests.cluster import controllers, kubelet, mpi, operators
-from tests.cluster.api import Api, Object, eventually, steadily
-from tests.cluster.spare import Place
-from tests.cluster.submitted import PREFIX, Submitted
+from tests.cluster import controller_manager, kubelet, mpi, operators
+from tests.cluster.api import Api, Object, consistently, eventually
+from tests.cluster.isolated_namespace import IsolatedNamespace
+from tests.cluster.submitted_job import PREFIX, SubmittedJob
 from tools.kube import build, cluster
 
 NO_REPLACEMENT_POLICY = tuple(int(part) for part in build.kube().split(".")) < (1, 29)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _everybody(spare_kube: tuple[cluster.Cluster, Api, pathlib.Path]) -> Iterator[None]:
-    kube, _, kubeconfig = spare_kube
-    with controllers.running(kube, "job"), operators.running(kubeconfig):
+def _everybody(second_kube: tuple[cluster.Cluster, Api, pathlib.Path]) -> Iterator[None]:
+    kube, _, kubeconfig = second_kube
+    with controller_manager.running(kube, "job"), operators.running(kubeconfig):
         yield
 
 
-def launcher_pods(job: Submitted) -> list[str]:
+def launcher_pods(job: SubmittedJob) -> list[str]:
     found = job.api.all("pods", job.namespace, f"{PREFIX}job-role=launcher")
     return [pod["metadata"]["name"] for pod in found if not pod["metadata"].get("deletionTimestamp")]
 
 
-def launcher_pod(job: Submitted) -> str:
+def launcher_pod(job: SubmittedJob) -> str:
     """The pod that the Job controller has made, waited for."""
     found: list[str] = eventually(lambda: launcher_pods(job), because="the Job controller made no launcher pod")
     return found[0]
 
 
-def workers(job: Submitted) -> dict[str, str]:
+def workers(job: SubmittedJob) -> dict[str, str]:
     """Worker pods and their UIDs."""
     found = job.api.all("pods", job.namespace, f"{PREFIX}job-role=worker")
     return {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in found}
 
 
-def running(place: Place, body: Object) -> Submitted:
+def running(isolated: IsolatedNamespace, body: Object) -> SubmittedJob:
     """A job whose launcher and only worker run; pods that are on no node go at once when they are deleted."""
-    job = place.submit(body)
-    place.kubelet.run("j-worker-0", launcher_pod(job), bind=False)
+    job = isolated.submit(body)
+    isolated.kubelet.run("j-worker-0", launcher_pod(job), bind=False)
     job.becomes("Running")
     return job
 
 
 @pytest.mark.contract(147)
-def test_the_run_policys_limits_are_the_batch_jobs(place: Place) -> None:
+def test_the_run_policys_limits_are_the_batch_jobs(isolated: IsolatedNamespace) -> None:
     limits = {"backoffLimit": 3, "activeDeadlineSeconds": 600, "ttlSecondsAfterFinished": 60}
-    found = mpi.launcher_job(place.submit(mpi.job(1, limits, "v2beta1")))["spec"]
+    found = mpi.launcher_job(isolated.submit(mpi.job(1, limits, "v2beta1")))["spec"]
     assert {name: found[name] for name in limits} == limits
     assert found["suspend"] is False
     assert found["template"]["spec"]["restartPolicy"] == "OnFailure"
@@ -58,71 +58,71 @@ def test_the_run_policys_limits_are_the_batch_jobs(place: Place) -> None:
 
 @pytest.mark.contract(147)
 @pytest.mark.skipif(NO_REPLACEMENT_POLICY, reason="the field came with Kubernetes 1.29")
-def test_a_launcher_pod_is_replaced_only_once_it_has_failed(place: Place) -> None:
-    found = mpi.launcher_job(place.submit(mpi.job(1, version="v2beta1")))["spec"]
+def test_a_launcher_pod_is_replaced_only_once_it_has_failed(isolated: IsolatedNamespace) -> None:
+    found = mpi.launcher_job(isolated.submit(mpi.job(1, version="v2beta1")))["spec"]
     assert found["podReplacementPolicy"] == "Failed"
 
 
 @pytest.mark.contract(147)
-def test_without_limits_the_batch_job_has_kubernetes_own(place: Place) -> None:
-    found = mpi.launcher_job(place.submit(mpi.job(1, version="v2beta1")))["spec"]
+def test_without_limits_the_batch_job_has_kubernetes_own(isolated: IsolatedNamespace) -> None:
+    found = mpi.launcher_job(isolated.submit(mpi.job(1, version="v2beta1")))["spec"]
     assert found["backoffLimit"] == 6
     assert "activeDeadlineSeconds" not in found
     assert "ttlSecondsAfterFinished" not in found
 
 
 @pytest.mark.contract(147, 150)
-def test_a_deadline_ends_the_job_in_the_words_of_the_job_controller(place: Place) -> None:
-    job = running(place, mpi.job(1, {"activeDeadlineSeconds": 2}, "v2beta1"))
+def test_a_deadline_ends_the_job_in_the_words_of_the_job_controller(isolated: IsolatedNamespace) -> None:
+    job = running(isolated, mpi.job(1, {"activeDeadlineSeconds": 2}, "v2beta1"))
     found = job.becomes("Failed")
     assert (found["reason"], found["message"]) == ("DeadlineExceeded", "Job was active longer than specified deadline")
     assert job.status["completionTime"]
 
 
 @pytest.mark.contract(148)
-def test_a_launcher_that_waits_for_ready_workers_is_not_made_before(place: Place) -> None:
-    job = place.submit(mpi.job(2, version="v2beta1", launcherCreationPolicy="WaitForWorkersReady"))
-    place.kubelet.run("j-worker-0")
-    place.kubelet.run("j-worker-1", ready=False)
+def test_a_launcher_that_waits_for_ready_workers_is_not_made_before(isolated: IsolatedNamespace) -> None:
+    job = isolated.submit(mpi.job(2, version="v2beta1", launcherCreationPolicy="WaitForWorkersReady"))
+    isolated.kubelet.run("j-worker-0")
+    isolated.kubelet.run("j-worker-1", ready=False)
     eventually(lambda: job.counts("Worker")["active"] == 2)
-    steadily(lambda: place.api.find("jobs", place.namespace, "j-launcher") is None)
-    place.kubelet.run("j-worker-1")
+    consistently(lambda: isolated.api.find("jobs", isolated.namespace, "j-launcher") is None)
+    isolated.kubelet.run("j-worker-1")
     mpi.launcher_job(job)
 
 
 @pytest.mark.contract(148)
-def test_a_launcher_at_startup_does_not_wait(place: Place) -> None:
-    job = place.submit(mpi.job(2, version="v2beta1", launcherCreationPolicy="AtStartup"))
+def test_a_launcher_at_startup_does_not_wait(isolated: IsolatedNamespace) -> None:
+    job = isolated.submit(mpi.job(2, version="v2beta1", launcherCreationPolicy="AtStartup"))
     launcher_pod(job)
-    assert not any(place.kubelet.pod(name)["spec"].get("nodeName") for name in ("j-worker-0", "j-worker-1"))
+    assert not any(isolated.kubelet.pod(name)["spec"].get("nodeName") for name in ("j-worker-0", "j-worker-1"))
 
 
 @pytest.mark.contract(149)
-def test_the_job_runs_only_when_launcher_and_all_workers_do(place: Place) -> None:
-    job = place.submit(mpi.job(2, version="v2beta1"))
-    place.kubelet.run(launcher_pod(job), "j-worker-0")
+def test_the_job_runs_only_when_launcher_and_all_workers_do(isolated: IsolatedNamespace) -> None:
+    job = isolated.submit(mpi.job(2, version="v2beta1"))
+    isolated.kubelet.run(launcher_pod(job), "j-worker-0")
     eventually(lambda: job.counts("Launcher")["active"] == 1 and job.counts("Worker")["active"] == 1)
-    steadily(lambda: job.states() == {"Created": "True"}, 0.5)
-    place.kubelet.run("j-worker-1")
+    consistently(lambda: job.states() == {"Created": "True"}, 0.5)
+    isolated.kubelet.run("j-worker-1")
     found = job.becomes("Running")
-    assert (found["reason"], found["message"]) == ("MPIJobRunning", f"MPIJob {place.namespace}/j is running.")
-    assert job.condition("Created")["message"] == f"MPIJob {place.namespace}/j is created."
+    assert (found["reason"], found["message"]) == ("MPIJobRunning", f"MPIJob {isolated.namespace}/j is running.")
+    assert job.condition("Created")["message"] == f"MPIJob {isolated.namespace}/j is created."
 
 
 @pytest.mark.contract(150)
-def test_a_complete_batch_job_is_the_jobs_success_at_the_same_moment(place: Place) -> None:
-    job = running(place, mpi.job(1, version="v2beta1"))
-    place.kubelet.succeed(launcher_pod(job))
+def test_a_complete_batch_job_is_the_jobs_success_at_the_same_moment(isolated: IsolatedNamespace) -> None:
+    job = running(isolated, mpi.job(1, version="v2beta1"))
+    isolated.kubelet.succeed(launcher_pod(job))
     found = job.becomes("Succeeded")
-    assert (found["reason"], found["message"]) == ("MPIJobSucceeded", f"MPIJob {place.namespace}/j successfully completed.")
+    assert (found["reason"], found["message"]) == ("MPIJobSucceeded", f"MPIJob {isolated.namespace}/j successfully completed.")
     assert job.status["completionTime"] == mpi.launcher_job(job)["status"]["completionTime"]
     assert job.states() == {"Created": "True", "Running": "False", "Succeeded": "True"}
 
 
 @pytest.mark.contract(150)
-def test_an_exceeded_limit_names_the_last_failed_pods_reason(place: Place) -> None:
-    job = running(place, mpi.job(1, {"backoffLimit": 0}, "v2beta1"))
-    place.kubelet.fail_without_status(launcher_pod(job), "Evicted", "The node was low on resource: memory.")
+def test_an_exceeded_limit_names_the_last_failed_pods_reason(isolated: IsolatedNamespace) -> None:
+    job = running(isolated, mpi.job(1, {"backoffLimit": 0}, "v2beta1"))
+    isolated.kubelet.fail_without_status(launcher_pod(job), "Evicted", "The node was low on resource: memory.")
     found = job.becomes("Failed")
     assert found["reason"] == "BackoffLimitExceeded/Evicted"
     assert found["message"] == "Job has reached the specified backoff limit: The node was low on resource: memory."
@@ -130,17 +130,17 @@ def test_an_exceeded_limit_names_the_last_failed_pods_reason(place: Place) -> No
 
 
 @pytest.mark.contract(150)
-def test_an_exceeded_limit_keeps_the_launchers_exit_code_and_last_words(place: Place) -> None:
-    job = running(place, mpi.job(1, {"backoffLimit": 0}, "v2beta1"))
-    place.kubelet.fail(launcher_pod(job), code=3, message="mpirun: no such host")
+def test_an_exceeded_limit_keeps_the_launchers_exit_code_and_last_words(isolated: IsolatedNamespace) -> None:
+    job = running(isolated, mpi.job(1, {"backoffLimit": 0}, "v2beta1"))
+    isolated.kubelet.fail(launcher_pod(job), code=3, message="mpirun: no such host")
     assert job.becomes("Failed")["reason"] == "BackoffLimitExceeded"
     failure = job.status["failure"]
     assert (failure["replica"], failure["exitCode"], failure["message"]) == ("Launcher", 3, "mpirun: no such host")
 
 
 @pytest.mark.contract(151)
-def test_suspending_halts_the_batch_job_and_takes_the_workers(place: Place) -> None:
-    job = running(place, mpi.job(1, version="v2beta1"))
+def test_suspending_halts_the_batch_job_and_takes_the_workers(isolated: IsolatedNamespace) -> None:
+    job = running(isolated, mpi.job(1, version="v2beta1"))
     job.suspend()
     found = job.becomes("Suspended")
     assert (found["reason"], found["message"]) == ("MPIJobSuspended", "MPIJob suspended")
@@ -148,14 +148,14 @@ def test_suspending_halts_the_batch_job_and_takes_the_workers(place: Place) -> N
     assert (halted["status"], halted["reason"]) == ("False", "MPIJobSuspended")
     eventually(lambda: mpi.launcher_job(job)["spec"]["suspend"] is True)
     eventually(lambda: job.pods() == {})  # the launcher's by the Job controller
-    steadily(lambda: job.pods() == {}, 0.5)
-    assert place.api.find("secrets", place.namespace, "j-ssh")
-    assert place.api.find("configmaps", place.namespace, "j-config")
+    consistently(lambda: job.pods() == {}, 0.5)
+    assert isolated.api.find("secrets", isolated.namespace, "j-ssh")
+    assert isolated.api.find("configmaps", isolated.namespace, "j-config")
 
 
 @pytest.mark.contract(151)
-def test_resuming_reverses_all_of_it_and_renews_the_start_time(place: Place) -> None:
-    job = running(place, mpi.job(1, version="v2beta1"))
+def test_resuming_reverses_all_of_it_and_renews_the_start_time(isolated: IsolatedNamespace) -> None:
+    job = running(isolated, mpi.job(1, version="v2beta1"))
     first, launcher = job.status["startTime"], mpi.launcher_job(job)["metadata"]["uid"]
     job.suspend()
     job.becomes("Suspended")
@@ -164,7 +164,7 @@ def test_resuming_reverses_all_of_it_and_renews_the_start_time(place: Place) -> 
 
     job.suspend(False)
 
-    place.kubelet.run("j-worker-0", launcher_pod(job))
+    isolated.kubelet.run("j-worker-0", launcher_pod(job))
     job.becomes("Running")
     resumed = job.condition("Suspended")
     assert (resumed["status"], resumed["reason"], resumed["message"]) == ("False", "MPIJobResumed", "MPIJob resumed")
@@ -174,20 +174,20 @@ def test_resuming_reverses_all_of_it_and_renews_the_start_time(place: Place) -> 
 
 
 @pytest.mark.contract(151)
-def test_a_job_created_suspended_has_a_suspended_batch_job_and_no_workers(place: Place) -> None:
-    job = place.submit(mpi.job(1, {"suspend": True}, "v2beta1"))
+def test_a_job_created_suspended_has_a_suspended_batch_job_and_no_workers(isolated: IsolatedNamespace) -> None:
+    job = isolated.submit(mpi.job(1, {"suspend": True}, "v2beta1"))
     assert mpi.launcher_job(job)["spec"]["suspend"] is True
-    steadily(lambda: job.pods() == {}, 0.5)
+    consistently(lambda: job.pods() == {}, 0.5)
     assert job.states() == {"Created": "True", "Suspended": "True"}
     assert "startTime" not in job.status
     job.suspend(False)
-    place.kubelet.run("j-worker-0", launcher_pod(job))
+    isolated.kubelet.run("j-worker-0", launcher_pod(job))
     job.becomes("Running")
 
 
-def test_what_a_queue_changes_while_the_job_is_suspended_reaches_the_launcher(place: Place) -> None:
+def test_what_a_queue_changes_while_the_job_is_suspended_reaches_the_launcher(isolated: IsolatedNamespace) -> None:
     """Also the second time, when the batch Job has been started before, and also what is taken away again."""
-    job = place.submit(mpi.job(1, {"suspend": True}, "v2beta1"))
+    job = isolated.submit(mpi.job(1, {"suspend": True}, "v2beta1"))
     mpi.launcher_job(job)
     for selector in ({"zone": "a", "rack": "1"}, {"zone": "b"}):
         cleared = {"zone": None, "rack": None, **selector}
@@ -195,26 +195,26 @@ def test_what_a_queue_changes_while_the_job_is_suspended_reaches_the_launcher(pl
         change = {"nodeSelector": cleared, "tolerations": [toleration]}
         job.patch({"mpiReplicaSpecs": {"Launcher": {"template": {"spec": change}}}})
         job.suspend(False)
-        spec = place.kubelet.pod(launcher_pod(job))["spec"]
+        spec = isolated.kubelet.pod(launcher_pod(job))["spec"]
         assert spec["nodeSelector"] == selector
         assert toleration in spec["tolerations"]
         job.suspend()
         eventually(lambda: job.pods() == {})
 
 
-def test_a_launcher_that_waits_for_ready_workers_waits_after_a_resume_too(place: Place) -> None:
-    job = place.submit(mpi.job(1, {"suspend": True}, "v2beta1", launcherCreationPolicy="WaitForWorkersReady"))
+def test_a_launcher_that_waits_for_ready_workers_waits_after_a_resume_too(isolated: IsolatedNamespace) -> None:
+    job = isolated.submit(mpi.job(1, {"suspend": True}, "v2beta1", launcherCreationPolicy="WaitForWorkersReady"))
     mpi.launcher_job(job)
     job.suspend(False)
-    place.kubelet.pod("j-worker-0")
-    steadily(lambda: mpi.launcher_job(job)["spec"]["suspend"] is True)
-    place.kubelet.run("j-worker-0")
+    isolated.kubelet.pod("j-worker-0")
+    consistently(lambda: mpi.launcher_job(job)["spec"]["suspend"] is True)
+    isolated.kubelet.run("j-worker-0")
     launcher_pod(job)
 
 
-def test_suspending_takes_workers_beyond_a_lowered_number_too(place: Place) -> None:
-    job = place.submit(mpi.job(3, version="v2beta1"))
-    place.kubelet.pod("j-worker-2")
+def test_suspending_takes_workers_beyond_a_lowered_number_too(isolated: IsolatedNamespace) -> None:
+    job = isolated.submit(mpi.job(3, version="v2beta1"))
+    isolated.kubelet.pod("j-worker-2")
     job.patch({"runPolicy": {"suspend": True}, "mpiReplicaSpecs": {"Worker": {"replicas": 1}}})
     eventually(lambda: workers(job) == {})
 
@@ -222,39 +222,39 @@ def test_suspending_takes_workers_beyond_a_lowered_number_too(place: Place) -> N
 @pytest.mark.contract(152)
 @pytest.mark.parametrize(("policy", "kept"), [("None", True), ("Running", False), ("All", False)])
 def test_after_success_the_policy_decides_about_the_workers_and_the_batch_job_stays(
-    place: Place, policy: str, kept: bool
+    isolated: IsolatedNamespace, policy: str, kept: bool
 ) -> None:
-    job = running(place, mpi.job(1, {"cleanPodPolicy": policy}, "v2beta1"))
+    job = running(isolated, mpi.job(1, {"cleanPodPolicy": policy}, "v2beta1"))
     before, launcher = workers(job), launcher_pod(job)
-    place.kubelet.succeed(launcher)
+    isolated.kubelet.succeed(launcher)
     job.becomes("Succeeded")
     eventually(lambda: workers(job) == (before if kept else {}))
-    steadily(lambda: workers(job) == (before if kept else {}), 0.5)
+    consistently(lambda: workers(job) == (before if kept else {}), 0.5)
     assert mpi.launcher_job(job)["status"]["succeeded"] == 1
     assert launcher in job.pods()
 
 
 @pytest.mark.contract(152)
-def test_policy_running_keeps_workers_that_have_ended(place: Place) -> None:
-    job = place.submit(mpi.job(2, {"cleanPodPolicy": "Running"}, "v2beta1"))
-    place.kubelet.run("j-worker-0", "j-worker-1", launcher_pod(job), bind=False)
+def test_policy_running_keeps_workers_that_have_ended(isolated: IsolatedNamespace) -> None:
+    job = isolated.submit(mpi.job(2, {"cleanPodPolicy": "Running"}, "v2beta1"))
+    isolated.kubelet.run("j-worker-0", "j-worker-1", launcher_pod(job), bind=False)
     job.becomes("Running")
-    place.kubelet.succeed("j-worker-1")
-    place.kubelet.succeed(launcher_pod(job))
+    isolated.kubelet.succeed("j-worker-1")
+    isolated.kubelet.succeed(launcher_pod(job))
     job.becomes("Succeeded")
     eventually(lambda: workers(job).keys() == {"j-worker-1"})
 
 
-def test_the_time_to_live_takes_the_job_itself(place: Place) -> None:
-    job = running(place, mpi.job(1, {"ttlSecondsAfterFinished": 0}, "v2beta1"))
-    place.kubelet.succeed(launcher_pod(job))
+def test_the_time_to_live_takes_the_job_itself(isolated: IsolatedNamespace) -> None:
+    job = running(isolated, mpi.job(1, {"ttlSecondsAfterFinished": 0}, "v2beta1"))
+    isolated.kubelet.succeed(launcher_pod(job))
     eventually(lambda: job.gone)
 
 
-def test_a_failed_worker_leaves_the_verdict_to_the_launcher(place: Place) -> None:
-    job = running(place, mpi.job(1, version="v2beta1"))
-    place.kubelet.fail("j-worker-0", code=1)
+def test_a_failed_worker_leaves_the_verdict_to_the_launcher(isolated: IsolatedNamespace) -> None:
+    job = running(isolated, mpi.job(1, version="v2beta1"))
+    isolated.kubelet.fail("j-worker-0", code=1)
     eventually(lambda: job.counts("Worker")["failed"] == 1)
-    steadily(lambda: not job.is_true("Failed"), 0.5)
-    place.kubelet.succeed(launcher_pod(job))
+    consistently(lambda: not job.is_true("Failed"), 0.5)
+    isolated.kubelet.succeed(launcher_pod(job))
     job.becomes("Succeeded")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.cluster import mpi
 from tests.cluster.api import Object
+from tests.cluster.isolated_namespace import IsolatedNamespace
 from tests.cluster.kubelet import Kubelet
-from tests.cluster.spare import Place
-from tests.cluster.submitted import Submit, env, labels
+from tests.cluster.submitted_job import Submit, env, labels
 
 
 @pytest.mark.contract(143)
@@ -110,9 +110,9 @@ def test_pods_on_the_hosts_network_still_ask_the_clusters_dns(submit: Submit, ku
         assert (spec["hostNetwork"], spec["dnsPolicy"]) == (True, "ClusterFirstWithHostNet")
 
 
-def test_the_operators_cluster_domain_is_in_hosts_and_search_lists(place: Place) -> None:
-    with place.operator("--cluster-domain", "example.org", "--enable-scheme", "mpijob"):
-        job = place.submit(mpi.job(1, version="v2beta1"))
-        domain = f"j.{place.namespace}.svc.example.org"
-        assert place.kubelet.pod("j-worker-0")["spec"]["dnsConfig"]["searches"] == [domain]
+def test_the_operators_cluster_domain_is_in_hosts_and_search_lists(isolated: IsolatedNamespace) -> None:
+    with isolated.operator("--cluster-domain", "example.org", "--enable-scheme", "mpijob"):
+        job = isolated.submit(mpi.job(1, version="v2beta1"))
+        domain = f"j.{isolated.namespace}.svc.example.org"
+        assert isolated.kubelet.pod("j-worker-0")["spec"]["dnsConfig"]["searches"] == [domain]
         assert mpi.files(job)["hostfile"] == f"j-worker-0.{domain} slots=1\n"

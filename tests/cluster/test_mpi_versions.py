@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from tests.cluster import mpi
-from tests.cluster.api import Api, Object, eventually, steadily
+from tests.cluster.api import Api, Object, consistently, eventually
 from tests.cluster.kubelet import Kubelet
-from tests.cluster.submitted import Submit, labels
+from tests.cluster.submitted_job import Submit, labels
 
 
 def named(name: str, body: Object) -> Object:
@@ -41,7 +41,7 @@ def test_a_job_scaled_through_the_other_version_stays_what_it_is(
     api.patch("mpijobs", namespace, "j", change, version=edited)
     operator = "mpijob-controller" if posted == "v1" else "mpi-operator"
     assert labels(kubelet.pod("j-worker-1"))["operator-name"] == operator
-    steadily(lambda: bool(api.names("jobs", namespace)) == (posted == "v2beta1"), 0.5)
+    consistently(lambda: bool(api.names("jobs", namespace)) == (posted == "v2beta1"), 0.5)
     assert bool(api.names("roles", namespace)) == (posted == "v1")
     host = "j-worker-1" if posted == "v1" else f"j-worker-1.j.{namespace}.svc"
     assert mpi.files(job)["hostfile"].splitlines()[1] == f"{host} slots=1"

@@ -6,15 +6,15 @@ import uuid
 from typing import Any
 
 import pytest
-from tests.cluster import led, manifests, mpi
-from tests.cluster.api import Api, Object, eventually, steadily
+from tests.cluster import jobs_with_leader, manifests, mpi
+from tests.cluster.api import Api, Object, consistently, eventually
 from tests.cluster.kubelet import Kubelet
-from tests.cluster.submitted import Submit, Submitted, labels
+from tests.cluster.submitted_job import Submit, SubmittedJob, labels
 
 HOLD = "example.com/hold"
 
 
-def owner(job: Submitted, uid: str | None = None) -> Object:
+def owner(job: SubmittedJob, uid: str | None = None) -> Object:
     reference = {"apiVersion": "kubeflow.org/v1", "kind": job.kind, "name": job.name, "uid": uid or job.uid}
     return {**reference, "controller": True, "blockOwnerDeletion": True}
 
@@ -30,7 +30,7 @@ def an_object(kind: str, name: str, owners: list[Object], **more: Any) -> Object
     return {"apiVersion": "v1", "kind": kind, "metadata": meta, **SPECS.get(kind, {})}
 
 
-def suspended(submit: Submit, body: Object) -> Submitted:
+def suspended(submit: Submit, body: Object) -> SubmittedJob:
     """A job whose objects do not exist yet."""
     body["spec"]["runPolicy"] = {"suspend": True}
     job = submit(body)
@@ -38,11 +38,11 @@ def suspended(submit: Submit, body: Object) -> Submitted:
     return job
 
 
-def resume(job: Submitted) -> None:
+def resume(job: SubmittedJob) -> None:
     job.patch({"runPolicy": {"suspend": False}})
 
 
-def complaints(job: Submitted) -> list[str]:
+def complaints(job: SubmittedJob) -> list[str]:
     found = job.api.events(job.namespace, job.name)
     return [event["reason"] for event in found if event["type"] == "Warning"]
 
@@ -51,7 +51,7 @@ def complaints(job: Submitted) -> list[str]:
 def test_an_object_of_the_job_without_our_labels_is_adopted(
     submit: Submit, api: Api, namespace: str, kubelet: Kubelet, kind: str
 ) -> None:
-    job = suspended(submit, led.job("PyTorchJob", 1))
+    job = suspended(submit, jobs_with_leader.job("PyTorchJob", 1))
     plural = f"{kind.lower()}s"
     before = api.create(namespace, an_object(kind, "j-worker-0", [owner(job)]))["metadata"]["uid"]
 
@@ -81,7 +81,7 @@ def test_a_config_map_of_the_job_without_our_labels_is_adopted_and_mended(submit
 def test_a_pod_of_an_earlier_job_of_that_name_is_awaited(
     submit: Submit, api: Api, namespace: str, kubelet: Kubelet, labelled: bool
 ) -> None:
-    job = suspended(submit, led.job("PyTorchJob", 1))
+    job = suspended(submit, jobs_with_leader.job("PyTorchJob", 1))
     ours = {"training.kubeflow.org/job-name": "j", "training.kubeflow.org/operator-name": "pytorchjob-controller"}
     dead = owner(job, uid=str(uuid.uuid4()))
     earlier = an_object("Pod", "j-worker-0", [dead], labels=ours if labelled else {"app": "x"})
@@ -90,7 +90,7 @@ def test_a_pod_of_an_earlier_job_of_that_name_is_awaited(
     resume(job)
 
     kubelet.run("j-master-0")
-    steadily(lambda: api.get("pods", namespace, "j-worker-0")["metadata"]["uid"] == before)
+    consistently(lambda: api.get("pods", namespace, "j-worker-0")["metadata"]["uid"] == before)
     api.delete("pods", namespace, "j-worker-0", grace=0)
     found = eventually(lambda: api.find("pods", namespace, "j-worker-0"), 5)
     assert found["metadata"]["ownerReferences"][0]["uid"] == job.uid
@@ -98,11 +98,11 @@ def test_a_pod_of_an_earlier_job_of_that_name_is_awaited(
 
 
 def test_a_job_made_anew_under_its_name_gets_pods_of_its_own(submit: Submit, api: Api, namespace: str, kubelet: Kubelet) -> None:
-    first = submit(led.job("PyTorchJob", 1))
+    first = submit(jobs_with_leader.job("PyTorchJob", 1))
     kubelet.run("j-master-0", "j-worker-0")
     first.becomes("Running")
     api.delete("pytorchjobs", namespace, "j")
-    second = submit(led.job("PyTorchJob", 1))
+    second = submit(jobs_with_leader.job("PyTorchJob", 1))
     second.becomes("Created")
 
     # The garbage collector, which here is the test: what the first job left goes.
@@ -125,9 +125,9 @@ def test_an_object_that_is_being_deleted_is_awaited(submit: Submit, api: Api, na
     plural = f"{kind.lower()}s"
     leaving = api.create(namespace, an_object(kind, "j-worker-0", [], finalizers=[HOLD]))["metadata"]["uid"]
     api.delete(plural, namespace, "j-worker-0", grace=0)
-    job = submit(led.job("PyTorchJob", 1))
+    job = submit(jobs_with_leader.job("PyTorchJob", 1))
     eventually(lambda: api.find("pods", namespace, "j-master-0"))
-    steadily(lambda: api.get(plural, namespace, "j-worker-0")["metadata"]["uid"] == leaving)
+    consistently(lambda: api.get(plural, namespace, "j-worker-0")["metadata"]["uid"] == leaving)
 
     api.patch(plural, namespace, "j-worker-0", {"metadata": {"finalizers": None}})
 
@@ -148,12 +148,12 @@ def test_somebody_elses_object_is_told_left_alone_and_replaced_once_it_has_gone(
     plural = f"{kind.lower()}s"
     foreign = api.create(namespace, an_object(kind, "j-worker-0", [], labels={"mine": "yes"}))
 
-    job = submit(led.job("PyTorchJob", 1))
+    job = submit(jobs_with_leader.job("PyTorchJob", 1))
 
     told = job.event(f"FailedCreate{kind}")
     assert "already exists" in told["message"]
     eventually(lambda: job.why.get("reason") == "NameTaken")
-    steadily(lambda: len(job.events(f"FailedCreate{kind}")) == 1)
+    consistently(lambda: len(job.events(f"FailedCreate{kind}")) == 1)
     found = api.get(plural, namespace, "j-worker-0")
     assert (found["metadata"]["uid"], found["metadata"]["labels"]) == (foreign["metadata"]["uid"], {"mine": "yes"})
     assert "ownerReferences" not in found["metadata"]

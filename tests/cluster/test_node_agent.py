@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.cluster import installed, operators
-from tests.cluster.api import Object, eventually, steadily
+from tests.cluster import installation, operators
+from tests.cluster.api import Object, consistently, eventually
 from tests.node import joined, programs, standins
 from tests.node.joined import Joined
 from tests.node.kubectl import Kubectl
@@ -23,8 +23,8 @@ LONG = 90.0
 def machine() -> Iterator[Joined]:
     """With the operator, which has the rights that are shipped."""
     with joined.joined() as found:
-        installed.crds(found.kube)
-        with operators.running(installed.rights(found.kube)):
+        installation.crds(found.kube)
+        with operators.running(installation.rights(found.kube)):
             yield found
 
 
@@ -58,15 +58,15 @@ def _told(machine: Joined, job: Object) -> str:
 
 def test_jobs_exchange_by_what_they_are_told_and_never_notice_that_the_agent_was_killed(machine: Joined) -> None:
     over = programs.noted(machine) / "over"
-    machine.create(programs.pytorch(machine, "ddp", programs.EXCHANGE), programs.mpi(machine, "crew", programs.LAUNCHER))
-    pods = ("ddp-master-0", "ddp-worker-0", "ddp-worker-1", "crew-launcher")
+    machine.create(programs.pytorch(machine, "ddp", programs.EXCHANGE), programs.mpi(machine, "replicas", programs.LAUNCHER))
+    pods = ("ddp-master-0", "ddp-worker-0", "ddp-worker-1", "replicas-launcher")
     for name in pods:
         machine.running(name)
     eventually(lambda: "step 20\n" in machine.logs("ddp-worker-1"))
     machine.kill()
     machine.up()
     over.touch()
-    jobs = _succeeded(machine, "pytorchjobs", "ddp"), _succeeded(machine, "mpijobs", "crew")
+    jobs = _succeeded(machine, "pytorchjobs", "ddp"), _succeeded(machine, "mpijobs", "replicas")
     assert all("restarts" not in job["status"] for job in jobs)
     assert {name: programs.starts(machine, name) for name in pods} == dict.fromkeys(pods, 1)
     for name in pods[:3]:
@@ -161,7 +161,7 @@ def test_pods_of_another_node_are_not_touched(machine: Joined) -> None:
     machine.create(pod("ours", "true"))
     machine.ended("ours")
     machine.api.delete("pods", "default", "theirs")
-    steadily(lambda: "containerStatuses" not in machine.pod("theirs")["status"])
+    consistently(lambda: "containerStatuses" not in machine.pod("theirs")["status"])
     uid = machine.pod("theirs")["metadata"]["uid"]
     assert not (machine.data / "node" / "pods" / uid).exists()
     machine.api.delete("pods", "default", "theirs", grace=0)

@@ -12,17 +12,17 @@ import urllib.error
 from collections.abc import Iterator
 
 import pytest
-from tests.cluster import led, lives, operators
-from tests.cluster.api import Api, eventually, steadily
+from tests.cluster import jobs_with_leader, lifecycle, operators
+from tests.cluster.api import Api, consistently, eventually
 from tests.cluster.kubelet import Kubelet
+from tests.cluster.lifecycle_harness import LifecycleHarness
 from tests.cluster.operators import OperatorProcess
-from tests.cluster.proxy import Answer, Late
-from tests.cluster.theatre import Theatre
+from tests.cluster.proxy import DelayedResponse, InjectedResponse
 from tools.kube import cluster
 
 ROOT = pathlib.Path(__file__).parents[2]
 LEASE = "1ca428e5.training-operator.kubeflow.org"
-PYTORCH = lives.EVERY[0]
+PYTORCH = lifecycle.ALL_KINDS[0]
 NAMES = ("j-master-0", "j-worker-0")
 
 
@@ -53,13 +53,13 @@ def account(quiet: cluster.Cluster) -> pathlib.Path:
 def test_metrics_count_jobs_and_the_health_endpoints_answer(
     operator: OperatorProcess, api: Api, kubelet: Kubelet, namespace: str
 ) -> None:
-    api.create(namespace, led.job("PyTorchJob", 1))
+    api.create(namespace, jobs_with_leader.job("PyTorchJob", 1))
     kubelet.run("j-master-0", "j-worker-0")
     kubelet.fail("j-worker-0", code=1)
     eventually(lambda: counter(operator, "restarted", namespace) == 1)
     kubelet.run("j-worker-0")
     kubelet.succeed("j-master-0")
-    api.create(namespace, led.job("PyTorchJob", 1, "Never", name="k", run={"ttlSecondsAfterFinished": 0}))
+    api.create(namespace, jobs_with_leader.job("PyTorchJob", 1, "Never", name="k", run={"ttlSecondsAfterFinished": 0}))
     kubelet.run("k-master-0")
     kubelet.fail("k-master-0", code=1)
 
@@ -80,18 +80,18 @@ def counter(operator: OperatorProcess, name: str, namespace: str) -> float:
 def test_only_the_named_namespace_is_served(there: Api, account: pathlib.Path) -> None:
     with operators.running(account, "--namespace", "one"):
         for namespace in ("one", "two"):
-            there.create(namespace, led.job("JAXJob", 1, name="place"))
+            there.create(namespace, jobs_with_leader.job("JAXJob", 1, name="place"))
         eventually(lambda: there.find("pods", "one", "place-worker-0"))
-        steadily(lambda: "status" not in there.get("jaxjobs", "two", "place") and not there.names("pods", "two"))
+        consistently(lambda: "status" not in there.get("jaxjobs", "two", "place") and not there.names("pods", "two"))
 
 
 @pytest.mark.contract(201)
 def test_only_the_enabled_kind_is_served(there: Api, account: pathlib.Path) -> None:
     with operators.running(account, "--enable-scheme", "tfjob", "--namespace", "one"):
-        there.create("one", led.job("PyTorchJob", 1, name="scheme"))
-        there.create("one", led.job("TFJob", 1, name="scheme-tf"))
+        there.create("one", jobs_with_leader.job("PyTorchJob", 1, name="scheme"))
+        there.create("one", jobs_with_leader.job("TFJob", 1, name="scheme-tf"))
         eventually(lambda: there.find("pods", "one", "scheme-tf-chief-0"))
-        steadily(lambda: "status" not in there.get("pytorchjobs", "one", "scheme"))
+        consistently(lambda: "status" not in there.get("pytorchjobs", "one", "scheme"))
 
 
 @pytest.mark.contract(202)
@@ -100,7 +100,7 @@ def test_one_of_two_acts_and_the_other_takes_over(quiet: cluster.Cluster, there:
     with operators.running(account, *flags), operators.running(account, *flags):
         holder = eventually(lambda: there.get("leases", "kubeflow", LEASE)["spec"]["holderIdentity"])
         mark = quiet.audit_size()
-        there.create("one", led.job("JAXJob", 1, name="led"))
+        there.create("one", jobs_with_leader.job("JAXJob", 1, name="led"))
         eventually(lambda: there.find("pods", "one", "led-worker-0"))
         assert there.get("leases", "kubeflow", LEASE)["spec"]["holderIdentity"] == holder
         writes = [entry for entry in quiet.audit(since=mark) if entry["verb"] == "create" and _of(entry, "pods")]
@@ -132,41 +132,41 @@ def test_after_a_leader_is_killed_the_other_takes_over(there: Api, account: path
     eventually(lambda: there.get("leases", "kubeflow", "killed")["spec"]["holderIdentity"])
     with operators.running(account, *flags):
         first.stop(signal.SIGKILL)
-        there.create("two", led.job("JAXJob", 1, name="after"))
+        there.create("two", jobs_with_leader.job("JAXJob", 1, name="after"))
         eventually(lambda: there.find("pods", "two", "after-worker-0"), 60)
 
 
-def test_a_leader_that_cannot_renew_its_lease_ends(house: Theatre) -> None:
-    with house.stage() as stage, house.proxy.gate() as gate:
-        flags = ("--leader-elect", "--leader-election-id", stage.namespace, "--leader-election-namespace", stage.namespace)
-        operator = house.operator(gate, stage, PYTORCH, *flags)
-        stage.api.create(stage.namespace, PYTORCH.job())
-        stage.kubelet.pod("j-master-0")
+def test_a_leader_that_cannot_renew_its_lease_ends(harness: LifecycleHarness) -> None:
+    with harness.driver() as driver, harness.proxy.proxy_port() as proxy_port:
+        flags = ("--leader-elect", "--leader-election-id", driver.namespace, "--leader-election-namespace", driver.namespace)
+        operator = harness.operator(proxy_port, driver, PYTORCH, *flags)
+        driver.api.create(driver.namespace, PYTORCH.job())
+        driver.kubelet.pod("j-master-0")
 
-        gate.judge = lambda call: Answer(500, "InternalError") if call.resource == "leases" else None
+        proxy_port.fault_for = lambda call: InjectedResponse(500, "InternalError") if call.resource == "leases" else None
 
         assert operator.wait(60) == 1
 
 
-def test_what_is_in_hand_at_the_end_is_finished_told_and_the_lease_let_go(house: Theatre) -> None:
-    with house.stage() as stage, house.proxy.gate() as gate:
-        gate.judge = lambda call: Late(1.0) if call.resource == "pods" else None
-        flags = ("--leader-elect", "--leader-election-id", stage.namespace, "--leader-election-namespace", stage.namespace)
-        operator = house.operator(gate, stage, PYTORCH, *flags)
-        stage.api.create(stage.namespace, PYTORCH.job())
-        eventually(lambda: [call for call in gate.calls if str(call).startswith("create pods")])
+def test_what_is_in_hand_at_the_end_is_finished_told_and_the_lease_let_go(harness: LifecycleHarness) -> None:
+    with harness.driver() as driver, harness.proxy.proxy_port() as proxy_port:
+        proxy_port.fault_for = lambda call: DelayedResponse(1.0) if call.resource == "pods" else None
+        flags = ("--leader-elect", "--leader-election-id", driver.namespace, "--leader-election-namespace", driver.namespace)
+        operator = harness.operator(proxy_port, driver, PYTORCH, *flags)
+        driver.api.create(driver.namespace, PYTORCH.job())
+        eventually(lambda: [call for call in proxy_port.calls if str(call).startswith("create pods")])
 
         operator.signal(signal.SIGTERM)
 
         assert operator.wait() == 0
-        told, _ = lives.events(stage)
-        made = {f"Created pod: {name}" for name in stage.api.names("pods", stage.namespace)}
+        told, _ = lifecycle.count_events(driver)
+        made = {f"Created pod: {name}" for name in driver.api.names("pods", driver.namespace)}
         assert (
             made
             == {text for reason, text in told if reason == "SuccessfulCreatePod"}
             == set(map("Created pod: {}".format, NAMES))
         )
-        assert "holderIdentity" not in stage.api.get("leases", stage.namespace, stage.namespace)["spec"]
+        assert "holderIdentity" not in driver.api.get("leases", driver.namespace, driver.namespace)["spec"]
 
 
 def run(*flags: str) -> subprocess.CompletedProcess[str]:
@@ -234,7 +234,7 @@ def test_flags_of_the_go_operators_are_taken(there: Api, account: pathlib.Path) 
 
 def test_json_logs_are_json_and_hold_no_key(there: Api, account: pathlib.Path) -> None:
     with operators.running(account, "--log-format", "json", "--log-level", "debug", "--namespace", "one") as process:
-        there.create("one", {**led.job("MPIJob", 1, name="keys"), "apiVersion": "kubeflow.org/v2beta1"})
+        there.create("one", {**jobs_with_leader.job("MPIJob", 1, name="keys"), "apiVersion": "kubeflow.org/v2beta1"})
         secret = eventually(lambda: there.find("secrets", "one", "keys-ssh"))
         lines = [line for line in process.log.splitlines() if line]
 

@@ -15,7 +15,7 @@ import pytest
 import yaml
 from tests.apimachinery.patches import steps
 from tests.apimachinery.patches.steps import APPLY, PUT, Step
-from tests.cluster.api import Api, Object, Refused
+from tests.cluster.api import Api, Object, RejectedRequest
 from tests.cluster.test_patches_agree import bare, unlike
 from tools.kube import cluster
 
@@ -78,7 +78,7 @@ class Recorder:
             return refusal.status()
         try:
             return self._api.call("PUT", place, ours | {"metadata": _unowned(ours["metadata"])}, dryRun="All")
-        except Refused as refused:
+        except RejectedRequest as refused:
             return refused.status
 
     def _live(self, place: str) -> Object | None:

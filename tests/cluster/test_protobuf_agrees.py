@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.cluster import printed, printed_kinds
+from tests.cluster import printed_objects, printed_pods
 from tests.cluster.api import Api, Object
-from tests.cluster.printed import Printed
+from tests.cluster.printed_pods import PrintedObject
 from tests.embedded.apiserver.protobuf import wiring
 from tools.kube import build, cluster
 from tools.kube import protobuf as generator
@@ -116,13 +116,13 @@ def note(met: set[tuple[str, str]], kind: str, found: Object) -> None:
 
 
 FAMILIES = (
-    printed.pods, printed_kinds.workloads, printed_kinds.network, printed_kinds.storage, printed_kinds.cluster,
+    printed_pods.pods, printed_objects.workloads, printed_objects.network, printed_objects.storage, printed_objects.cluster,
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: str(family.__name__))
 def test_objects_of_an_api_server_are_the_same_in_both_forms(api: Api, namespace: str, family: Any) -> None:
-    objects: list[Printed] = family()
+    objects: list[PrintedObject] = family()
     for each in objects:
         made = json.loads(json.dumps(each.object).replace("{namespace}", namespace))
         path = each.path.format(namespace=namespace)
@@ -146,7 +146,9 @@ def test_whatever_an_api_server_has_is_the_same_in_both_forms(api: Api) -> None:
                 if other is not None and other["metadata"]["resourceVersion"] == each["metadata"]["resourceVersion"]:
                     assert other == each
                     compared.add(served.plural)
-    assert {"namespaces", "clusterroles", "services"} <= compared, "objects may change between the two requests, but not all of them"
+    assert {"namespaces", "clusterroles", "services"} <= compared, (
+        "objects may change between the two requests, but not all of them"
+    )
 
 
 JSON = "application/json"

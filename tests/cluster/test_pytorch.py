@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.cluster import manifests, submitted
-from tests.cluster.api import Api, eventually, steadily
+from tests.cluster import manifests, submitted_job
+from tests.cluster.api import Api, consistently, eventually
 from tests.cluster.kubelet import Kubelet
-from tests.cluster.submitted import Submitted
+from tests.cluster.submitted_job import SubmittedJob
 
 pytestmark = pytest.mark.usefixtures("operator")
 
@@ -16,17 +16,17 @@ CREW = {"j-master-0": "0", "j-worker-0": "1", "j-worker-1": "2"}
 
 @pytest.mark.contract(81)
 def test_every_pod_knows_the_size_of_the_world_and_its_rank(api: Api, kubelet: Kubelet, namespace: str) -> None:
-    Submitted(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
+    SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     for name, rank in CREW.items():
-        env = submitted.env(kubelet.pod(name))
+        env = submitted_job.env(kubelet.pod(name))
         assert (env["WORLD_SIZE"], env["RANK"], env["PET_NODE_RANK"]) == ("3", rank, rank), name
 
 
 @pytest.mark.contract(82)
 def test_every_pod_finds_the_master_the_master_itself_too(api: Api, kubelet: Kubelet, namespace: str) -> None:
-    Submitted(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
+    SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     for name in CREW:
-        env = submitted.env(kubelet.pod(name))
+        env = submitted_job.env(kubelet.pod(name))
         assert (env["MASTER_ADDR"], env["PET_MASTER_ADDR"]) == ("j-master-0", "j-master-0"), name
         assert (env["MASTER_PORT"], env["PET_MASTER_PORT"]) == ("23456", "23456"), name
 
@@ -34,34 +34,34 @@ def test_every_pod_finds_the_master_the_master_itself_too(api: Api, kubelet: Kub
 @pytest.mark.contract(82)
 def test_a_port_of_the_master_that_the_user_names_is_the_one_to_be_found(api: Api, kubelet: Kubelet, namespace: str) -> None:
     master = manifests.replicas("PyTorchJob", 1, ports=[{"name": "pytorchjob-port", "containerPort": 1234}])
-    Submitted(api, namespace, manifests.job("PyTorchJob", Master=master, Worker=1))
+    SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=master, Worker=1))
     for name in ("j-master-0", "j-worker-0"):
-        env = submitted.env(kubelet.pod(name))
+        env = submitted_job.env(kubelet.pod(name))
         assert (env["MASTER_PORT"], env["PET_MASTER_PORT"]) == ("1234", "1234"), name
 
 
 @pytest.mark.contract(83)
 def test_torchrun_is_told_the_number_of_nodes_and_of_processes(api: Api, kubelet: Kubelet, namespace: str) -> None:
-    Submitted(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
+    SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     for name in CREW:
-        env = submitted.env(kubelet.pod(name))
+        env = submitted_job.env(kubelet.pod(name))
         wanted = {"PET_NNODES": "3", "PET_NPROC_PER_NODE": "auto", "PYTHONUNBUFFERED": "1"}
         assert {key: env[key] for key in wanted} == wanted, name
 
 
 @pytest.mark.contract(84)
 def test_processes_per_node_multiply_the_world(api: Api, kubelet: Kubelet, namespace: str) -> None:
-    Submitted(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2, spec={"nprocPerNode": "4"}))
+    SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2, spec={"nprocPerNode": "4"}))
     for name, rank in CREW.items():
-        env = submitted.env(kubelet.pod(name))
+        env = submitted_job.env(kubelet.pod(name))
         assert (env["WORLD_SIZE"], env["PET_NPROC_PER_NODE"], env["RANK"]) == ("12", "4", rank), name
 
 
 @pytest.mark.contract(84)
 @pytest.mark.parametrize("word", ["auto", "gpu", "cpu"])
 def test_a_word_for_the_processes_per_node_multiplies_nothing(word: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
-    Submitted(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2, spec={"nprocPerNode": word}))
-    env = submitted.env(kubelet.pod("j-worker-0"))
+    SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2, spec={"nprocPerNode": word}))
+    env = submitted_job.env(kubelet.pod("j-worker-0"))
     assert (env["WORLD_SIZE"], env["PET_NPROC_PER_NODE"]) == ("3", word)
 
 
@@ -70,11 +70,11 @@ def test_the_environment_is_in_every_container_but_in_no_init_container(api: Api
     worker = manifests.replicas("PyTorchJob", 1, env=[{"name": "MINE", "value": "x"}])
     worker["template"]["spec"]["containers"].append({"name": "sidecar", "image": "side:1"})
     worker["template"]["spec"]["initContainers"] = [{"name": "first", "image": "init:1"}]
-    Submitted(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=worker))
+    SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=worker))
 
     pod = kubelet.pod("j-worker-0")
 
-    main, sidecar = submitted.env(pod, 0), submitted.env(pod, 1)
+    main, sidecar = submitted_job.env(pod, 0), submitted_job.env(pod, 1)
     assert main.pop("MINE") == "x"
     assert main == sidecar
     assert (sidecar["RANK"], sidecar["WORLD_SIZE"], sidecar["PET_NNODES"]) == ("1", "2", "2")
@@ -84,32 +84,32 @@ def test_the_environment_is_in_every_container_but_in_no_init_container(api: Api
 
 @pytest.mark.contract(86)
 def test_without_a_master_only_torchrun_is_told_anything(api: Api, kubelet: Kubelet, namespace: str) -> None:
-    Submitted(api, namespace, manifests.job("PyTorchJob", Worker=2))
+    SubmittedJob(api, namespace, manifests.job("PyTorchJob", Worker=2))
     for name in ("j-worker-0", "j-worker-1"):
-        env = submitted.env(kubelet.pod(name))
+        env = submitted_job.env(kubelet.pod(name))
         assert env == {"PYTHONUNBUFFERED": "1", "PET_NPROC_PER_NODE": "auto", "PET_NNODES": "2"}, name
 
 
 @pytest.mark.contract(91)
 def test_the_master_carries_the_master_role_and_nobody_else(api: Api, kubelet: Kubelet, namespace: str) -> None:
-    Submitted(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
-    roles = {name: submitted.labels(kubelet.pod(name)).get("job-role") for name in CREW}
+    SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
+    roles = {name: submitted_job.labels(kubelet.pod(name)).get("job-role") for name in CREW}
     assert roles == {"j-master-0": "master", "j-worker-0": None, "j-worker-1": None}
 
 
 @pytest.mark.contract(91)
 def test_without_a_master_the_first_worker_carries_the_master_role(api: Api, kubelet: Kubelet, namespace: str) -> None:
-    Submitted(api, namespace, manifests.job("PyTorchJob", Worker=2))
-    roles = {name: submitted.labels(kubelet.pod(name)).get("job-role") for name in ("j-worker-0", "j-worker-1")}
+    SubmittedJob(api, namespace, manifests.job("PyTorchJob", Worker=2))
+    roles = {name: submitted_job.labels(kubelet.pod(name)).get("job-role") for name in ("j-worker-0", "j-worker-1")}
     assert roles == {"j-worker-0": "master", "j-worker-1": None}
 
 
 @pytest.mark.contract(92)
 def test_a_job_runs_when_its_master_runs_not_when_only_workers_do(api: Api, kubelet: Kubelet, namespace: str) -> None:
-    job = Submitted(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
+    job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     kubelet.run("j-worker-0", "j-worker-1")
     eventually(lambda: job.counts("Worker")["active"] == 2)
-    steadily(lambda: job.states() == {"Created": "True"})
+    consistently(lambda: job.states() == {"Created": "True"})
 
     kubelet.run("j-master-0")
 
@@ -119,7 +119,7 @@ def test_a_job_runs_when_its_master_runs_not_when_only_workers_do(api: Api, kube
 
 @pytest.mark.contract(93)
 def test_a_job_succeeds_with_its_master_while_workers_still_run(api: Api, kubelet: Kubelet, namespace: str) -> None:
-    job = Submitted(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
+    job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     kubelet.run(*CREW)
     job.becomes("Running")
 
@@ -132,21 +132,21 @@ def test_a_job_succeeds_with_its_master_while_workers_still_run(api: Api, kubele
 
 @pytest.mark.contract(93)
 def test_workers_that_are_done_do_not_end_a_job_that_has_a_master(api: Api, kubelet: Kubelet, namespace: str) -> None:
-    job = Submitted(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
+    job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     kubelet.run(*CREW)
     kubelet.succeed("j-worker-0", "j-worker-1")
     eventually(lambda: job.counts("Worker")["succeeded"] == 2)
-    steadily(lambda: job.states() == {"Created": "True", "Running": "True"})
+    consistently(lambda: job.states() == {"Created": "True", "Running": "True"})
 
 
 @pytest.mark.contract(94)
 def test_without_a_master_all_workers_must_succeed(api: Api, kubelet: Kubelet, namespace: str) -> None:
-    job = Submitted(api, namespace, manifests.job("PyTorchJob", Worker=2))
+    job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Worker=2))
     kubelet.run("j-worker-0", "j-worker-1")
     assert job.becomes("Running")["message"] == f"PyTorchJob {namespace}/j is running."
     kubelet.succeed("j-worker-0")
     eventually(lambda: job.counts("Worker") == {"active": 1, "succeeded": 1, "failed": 0})
-    steadily(lambda: job.states() == {"Created": "True", "Running": "True"})
+    consistently(lambda: job.states() == {"Created": "True", "Running": "True"})
 
     kubelet.succeed("j-worker-1")
 
@@ -156,7 +156,7 @@ def test_without_a_master_all_workers_must_succeed(api: Api, kubelet: Kubelet, n
 @pytest.mark.contract(96)
 def test_a_failed_worker_that_may_not_restart_fails_the_job(api: Api, kubelet: Kubelet, namespace: str) -> None:
     worker = manifests.replicas("PyTorchJob", 2, "Never")
-    job = Submitted(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=worker))
+    job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=worker))
     kubelet.run(*CREW)
     job.becomes("Running")
 
@@ -172,7 +172,7 @@ def test_a_failed_worker_that_may_not_restart_fails_the_job(api: Api, kubelet: K
 
 @pytest.mark.contract(97)
 def test_a_failed_worker_that_may_restart_is_re_created(api: Api, kubelet: Kubelet, namespace: str) -> None:
-    job = Submitted(
+    job = SubmittedJob(
         api, namespace, manifests.job("PyTorchJob", Master=1, Worker=manifests.replicas("PyTorchJob", 2, "OnFailure"))
     )
     kubelet.run(*CREW)
@@ -194,7 +194,7 @@ def test_a_failed_worker_that_may_restart_is_re_created(api: Api, kubelet: Kubel
 
 @pytest.mark.contract(107)
 def test_the_status_tells_how_to_select_the_workers(api: Api, kubelet: Kubelet, namespace: str) -> None:
-    job = Submitted(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
+    job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     kubelet.run(*CREW)
     job.becomes("Running")
 
@@ -210,7 +210,7 @@ def test_the_status_tells_how_to_select_the_workers(api: Api, kubelet: Kubelet, 
 @pytest.mark.contract(108)
 def test_a_permanent_exit_code_ends_the_job_with_a_time_so_that_it_can_expire(api: Api, kubelet: Kubelet, namespace: str) -> None:
     worker = manifests.replicas("PyTorchJob", 1, "ExitCode")
-    job = Submitted(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=worker))
+    job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=worker))
     kubelet.run("j-master-0", "j-worker-0")
     job.becomes("Running")
 
@@ -229,7 +229,7 @@ def test_a_permanent_exit_code_ends_the_job_with_a_time_so_that_it_can_expire(ap
 def test_a_job_that_a_permanent_exit_code_ended_expires_by_itself(api: Api, kubelet: Kubelet, namespace: str) -> None:
     worker = manifests.replicas("PyTorchJob", 1, "ExitCode")
     body = manifests.job("PyTorchJob", Master=1, Worker=worker, run={"ttlSecondsAfterFinished": 1})
-    job = Submitted(api, namespace, body)
+    job = SubmittedJob(api, namespace, body)
     kubelet.run("j-master-0", "j-worker-0")
     kubelet.fail("j-worker-0", code=127)
     eventually(lambda: job.gone)

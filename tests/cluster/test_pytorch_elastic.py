@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.cluster import manifests, submitted
-from tests.cluster.api import Api, Object, eventually, steadily
+from tests.cluster import manifests, submitted_job
+from tests.cluster.api import Api, Object, consistently, eventually
 from tests.cluster.kubelet import Kubelet
-from tests.cluster.submitted import Submitted
+from tests.cluster.submitted_job import SubmittedJob
 
 pytestmark = pytest.mark.usefixtures("operator")
 
@@ -21,7 +21,7 @@ def elastic(workers: int, run: Object | None = None, **policy: Any) -> Object:
 
 @pytest.mark.contract(95)
 def test_one_worker_that_is_done_speaks_for_an_elastic_job(api: Api, kubelet: Kubelet, namespace: str) -> None:
-    job = Submitted(api, namespace, elastic(3, minReplicas=1, maxReplicas=3))
+    job = SubmittedJob(api, namespace, elastic(3, minReplicas=1, maxReplicas=3))
     kubelet.run("j-worker-0", "j-worker-1", "j-worker-2")
     job.becomes("Running")
 
@@ -33,18 +33,18 @@ def test_one_worker_that_is_done_speaks_for_an_elastic_job(api: Api, kubelet: Ku
 @pytest.mark.contract(95)
 def test_an_elastic_job_with_a_master_succeeds_with_its_master(api: Api, kubelet: Kubelet, namespace: str) -> None:
     body = manifests.job("PyTorchJob", Master=1, Worker=1, spec={"elasticPolicy": {"minReplicas": 1, "maxReplicas": 2}})
-    job = Submitted(api, namespace, body)
+    job = SubmittedJob(api, namespace, body)
     kubelet.run("j-master-0", "j-worker-0")
     kubelet.succeed("j-worker-0")
     eventually(lambda: job.counts("Worker")["succeeded"] == 1)
-    steadily(lambda: job.states() == {"Created": "True", "Running": "True"})
+    consistently(lambda: job.states() == {"Created": "True", "Running": "True"})
 
 
 @pytest.mark.contract(98)
 def test_an_elastic_policy_gives_bounds_backend_and_meeting_point(api: Api, kubelet: Kubelet, namespace: str) -> None:
-    Submitted(api, namespace, elastic(2, minReplicas=1, maxReplicas=3))
+    SubmittedJob(api, namespace, elastic(2, minReplicas=1, maxReplicas=3))
     for name in ("j-worker-0", "j-worker-1"):
-        assert submitted.env(kubelet.pod(name)) == {
+        assert submitted_job.env(kubelet.pod(name)) == {
             "PYTHONUNBUFFERED": "1",
             "PET_NPROC_PER_NODE": "auto",
             "PET_RDZV_ENDPOINT": "j-worker-0:23456",
@@ -57,29 +57,29 @@ def test_an_elastic_policy_gives_bounds_backend_and_meeting_point(api: Api, kube
 @pytest.mark.contract(98)
 def test_workers_meet_at_the_first_worker_even_if_there_is_a_master(api: Api, kubelet: Kubelet, namespace: str) -> None:
     body = manifests.job("PyTorchJob", Master=1, Worker=1, spec={"elasticPolicy": {"minReplicas": 1, "maxReplicas": 3}})
-    Submitted(api, namespace, body)
-    env = submitted.env(kubelet.pod("j-master-0"))
+    SubmittedJob(api, namespace, body)
+    env = submitted_job.env(kubelet.pod("j-master-0"))
     assert (env["PET_RDZV_ENDPOINT"], env["PET_NNODES"], env["MASTER_ADDR"]) == ("j-worker-0:23456", "1:3", "j-master-0")
 
 
 @pytest.mark.contract(99)
 def test_restarts_id_and_configuration_of_the_meeting_are_passed_on(api: Api, kubelet: Kubelet, namespace: str) -> None:
     conf = [{"key": "a", "value": "1"}, {"key": "b", "value": "2"}]
-    Submitted(api, namespace, elastic(1, maxReplicas=3, maxRestarts=5, rdzvId="x", rdzvConf=conf))
-    env = submitted.env(kubelet.pod("j-worker-0"))
+    SubmittedJob(api, namespace, elastic(1, maxReplicas=3, maxRestarts=5, rdzvId="x", rdzvConf=conf))
+    env = submitted_job.env(kubelet.pod("j-worker-0"))
     assert (env["PET_MAX_RESTARTS"], env["PET_RDZV_ID"], env["PET_RDZV_CONF"]) == ("5", "x", "a=1,b=2")
 
 
 @pytest.mark.contract(99)
 def test_an_empty_configuration_of_the_meeting_is_no_configuration(api: Api, kubelet: Kubelet, namespace: str) -> None:
-    Submitted(api, namespace, elastic(1, maxReplicas=3, rdzvConf=[]))
-    assert "PET_RDZV_CONF" not in submitted.env(kubelet.pod("j-worker-0"))
+    SubmittedJob(api, namespace, elastic(1, maxReplicas=3, rdzvConf=[]))
+    assert "PET_RDZV_CONF" not in submitted_job.env(kubelet.pod("j-worker-0"))
 
 
 @pytest.mark.contract(100)
 def test_another_meeting_point_and_a_single_node(api: Api, kubelet: Kubelet, namespace: str) -> None:
-    Submitted(api, namespace, elastic(1, rdzvHost="etcd.infra", rdzvPort=2379, rdzvBackend="etcd-v2", standalone=True))
-    env = submitted.env(kubelet.pod("j-worker-0"))
+    SubmittedJob(api, namespace, elastic(1, rdzvHost="etcd.infra", rdzvPort=2379, rdzvBackend="etcd-v2", standalone=True))
+    env = submitted_job.env(kubelet.pod("j-worker-0"))
     assert (env["PET_RDZV_ENDPOINT"], env["PET_RDZV_BACKEND"]) == ("etcd.infra:2379", "etcd-v2")
     assert "PET_STANDALONE" in env
     assert not env["PET_STANDALONE"]
@@ -87,8 +87,8 @@ def test_another_meeting_point_and_a_single_node(api: Api, kubelet: Kubelet, nam
 
 @pytest.mark.contract(100)
 def test_only_the_port_of_the_meeting_point_may_be_given(api: Api, kubelet: Kubelet, namespace: str) -> None:
-    Submitted(api, namespace, elastic(1, rdzvPort=29400))
-    env = submitted.env(kubelet.pod("j-worker-0"))
+    SubmittedJob(api, namespace, elastic(1, rdzvPort=29400))
+    env = submitted_job.env(kubelet.pod("j-worker-0"))
     assert env["PET_RDZV_ENDPOINT"] == "j-worker-0:29400"
     assert "PET_STANDALONE" not in env
 
@@ -103,13 +103,13 @@ def test_only_the_port_of_the_meeting_point_may_be_given(api: Api, kubelet: Kube
     ],
 )
 def test_bounds_that_are_left_out(policy: Object, bounds: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
-    Submitted(api, namespace, elastic(2, rdzvBackend="c10d", **policy))
-    assert submitted.env(kubelet.pod("j-worker-1"))["PET_NNODES"] == bounds
+    SubmittedJob(api, namespace, elastic(2, rdzvBackend="c10d", **policy))
+    assert submitted_job.env(kubelet.pod("j-worker-1"))["PET_NNODES"] == bounds
 
 
 @pytest.mark.contract(102)
 def test_metrics_make_an_autoscaler_on_the_workers(api: Api, namespace: str) -> None:
-    job = Submitted(api, namespace, elastic(2, minReplicas=1, maxReplicas=4, metrics=METRICS))
+    job = SubmittedJob(api, namespace, elastic(2, minReplicas=1, maxReplicas=4, metrics=METRICS))
 
     scaler = _autoscaler(api, namespace)
 
@@ -130,15 +130,15 @@ def test_metrics_make_an_autoscaler_on_the_workers(api: Api, namespace: str) -> 
 
 @pytest.mark.contract(103)
 def test_without_metrics_there_is_no_autoscaler(api: Api, kubelet: Kubelet, namespace: str) -> None:
-    job = Submitted(api, namespace, elastic(2, minReplicas=1, maxReplicas=4))
+    job = SubmittedJob(api, namespace, elastic(2, minReplicas=1, maxReplicas=4))
     kubelet.run("j-worker-0", "j-worker-1")
     job.becomes("Running")
-    steadily(lambda: api.names("horizontalpodautoscalers", namespace) == set())
+    consistently(lambda: api.names("horizontalpodautoscalers", namespace) == set())
 
 
 @pytest.mark.contract(104)
 def test_an_edited_bound_reaches_the_autoscaler(api: Api, namespace: str) -> None:
-    job = Submitted(api, namespace, elastic(2, minReplicas=1, maxReplicas=4, metrics=METRICS))
+    job = SubmittedJob(api, namespace, elastic(2, minReplicas=1, maxReplicas=4, metrics=METRICS))
     uid = _autoscaler(api, namespace)["metadata"]["uid"]
 
     job.patch({"elasticPolicy": {"maxReplicas": 9}})
@@ -150,7 +150,7 @@ def test_an_edited_bound_reaches_the_autoscaler(api: Api, namespace: str) -> Non
 
 @pytest.mark.contract(104)
 def test_an_autoscaler_that_somebody_edits_is_put_right(api: Api, namespace: str) -> None:
-    Submitted(api, namespace, elastic(2, minReplicas=1, maxReplicas=4, metrics=METRICS))
+    SubmittedJob(api, namespace, elastic(2, minReplicas=1, maxReplicas=4, metrics=METRICS))
     _autoscaler(api, namespace)
     api.patch("horizontalpodautoscalers", namespace, "j", {"spec": {"maxReplicas": 50}})
     eventually(lambda: _autoscaler(api, namespace)["spec"]["maxReplicas"] == 4)
@@ -158,7 +158,7 @@ def test_an_autoscaler_that_somebody_edits_is_put_right(api: Api, namespace: str
 
 @pytest.mark.contract(105)
 def test_suspending_removes_the_autoscaler_and_resuming_brings_it_back(api: Api, namespace: str) -> None:
-    job = Submitted(api, namespace, elastic(2, minReplicas=1, maxReplicas=4, metrics=METRICS))
+    job = SubmittedJob(api, namespace, elastic(2, minReplicas=1, maxReplicas=4, metrics=METRICS))
     first = _autoscaler(api, namespace)["metadata"]["uid"]
 
     job.suspend()
@@ -170,7 +170,7 @@ def test_suspending_removes_the_autoscaler_and_resuming_brings_it_back(api: Api,
 
 @pytest.mark.contract(105)
 def test_the_end_of_a_job_is_the_end_of_its_autoscaler(api: Api, kubelet: Kubelet, namespace: str) -> None:
-    job = Submitted(api, namespace, elastic(1, minReplicas=1, maxReplicas=4, metrics=METRICS))
+    job = SubmittedJob(api, namespace, elastic(1, minReplicas=1, maxReplicas=4, metrics=METRICS))
     _autoscaler(api, namespace)
     kubelet.run("j-worker-0")
     kubelet.succeed("j-worker-0")
@@ -180,7 +180,7 @@ def test_the_end_of_a_job_is_the_end_of_its_autoscaler(api: Api, kubelet: Kubele
 
 @pytest.mark.contract(106)
 def test_scaling_down_takes_the_last_worker_and_leaves_the_job_running(api: Api, kubelet: Kubelet, namespace: str) -> None:
-    job = Submitted(api, namespace, elastic(3, minReplicas=1, maxReplicas=3))
+    job = SubmittedJob(api, namespace, elastic(3, minReplicas=1, maxReplicas=3))
     kubelet.run("j-worker-0", "j-worker-1", "j-worker-2")
     job.becomes("Running")
     uids = {name: pod["metadata"]["uid"] for name, pod in job.pods().items()}
@@ -190,7 +190,7 @@ def test_scaling_down_takes_the_last_worker_and_leaves_the_job_running(api: Api,
     eventually(lambda: job.pods()["j-worker-2"]["metadata"].get("deletionTimestamp"))
     kubelet.gone("j-worker-2")
     eventually(lambda: set(job.pods()) == job.services() == {"j-worker-0", "j-worker-1"})
-    steadily(lambda: job.states() == {"Created": "True", "Running": "True"})
+    consistently(lambda: job.states() == {"Created": "True", "Running": "True"})
     assert {name: pod["metadata"]["uid"] for name, pod in job.pods().items()} == {
         name: uid for name, uid in uids.items() if name != "j-worker-2"
     }
@@ -202,5 +202,5 @@ def _autoscaler(api: Api, namespace: str) -> Object:
     return found
 
 
-def _all_states(job: Submitted) -> list[set[str]]:
+def _all_states(job: SubmittedJob) -> list[set[str]]:
     return [{entry["type"] for entry in status.get("conditions", [])} for status in job.history()]

@@ -8,10 +8,10 @@ import subprocess
 import pytest
 from tests.cluster import manifests
 from tests.cluster.api import Api, Object
+from tests.cluster.isolated_namespace import IsolatedNamespace
 from tests.cluster.kubelet import Kubelet
 from tests.cluster.operators import OperatorProcess
-from tests.cluster.spare import Place
-from tests.cluster.submitted import Submitted
+from tests.cluster.submitted_job import SubmittedJob
 
 TEMPLATE = """
 - name: look-up
@@ -26,7 +26,7 @@ TEMPLATE = """
 def test_workers_wait_for_a_master_that_is_in_the_spec(
     operator: OperatorProcess, api: Api, kubelet: Kubelet, namespace: str
 ) -> None:
-    Submitted(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
+    SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     for name in ("j-worker-0", "j-worker-1"):
         (waiting,) = kubelet.pod(name)["spec"]["initContainers"]
         assert (waiting["name"], waiting["image"], waiting["imagePullPolicy"]) == ("init-pytorch", "alpine:3.10", "IfNotPresent")
@@ -39,7 +39,7 @@ def test_workers_wait_for_a_master_that_is_in_the_spec(
 def test_workers_of_a_job_without_a_master_wait_for_nobody(
     operator: OperatorProcess, api: Api, kubelet: Kubelet, namespace: str
 ) -> None:
-    Submitted(api, namespace, manifests.job("PyTorchJob", Worker=2))
+    SubmittedJob(api, namespace, manifests.job("PyTorchJob", Worker=2))
     assert "initContainers" not in kubelet.pod("j-worker-0")["spec"]
     assert "initContainers" not in kubelet.pod("j-worker-1")["spec"]
 
@@ -48,7 +48,7 @@ def test_workers_of_a_job_without_a_master_wait_for_nobody(
 def test_the_users_init_containers_come_first(operator: OperatorProcess, api: Api, kubelet: Kubelet, namespace: str) -> None:
     worker = manifests.replicas("PyTorchJob", 1)
     worker["template"]["spec"]["initContainers"] = [{"name": "fetch", "image": "a:1"}, {"name": "unpack", "image": "b:1"}]
-    Submitted(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=worker))
+    SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=worker))
     names = [container["name"] for container in kubelet.pod("j-worker-0")["spec"]["initContainers"]]
     assert names == ["fetch", "unpack", "init-pytorch"]
 
@@ -57,7 +57,7 @@ def test_the_users_init_containers_come_first(operator: OperatorProcess, api: Ap
 def test_the_wait_looks_for_the_masters_name_a_hundred_times(
     operator: OperatorProcess, api: Api, kubelet: Kubelet, namespace: str, tmp_path: pathlib.Path
 ) -> None:
-    Submitted(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=1))
+    SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=1))
     (waiting,) = kubelet.pod("j-worker-0")["spec"]["initContainers"]
     assert waiting["command"][:2] == ["sh", "-c"]
     assert "nslookup j-master-0" in waiting["command"][2]
@@ -65,35 +65,35 @@ def test_the_wait_looks_for_the_masters_name_a_hundred_times(
 
 
 @pytest.mark.contract(88, 89)
-def test_flags_set_the_image_and_the_tries(place: Place, tmp_path: pathlib.Path) -> None:
+def test_flags_set_the_image_and_the_tries(isolated: IsolatedNamespace, tmp_path: pathlib.Path) -> None:
     flags = ("--pytorch-init-container-image", "mirror.example/alpine:3.20", "--pytorch-init-container-max-tries", "3")
-    with place.operator(*flags):
-        place.submit(manifests.job("PyTorchJob", Master=1, Worker=1))
-        (waiting,) = place.kubelet.pod("j-worker-0")["spec"]["initContainers"]
+    with isolated.operator(*flags):
+        isolated.submit(manifests.job("PyTorchJob", Master=1, Worker=1))
+        (waiting,) = isolated.kubelet.pod("j-worker-0")["spec"]["initContainers"]
     assert (waiting["name"], waiting["image"]) == ("init-pytorch", "mirror.example/alpine:3.20")
     assert _run(waiting, tmp_path, found_at=None) == (1, 3)
     assert _run(waiting, tmp_path, found_at=2) == (0, 2)
 
 
 @pytest.mark.contract(89)
-def test_a_template_file_replaces_the_containers(place: Place, tmp_path: pathlib.Path) -> None:
+def test_a_template_file_replaces_the_containers(isolated: IsolatedNamespace, tmp_path: pathlib.Path) -> None:
     file = tmp_path / "initContainer.yaml"
     file.write_text(TEMPLATE)
-    with place.operator(
+    with isolated.operator(
         "--pytorch-init-container-template-file", str(file), "--pytorch-init-container-image", "own:1",
         "--pytorch-init-container-max-tries", "7",
     ):  # fmt: skip
-        place.submit(manifests.job("PyTorchJob", Master=1, Worker=1))
-        waiting = place.kubelet.pod("j-worker-0")["spec"]["initContainers"]
+        isolated.submit(manifests.job("PyTorchJob", Master=1, Worker=1))
+        waiting = isolated.kubelet.pod("j-worker-0")["spec"]["initContainers"]
     assert [(each["name"], each["image"]) for each in waiting] == [("look-up", "own:1"), ("greet", "greeter:2")]
     assert waiting[0]["command"] == ["sh", "-c", "for i in $(seq 7); do nslookup j-master-0; done"]
 
 
 @pytest.mark.contract(89)
-def test_a_template_file_that_cannot_be_read_replaces_nothing(place: Place, tmp_path: pathlib.Path) -> None:
-    with place.operator("--pytorch-init-container-template-file", str(tmp_path / "absent.yaml")):
-        place.submit(manifests.job("PyTorchJob", Master=1, Worker=1))
-        (waiting,) = place.kubelet.pod("j-worker-0")["spec"]["initContainers"]
+def test_a_template_file_that_cannot_be_read_replaces_nothing(isolated: IsolatedNamespace, tmp_path: pathlib.Path) -> None:
+    with isolated.operator("--pytorch-init-container-template-file", str(tmp_path / "absent.yaml")):
+        isolated.submit(manifests.job("PyTorchJob", Master=1, Worker=1))
+        (waiting,) = isolated.kubelet.pod("j-worker-0")["spec"]["initContainers"]
     assert (waiting["name"], waiting["image"]) == ("init-pytorch", "alpine:3.10")
 
 

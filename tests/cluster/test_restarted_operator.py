@@ -6,47 +6,52 @@ import re
 import signal
 
 import pytest
-from tests.cluster import led, manifests
+from tests.cluster import jobs_with_leader, manifests
 from tests.cluster.api import Object, eventually
+from tests.cluster.isolated_namespace import IsolatedNamespace
 from tests.cluster.operators import OperatorProcess
-from tests.cluster.spare import Place
-from tests.cluster.submitted import Submitted
+from tests.cluster.submitted_job import SubmittedJob
 
 METRICS = [{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}]
 
 
 @pytest.mark.contract(182)
-def test_an_operator_that_was_stopped_or_killed_writes_nothing_when_it_comes_back(place: Place) -> None:
-    with place.operator() as first:
-        jobs = _jobs_in_every_state(place)
+def test_an_operator_that_was_stopped_or_killed_writes_nothing_when_it_comes_back(isolated: IsolatedNamespace) -> None:
+    with isolated.operator() as first:
+        jobs = _jobs_in_every_state(isolated)
         _settled(first, 1)
         first.stop(signal.SIGTERM)
-    before = _everything(place, jobs)
+    before = _everything(isolated, jobs)
     for ending in (signal.SIGKILL, signal.SIGTERM):
-        since = place.kube.audit_size()
-        with place.operator() as back:
+        since = isolated.kube.audit_size()
+        with isolated.operator() as back:
             _settled(back, len(jobs))
             back.stop(ending)
-        assert _writes(place, since) == []
-    assert _everything(place, jobs) == before
+        assert _writes(isolated, since) == []
+    assert _everything(isolated, jobs) == before
 
 
-def _jobs_in_every_state(place: Place) -> list[Submitted]:
-    kubelet = place.kubelet
+def _jobs_in_every_state(isolated: IsolatedNamespace) -> list[SubmittedJob]:
+    kubelet = isolated.kubelet
     jobs = [
-        *(place.submit(led.job(kind, 2, name=f"running-{kind.lower()}")) for kind in led.EVERY),
-        *(place.submit(led.job(kind, 1, run={"cleanPodPolicy": "None"}, name=f"done-{kind.lower()}")) for kind in led.EVERY),
-        place.submit(manifests.job("MPIJob", "ssh", "v2beta1", Launcher=1, Worker=1, run={"suspend": True})),
-        place.submit(led.job("PyTorchJob", name="pending")),
-        place.submit(led.job("PyTorchJob", run={"suspend": True}, name="suspended")),
-        place.submit(led.job("PyTorchJob", policy="ExitCode", name="restarting")),
-        place.submit(led.job("PyTorchJob", policy="Never", run={"cleanPodPolicy": "All"}, name="failed")),
-        place.submit(led.job("PyTorchJob", policy="Sometimes", name="invalid")),
-        place.submit(manifests.job("PyTorchJob", "elastic", Worker=2, spec={"elasticPolicy": {"metrics": METRICS}})),
+        *(isolated.submit(jobs_with_leader.job(kind, 2, name=f"running-{kind.lower()}")) for kind in jobs_with_leader.EVERY),
+        *(
+            isolated.submit(jobs_with_leader.job(kind, 1, run={"cleanPodPolicy": "None"}, name=f"done-{kind.lower()}"))
+            for kind in jobs_with_leader.EVERY
+        ),
+        isolated.submit(manifests.job("MPIJob", "ssh", "v2beta1", Launcher=1, Worker=1, run={"suspend": True})),
+        isolated.submit(jobs_with_leader.job("PyTorchJob", name="pending")),
+        isolated.submit(jobs_with_leader.job("PyTorchJob", run={"suspend": True}, name="suspended")),
+        isolated.submit(jobs_with_leader.job("PyTorchJob", policy="ExitCode", name="restarting")),
+        isolated.submit(jobs_with_leader.job("PyTorchJob", policy="Never", run={"cleanPodPolicy": "All"}, name="failed")),
+        isolated.submit(jobs_with_leader.job("PyTorchJob", policy="Sometimes", name="invalid")),
+        isolated.submit(manifests.job("PyTorchJob", "elastic", Worker=2, spec={"elasticPolicy": {"metrics": METRICS}})),
     ]
-    for kind in led.EVERY:
-        kubelet.run(*led.pods(kind, 2, f"running-{kind.lower()}"), *led.pods(kind, 1, f"done-{kind.lower()}"))
-        kubelet.succeed(led.leader(kind, f"done-{kind.lower()}"))
+    for kind in jobs_with_leader.EVERY:
+        kubelet.run(
+            *jobs_with_leader.pods(kind, 2, f"running-{kind.lower()}"), *jobs_with_leader.pods(kind, 1, f"done-{kind.lower()}")
+        )
+        kubelet.succeed(jobs_with_leader.leader(kind, f"done-{kind.lower()}"))
     kubelet.run("restarting-master-0", "restarting-worker-0", "elastic-worker-0", "elastic-worker-1")
     kubelet.fail("restarting-master-0", code=137)
     kubelet.run("failed-master-0", "failed-worker-0", bind=False)
@@ -76,25 +81,25 @@ def _settled(operator: OperatorProcess, jobs: int) -> None:
     eventually(quiet)
 
 
-def _everything(place: Place, jobs: list[Submitted]) -> Object:
+def _everything(isolated: IsolatedNamespace, jobs: list[SubmittedJob]) -> Object:
     found: Object = {job.name: job.status for job in jobs}
     for plural in ("pods", "services", "configmaps", "roles", "secrets", "horizontalpodautoscalers", "jobs"):
         found[plural] = {
             entry["metadata"]["name"]: (entry["metadata"]["uid"], entry["metadata"]["resourceVersion"])
-            for entry in place.api.all(plural, place.namespace)
+            for entry in isolated.api.all(plural, isolated.namespace)
         }
-    found["events"] = {entry["metadata"]["name"] for entry in place.api.all("events", place.namespace)}
+    found["events"] = {entry["metadata"]["name"] for entry in isolated.api.all("events", isolated.namespace)}
     return found
 
 
-def _writes(place: Place, since: int) -> list[str]:
+def _writes(isolated: IsolatedNamespace, since: int) -> list[str]:
     """What the operator has tried to write, whatever came of it.
 
     Secrets are the exception: it may not list them, so it finds out by an attempt to create one that it is there.
     """
     return [
         f"{entry['verb']} {entry['requestURI']}: {entry['responseStatus']['code']}"
-        for entry in place.kube.audit(since)
+        for entry in isolated.kube.audit(since)
         if entry["user"]["username"] == "system:serviceaccount:kubeflow:traincrew"
         and entry["verb"] not in ("get", "list", "watch")
         and (entry["objectRef"]["resource"], entry["responseStatus"]["code"]) != ("secrets", 409)

@@ -5,24 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.cluster import causes, crews, manifests
-from tests.cluster.api import Object, eventually, steadily
-from tests.cluster.causes import CAUSES, Cause
+from tests.cluster import jobs_with_services, manifests, pod_losses
+from tests.cluster.api import Object, consistently, eventually
 from tests.cluster.kubelet import Kubelet
-from tests.cluster.submitted import Submit, Submitted
+from tests.cluster.pod_losses import CAUSES, PodLoss
+from tests.cluster.submitted_job import Submit, SubmittedJob
 
 KINDS = ("TFJob", "PyTorchJob", "XGBoostJob")
 POLICIES = ("Never", "OnFailure", "Always", "ExitCode")
 
 
-def started(job: Submitted, kubelet: Kubelet, count: int) -> dict[str, str]:
+def started(job: SubmittedJob, kubelet: Kubelet, count: int) -> dict[str, str]:
     eventually(lambda: len(job.pods()) == count)
     kubelet.run(*job.pods())
     job.becomes("Running")
     return job.uids()
 
 
-def replaced(job: Submitted, before: dict[str, str], *names: str) -> None:
+def replaced(job: SubmittedJob, before: dict[str, str], *names: str) -> None:
     """Waits until new pods have taken the places of these, and of these alone."""
 
     def new() -> set[str]:
@@ -33,8 +33,8 @@ def replaced(job: Submitted, before: dict[str, str], *names: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("cause", CAUSES, ids=lambda cause: cause.name)
-def test_the_cause_decides_first_then_the_policy(submit: Submit, kubelet: Kubelet, kind: str, cause: Cause) -> None:
-    jobs = {policy: submit(crews.workers(kind, 2, policy, name=policy.lower())) for policy in POLICIES}
+def test_the_cause_decides_first_then_the_policy(submit: Submit, kubelet: Kubelet, kind: str, cause: PodLoss) -> None:
+    jobs = {policy: submit(jobs_with_services.workers(kind, 2, policy, name=policy.lower())) for policy in POLICIES}
     for job in jobs.values():
         kubelet.run(f"{job.name}-worker-1")
     before = {policy: job.uids() for policy, job in jobs.items()}
@@ -46,51 +46,51 @@ def test_the_cause_decides_first_then_the_policy(submit: Submit, kubelet: Kubele
         _meets_its_fate(job, before[policy], cause, policy)
 
 
-def _meets_its_fate(job: Submitted, before: dict[str, str], cause: Cause, policy: str) -> None:
+def _meets_its_fate(job: SubmittedJob, before: dict[str, str], cause: PodLoss, policy: str) -> None:
     if cause.ends_the_job(policy):
         job.becomes("Failed")
         assert job.uids() == before
         assert job.status["failure"]["pod"] == f"{job.name}-worker-1"
         return
     replaced(job, before, f"{job.name}-worker-1")
-    assert job.book() == ((1, 0) if cause.own else (0, 1))
+    assert job.restart_counts() == ((1, 0) if cause.own else (0, 1))
     assert not job.is_true("Failed")
     assert ("failure" in job.status) == cause.own
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_who_falls_with_the_first_is_its_victim(submit: Submit, kubelet: Kubelet, kind: str) -> None:
-    job = submit(crews.workers(kind, 3, "OnFailure"))
+    job = submit(jobs_with_services.workers(kind, 3, "OnFailure"))
     before = started(job, kubelet, 4 if kind == "XGBoostJob" else 3)
 
     kubelet.fail("j-worker-1", code=1)
-    eventually(lambda: job.book() == (1, 0))
+    eventually(lambda: job.restart_counts() == (1, 0))
     kubelet.fail("j-worker-0", "j-worker-2", code=2)
 
     replaced(job, before, "j-worker-0", "j-worker-1", "j-worker-2")
     kubelet.run("j-worker-0", "j-worker-1", "j-worker-2")
     eventually(lambda: job.is_true("Running") and not job.status["restarts"].get("open"))
-    assert job.book() == (1, 0)
+    assert job.restart_counts() == (1, 0)
     assert job.status["failure"]["replica"] == "Worker 1"
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_victim_of_a_disruption_does_not_fail_the_job(submit: Submit, kubelet: Kubelet, kind: str) -> None:
-    job = submit(crews.workers(kind, 3, "Never"))
+    job = submit(jobs_with_services.workers(kind, 3, "Never"))
     before = started(job, kubelet, 4 if kind == "XGBoostJob" else 3)
 
     kubelet.fail_without_status("j-worker-1", "Evicted", "The node was low on resource: memory. ")
-    eventually(lambda: job.book() == (0, 1))
+    eventually(lambda: job.restart_counts() == (0, 1))
     kubelet.fail("j-worker-0", code=1)
 
     replaced(job, before, "j-worker-0", "j-worker-1")
-    assert job.book() == (0, 1)
+    assert job.restart_counts() == (0, 1)
     assert not job.is_true("Failed")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_next_attempt_is_answered_for_anew(submit: Submit, kubelet: Kubelet, kind: str) -> None:
-    job = submit(crews.workers(kind, 2, "Never"))
+    job = submit(jobs_with_services.workers(kind, 2, "Never"))
     before = started(job, kubelet, 3 if kind == "XGBoostJob" else 2)
     kubelet.fail_without_status("j-worker-1", "Evicted", "The node was low on resource: memory. ")
     replaced(job, before, "j-worker-1")
@@ -119,12 +119,12 @@ def test_a_restart_of_one_role_does_not_hide_the_failure_of_another(submit: Subm
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_disruptions_do_not_count_against_the_limit(submit: Submit, kubelet: Kubelet, kind: str) -> None:
-    body = crews.workers(kind, 2, "OnFailure")
+    body = jobs_with_services.workers(kind, 2, "OnFailure")
     body["spec"]["runPolicy"] = {"backoffLimit": 0}
     job = submit(body)
     before = started(job, kubelet, 3 if kind == "XGBoostJob" else 2)
 
-    causes.deleted(kubelet, "j-worker-1")
+    pod_losses.deleted(kubelet, "j-worker-1")
     replaced(job, before, "j-worker-1")
     kubelet.run("j-worker-1")
     # As long as the others have not come back, what fails beside a disruption is taken for its consequence.
@@ -132,25 +132,25 @@ def test_disruptions_do_not_count_against_the_limit(submit: Submit, kubelet: Kub
     kubelet.fail("j-worker-0", code=1)
 
     assert job.becomes("Failed")["message"] == "Job j has failed because it has reached the specified backoff limit"
-    assert job.book() == (1, 1)
+    assert job.restart_counts() == (1, 1)
 
 
 def test_losses_in_a_row_are_mended_with_a_growing_delay(submit: Submit, kubelet: Kubelet) -> None:
-    job = submit(crews.workers("PyTorchJob", 2, "Never"))
+    job = submit(jobs_with_services.workers("PyTorchJob", 2, "Never"))
     before = started(job, kubelet, 2)
-    causes.drained(kubelet, "j-worker-1")
+    pod_losses.drained(kubelet, "j-worker-1")
     replaced(job, before, "j-worker-1")
     kubelet.run("j-worker-1")
     job.becomes("Running")
 
-    causes.drained(kubelet, "j-worker-1")
+    pod_losses.drained(kubelet, "j-worker-1")
 
     eventually(lambda: job.why["reason"] == "BackOff")
     told = job.event("BackOff")
     assert told["message"] == job.why["message"]
-    steadily(lambda: "j-worker-1" not in job.pods())
+    consistently(lambda: "j-worker-1" not in job.pods())
     eventually(lambda: "j-worker-1" in job.pods())
-    assert job.book() == (0, 2)
+    assert job.restart_counts() == (0, 2)
     eventually(lambda: not job.why)
 
 
@@ -159,7 +159,7 @@ LOG = "".join(f"step {number}: loss is ∞\n" for number in range(500)) + "Runti
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_first_failure_outlives_its_pod(submit: Submit, kubelet: Kubelet, kind: str) -> None:
-    body = crews.workers(kind, 2, "Never")
+    body = jobs_with_services.workers(kind, 2, "Never")
     body["spec"]["runPolicy"] = {"cleanPodPolicy": "All"}
     job = submit(body)
     before = started(job, kubelet, 3 if kind == "XGBoostJob" else 2)
@@ -187,7 +187,7 @@ def _is_the_record(found: Object, uid: str, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_first_failure_stays_and_the_latest_stands_beside_it(submit: Submit, kubelet: Kubelet, kind: str) -> None:
-    job = submit(crews.workers(kind, 2, "OnFailure"))
+    job = submit(jobs_with_services.workers(kind, 2, "OnFailure"))
     before = started(job, kubelet, 3 if kind == "XGBoostJob" else 2)
     kubelet.fail("j-worker-1", code=1, message="the first")
     replaced(job, before, "j-worker-1")
@@ -199,7 +199,7 @@ def test_the_first_failure_stays_and_the_latest_stands_beside_it(submit: Submit,
     eventually(lambda: job.status["lastFailure"]["message"] == "the second")
     assert _gist(job.status["failure"]) == ("Worker 1", 1, "the first")
     assert _gist(job.status["lastFailure"]) == ("Worker 0", 2, "the second")
-    assert job.book() == (2, 0)
+    assert job.restart_counts() == (2, 0)
 
 
 def _gist(failure: Object) -> tuple[Any, ...]:
@@ -208,7 +208,7 @@ def _gist(failure: Object) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_container_restarted_inside_its_pod_leaves_a_record_too(submit: Submit, kubelet: Kubelet, kind: str) -> None:
-    job = submit(crews.workers(kind, 2, "OnFailure"))
+    job = submit(jobs_with_services.workers(kind, 2, "OnFailure"))
     before = started(job, kubelet, 3 if kind == "XGBoostJob" else 2)
 
     kubelet.restart("j-worker-1", 1, code=4, message="out of luck")
@@ -218,9 +218,9 @@ def test_a_container_restarted_inside_its_pod_leaves_a_record_too(submit: Submit
     assert job.is_true("Running")
 
 
-@pytest.mark.parametrize("kind", [*crews.CREWS, "MPIJob"])
+@pytest.mark.parametrize("kind", [*jobs_with_services.CREWS, "MPIJob"])
 def test_the_last_log_lines_become_the_termination_message(submit: Submit, kubelet: Kubelet, kind: str) -> None:
-    body = manifests.job("MPIJob", Launcher=1, Worker=1) if kind == "MPIJob" else crews.workers(kind, 1)
+    body = manifests.job("MPIJob", Launcher=1, Worker=1) if kind == "MPIJob" else jobs_with_services.workers(kind, 1)
     asides = [{"name": "aside", "image": "i"}, {"name": "own", "image": "i", "terminationMessagePolicy": "File"}]
     body["spec"][manifests.FIELDS[kind]]["Worker"]["template"]["spec"]["containers"] += asides
 

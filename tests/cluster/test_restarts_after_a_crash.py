@@ -7,44 +7,45 @@ import signal
 from collections.abc import Callable
 
 import pytest
-from tests.cluster import causes, crews, manifests, spare
-from tests.cluster.api import eventually, steadily
+from tests.cluster import jobs_with_services, manifests, pod_losses
+from tests.cluster.api import consistently, eventually
+from tests.cluster.isolated_namespace import IsolatedNamespace
 from tests.cluster.kubelet import Kubelet
 from tests.cluster.manifests import FIELDS
-from tests.cluster.submitted import Submitted
+from tests.cluster.submitted_job import SubmittedJob
 
 HOLD = "example.com/hold"
 WORKERS = ("j-worker-0", "j-worker-1")
 
 
-def started(place: spare.Place, job: Submitted, count: int = 2) -> dict[str, str]:
+def started(isolated: IsolatedNamespace, job: SubmittedJob, count: int = 2) -> dict[str, str]:
     eventually(lambda: len(job.pods()) == count)
-    place.kubelet.run(*job.pods())
+    isolated.kubelet.run(*job.pods())
     job.becomes("Running")
     return job.uids()
 
 
 @pytest.mark.parametrize("kind", ["TFJob", "PyTorchJob", "XGBoostJob"])
-def test_a_failure_is_charged_once_though_the_operator_is_killed(place: spare.Place, kind: str) -> None:
-    body = crews.workers(kind, 2, "OnFailure")
+def test_a_failure_is_charged_once_though_the_operator_is_killed(isolated: IsolatedNamespace, kind: str) -> None:
+    body = jobs_with_services.workers(kind, 2, "OnFailure")
     # With a finalizer the failed pod stays in sight after its deletion, for both operators.
     body["spec"][FIELDS[kind]]["Worker"]["template"]["metadata"] = {"finalizers": [HOLD]}
-    with place.operator() as first:
-        job = place.submit(body)
-        before = started(place, job, 3 if kind == "XGBoostJob" else 2)
-        place.kubelet.restart("j-worker-1", 2)
-        causes.end(place.kubelet, "j-worker-1", 1)
+    with isolated.operator() as first:
+        job = isolated.submit(body)
+        before = started(isolated, job, 3 if kind == "XGBoostJob" else 2)
+        isolated.kubelet.restart("j-worker-1", 2)
+        pod_losses.end(isolated.kubelet, "j-worker-1", 1)
         eventually(lambda: "deletionTimestamp" in job.pods()["j-worker-1"]["metadata"])
-        assert job.book() == (3, 0), "the pod's end, and the two restarts inside it that would be forgotten with it"
+        assert job.restart_counts() == (3, 0), "the pod's end, and the two restarts inside it that would be forgotten with it"
         first.stop(signal.SIGKILL)
 
-    with place.operator():
-        steadily(lambda: job.book() == (3, 0) and job.uids() == before)
-        place.api.patch("pods", place.namespace, "j-worker-1", {"metadata": {"finalizers": None}})
+    with isolated.operator():
+        consistently(lambda: job.restart_counts() == (3, 0) and job.uids() == before)
+        isolated.api.patch("pods", isolated.namespace, "j-worker-1", {"metadata": {"finalizers": None}})
         eventually(lambda: job.uids()["j-worker-1"] != before["j-worker-1"])
-        place.kubelet.run("j-worker-1")
+        isolated.kubelet.run("j-worker-1")
         eventually(lambda: job.is_true("Running") and not job.status["restarts"].get("open"))
-        assert job.book() == (3, 0)
+        assert job.restart_counts() == (3, 0)
         assert len(job.events(f"{kind}Restarting")) == 1
 
 
@@ -58,70 +59,74 @@ def ended(kubelet: Kubelet, pod: str, seconds_ago: int, evicted: bool) -> None:
     kubelet.status(pod, {**status, **why})
 
 
-def met_by_the_next_operator(place: spare.Place, policy: str, lose: Callable[[Kubelet], None]) -> Submitted:
+def met_by_the_next_operator(isolated: IsolatedNamespace, policy: str, lose: Callable[[Kubelet], None]) -> SubmittedJob:
     """A job whose pods are lost while no operator runs, as it stands when the next one has seen it."""
-    with place.operator() as first:
-        job = place.submit(crews.workers("TFJob", 2, policy))
-        before = started(place, job)
+    with isolated.operator() as first:
+        job = isolated.submit(jobs_with_services.workers("TFJob", 2, policy))
+        before = started(isolated, job)
         first.stop(signal.SIGKILL)
-    lose(place.kubelet)
-    with place.operator():
+    lose(isolated.kubelet)
+    with isolated.operator():
         eventually(lambda: job.is_true("Failed") or all(job.uids()[name] != before[name] for name in WORKERS))
     return job
 
 
-def test_the_first_of_two_losses_decides_and_a_disruption_excuses_the_failure(place: spare.Place) -> None:
+def test_the_first_of_two_losses_decides_and_a_disruption_excuses_the_failure(
+    isolated: IsolatedNamespace,
+) -> None:
     def lose(kubelet: Kubelet) -> None:
         ended(kubelet, "j-worker-0", 5, evicted=False)
         ended(kubelet, "j-worker-1", 9, evicted=True)
 
-    job = met_by_the_next_operator(place, "Never", lose)
+    job = met_by_the_next_operator(isolated, "Never", lose)
 
     assert not job.is_true("Failed")
-    assert job.book() == (0, 1)
+    assert job.restart_counts() == (0, 1)
 
 
-def test_the_first_of_two_losses_decides_and_a_failure_is_not_excused_by_a_later_disruption(place: spare.Place) -> None:
+def test_the_first_of_two_losses_decides_and_a_failure_is_not_excused_by_a_later_disruption(
+    isolated: IsolatedNamespace,
+) -> None:
     def lose(kubelet: Kubelet) -> None:
         ended(kubelet, "j-worker-0", 9, evicted=False)
         ended(kubelet, "j-worker-1", 5, evicted=True)
 
-    job = met_by_the_next_operator(place, "Never", lose)
+    job = met_by_the_next_operator(isolated, "Never", lose)
 
     assert job.is_true("Failed")
     assert job.status["failure"]["replica"] == "Worker 0"
 
 
-def test_of_two_failures_in_one_attempt_the_first_is_charged(place: spare.Place) -> None:
+def test_of_two_failures_in_one_attempt_the_first_is_charged(isolated: IsolatedNamespace) -> None:
     def lose(kubelet: Kubelet) -> None:
         ended(kubelet, "j-worker-0", 5, evicted=False)
         ended(kubelet, "j-worker-1", 9, evicted=False)
 
-    job = met_by_the_next_operator(place, "OnFailure", lose)
+    job = met_by_the_next_operator(isolated, "OnFailure", lose)
 
-    assert job.book() == (1, 0)
+    assert job.restart_counts() == (1, 0)
     assert job.status["failure"]["replica"] == "Worker 1"
 
 
-def test_a_pod_that_vanished_meanwhile_is_made_again(place: spare.Place) -> None:
+def test_a_pod_that_vanished_meanwhile_is_made_again(isolated: IsolatedNamespace) -> None:
     def lose(kubelet: Kubelet) -> None:
         for name in WORKERS:
             kubelet.gone(name)
 
-    job = met_by_the_next_operator(place, "Never", lose)
+    job = met_by_the_next_operator(isolated, "Never", lose)
 
     assert not job.is_true("Failed")
-    assert job.book()[0] == 0
+    assert job.restart_counts()[0] == 0
 
 
-def test_success_and_failure_at_once_are_a_success(place: spare.Place) -> None:
-    with place.operator() as first:
-        job = place.submit(manifests.job("TFJob", Chief=1, Worker=1))
-        started(place, job)
+def test_success_and_failure_at_once_are_a_success(isolated: IsolatedNamespace) -> None:
+    with isolated.operator() as first:
+        job = isolated.submit(manifests.job("TFJob", Chief=1, Worker=1))
+        started(isolated, job)
         first.stop(signal.SIGKILL)
-    place.kubelet.succeed("j-chief-0")
-    place.kubelet.fail("j-worker-0", code=1)
+    isolated.kubelet.succeed("j-chief-0")
+    isolated.kubelet.fail("j-worker-0", code=1)
 
-    with place.operator():
+    with isolated.operator():
         job.becomes("Succeeded")
-        steadily(lambda: job.states() == {"Created": "True", "Running": "False", "Succeeded": "True"}, 0.5)
+        consistently(lambda: job.states() == {"Created": "True", "Running": "False", "Succeeded": "True"}, 0.5)

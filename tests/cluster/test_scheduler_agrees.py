@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.cluster import scheduling_scenes as scenes
+from tests.cluster import scheduling_scenarios as scenes
 from tests.cluster.api import Api, Object
 from tools.kube import cluster, control_plane
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from kubeflow.training import TrainingClient
-from tests.cluster import led, nodes
+from tests.cluster import jobs_with_leader, nodes
 from tests.cluster.api import Api, eventually
 from tests.cluster.kubelet import Kubelet
 from tests.cluster.manifests import CONTAINERS, FIELDS
-from tests.cluster.submitted import Submit, Submitted
+from tests.cluster.submitted_job import Submit, SubmittedJob
 from tools.kube import cluster
 
 Client = Callable[[str], TrainingClient]
@@ -30,8 +30,8 @@ def node(api: Api, kube: cluster.Cluster) -> Iterator[nodes.Node]:
         yield found
 
 
-def runs(job: Submitted, kubelet: Kubelet, workers: int = 2) -> None:
-    kubelet.run(*led.pods(job.kind, workers))
+def runs(job: SubmittedJob, kubelet: Kubelet, workers: int = 2) -> None:
+    kubelet.run(*jobs_with_leader.pods(job.kind, workers))
     job.becomes("Running")
 
 
@@ -72,9 +72,9 @@ def test_a_tensorflow_function_becomes_a_job_that_succeeds(submit: Submit, clien
 
 
 @pytest.mark.contract(191)
-@led.every_kind
+@jobs_with_leader.every_kind
 def test_a_job_written_without_a_run_policy_can_be_read_and_listed(submit: Submit, client: Client, kind: str) -> None:
-    body = led.job(kind)
+    body = jobs_with_leader.job(kind)
     assert "runPolicy" not in body["spec"]
     submit(body)
     sdk = client(kind)
@@ -83,33 +83,33 @@ def test_a_job_written_without_a_run_policy_can_be_read_and_listed(submit: Submi
 
 
 @pytest.mark.contract(192)
-@led.every_kind
+@jobs_with_leader.every_kind
 def test_there_is_exactly_one_master(submit: Submit, client: Client, kind: str) -> None:
-    job = submit(led.job(kind, 2))
-    eventually(lambda: len(job.pods()) == len(led.pods(kind, 2)))
-    assert client(kind).get_job_pod_names("j", is_master=True) == [led.leader(kind)]
-    assert sorted(client(kind).get_job_pod_names("j")) == sorted(led.pods(kind, 2))
+    job = submit(jobs_with_leader.job(kind, 2))
+    eventually(lambda: len(job.pods()) == len(jobs_with_leader.pods(kind, 2)))
+    assert client(kind).get_job_pod_names("j", is_master=True) == [jobs_with_leader.leader(kind)]
+    assert sorted(client(kind).get_job_pod_names("j")) == sorted(jobs_with_leader.pods(kind, 2))
 
 
 @pytest.mark.contract(193)
-@led.every_kind
+@jobs_with_leader.every_kind
 def test_a_replica_is_found_by_its_type_and_index(submit: Submit, client: Client, kind: str) -> None:
-    job = submit(led.job(kind, 2))
-    eventually(lambda: len(job.pods()) == len(led.pods(kind, 2)))
+    job = submit(jobs_with_leader.job(kind, 2))
+    eventually(lambda: len(job.pods()) == len(jobs_with_leader.pods(kind, 2)))
     found = client(kind).get_job_pods("j", replica_type="worker", replica_index=1)
     assert [pod.metadata.name for pod in found] == ["j-worker-1"]
 
 
 @pytest.mark.contract(194)
-@led.every_kind
+@jobs_with_leader.every_kind
 def test_logs_are_those_of_the_masters_training_container(
     submit: Submit, client: Client, kubelet: Kubelet, node: nodes.Node, kind: str
 ) -> None:
-    body = led.job(kind, 1)
+    body = jobs_with_leader.job(kind, 1)
     for spec in body["spec"][FIELDS[kind]].values():
         spec["template"]["spec"]["containers"].append({"name": "sidecar", "image": "side:1"})
     job = submit(body)
-    pods = led.pods(kind, 1)
+    pods = jobs_with_leader.pods(kind, 1)
     for name in pods:
         kubelet.bind(name, node.name)
         for container in kubelet.pod(name)["spec"]["containers"]:
@@ -118,12 +118,12 @@ def test_logs_are_those_of_the_masters_training_container(
 
     logs, _ = client(kind).get_job_logs("j")
 
-    assert logs == {led.leader(kind): f"{CONTAINERS[kind]} of {led.leader(kind)}\n"}
+    assert logs == {jobs_with_leader.leader(kind): f"{CONTAINERS[kind]} of {jobs_with_leader.leader(kind)}\n"}
 
 
 @pytest.mark.contract(195)
 def test_verbose_logs_tell_which_pods_were_created(submit: Submit, client: Client, kubelet: Kubelet, node: nodes.Node) -> None:
-    job = submit(led.job("PyTorchJob", 1))
+    job = submit(jobs_with_leader.job("PyTorchJob", 1))
     kubelet.bind("j-master-0", node.name)
     node.logs[job.namespace, "j-master-0", "pytorch"] = "epoch 1\n"
     kubelet.run("j-master-0", bind=False)
@@ -136,19 +136,19 @@ def test_verbose_logs_tell_which_pods_were_created(submit: Submit, client: Clien
 
 
 @pytest.mark.contract(196)
-@led.every_kind
+@jobs_with_leader.every_kind
 def test_a_job_that_has_succeeded_does_not_run(submit: Submit, client: Client, kubelet: Kubelet, kind: str) -> None:
-    job, sdk = submit(led.job(kind, 1)), client(kind)
+    job, sdk = submit(jobs_with_leader.job(kind, 1)), client(kind)
     runs(job, kubelet, 1)
     assert (sdk.is_job_created("j"), sdk.is_job_running("j"), sdk.is_job_succeeded("j")) == (True, True, False)
-    kubelet.succeed(*led.pods(kind, 1))
+    kubelet.succeed(*jobs_with_leader.pods(kind, 1))
     job.becomes("Succeeded")
     assert (sdk.is_job_running("j"), sdk.is_job_succeeded("j"), sdk.is_job_failed("j")) == (False, True, False)
 
 
 @pytest.mark.contract(197)
 def test_an_updated_number_of_replicas_scales_the_job(submit: Submit, client: Client, kubelet: Kubelet) -> None:
-    job, sdk = submit(led.job("PyTorchJob", 1)), client("PyTorchJob")
+    job, sdk = submit(jobs_with_leader.job("PyTorchJob", 1)), client("PyTorchJob")
     runs(job, kubelet, 1)
     eventually(lambda: job.counts("Worker")["active"] == 1)
     wanted = copy.deepcopy(sdk.get_job("j"))
@@ -162,7 +162,7 @@ def test_an_updated_number_of_replicas_scales_the_job(submit: Submit, client: Cl
 
 @pytest.mark.contract(197)
 def test_a_deleted_job_is_gone(submit: Submit, client: Client) -> None:
-    job, sdk = submit(led.job("PyTorchJob", 1)), client("PyTorchJob")
+    job, sdk = submit(jobs_with_leader.job("PyTorchJob", 1)), client("PyTorchJob")
     eventually(lambda: len(job.pods()) == 2)
     sdk.delete_job("j")
     eventually(lambda: job.gone)
@@ -171,7 +171,7 @@ def test_a_deleted_job_is_gone(submit: Submit, client: Client) -> None:
 
 @pytest.mark.contract(198)
 def test_waiting_for_a_job_that_fails_raises(submit: Submit, client: Client, kubelet: Kubelet) -> None:
-    job, sdk = submit(led.job("PyTorchJob", 1, "Never")), client("PyTorchJob")
+    job, sdk = submit(jobs_with_leader.job("PyTorchJob", 1, "Never")), client("PyTorchJob")
     runs(job, kubelet, 1)
     kubelet.fail("j-worker-0", code=3)
     with pytest.raises(RuntimeError, match="is Failed"):
@@ -181,9 +181,9 @@ def test_waiting_for_a_job_that_fails_raises(submit: Submit, client: Client, kub
 
 
 @pytest.mark.contract(9)
-@led.every_kind
+@jobs_with_leader.every_kind
 def test_nothing_is_written_into_the_spec(submit: Submit, api: Api, kubelet: Kubelet, namespace: str, kind: str) -> None:
-    body = led.job(kind, 1)
+    body = jobs_with_leader.job(kind, 1)
     for spec in body["spec"][FIELDS[kind]].values():
         if kind != "MPIJob":
             del spec["replicas"]

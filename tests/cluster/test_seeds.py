@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 import yaml
-from tests.cluster import controllers, operators, seeds
+from tests.cluster import controller_manager, operators, seeds
 from tests.cluster.api import Api, Object, eventually
+from tests.cluster.isolated_namespace import IsolatedNamespace
 from tests.cluster.seeds import FILES, Seed
-from tests.cluster.spare import Place
-from tests.cluster.submitted import env
+from tests.cluster.submitted_job import env
 from tools.kube import cluster
 
 KUBEXEC = """#!/bin/sh
@@ -25,9 +25,9 @@ BOTH_WAYS = pytest.mark.parametrize("side", ["client", "server"], indirect=True)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _everybody(spare_kube: tuple[cluster.Cluster, Api, pathlib.Path]) -> Iterator[None]:
-    kube, _, kubeconfig = spare_kube
-    with controllers.running(kube, "garbagecollector"), operators.running(kubeconfig):
+def _everybody(second_kube: tuple[cluster.Cluster, Api, pathlib.Path]) -> Iterator[None]:
+    kube, _, kubeconfig = second_kube
+    with controller_manager.running(kube, "garbagecollector"), operators.running(kubeconfig):
         yield
 
 
@@ -37,8 +37,8 @@ def side(request: pytest.FixtureRequest) -> tuple[str, ...]:
 
 
 @pytest.fixture
-def seed(request: pytest.FixtureRequest, place: Place) -> Iterator[Seed]:
-    with seeds.planted(place.kube, place.api, request.param, place.namespace) as planted:
+def seed(request: pytest.FixtureRequest, isolated: IsolatedNamespace) -> Iterator[Seed]:
+    with seeds.applied(isolated.kube, isolated.api, request.param, isolated.namespace) as planted:
         yield planted
 
 
@@ -65,7 +65,7 @@ def test_volumes_are_accepted(seed: Seed, side: tuple[str, ...]) -> None:
 @each("002-mnist-tfjob")
 def test_a_tfjob_on_one_node_has_its_volume_and_no_cluster(seed: Seed, side: tuple[str, ...]) -> None:
     seed.put(*side)
-    pod = seed.crew("worker-0")["worker-0"]
+    pod = seed.replicas("worker-0")["worker-0"]
     (main,) = pod["spec"]["containers"]
     assert main["command"] == written(seed, "Worker")["containers"][0]["command"]
     assert {"mountPath": "/train", "name": "training"} in main["volumeMounts"]
@@ -88,7 +88,7 @@ CLUSTER = (
 @each("002-distributed-training-tfjob")
 def test_a_distributed_tfjob_has_the_cluster_of_the_tutorial(seed: Seed, side: tuple[str, ...]) -> None:
     seed.put(*side)
-    pods = seed.crew("ps-0", "worker-0", "worker-1")
+    pods = seed.replicas("ps-0", "worker-0", "worker-1")
     for name, pod in pods.items():
         role, _, index = name.partition("-")
         assert env(pod) == {"TF_CONFIG": CLUSTER % (role, int(index))}
@@ -105,7 +105,7 @@ def test_a_distributed_tfjob_has_the_cluster_of_the_tutorial(seed: Seed, side: t
 def test_a_pytorchjob_has_the_environment_of_the_tutorial(seed: Seed, side: tuple[str, ...]) -> None:
     seed.put(*side)
     count = yaml.safe_load(seed.file.read_text())["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"]
-    pods = seed.crew("master-0", *(f"worker-{index}" for index in range(count)))
+    pods = seed.replicas("master-0", *(f"worker-{index}" for index in range(count)))
     for rank, name in enumerate(sorted(pods)):
         (main,) = pods[name]["spec"]["containers"]
         wanted = {"MASTER_PORT": "23456", "MASTER_ADDR": f"{seed.name}-master-0", "WORLD_SIZE": str(count + 1), "RANK": str(rank)}
@@ -124,7 +124,7 @@ def test_a_pytorchjob_has_the_environment_of_the_tutorial(seed: Seed, side: tupl
 @each(*MPI_SEEDS)
 def test_an_mpijob_has_the_config_map_of_the_tutorial(seed: Seed, side: tuple[str, ...]) -> None:
     seed.put(*side)
-    pods = seed.crew("launcher", "worker-0", "worker-1")
+    pods = seed.replicas("launcher", "worker-0", "worker-1")
     hosts = [f"{seed.name}-worker-{index}" for index in range(2)]
     elastic = "--host-discovery-script" in (written(seed, "Launcher")["containers"][0].get("args") or ())
     assert seed.files() == {
@@ -147,14 +147,14 @@ def test_an_mpijob_has_the_config_map_of_the_tutorial(seed: Seed, side: tuple[st
 @each(*MPI_SEEDS)
 def test_an_mpijob_runs_ends_and_cleans_what_still_runs(seed: Seed) -> None:
     seed.put("create")
-    names = [f"{seed.name}-{name}" for name in seed.crew("launcher", "worker-0", "worker-1")]
+    names = [f"{seed.name}-{name}" for name in seed.replicas("launcher", "worker-0", "worker-1")]
     seed.kubelet.run(*names, bind=False)  # on no node, so that they go at once when they are deleted
     eventually(lambda: seed.states() == {"Created": "True", "Running": "True"})
     lines = "".join(f"\necho {seed.name}-worker-{index}:1" for index in range(2))
     eventually(lambda: seed.files()["discover_hosts.sh"] == f"#!/bin/sh{lines}")
     seed.kubelet.succeed(f"{seed.name}-launcher")
     eventually(lambda: seed.states() == {"Created": "True", "Running": "False", "Succeeded": "True"})
-    seed.crew("launcher")
+    seed.replicas("launcher")
 
 
 @each("000-tensorflow-mnist-elastic-mpijob")
@@ -163,13 +163,13 @@ def test_the_elastic_job_is_scaled_while_it_runs(
     seed: Seed, how: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seed.put("create")
-    before = seed.crew("launcher", "worker-0", "worker-1")
+    before = seed.replicas("launcher", "worker-0", "worker-1")
     seed.kubelet.run(*(f"{seed.name}-{name}" for name in before))
     eventually(lambda: seed.states() == {"Created": "True", "Running": "True"})
 
     scale(seed, how, 2, 3, tmp_path, monkeypatch)
 
-    seed.crew("launcher", "worker-0", "worker-1", "worker-2")
+    seed.replicas("launcher", "worker-0", "worker-1", "worker-2")
     assert seed.files()["hostfile"].splitlines()[2:] == [f"{seed.name}-worker-2 slots=1"]
     seed.kubelet.run(f"{seed.name}-worker-2")
     eventually(lambda: seed.files()["discover_hosts.sh"].endswith(f"\necho {seed.name}-worker-2:1"))
@@ -180,7 +180,7 @@ def test_the_elastic_job_is_scaled_while_it_runs(
     for name in ("worker-1", "worker-2"):
         eventually(lambda name=name: seed.pods()[name]["metadata"].get("deletionTimestamp"))  # type: ignore[misc]
         seed.kubelet.gone(f"{seed.name}-{name}")
-    after = seed.crew("launcher", "worker-0")
+    after = seed.replicas("launcher", "worker-0")
     assert {name: pod["metadata"]["uid"] for name, pod in after.items()} == {
         name: before[name]["metadata"]["uid"] for name in after
     }
@@ -205,14 +205,14 @@ def scale(seed: Seed, how: str, old: int, new: int, folder: pathlib.Path, monkey
 @each("000-tensorflow-mnist-elastic-mpijob")
 def test_the_elastic_launcher_waits_for_the_least_number_of_workers(seed: Seed) -> None:
     seed.put("create")
-    (init,) = seed.crew("launcher", "worker-0", "worker-1")["launcher"]["spec"]["initContainers"]
+    (init,) = seed.replicas("launcher", "worker-0", "worker-1")["launcher"]["spec"]["initContainers"]
     assert "need=1\n" in init["command"][-1]  # --min-np 1
 
 
 @each("002-mnist-tfjob")
 def test_the_tutorials_commands_answer(seed: Seed) -> None:
     seed.put("apply")
-    seed.crew("worker-0")
+    seed.replicas("worker-0")
     crds = seed.kubectl("get", "crd")
     assert all(f"{plural}.kubeflow.org" in crds for plural in ("mpijobs", "pytorchjobs", "tfjobs"))
     shown = yaml.safe_load(seed.kubectl("get", "tfjob", "mnist", "-o", "yaml"))

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from tests.cluster import led, manifests
-from tests.cluster.api import Api, Object, eventually, steadily
+from tests.cluster import jobs_with_leader, manifests
+from tests.cluster.api import Api, Object, consistently, eventually
 from tests.cluster.kubelet import Kubelet, now
-from tests.cluster.submitted import Submitted
+from tests.cluster.submitted_job import SubmittedJob
 
 pytestmark = pytest.mark.usefixtures("operator")
 
 
 @pytest.mark.contract(176)
-@led.every_kind
+@jobs_with_leader.every_kind
 def test_conditions_that_stay_true_keep_their_times_and_messages(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
-    job = Submitted(api, namespace, led.job(kind, 2))
-    kubelet.run(*led.pods(kind, 2))
+    job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 2))
+    kubelet.run(*jobs_with_leader.pods(kind, 2))
     job.becomes("Running")
     before = job.conditions
     eventually(lambda: now() > before[-1]["lastUpdateTime"])  # stored times are whole seconds
@@ -29,7 +29,7 @@ def test_conditions_that_stay_true_keep_their_times_and_messages(kind: str, api:
 @pytest.mark.contract(176)
 def test_the_first_cause_of_a_restart_stays_the_one_that_is_told(api: Api, kubelet: Kubelet, namespace: str) -> None:
     chief, ps = manifests.replicas("TFJob", 1, "ExitCode"), manifests.replicas("TFJob", 1, "ExitCode")
-    job = Submitted(api, namespace, manifests.job("TFJob", Chief=chief, PS=ps))
+    job = SubmittedJob(api, namespace, manifests.job("TFJob", Chief=chief, PS=ps))
     kubelet.run("j-chief-0", "j-ps-0")
     job.becomes("Running")
     kubelet.fail("j-chief-0", code=137)
@@ -45,14 +45,14 @@ def test_the_first_cause_of_a_restart_stays_the_one_that_is_told(api: Api, kubel
 
 
 @pytest.mark.contract(177)
-@led.every_kind
+@jobs_with_leader.every_kind
 def test_a_job_never_runs_and_restarts_at_once_nor_runs_after_success(
     kind: str, api: Api, kubelet: Kubelet, namespace: str
 ) -> None:
-    job = Submitted(api, namespace, led.job(kind, 1, "ExitCode"))
+    job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 1, "ExitCode"))
     _restarted(kind, job, kubelet)
 
-    kubelet.succeed(led.leader(kind))
+    kubelet.succeed(jobs_with_leader.leader(kind))
 
     job.becomes("Succeeded")
     assert list(job.states().items()) == [("Created", "True"), ("Running", "False"), ("Succeeded", "True")]
@@ -63,10 +63,10 @@ def test_a_job_never_runs_and_restarts_at_once_nor_runs_after_success(
 
 
 @pytest.mark.contract(177)
-@led.every_kind
+@jobs_with_leader.every_kind
 def test_a_job_does_not_run_after_failure(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
-    job = Submitted(api, namespace, led.job(kind, 1, "Never"))
-    kubelet.run(*led.pods(kind))
+    job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 1, "Never"))
+    kubelet.run(*jobs_with_leader.pods(kind))
     job.becomes("Running")
     kubelet.fail("j-worker-0")
     job.becomes("Failed")
@@ -75,10 +75,10 @@ def test_a_job_does_not_run_after_failure(kind: str, api: Api, kubelet: Kubelet,
 
 
 @pytest.mark.contract(178)
-@led.every_kind
+@jobs_with_leader.every_kind
 def test_a_failed_job_stays_as_it_failed(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
-    job = Submitted(api, namespace, led.job(kind, 2, "Never", run={"cleanPodPolicy": "None"}))
-    names = led.pods(kind, 2)
+    job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 2, "Never", run={"cleanPodPolicy": "None"}))
+    names = jobs_with_leader.pods(kind, 2)
     kubelet.run(*names)
     job.becomes("Running")
     kubelet.fail("j-worker-1")
@@ -86,21 +86,21 @@ def test_a_failed_job_stays_as_it_failed(kind: str, api: Api, kubelet: Kubelet, 
     before = job.conditions
     eventually(lambda: now() > failed["lastUpdateTime"])
 
-    kubelet.succeed(led.leader(kind), "j-worker-0")
+    kubelet.succeed(jobs_with_leader.leader(kind), "j-worker-0")
     api.delete("pods", namespace, "j-worker-1", grace=0)
     job.patch({"runPolicy": {"suspend": True, "backoffLimit": 0}})
     eventually(lambda: job.counts("Worker")["active"] == 0)
 
-    steadily(lambda: job.conditions == before, 0.5)
+    consistently(lambda: job.conditions == before, 0.5)
     assert "j-worker-1" not in job.pods()
 
 
 @pytest.mark.contract(179)
-@led.every_kind
+@jobs_with_leader.every_kind
 def test_pods_that_are_pending_are_counted_nowhere(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
     nothing = {"active": 0, "succeeded": 0, "failed": 0}
-    job = Submitted(api, namespace, led.job(kind, 2))
-    for name in led.pods(kind, 2):
+    job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 2))
+    for name in jobs_with_leader.pods(kind, 2):
         kubelet.bind(name)
     kubelet.unschedulable("j-worker-1", "0/3 nodes are available: 3 Insufficient cpu.")
     eventually(lambda: job.why.get("reason") == "Unschedulable")
@@ -114,16 +114,16 @@ def test_pods_that_are_pending_are_counted_nowhere(kind: str, api: Api, kubelet:
 
 
 @pytest.mark.contract(180)
-@led.every_kind
+@jobs_with_leader.every_kind
 def test_a_job_starts_when_it_is_first_looked_at_and_no_write_is_dated(
     kind: str, api: Api, kubelet: Kubelet, namespace: str
 ) -> None:
-    job = Submitted(api, namespace, led.job(kind, 1, "ExitCode"))
+    job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 1, "ExitCode"))
     born = job.read()["metadata"]["creationTimestamp"]
     started = eventually(lambda: job.status.get("startTime"))
     assert started >= born
     _restarted(kind, job, kubelet)
-    kubelet.succeed(led.leader(kind))
+    kubelet.succeed(jobs_with_leader.leader(kind))
     job.becomes("Succeeded")
     history = job.history()
     assert {status["startTime"] for status in history if status} == {started}
@@ -131,13 +131,13 @@ def test_a_job_starts_when_it_is_first_looked_at_and_no_write_is_dated(
 
 
 @pytest.mark.contract(181)
-@led.every_kind
+@jobs_with_leader.every_kind
 def test_the_end_of_a_job_is_told_by_one_event(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
-    good = Submitted(api, namespace, led.job(kind, name="good"))
-    bad = Submitted(api, namespace, led.job(kind, policy="Never", name="bad"))
+    good = SubmittedJob(api, namespace, jobs_with_leader.job(kind, name="good"))
+    bad = SubmittedJob(api, namespace, jobs_with_leader.job(kind, policy="Never", name="bad"))
     for name in ("good", "bad"):
-        kubelet.run(*led.pods(kind, name=name))
-    kubelet.succeed(led.leader(kind, "good"))
+        kubelet.run(*jobs_with_leader.pods(kind, name=name))
+    kubelet.succeed(jobs_with_leader.leader(kind, "good"))
     kubelet.fail("bad-worker-0")
 
     succeeded, failed = good.event(f"{kind}Succeeded"), bad.event(f"{kind}Failed")
@@ -148,9 +148,9 @@ def test_the_end_of_a_job_is_told_by_one_event(kind: str, api: Api, kubelet: Kub
     assert good.events(f"{kind}Failed") == bad.events(f"{kind}Succeeded") == []
 
 
-def _restarted(kind: str, job: Submitted, kubelet: Kubelet) -> None:
+def _restarted(kind: str, job: SubmittedJob, kubelet: Kubelet) -> None:
     """Runs the job, loses a worker to a signal, and runs it again."""
-    kubelet.run(*led.pods(kind))
+    kubelet.run(*jobs_with_leader.pods(kind))
     job.becomes("Running")
     before = job.pods()["j-worker-0"]["metadata"]["uid"]
     kubelet.fail("j-worker-0", code=137)

@@ -6,10 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from tests.cluster import operators, spare
+from tests.cluster import operators
 from tests.cluster.api import Object, eventually
+from tests.cluster.isolated_namespace import IsolatedNamespace
 from tests.cluster.kubelet import Kubelet
-from tests.cluster.submitted import Submit, Submitted, env, labels
+from tests.cluster.submitted_job import Submit, SubmittedJob, env, labels
 from tests.cluster.tfjobs import dynamic, one, tfjob
 
 
@@ -44,14 +45,14 @@ def test_addresses_are_names_of_services(submit: Submit, kubelet: Kubelet, names
 
 
 @pytest.mark.contract(57)
-def test_addresses_end_in_the_cluster_domain_that_the_operator_is_given(place: spare.Place) -> None:
+def test_addresses_end_in_the_cluster_domain_that_the_operator_is_given(isolated: IsolatedNamespace) -> None:
     env = {"CUSTOM_CLUSTER_DOMAIN": "cluster.local"}
-    with operators.running(place.operator_kubeconfig, "--namespace", place.namespace, env=env):
-        place.submit(tfjob(Worker=2))
+    with operators.running(isolated.operator_kubeconfig, "--namespace", isolated.namespace, env=env):
+        isolated.submit(tfjob(Worker=2))
 
-        found = config(place.kubelet.pod("j-worker-0"))["cluster"]
+        found = config(isolated.kubelet.pod("j-worker-0"))["cluster"]
 
-    assert found == {"worker": [f"j-worker-{index}.{place.namespace}.svc.cluster.local:2222" for index in (0, 1)]}
+    assert found == {"worker": [f"j-worker-{index}.{isolated.namespace}.svc.cluster.local:2222" for index in (0, 1)]}
 
 
 @pytest.mark.contract(58)
@@ -143,5 +144,5 @@ def test_without_a_chief_the_first_worker_is_marked(submit: Submit) -> None:
     assert _masters(job) == {"j-worker-0": "master"}
 
 
-def _masters(job: Submitted) -> dict[str, str]:
+def _masters(job: SubmittedJob) -> dict[str, str]:
     return {name: labels(pod)["job-role"] for name, pod in job.pods().items() if "job-role" in labels(pod)}

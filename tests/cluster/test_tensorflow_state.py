@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.cluster.api import eventually, steadily
+from tests.cluster.api import consistently, eventually
 from tests.cluster.kubelet import Kubelet
-from tests.cluster.submitted import Submit
+from tests.cluster.submitted_job import Submit
 from tests.cluster.tfjobs import dynamic, one, tfjob
 
 
@@ -31,7 +31,7 @@ def test_another_workers_success_is_not(submit: Submit, kubelet: Kubelet) -> Non
     kubelet.succeed("j-worker-1")
     eventually(lambda: job.counts("Worker") == {"active": 1, "succeeded": 1, "failed": 0})
 
-    steadily(lambda: job.states() == {"Created": "True", "Running": "True"}, 0.3)
+    consistently(lambda: job.states() == {"Created": "True", "Running": "True"}, 0.3)
 
 
 @pytest.mark.contract(68)
@@ -40,7 +40,7 @@ def test_under_all_workers_every_one_must_succeed(submit: Submit, kubelet: Kubel
     kubelet.run("j-worker-0", "j-worker-1")
     kubelet.succeed("j-worker-0")
     eventually(lambda: job.counts("Worker") == {"active": 1, "succeeded": 1, "failed": 0})
-    steadily(lambda: job.states() == {"Created": "True", "Running": "True"}, 0.3)
+    consistently(lambda: job.states() == {"Created": "True", "Running": "True"}, 0.3)
 
     kubelet.succeed("j-worker-1")
 
@@ -66,7 +66,7 @@ def test_with_a_chief_the_workers_success_does_not_count(submit: Submit, kubelet
     kubelet.succeed("j-worker-0", "j-worker-1")
     eventually(lambda: job.counts("Worker")["succeeded"] == 2)
 
-    steadily(lambda: job.states() == {"Created": "True", "Running": "True"}, 0.3)
+    consistently(lambda: job.states() == {"Created": "True", "Running": "True"}, 0.3)
 
 
 @pytest.mark.contract(70)
@@ -74,7 +74,7 @@ def test_the_job_runs_when_the_chief_does(submit: Submit, kubelet: Kubelet) -> N
     job = submit(tfjob(Chief=1, Worker=2))
     kubelet.run("j-worker-0", "j-worker-1")
     eventually(lambda: job.counts("Worker")["active"] == 2)
-    steadily(lambda: job.states() == {"Created": "True"}, 0.3)
+    consistently(lambda: job.states() == {"Created": "True"}, 0.3)
 
     kubelet.run("j-chief-0")
 
@@ -116,7 +116,7 @@ def test_a_failed_dynamic_worker_leaves_the_job_alone(submit: Submit, kubelet: K
     kubelet.fail("j-worker-1")
 
     eventually(lambda: job.counts("Worker") == {"active": 1, "succeeded": 0, "failed": 1})
-    steadily(lambda: job.states() == {"Created": "True", "Running": "True"}, 0.3)
+    consistently(lambda: job.states() == {"Created": "True", "Running": "True"}, 0.3)
     kubelet.fail("j-ps-0")
     job.becomes("Failed")
 
@@ -148,7 +148,7 @@ def test_lower_exit_codes_fail_the_job_and_the_pod_stays(submit: Submit, kubelet
     kubelet.fail("j-worker-1", code=code)
 
     assert job.becomes("Failed")["message"] == 'job "j" is failing because "Worker" replica(s) failed.'
-    steadily(lambda: uid(kubelet, "j-worker-1") == before, 0.3)
+    consistently(lambda: uid(kubelet, "j-worker-1") == before, 0.3)
     assert kubelet.pod("j-worker-1")["status"]["phase"] == "Failed"
 
 
@@ -219,6 +219,8 @@ def test_by_default_all_pods_stay_after_success(submit: Submit, kubelet: Kubelet
     kubelet.succeed("j-chief-0")
     job.becomes("Succeeded")
 
-    steadily(lambda: all("deletionTimestamp" not in pod["metadata"] for pod in job.pods().values()) and len(job.pods()) == 4, 0.5)
+    consistently(
+        lambda: all("deletionTimestamp" not in pod["metadata"] for pod in job.pods().values()) and len(job.pods()) == 4, 0.5
+    )
 
     assert len(job.services()) == 4

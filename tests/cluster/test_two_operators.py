@@ -5,20 +5,20 @@ from __future__ import annotations
 import concurrent.futures
 
 import pytest
-from tests.cluster import lives
-from tests.cluster.lives import Kind
-from tests.cluster.theatre import Theatre
+from tests.cluster import lifecycle
+from tests.cluster.lifecycle import KindVersion
+from tests.cluster.lifecycle_harness import LifecycleHarness
 
-LIVES = 4
+RECORDINGS = 4
 """Of each kind: who is first at what is a matter of luck."""
 
 
-@pytest.mark.parametrize("kind", lives.EVERY, ids=str)
-def test_two_that_act_come_to_the_same_end_as_one(house: Theatre, kind: Kind) -> None:
-    normal = house.perform(kind).portrait
+@pytest.mark.parametrize("kind", lifecycle.ALL_KINDS, ids=str)
+def test_two_that_act_come_to_the_same_end_as_one(harness: LifecycleHarness, kind: KindVersion) -> None:
+    normal = harness.record(kind).final_state
 
-    with concurrent.futures.ThreadPoolExecutor(LIVES) as pool:
-        found = [pool.submit(house.perform_together, kind, normal.told) for _ in range(LIVES)]
+    with concurrent.futures.ThreadPoolExecutor(RECORDINGS) as pool:
+        found = [pool.submit(harness.record_together, kind, normal.events) for _ in range(RECORDINGS)]
 
     for each in found:
-        lives.assert_same(each.result().portrait, normal, str(kind))
+        lifecycle.assert_same(each.result().final_state, normal, str(kind))

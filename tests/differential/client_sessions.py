@@ -12,7 +12,7 @@ import yaml
 from tests.cluster import manifests, mpi, operators
 from tests.cluster.api import Api, Object, eventually
 from tests.cluster.kubelet import Kubelet
-from tests.cluster.submitted import Submitted
+from tests.cluster.submitted_job import SubmittedJob
 from tests.differential.recording import NAMESPACE
 from tools.kube import build
 
@@ -54,7 +54,7 @@ def _pytorch_life(api: Api, direct_api: Api, kubelet: RecordedKubelet) -> None:
         Master=1,
         Worker=manifests.replicas("PyTorchJob", 2, "OnFailure"),
     )
-    job = _seen(Submitted(api, NAMESPACE, body), direct_api)
+    job = _seen(SubmittedJob(api, NAMESPACE, body), direct_api)
     kubelet.run("torch-master-0", "torch-worker-0", "torch-worker-1")
     job.becomes("Running")
     before = kubelet.pod("torch-worker-1")["metadata"]["uid"]
@@ -73,7 +73,7 @@ def _pytorch_life(api: Api, direct_api: Api, kubelet: RecordedKubelet) -> None:
 def _mpi_life(api: Api, direct_api: Api, kubelet: RecordedKubelet) -> None:
     body = mpi.job(2)
     body["metadata"]["name"] = "hvd"
-    job = _seen(Submitted(api, NAMESPACE, body), direct_api)
+    job = _seen(SubmittedJob(api, NAMESPACE, body), direct_api)
     kubelet.run("hvd-worker-0", "hvd-worker-1", "hvd-launcher")
     job.becomes("Running")
     kubelet.succeed("hvd-launcher")
@@ -85,7 +85,7 @@ def _mpi_life(api: Api, direct_api: Api, kubelet: RecordedKubelet) -> None:
 _DELETED: Object = {"metadata": {"deletionTimestamp": "now"}}
 
 
-def _seen(job: Submitted, direct_api: Api) -> Submitted:
+def _seen(job: SubmittedJob, direct_api: Api) -> SubmittedJob:
     """The same job, read without the recorder."""
     job.api = direct_api
     return job

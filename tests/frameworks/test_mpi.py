@@ -6,13 +6,13 @@ import itertools
 import pathlib
 
 import pytest
-from tests.frameworks import crew, workers
+from tests.frameworks import local_jobs, mpi_workers
 
 pytestmark = pytest.mark.frameworks
 
 
 def test_mpirun_reaches_both_workers(tmp_path: pathlib.Path) -> None:
-    with workers.of_example("mpi/minimal/job.yaml", tmp_path) as launcher:
+    with mpi_workers.of_example("mpi/minimal/job.yaml", tmp_path) as launcher:
         launcher.ends()
         assert sorted(line[0] for line in launcher.lines(r"^mpi-minimal-worker-\d$")) == [
             "mpi-minimal-worker-0",
@@ -25,7 +25,7 @@ def test_mpirun_reaches_both_workers(tmp_path: pathlib.Path) -> None:
     [("openmpi4", "Open MPI v4"), ("openmpi5", "Open MPI v5"), ("mpich", "MPICH"), ("intelmpi", "Intel")],
 )
 def test_ranks_of_every_implementation_run_on_the_workers(name: str, library: str, tmp_path: pathlib.Path) -> None:
-    with workers.of_example(f"mpi/pi/{name}.yaml", tmp_path) as launcher:
+    with mpi_workers.of_example(f"mpi/pi/{name}.yaml", tmp_path) as launcher:
         launcher.ends()
         where = {line[1]: line[2] for line in launcher.lines(r"rank=(\d) world=2 host=(\S+?-\d)")}
         assert where == {"0": f"pi-{name}-worker-0", "1": f"pi-{name}-worker-1"}
@@ -34,7 +34,7 @@ def test_ranks_of_every_implementation_run_on_the_workers(name: str, library: st
 
 
 def test_horovod_under_mpirun_sees_both_ranks(tmp_path: pathlib.Path) -> None:
-    with workers.of_example("mpi/tensorflow-mnist/job.yaml", tmp_path) as launcher:
+    with mpi_workers.of_example("mpi/tensorflow-mnist/job.yaml", tmp_path) as launcher:
         launcher.ends()
         where = {line[1]: line[2] for line in launcher.lines(r"rank=(\d) world=2 host=(\S+) mpi=True")}
         assert where == {"0": "tensorflow-mnist-worker-0", "1": "tensorflow-mnist-worker-1"}
@@ -43,7 +43,7 @@ def test_horovod_under_mpirun_sees_both_ranks(tmp_path: pathlib.Path) -> None:
 
 
 def test_resnet_101_is_really_built_and_its_throughput_measured(tmp_path: pathlib.Path) -> None:
-    with workers.of_example("mpi/benchmarks/job.yaml", tmp_path) as launcher:
+    with mpi_workers.of_example("mpi/benchmarks/job.yaml", tmp_path) as launcher:
         launcher.ends()
         assert launcher.lines(r"Parameters:  44707176 in 347 layers")
         assert {line[1] for line in launcher.lines(r"rank=\d world=2 host=(\S+)")} == {
@@ -55,23 +55,23 @@ def test_resnet_101_is_really_built_and_its_throughput_measured(tmp_path: pathli
 
 
 def test_elastic_training_follows_the_workers_there_are(tmp_path: pathlib.Path) -> None:
-    launcher = workers.of_example("mpi/horovod-elastic/job.yaml", tmp_path)
+    launcher = mpi_workers.of_example("mpi/horovod-elastic/job.yaml", tmp_path)
     names = [f"horovod-elastic-worker-{index}" for index in range(3)]
-    workers.discover(tmp_path, names[:2])
+    mpi_workers.discover(tmp_path, names[:2])
     with launcher:
         launcher.says("launcher", r"world=2 host=\S+ batch=20 ")
-        workers.discover(tmp_path, names)
+        mpi_workers.discover(tmp_path, names)
         third = launcher.says("launcher", r"world=3 host=horovod-elastic-worker-2 begins at batch=(\d+)")
         assert int(third[1]) >= 20
         launcher.says("launcher", r"world=3 host=\S+ batch=\d+ ")
-        workers.discover(tmp_path, names[:1])
+        mpi_workers.discover(tmp_path, names[:1])
         launcher.says("launcher", r"world=1 host=horovod-elastic-worker-0 batch=\d+ ")
         batches = [int(line[1]) for line in launcher.lines(r"rank=0 .* batch=(\d+) loss")]
         assert all(later >= earlier - 10 for earlier, later in itertools.pairwise(batches))
 
 
 def test_a_horovod_that_sees_fewer_ranks_than_mpirun_started_fails_loudly(tmp_path: pathlib.Path) -> None:
-    launcher = workers.of_example("mpi/tensorflow-mnist/job.yaml", tmp_path)
+    launcher = mpi_workers.of_example("mpi/tensorflow-mnist/job.yaml", tmp_path)
     at = launcher.processes["launcher"].argv.index("python")
     # Gloo without a rendezvous is what a build without MPI comes down to: every rank believes that it is alone.
     alone = ("HOROVOD_CONTROLLER=gloo", "HOROVOD_CPU_OPERATIONS=gloo")
@@ -80,4 +80,4 @@ def test_a_horovod_that_sees_fewer_ranks_than_mpirun_started_fails_loudly(tmp_pa
         launcher.says("launcher", r"mpirun started 2 ranks, Horovod sees 1")
         running = launcher.processes["launcher"].running
         assert running is not None
-        assert running.wait(crew.LONG) != 0
+        assert running.wait(local_jobs.LONG) != 0

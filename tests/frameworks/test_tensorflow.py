@@ -5,20 +5,20 @@ from __future__ import annotations
 import pathlib
 
 import pytest
-from tests.frameworks import crew
+from tests.frameworks import local_jobs
 
 pytestmark = pytest.mark.frameworks
 
 
 def test_chief_and_worker_are_told_of_each_other(tmp_path: pathlib.Path) -> None:
-    with crew.of_example("tensorflow/minimal/job.yaml", tmp_path) as tasks:
+    with local_jobs.of_example("tensorflow/minimal/job.yaml", tmp_path) as tasks:
         tasks.ends()
         assert len(tasks.lines(r"^chief: 127.0.0.1:\d+$")) == 2
         assert sorted(line[1] for line in tasks.lines(r"task=(\S+)")) == ["chief:0", "worker:0"]
 
 
 def test_one_worker_writes_summaries_to_the_claim(tmp_path: pathlib.Path) -> None:
-    with crew.of_example("tensorflow/mnist-with-summaries/job.yaml", tmp_path) as tasks:
+    with local_jobs.of_example("tensorflow/mnist-with-summaries/job.yaml", tmp_path) as tasks:
         tasks.ends()
         assert float(tasks.lines(r"step=200 .* accuracy=(\S+)")[0][1]) > 0.8
         written = list((tmp_path / "volumes" / "training").rglob("events.out.tfevents.*"))
@@ -27,7 +27,7 @@ def test_one_worker_writes_summaries_to_the_claim(tmp_path: pathlib.Path) -> Non
 
 
 def test_workers_without_a_chief_share_a_parameter_server_that_ends_with_them(tmp_path: pathlib.Path) -> None:
-    with crew.of_example("tensorflow/distributed-worker/job.yaml", tmp_path) as tasks:
+    with local_jobs.of_example("tensorflow/distributed-worker/job.yaml", tmp_path) as tasks:
         tasks.ends()
         assert len(tasks.lines(r"task=\S+ world=2 ")) == 3
         assert tasks.lines(r"ps=0 2 of 2 workers are done")
@@ -39,14 +39,14 @@ def test_workers_without_a_chief_share_a_parameter_server_that_ends_with_them(tm
 
 
 def test_two_workers_train_in_step(tmp_path: pathlib.Path) -> None:
-    with crew.of_example("tensorflow/multi-worker/job.yaml", tmp_path) as tasks:
+    with local_jobs.of_example("tensorflow/multi-worker/job.yaml", tmp_path) as tasks:
         tasks.ends()
         assert len(tasks.lines(r"gradients exchanged: 2 replicas in step 60")) == 2
         assert len({line[1] for line in tasks.lines(r"accuracy=(\S+)")}) == 1
 
 
 def test_chief_and_worker_train_in_step_while_an_evaluator_scores(tmp_path: pathlib.Path) -> None:
-    with crew.of_example("tensorflow/multi-worker/with-chief.yaml", tmp_path) as tasks:
+    with local_jobs.of_example("tensorflow/multi-worker/with-chief.yaml", tmp_path) as tasks:
         tasks.ends()
         assert len(tasks.lines(r"gradients exchanged: 2 replicas in step 60")) == 2
         (trained,) = {line[1] for line in tasks.lines(r"rank=\d accuracy=(\S+)")}
@@ -55,7 +55,7 @@ def test_chief_and_worker_train_in_step_while_an_evaluator_scores(tmp_path: path
 
 def test_a_job_that_is_started_again_goes_on_from_the_checkpoint(tmp_path: pathlib.Path) -> None:
     for step, resumes in (("20", False), ("40", True)):
-        tasks = crew.of_example("tensorflow/multi-worker/with-chief.yaml", tmp_path)
+        tasks = local_jobs.of_example("tensorflow/multi-worker/with-chief.yaml", tmp_path)
         for process in tasks.processes.values():
             process.argv += ["--steps", step]
             process.output.unlink(missing_ok=True)
@@ -65,7 +65,7 @@ def test_a_job_that_is_started_again_goes_on_from_the_checkpoint(tmp_path: pathl
 
 
 def test_the_chief_gives_work_to_workers_and_a_parameter_server_holds_the_variables(tmp_path: pathlib.Path) -> None:
-    with crew.of_example("tensorflow/parameter-server/job.yaml", tmp_path) as tasks:
+    with local_jobs.of_example("tensorflow/parameter-server/job.yaml", tmp_path) as tasks:
         tasks.ends("chief-0")
         assert tasks.lines(r"variables on \['/job:ps/replica:0/task:0/device:CPU:0'\]")
         assert tasks.lines(r"gradients exchanged: the servers counted 100 steps of the workers")
@@ -73,7 +73,7 @@ def test_the_chief_gives_work_to_workers_and_a_parameter_server_holds_the_variab
 
 
 def test_a_worker_that_joins_later_takes_part_at_once(tmp_path: pathlib.Path) -> None:
-    tasks = crew.of_example("tensorflow/dynamic-workers/job.yaml", tmp_path)
+    tasks = local_jobs.of_example("tensorflow/dynamic-workers/job.yaml", tmp_path)
     late = tasks.processes.pop("worker-1")
     with tasks:
         tasks.says("worker-0", r"worker=0 step=20 ")

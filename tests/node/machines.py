@@ -11,7 +11,7 @@ import sys
 import tempfile
 from typing import Any
 
-from tests.cluster.api import Api, Object, Refused, eventually
+from tests.cluster.api import Api, Object, RejectedRequest, eventually
 from tests.embedded.kubelet import leaks
 
 from traincrew.embedded import data_directory
@@ -132,7 +132,7 @@ class Machine:
             f"{self.api.server}/api/v1/namespaces/{namespace}/pods/{name}/log", params=query, timeout=60
         )
         if response.status_code >= 400:
-            raise Refused(response)
+            raise RejectedRequest(response)
         return response.text
 
     def gone(self, name: str, namespace: str = "default", seconds: float = 30.0) -> None:

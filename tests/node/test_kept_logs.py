@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.cluster.api import Object, eventually, refused, steadily
+from tests.cluster.api import Object, consistently, eventually, rejected
 from tests.node.machines import Machine, pod
 from tests.node.programs import succeeded
 
@@ -46,11 +46,11 @@ def test_logs_of_a_pod_that_a_finalizer_holds_can_be_read_until_it_is_let_go(mac
     eventually(lambda: machine.logs("held") == "words\n")
     machine.api.delete("pods", "default", "held")
     eventually(lambda: machine.pod("held")["metadata"]["deletionGracePeriodSeconds"] == 0)
-    steadily(lambda: machine.logs("held") == "words\n")
+    consistently(lambda: machine.logs("held") == "words\n")
     machine.kill()
     machine.up()
     assert machine.logs("held") == "words\n"
     machine.api.patch("pods", "default", "held", {"metadata": {"finalizers": None}})
     machine.gone("held")
-    with refused(404):
+    with rejected(404):
         machine.logs("held")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from tests.cluster.api import Object, eventually, steadily
+from tests.cluster.api import Object, consistently, eventually
 from tests.node import programs
 from tests.node.machines import Machine, pod, terminated
 
@@ -67,7 +67,7 @@ def test_who_stays_below_and_who_has_no_limit_stays(machine: Machine) -> None:
     for name in ("below", "free"):
         eventually(lambda name=name: machine.logs(name) == "written\n")  # type: ignore[misc]
     machine.ended("sentinel")  # so everybody has been looked at since they wrote, or will be in the same round
-    steadily(lambda: all(machine.pod(name)["status"]["phase"] == "Running" for name in ("below", "free")))
+    consistently(lambda: all(machine.pod(name)["status"]["phase"] == "Running" for name in ("below", "free")))
     for name in ("below", "free"):
         machine.api.delete("pods", "default", name, grace=0)
 

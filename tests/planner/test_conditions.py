@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 from tests.planner import manifests
-from tests.planner.stories import recover, started
+from tests.planner.scenarios import recover, started
 
 from traincrew.model.status import Condition
 from traincrew.planner import conditions
@@ -64,44 +64,44 @@ def test_after_the_end_nothing_changes() -> None:
 
 
 def test_a_life_with_a_restart_is_told_in_the_usual_words() -> None:
-    world, cluster = started(manifests.job("PyTorchJob", Worker=1))
+    simulation, cluster = started(manifests.job("PyTorchJob", Worker=1))
     cluster.fail("j-worker-0")
-    world.settle()
-    restarting = world.condition("Restarting")
+    simulation.settle()
+    restarting = simulation.condition("Restarting")
     assert restarting is not None
     assert restarting["message"] == "job j is restarting because Worker replica(s) failed."
-    recover(world, cluster)
+    recover(simulation, cluster)
     cluster.succeed("j-worker-0")
-    world.settle()
-    assert [(each["type"], each["status"], each["reason"], each["message"]) for each in world.status["conditions"]] == [
+    simulation.settle()
+    assert [(each["type"], each["status"], each["reason"], each["message"]) for each in simulation.status["conditions"]] == [
         ("Created", "True", "PyTorchJobCreated", "PyTorchJob j is created."),
         ("Running", "False", "PyTorchJobRunning", "PyTorchJob n/j is running."),
         ("Succeeded", "True", "PyTorchJobSucceeded", "PyTorchJob n/j successfully completed."),
     ]
-    reasons = [reason for reason, _ in world.events]
+    reasons = [reason for reason, _ in simulation.events]
     assert reasons.count("PyTorchJobSucceeded") == 1
     assert reasons.count("PyTorchJobRestarting") == 1
 
 
 def test_pending_pods_are_counted_nowhere() -> None:
-    world, _ = started(manifests.job("PyTorchJob", Master=1, Worker=1))
-    world.pod("j-worker-0")["status"] = {"phase": "Pending"}
-    world.settle()
-    counts = world.status["replicaStatuses"]
+    simulation, _ = started(manifests.job("PyTorchJob", Master=1, Worker=1))
+    simulation.pod("j-worker-0")["status"] = {"phase": "Pending"}
+    simulation.settle()
+    counts = simulation.status["replicaStatuses"]
     assert counts["Master"]["active"] == 1
     assert set(counts["Worker"]) == {"selector"}
 
 
 def test_every_scalable_kind_tells_its_selector_even_with_no_replica() -> None:
     prefix = "training.kubeflow.org/job-name=j,training.kubeflow.org/"
-    world, _ = started(manifests.job("PaddleJob", Master=1, Worker=0))
-    selector = world.status["replicaStatuses"]["Worker"]["selector"]
+    simulation, _ = started(manifests.job("PaddleJob", Master=1, Worker=0))
+    selector = simulation.status["replicaStatuses"]["Worker"]["selector"]
     assert selector == f"{prefix}operator-name=paddlejob-controller,training.kubeflow.org/replica-type=worker"
-    world, _ = started(manifests.job("MPIJob", Launcher=1, Worker=0))
-    selector = world.status["replicaStatuses"]["Worker"]["selector"]
+    simulation, _ = started(manifests.job("MPIJob", Launcher=1, Worker=0))
+    selector = simulation.status["replicaStatuses"]["Worker"]["selector"]
     assert selector == f"{prefix}operator-name=mpijob-controller,training.kubeflow.org/replica-type=worker"
-    world, _ = started(manifests.ssh_job(Launcher=1, Worker=1))
-    selector = world.status["replicaStatuses"]["Worker"]["selector"]
+    simulation, _ = started(manifests.ssh_job(Launcher=1, Worker=1))
+    selector = simulation.status["replicaStatuses"]["Worker"]["selector"]
     assert selector == f"{prefix}job-role=worker,training.kubeflow.org/operator-name=mpi-operator"
-    world, _ = started(manifests.job("TFJob", Worker=1))
-    assert "selector" not in world.status["replicaStatuses"]["Worker"]
+    simulation, _ = started(manifests.job("TFJob", Worker=1))
+    assert "selector" not in simulation.status["replicaStatuses"]["Worker"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.planner import manifests
 from tests.planner.manifests import Manifest
-from tests.planner.stories import posted
+from tests.planner.scenarios import posted
 
 
 def asking(job: Manifest, **requests: object) -> Manifest:
@@ -16,8 +16,8 @@ def asking(job: Manifest, **requests: object) -> Manifest:
 
 
 def group(job: Manifest, scheduler: str = "volcano") -> Manifest:
-    world, _ = posted(job, gang_scheduler=scheduler)
-    spec: Manifest = world.get("podgroups", "j")["spec"]
+    simulation, _ = posted(job, gang_scheduler=scheduler)
+    spec: Manifest = simulation.get("podgroups", "j")["spec"]
     return spec
 
 
@@ -39,22 +39,22 @@ def test_an_amount_that_is_no_quantity_is_left_to_the_api_server_to_complain_of(
 
 
 def test_the_group_follows_the_number_of_replicas_but_keeps_its_queue() -> None:
-    world, cluster = posted(manifests.job("JAXJob", Worker=2), gang_scheduler="volcano")
-    world.get("podgroups", "j")["spec"]["queue"] = "elsewhere"
+    simulation, cluster = posted(manifests.job("JAXJob", Worker=2), gang_scheduler="volcano")
+    simulation.get("podgroups", "j")["spec"]["queue"] = "elsewhere"
     cluster.admit_gang()
     cluster.scale("Worker", 3)
-    world.settle()
-    assert world.get("podgroups", "j")["spec"] == {"minMember": 3, "minResources": {}, "queue": "elsewhere"}
+    simulation.settle()
+    assert simulation.get("podgroups", "j")["spec"] == {"minMember": 3, "minResources": {}, "queue": "elsewhere"}
 
 
 @pytest.mark.parametrize("scheduler", ["volcano", "Volcano", "my-plugins"])
 def test_members_are_marked_and_a_scheduler_that_the_template_names_is_kept(scheduler: str) -> None:
     job = manifests.job("TFJob", Chief=1, Worker=1)
     job["spec"]["tfReplicaSpecs"]["Chief"]["template"]["spec"]["schedulerName"] = "mine"
-    world, cluster = posted(job, gang_scheduler=scheduler)
+    simulation, cluster = posted(job, gang_scheduler=scheduler)
     cluster.admit_gang()
-    world.settle()
-    chief, worker = world.pod("j-chief-0"), world.pod("j-worker-0")
+    simulation.settle()
+    chief, worker = simulation.pod("j-chief-0"), simulation.pod("j-worker-0")
     assert chief["spec"]["schedulerName"] == "mine"
     if scheduler.lower() == "volcano":
         assert worker["spec"]["schedulerName"] == "volcano"
@@ -63,21 +63,21 @@ def test_members_are_marked_and_a_scheduler_that_the_template_names_is_kept(sche
     else:
         assert worker["spec"]["schedulerName"] == scheduler
         assert worker["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"] == "j"
-    assert ("SetPodTemplateSchedulerName", True) in [(reason, "Chief" in message) for reason, message in world.events]
+    assert ("SetPodTemplateSchedulerName", True) in [(reason, "Chief" in message) for reason, message in simulation.events]
 
 
 @pytest.mark.parametrize("end", ["success", "suspension"])
 def test_the_group_goes_when_the_job_ends_or_is_suspended(end: str) -> None:
-    world, cluster = posted(manifests.job("JAXJob", Worker=1), gang_scheduler="volcano")
+    simulation, cluster = posted(manifests.job("JAXJob", Worker=1), gang_scheduler="volcano")
     cluster.admit_gang()
-    world.settle()
+    simulation.settle()
     cluster.run_all()
     if end == "success":
         cluster.succeed("j-worker-0")
     else:
         cluster.edit(suspend=True)
-    world.settle()
-    assert world.of("podgroups") == []
+    simulation.settle()
+    assert simulation.of("podgroups") == []
 
 
 def test_a_v2beta1_gang_includes_the_launcher_and_takes_its_priority_and_queue() -> None:
@@ -86,14 +86,14 @@ def test_a_v2beta1_gang_includes_the_launcher_and_takes_its_priority_and_queue()
     specs = job["spec"]["mpiReplicaSpecs"]
     specs["Worker"]["template"]["spec"]["priorityClassName"] = "low"
     specs["Launcher"]["template"]["spec"]["priorityClassName"] = "high"
-    world, _ = posted(job, gang_scheduler="volcano")
-    assert world.get("podgroups", "j")["spec"] == {
+    simulation, _ = posted(job, gang_scheduler="volcano")
+    assert simulation.get("podgroups", "j")["spec"] == {
         "minMember": 3,
         "minResources": {"cpu": "3"},
         "queue": "research",
         "priorityClassName": "high",
     }
-    launcher = world.get("jobs", "j-launcher")["spec"]["template"]
+    launcher = simulation.get("jobs", "j-launcher")["spec"]["template"]
     assert launcher["spec"]["schedulerName"] == "volcano"
     assert launcher["metadata"]["annotations"] == {"scheduling.k8s.io/group-name": "j"}
-    assert world.names("pods") == ["j-worker-0", "j-worker-1"]
+    assert simulation.names("pods") == ["j-worker-0", "j-worker-1"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.planner import manifests
 from tests.planner.manifests import Manifest
-from tests.planner.stories import book, own_pods, posted, recover, started
+from tests.planner.scenarios import own_pods, posted, recover, restart_counts, started
 
 WAITS = {"launcherCreationPolicy": "WaitForWorkersReady"}
 
@@ -18,155 +18,155 @@ WAITS = {"launcherCreationPolicy": "WaitForWorkersReady"}
     ],
 )
 def test_a_job_posted_suspended_makes_nothing(job: Manifest) -> None:
-    world, _ = posted(job)
-    assert [entry["type"] for entry in world.status["conditions"]] == ["Created", "Suspended"]
-    assert world.objects == {}
-    assert "startTime" not in world.status
+    simulation, _ = posted(job)
+    assert [entry["type"] for entry in simulation.status["conditions"]] == ["Created", "Suspended"]
+    assert simulation.objects == {}
+    assert "startTime" not in simulation.status
 
 
 def test_suspending_a_running_job_removes_its_pods_and_resuming_brings_them_back() -> None:
-    world, cluster = started(manifests.job("PyTorchJob", Master=1, Worker=2))
-    begun = world.status["startTime"]
+    simulation, cluster = started(manifests.job("PyTorchJob", Master=1, Worker=2))
+    begun = simulation.status["startTime"]
     cluster.edit(suspend=True)
-    world.settle()
+    simulation.settle()
     cluster.finish_deletions()
-    world.settle()
-    assert own_pods(world) == []
-    assert world.names("services") == []
-    running = world.condition("Running")
+    simulation.settle()
+    assert own_pods(simulation) == []
+    assert simulation.names("services") == []
+    running = simulation.condition("Running")
     assert running is not None
     assert (running["status"], running["reason"]) == ("False", "PyTorchJobSuspended")
-    assert all("active" not in counts for counts in world.status["replicaStatuses"].values())
+    assert all("active" not in counts for counts in simulation.status["replicaStatuses"].values())
     cluster.pass_time(100)
     cluster.edit(suspend=False)
-    world.settle()
-    resumed = world.condition("Suspended")
+    simulation.settle()
+    resumed = simulation.condition("Suspended")
     assert resumed is not None
     assert (resumed["status"], resumed["reason"], resumed["message"]) == (
         "False",
         "PyTorchJobResumed",
         "PyTorchJob j is resumed.",
     )
-    assert world.status["startTime"] > begun
-    recover(world, cluster)
-    assert world.is_true("Running")
-    assert book(world) == (0, 0)
-    assert [reason for reason, _ in world.events].count("PyTorchJobSuspended") == 1
+    assert simulation.status["startTime"] > begun
+    recover(simulation, cluster)
+    assert simulation.is_true("Running")
+    assert restart_counts(simulation) == (0, 0)
+    assert [reason for reason, _ in simulation.events].count("PyTorchJobSuspended") == 1
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["same operator", "operator restarted"])
 def test_pods_still_leaving_at_the_resume_are_no_losses(restarted: bool) -> None:
-    world, cluster = started(manifests.job("PyTorchJob", Master=1, Worker=1, restart="Never"))
+    simulation, cluster = started(manifests.job("PyTorchJob", Master=1, Worker=1, restart="Never"))
     cluster.edit(suspend=True)
-    world.settle()
+    simulation.settle()
     if restarted:
-        world.restart_operator()
+        simulation.restart_operator()
     cluster.edit(suspend=False)
-    world.settle()
+    simulation.settle()
     cluster.stop_containers("j-worker-0")
-    world.settle()
-    recover(world, cluster)
-    assert world.is_true("Running")
-    assert book(world) == (0, 0)
+    simulation.settle()
+    recover(simulation, cluster)
+    assert simulation.is_true("Running")
+    assert restart_counts(simulation) == (0, 0)
 
 
 def test_a_job_that_was_restarting_is_suspended_and_nothing_else() -> None:
-    world, cluster = started(manifests.job("PyTorchJob", Worker=1))
+    simulation, cluster = started(manifests.job("PyTorchJob", Worker=1))
     cluster.delete("j-worker-0")
-    world.settle()
-    assert world.is_true("Restarting")
+    simulation.settle()
+    assert simulation.is_true("Restarting")
     cluster.edit(suspend=True)
-    world.settle()
-    assert world.condition("Restarting") is None
-    assert world.is_true("Suspended")
+    simulation.settle()
+    assert simulation.condition("Restarting") is None
+    assert simulation.is_true("Suspended")
 
 
 def test_suspending_a_finished_job_changes_nothing() -> None:
-    world, cluster = started(manifests.job("JAXJob", Worker=1))
+    simulation, cluster = started(manifests.job("JAXJob", Worker=1))
     cluster.succeed("j-worker-0")
-    world.settle()
+    simulation.settle()
     cluster.edit(suspend=True)
-    assert world.plan().empty
+    assert simulation.plan().empty
 
 
 def test_work_done_before_a_suspension_is_done_again() -> None:
-    world, cluster = started(manifests.job("JAXJob", Worker=2))
+    simulation, cluster = started(manifests.job("JAXJob", Worker=2))
     cluster.succeed("j-worker-0")
-    world.settle()
-    assert world.status["replicaStatuses"]["Worker"]["completedIndexes"] == "0"
+    simulation.settle()
+    assert simulation.status["replicaStatuses"]["Worker"]["completedIndexes"] == "0"
     cluster.edit(suspend=True)
-    world.settle()
+    simulation.settle()
     cluster.finish_deletions()
     cluster.edit(suspend=False)
-    recover(world, cluster)
-    assert own_pods(world) == ["j-worker-0", "j-worker-1"]
-    assert not world.is_true("Succeeded")
+    recover(simulation, cluster)
+    assert own_pods(simulation) == ["j-worker-0", "j-worker-1"]
+    assert not simulation.is_true("Succeeded")
 
 
 def test_a_v2beta1_launcher_is_suspended_with_the_job_and_the_rest_stays() -> None:
-    world, cluster = started(manifests.ssh_job(Launcher=1, Worker=2))
-    assert world.is_true("Running")
+    simulation, cluster = started(manifests.ssh_job(Launcher=1, Worker=2))
+    assert simulation.is_true("Running")
     cluster.edit(suspend=True)
-    world.settle()
+    simulation.settle()
     cluster.launch()
     cluster.finish_deletions()
-    world.settle()
-    assert world.get("jobs", "j-launcher")["spec"]["suspend"] is True
-    assert world.of("pods") == []
-    assert world.names("services") == ["j"]
-    assert world.names("configmaps") == ["j-config"]
-    reasons = {entry["type"]: (entry["status"], entry["reason"]) for entry in world.status["conditions"]}
+    simulation.settle()
+    assert simulation.get("jobs", "j-launcher")["spec"]["suspend"] is True
+    assert simulation.of("pods") == []
+    assert simulation.names("services") == ["j"]
+    assert simulation.names("configmaps") == ["j-config"]
+    reasons = {entry["type"]: (entry["status"], entry["reason"]) for entry in simulation.status["conditions"]}
     assert reasons["Suspended"] == ("True", "MPIJobSuspended")
     assert reasons["Running"] == ("False", "MPIJobSuspended")
 
 
 def test_a_v2beta1_launchers_start_is_forgotten_before_its_scheduling_changes() -> None:
     """The API server refuses a change of the node selector while the suspended Job has a start time."""
-    world, cluster = started(manifests.ssh_job(Launcher=1, Worker=1))
+    simulation, cluster = started(manifests.ssh_job(Launcher=1, Worker=1))
     cluster.edit(suspend=True)
-    world.settle()
+    simulation.settle()
     cluster.launch()
     cluster.finish_deletions()
-    world.settle()
-    assert world.job is not None
-    template = world.job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]
+    simulation.settle()
+    assert simulation.job is not None
+    template = simulation.job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]
     template["spec"]["nodeSelector"] = {"pool": "a"}
     cluster.edit(suspend=False)
-    stages = world.plan().stages
+    stages = simulation.plan().stages
     first, second = stages[0][0], stages[1][0]
     assert getattr(first, "subresource", "") == "status"
     assert getattr(second, "body", {})["spec"]["suspend"] is False
-    world.settle()
-    batch = world.get("jobs", "j-launcher")
+    simulation.settle()
+    batch = simulation.get("jobs", "j-launcher")
     assert "startTime" not in batch["status"]
     assert batch["spec"]["suspend"] is False
     assert batch["spec"]["template"]["spec"]["nodeSelector"] == {"pool": "a"}
-    recover(world, cluster)
-    assert world.is_true("Running")
+    recover(simulation, cluster)
+    assert simulation.is_true("Running")
 
 
 @pytest.mark.parametrize("suspended", [False, True], ids=["at the start", "at a resume"])
 def test_wait_for_workers_ready_holds_the_launcher_back(suspended: bool) -> None:
-    world, cluster = posted(manifests.ssh_job(Launcher=1, Worker=2, spec=WAITS, policy={"suspend": suspended}))
+    simulation, cluster = posted(manifests.ssh_job(Launcher=1, Worker=2, spec=WAITS, policy={"suspend": suspended}))
     if suspended:
-        assert world.get("jobs", "j-launcher")["spec"]["suspend"] is True
+        assert simulation.get("jobs", "j-launcher")["spec"]["suspend"] is True
         cluster.edit(suspend=False)
-        world.settle()
+        simulation.settle()
 
     def held() -> bool:
-        return not world.of("jobs") or world.get("jobs", "j-launcher")["spec"].get("suspend") is True
+        return not simulation.of("jobs") or simulation.get("jobs", "j-launcher")["spec"].get("suspend") is True
 
-    assert own_pods(world) == ["j-worker-0", "j-worker-1"]
+    assert own_pods(simulation) == ["j-worker-0", "j-worker-1"]
     assert held()
     cluster.run("j-worker-0")
-    world.settle()
+    simulation.settle()
     assert held()
     cluster.run("j-worker-1")
-    world.settle()
+    simulation.settle()
     assert not held()
 
 
 def test_a_suspended_v2beta1_job_in_a_gang_comes_to_rest_without_a_pod_group() -> None:
-    world, _ = posted(manifests.ssh_job(Launcher=1, Worker=1, policy={"suspend": True}), gang_scheduler="volcano")
-    assert world.of("podgroups") == []
-    assert world.plan().empty
+    simulation, _ = posted(manifests.ssh_job(Launcher=1, Worker=1, policy={"suspend": True}), gang_scheduler="volcano")
+    assert simulation.of("podgroups") == []
+    assert simulation.plan().empty

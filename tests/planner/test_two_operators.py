@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 
-from tests.planner import manifests, stories
+from tests.planner import manifests, scenarios
 
 from traincrew.planner import plan
 
 
 def test_a_vanished_pod_whose_place_is_taken_again_was_entered_by_whoever_took_it() -> None:
-    world, cluster = stories.started(manifests.job("PyTorchJob", Master=1, Worker=1))
-    seen = world.observed()
+    simulation, cluster = scenarios.started(manifests.job("PyTorchJob", Master=1, Worker=1))
+    seen = simulation.observed()
     lost = next(pod for pod in seen.pods if pod.name == "j-worker-0")
     cluster.delete("j-worker-0")
-    stories.recover(world, cluster)
-    once = stories.book(world)
+    scenarios.recover(simulation, cluster)
+    once = scenarios.restart_counts(simulation)
 
     # The other operator saw the old pod go and has not been told of the book before it was tidied up.
-    late = dataclasses.replace(world.observed(), vanished=(lost,))
-    again = plan(world.kind, world.stored, late, world.now)
+    late = dataclasses.replace(simulation.observed(), vanished=(lost,))
+    again = plan(simulation.kind, simulation.stored, late, simulation.now)
 
     assert once == (0, 1)
     assert again.status is None or again.status.restarts.disruptions == 1

@@ -7,7 +7,7 @@ import pathlib
 import pytest
 import yaml
 from tests.cluster.api import eventually
-from tests.seeds import rings
+from tests.seeds import launcher_logs
 from tests.seeds.clusters import EXAMPLES, Cluster, script
 
 JOB = "tensorflow-mnist-elastic"
@@ -28,21 +28,21 @@ def test_the_seeds_job_goes_from_two_workers_to_three_to_one_while_it_trains(
     cluster: Cluster, tmp_path: pathlib.Path, seed: str
 ) -> None:
     cluster.create(f"seeds/{seed}-tensorflow-mnist-elastic-mpijob.yaml")
-    rings.trains(cluster, LAUNCHER, JOB, 2)
-    before = rings.launcher(cluster, LAUNCHER)
+    launcher_logs.wait_for_training(cluster, LAUNCHER, JOB, 2)
+    before = launcher_logs.launcher(cluster, LAUNCHER)
     edit(cluster, tmp_path, 2, 3)
-    rings.trains(cluster, LAUNCHER, JOB, 3)
-    assert rings.launcher(cluster, LAUNCHER) == before
-    rings.patch(cluster, JOB, 1)
-    rings.trains(cluster, LAUNCHER, JOB, 1)
-    assert rings.launcher(cluster, LAUNCHER) == before
+    launcher_logs.wait_for_training(cluster, LAUNCHER, JOB, 3)
+    assert launcher_logs.launcher(cluster, LAUNCHER) == before
+    launcher_logs.patch(cluster, JOB, 1)
+    launcher_logs.wait_for_training(cluster, LAUNCHER, JOB, 1)
+    assert launcher_logs.launcher(cluster, LAUNCHER) == before
     ended = cluster.ends(f"mpijob/{JOB}")
     said = cluster.log(LAUNCHER)
     for world in (2, 3, 1):
-        ranks = rings.hosts(said, world)
+        ranks = launcher_logs.hosts(said, world)
         assert sorted(ranks) == list(range(world)), said
         assert sorted(ranks.values()) == WORKERS[:world], said
-    rings.assert_it_never_lost_more_than_a_commit(said)
+    launcher_logs.assert_at_most_one_commit_lost(said)
     assert "done batch=1000" in said
     assert "failure" not in ended["status"], "a worker that was taken away ends with SIGABRT, which is no failure"
     cluster.delete(f"mpijob/{JOB}")
@@ -51,29 +51,29 @@ def test_the_seeds_job_goes_from_two_workers_to_three_to_one_while_it_trains(
 def test_a_worker_that_gets_ready_while_rank_0_still_starts_is_used(cluster: Cluster) -> None:
     cluster.create("seeds/000-tensorflow-mnist-elastic-mpijob.yaml")
     cluster.says(LAUNCHER, r"HOROVOD_RANK=")  # now TensorFlow is being imported
-    rings.patch(cluster, JOB, 3)
-    rings.trains(cluster, LAUNCHER, JOB, 3)
-    assert sorted(rings.hosts(cluster.log(LAUNCHER), 3).values()) == WORKERS
+    launcher_logs.patch(cluster, JOB, 3)
+    launcher_logs.wait_for_training(cluster, LAUNCHER, JOB, 3)
+    assert sorted(launcher_logs.hosts(cluster.log(LAUNCHER), 3).values()) == WORKERS
     cluster.ends(f"mpijob/{JOB}")
-    rings.assert_it_never_lost_more_than_a_commit(cluster.log(LAUNCHER))
+    launcher_logs.assert_at_most_one_commit_lost(cluster.log(LAUNCHER))
     cluster.delete(f"mpijob/{JOB}")
 
 
 def test_the_job_goes_on_when_the_cluster_itself_is_killed(cluster: Cluster) -> None:
     cluster.create("seeds/000-tensorflow-mnist-elastic-mpijob.yaml")
-    rings.trains(cluster, LAUNCHER, JOB, 2)
-    before = rings.launcher(cluster, LAUNCHER)
+    launcher_logs.wait_for_training(cluster, LAUNCHER, JOB, 2)
+    before = launcher_logs.launcher(cluster, LAUNCHER)
     cluster.say("kill -9 of traincrew up")
     cluster.machine.kill()
     cluster.up()
     # Read now, so what follows was said to a cluster that is up again.
-    rings.says_next(cluster, LAUNCHER, cluster.log(LAUNCHER), rf"world=2 host={WORKERS[1]} batch=\d+ ")
-    assert rings.launcher(cluster, LAUNCHER) == before
-    rings.patch(cluster, JOB, 1)
-    rings.trains(cluster, LAUNCHER, JOB, 1)
+    launcher_logs.says_next(cluster, LAUNCHER, cluster.log(LAUNCHER), rf"world=2 host={WORKERS[1]} batch=\d+ ")
+    assert launcher_logs.launcher(cluster, LAUNCHER) == before
+    launcher_logs.patch(cluster, JOB, 1)
+    launcher_logs.wait_for_training(cluster, LAUNCHER, JOB, 1)
     cluster.ends(f"mpijob/{JOB}")
     said = cluster.log(LAUNCHER)
-    rings.assert_it_never_lost_more_than_a_commit(said)
+    launcher_logs.assert_at_most_one_commit_lost(said)
     assert "done batch=1000" in said
     cluster.delete(f"mpijob/{JOB}")
 
@@ -95,16 +95,16 @@ def test_over_ssh_it_grows_and_shrinks_too(cluster: Cluster) -> None:
     cluster.create("mpi/horovod-elastic/ssh.yaml")
     named = ("get", "pods", "-l", f"training.kubeflow.org/job-name={job},training.kubeflow.org/job-role=launcher", "-o", "name")
     launcher = eventually(lambda: cluster.kubectl(*named).strip().removeprefix("pod/"))
-    rings.trains(cluster, launcher, job, 2)
-    before = rings.launcher(cluster, launcher)
-    rings.patch(cluster, job, 3)
-    rings.trains(cluster, launcher, job, 3)
-    rings.patch(cluster, job, 1)
-    rings.trains(cluster, launcher, job, 1)
-    assert rings.launcher(cluster, launcher) == before
+    launcher_logs.wait_for_training(cluster, launcher, job, 2)
+    before = launcher_logs.launcher(cluster, launcher)
+    launcher_logs.patch(cluster, job, 3)
+    launcher_logs.wait_for_training(cluster, launcher, job, 3)
+    launcher_logs.patch(cluster, job, 1)
+    launcher_logs.wait_for_training(cluster, launcher, job, 1)
+    assert launcher_logs.launcher(cluster, launcher) == before
     cluster.ends(f"mpijob/{job}")
     said = cluster.log(launcher)
     for world in (2, 3, 1):
-        assert sorted(rings.hosts(said, world).values()) == [f"{job}-worker-{index}" for index in range(world)], said
-    rings.assert_it_never_lost_more_than_a_commit(said)
+        assert sorted(launcher_logs.hosts(said, world).values()) == [f"{job}-worker-{index}" for index in range(world)], said
+    launcher_logs.assert_at_most_one_commit_lost(said)
     cluster.delete(f"mpijob/{job}")

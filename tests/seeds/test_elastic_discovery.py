@@ -8,7 +8,7 @@ import pathlib
 import pytest
 import yaml
 from tests.cluster.api import Object, eventually
-from tests.seeds import rings
+from tests.seeds import launcher_logs
 from tests.seeds.clusters import EXAMPLES, Cluster
 
 JOB = "discovery"
@@ -50,7 +50,7 @@ def is_ready(cluster: Cluster) -> bool:
 
 
 def test_a_worker_is_listed_once_it_is_ready_and_leaves_the_list_before_it_is_stopped(looking: Cluster) -> None:
-    rings.patch(looking, JOB, 3)
+    launcher_logs.patch(looking, JOB, 3)
     eventually(lambda: looking.machine.pod(NEW)["status"]["phase"] == "Running")
     seen = len(looks(looking))
     eventually(lambda: len(looks(looking)) > seen + 20)
@@ -64,7 +64,7 @@ def test_a_worker_is_listed_once_it_is_ready_and_leaves_the_list_before_it_is_st
     assert came >= since
     looking.say(f"listed {(came - ready).total_seconds():.2f} s after it was seen to be ready")
 
-    rings.patch(looking, JOB, 1)
+    launcher_logs.patch(looking, JOB, 1)
     patched = dt.datetime.now(dt.UTC)
     eventually(lambda: not looks(looking)[-1][1])
     leaving = looking.machine.pod(NEW)

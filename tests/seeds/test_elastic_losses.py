@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 import yaml
-from tests.seeds import rings
+from tests.seeds import launcher_logs
 from tests.seeds.clusters import EXAMPLES, Cluster
 
 JOB = "horovod-elastic"
@@ -28,7 +28,7 @@ def ring(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     path = tmp_path_factory.mktemp("jobs") / "job.yaml"
     path.write_text(yaml.safe_dump(job))
     cluster.kubectl("create", "-f", str(path))
-    rings.trains(cluster, LAUNCHER, JOB, 2)
+    launcher_logs.wait_for_training(cluster, LAUNCHER, JOB, 2)
     yield cluster
     cluster.delete(f"mpijob/{JOB}")
 
@@ -52,28 +52,28 @@ def _is_init(pid: int) -> bool:
 def comes_back(cluster: Cluster, seen: str) -> None:
     """Waits until Horovod has started a new process on the lost one, and it takes part in steps."""
     steps = (rf"POD_NAME={LOST}\b", rf"world=2 host={LOST} begins", rf"world=2 host={LOST} batch=\d+ ")
-    rings.says_next(cluster, LAUNCHER, seen, *steps)
+    launcher_logs.says_next(cluster, LAUNCHER, seen, *steps)
 
 
 def test_a_worker_killed_under_onfailure_is_used_again(ring: Cluster) -> None:
-    before, seen = rings.launcher(ring, LAUNCHER), ring.log(LAUNCHER)
+    before, seen = launcher_logs.launcher(ring, LAUNCHER), ring.log(LAUNCHER)
     ring.say(f"kill -9 of process 1 of {LOST}")
     kill_init(ring, LOST)
     comes_back(ring, seen)
-    assert rings.launcher(ring, LAUNCHER) == before
+    assert launcher_logs.launcher(ring, LAUNCHER) == before
     assert ring.get("pod", LOST)["status"]["containerStatuses"][0]["restartCount"] == 1
-    rings.assert_it_never_lost_more_than_a_commit(ring.log(LAUNCHER))
+    launcher_logs.assert_at_most_one_commit_lost(ring.log(LAUNCHER))
 
 
 def test_a_worker_that_was_evicted_is_used_again(ring: Cluster) -> None:
-    before, seen = rings.launcher(ring, LAUNCHER), ring.log(LAUNCHER)
+    before, seen = launcher_logs.launcher(ring, LAUNCHER), ring.log(LAUNCHER)
     uid = ring.get("pod", LOST)["metadata"]["uid"]
     ring.say(f"eviction of {LOST}")
     body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": LOST, "namespace": "default"}}
     ring.machine.api.call("POST", f"/api/v1/namespaces/default/pods/{LOST}/eviction", body)
     comes_back(ring, seen)
-    assert rings.launcher(ring, LAUNCHER) == before
+    assert launcher_logs.launcher(ring, LAUNCHER) == before
     assert ring.get("pod", LOST)["metadata"]["uid"] != uid
-    rings.assert_it_never_lost_more_than_a_commit(ring.log(LAUNCHER))
+    launcher_logs.assert_at_most_one_commit_lost(ring.log(LAUNCHER))
     status = ring.get("mpijob", JOB)["status"]
     assert status["restarts"]["disruptions"] == 1

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 import yaml
-from tests.cluster import installed, operators
+from tests.cluster import installation, operators
 from tests.node import joined
-from tests.seeds import rings, test_elastic, test_mpi, test_others, test_pytorch, test_tensorflow
+from tests.seeds import launcher_logs, test_elastic, test_mpi, test_others, test_pytorch, test_tensorflow
 from tests.seeds.clusters import EXAMPLES, Cluster, Say
 from tests.seeds.test_elastic import JOB, LAUNCHER
 
@@ -35,8 +35,8 @@ def remote(say: Say) -> Iterator[Cluster]:
     with joined.control_plane_of_its_own() as kube:
         made = Cluster(say, machine=joined.Joined(kube))
         try:
-            installed.crds(kube)
-            with operators.running(installed.rights(kube)):
+            installation.crds(kube)
+            with operators.running(installation.rights(kube)):
                 made.up()
                 say(f"a node has joined after {time.monotonic() - began:.1f} s")
                 yield made
@@ -63,15 +63,15 @@ def modest(folder: pathlib.Path) -> pathlib.Path:
 
 def test_horovod_elastic_takes_a_third_worker_while_it_trains(remote: Cluster, tmp_path: pathlib.Path) -> None:
     remote.kubectl("create", "-f", str(modest(tmp_path)))
-    rings.trains(remote, LAUNCHER, JOB, 2)
-    before = rings.launcher(remote, LAUNCHER)
-    rings.patch(remote, JOB, 3)
-    rings.trains(remote, LAUNCHER, JOB, 3)
-    assert rings.launcher(remote, LAUNCHER) == before
+    launcher_logs.wait_for_training(remote, LAUNCHER, JOB, 2)
+    before = launcher_logs.launcher(remote, LAUNCHER)
+    launcher_logs.patch(remote, JOB, 3)
+    launcher_logs.wait_for_training(remote, LAUNCHER, JOB, 3)
+    assert launcher_logs.launcher(remote, LAUNCHER) == before
     remote.ends(f"mpijob/{JOB}")
     said = remote.log(LAUNCHER)
     for world in (2, 3):
-        assert sorted(rings.hosts(said, world).values()) == test_elastic.WORKERS[:world], said
-    rings.assert_it_never_lost_more_than_a_commit(said)
+        assert sorted(launcher_logs.hosts(said, world).values()) == test_elastic.WORKERS[:world], said
+    launcher_logs.assert_at_most_one_commit_lost(said)
     assert "done batch=1000" in said
     remote.delete(f"mpijob/{JOB}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.seeds import ranks
+from tests.seeds import rank_logs
 from tests.seeds.clusters import Cluster
 
 KINDS = ("jax", "xgboost", "paddle")
@@ -14,8 +14,8 @@ def test_two_processes_add_up_their_numbers(cluster: Cluster, kind: str) -> None
     job = f"{kind}-minimal"
     cluster.create(f"{kind}/minimal/job.yaml")
     cluster.ends(f"{kind}job/{job}")
-    said = ranks.logs(cluster, job)
-    ranks.assert_each_pod_is_a_rank(said, 2)
+    said = rank_logs.logs(cluster, job)
+    rank_logs.assert_each_pod_is_a_rank(said, 2)
     assert all("sum=1\n" in text for text in said.values()), said
     cluster.delete(f"{kind}job/{job}")
 
@@ -25,7 +25,7 @@ def test_three_processes_learn_mnist_together(cluster: Cluster, kind: str) -> No
     job = f"{kind}-mnist"
     cluster.create(f"{kind}/mnist/job.yaml")
     cluster.ends(f"{kind}job/{job}")
-    said = ranks.logs(cluster, job)
-    ranks.assert_each_pod_is_a_rank(said, 3)
-    ranks.assert_they_learnt_together(said, 3)
+    said = rank_logs.logs(cluster, job)
+    rank_logs.assert_each_pod_is_a_rank(said, 3)
+    rank_logs.assert_trained_together(said, 3)
     cluster.delete(f"{kind}job/{job}")

@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 from tests.cluster.api import eventually
-from tests.seeds import ranks
+from tests.seeds import rank_logs
 from tests.seeds.clusters import EXAMPLES, PATIENCE, Cluster
 
 GLOO, MPI, NCCL = "pytorch-dist-mnist-gloo", "pytorch-dist-mnist-mpi", "pytorch-dist-mnist-nccl"
@@ -17,10 +17,10 @@ NO_MPI = "Distributed package doesn't have MPI built in"
 def test_seed_002_over_gloo_trains_on_three_replicas(cluster: Cluster) -> None:
     cluster.create("seeds/002-pytorch-dist-mnist-gloo-pytorchjob.yaml")
     cluster.ends(f"pytorchjob/{GLOO}")
-    said = ranks.logs(cluster, GLOO)
-    assert ranks.hosts(said, 3) == {0: f"{GLOO}-master-0", 1: f"{GLOO}-worker-0", 2: f"{GLOO}-worker-1"}
+    said = rank_logs.logs(cluster, GLOO)
+    assert rank_logs.hosts(said, 3) == {0: f"{GLOO}-master-0", 1: f"{GLOO}-worker-0", 2: f"{GLOO}-worker-1"}
     assert all("backend=gloo" in text for text in said.values()), said
-    ranks.assert_they_learnt_together(said, 3)
+    rank_logs.assert_trained_together(said, 3)
     cluster.delete(f"pytorchjob/{GLOO}")
 
 
@@ -46,8 +46,8 @@ def test_one_operator_serves_every_namespace(cluster: Cluster, namespace: str) -
         cluster.kubectl("create", "namespace", namespace)
     cluster.create("pytorch/minimal/job.yaml", "-n", namespace)
     cluster.ends("pytorchjob/pytorch-minimal", namespace)
-    said = ranks.logs(cluster, "pytorch-minimal", namespace)
-    ranks.assert_each_pod_is_a_rank(said, 3)
+    said = rank_logs.logs(cluster, "pytorch-minimal", namespace)
+    rank_logs.assert_each_pod_is_a_rank(said, 3)
     assert all("sum=3\n" in text for text in said.values()), said
     cluster.delete("pytorchjob/pytorch-minimal", namespace)
 
@@ -69,8 +69,8 @@ def test_seed_003_waits_for_gpus_and_says_so_and_runs_when_they_are_declared(clu
     cluster.machine.down()
     cluster.machine.up(*cluster.flags, "--device", "nvidia.com/gpu=2")
     cluster.ends(f"pytorchjob/{NCCL}")
-    said = ranks.logs(cluster, NCCL)
-    assert ranks.hosts(said, 2) == {0: f"{NCCL}-master-0", 1: f"{NCCL}-worker-0"}
+    said = rank_logs.logs(cluster, NCCL)
+    assert rank_logs.hosts(said, 2) == {0: f"{NCCL}-master-0", 1: f"{NCCL}-worker-0"}
     assert all("needs a GPU and this machine shows none: using gloo instead" in text for text in said.values()), said
-    ranks.assert_they_learnt_together(said, 2)
+    rank_logs.assert_trained_together(said, 2)
     cluster.delete(f"pytorchjob/{NCCL}")

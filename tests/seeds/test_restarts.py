@@ -9,9 +9,9 @@ import signal
 from typing import Any
 
 import pytest
-from tests.cluster import led, manifests
+from tests.cluster import jobs_with_leader, manifests
 from tests.cluster.api import Object, eventually
-from tests.cluster.submitted import Submitted
+from tests.cluster.submitted_job import SubmittedJob
 from tests.seeds import checkpoints, processes
 from tests.seeds.clusters import PATIENCE, Cluster
 
@@ -46,20 +46,20 @@ def job(kind: str, name: str, policy: str, run: Object | None = None, **worker: 
     """A leader where the kind has one, and two workers; the worker's container takes the further fields."""
     stays: Object = {"command": ["sh", "-c", STAYS]}
     roles: Object = {"Worker": manifests.replicas(kind, 2, policy, **{**stays, **worker})}
-    if leader := led.LEADERS[kind]:
+    if leader := jobs_with_leader.LEADERS[kind]:
         roles[leader] = manifests.replicas(kind, 1, policy, **stays)
     for role in roles.values():
         role["template"]["spec"]["terminationGracePeriodSeconds"] = 1
     return manifests.job(kind, name, run=run, **roles)
 
 
-def submitted(cluster: Cluster, body: Object) -> Submitted:
-    return Submitted(cluster.machine.api, "default", body)
+def submitted(cluster: Cluster, body: Object) -> SubmittedJob:
+    return SubmittedJob(cluster.machine.api, "default", body)
 
 
-def runs(made: Submitted) -> dict[str, Object]:
+def runs(made: SubmittedJob) -> dict[str, Object]:
     """Its pods, once all of them are ready."""
-    names = set(led.pods(made.kind, 2, made.name))
+    names = set(jobs_with_leader.pods(made.kind, 2, made.name))
 
     def ready() -> dict[str, Object] | bool:
         found = made.pods()
@@ -78,13 +78,13 @@ def restarts(pod: Object) -> int:
     return sum(each["restartCount"] for each in pod["status"].get("containerStatuses", ()))
 
 
-def remove(*jobs: Submitted) -> None:
+def remove(*jobs: SubmittedJob) -> None:
     for each in jobs:
         each.api.delete(each.plural, "default", each.name)
     eventually(lambda: not any(each.pods() for each in jobs), PATIENCE)
 
 
-@pytest.mark.parametrize("kind", led.EVERY)
+@pytest.mark.parametrize("kind", jobs_with_leader.EVERY)
 def test_a_worker_that_is_killed_meets_what_its_policy_says(cluster: Cluster, kind: str) -> None:
     prefix = kind.lower()
     jobs = {name: submitted(cluster, job(kind, f"{prefix}-{name}", case.policy)) for name, case in CASES.items()}
@@ -98,12 +98,12 @@ def test_a_worker_that_is_killed_meets_what_its_policy_says(cluster: Cluster, ki
     remove(*jobs.values())
 
 
-def first_failure(made: Submitted) -> Object:
+def first_failure(made: SubmittedJob) -> Object:
     found: Object = eventually(lambda: made.status.get("failure"), PATIENCE)
     return found
 
 
-def meets_its_fate(made: Submitted, before: dict[str, Object], case: Case) -> None:
+def meets_its_fate(made: SubmittedJob, before: dict[str, Object], case: Case) -> None:
     lost = f"{made.name}-worker-1"
     told = first_failure(made)
     found = (told["replica"], told["pod"], told["uid"], told["exitCode"], told["reason"])
@@ -115,17 +115,17 @@ def meets_its_fate(made: Submitted, before: dict[str, Object], case: Case) -> No
     assert made.status["failure"] == told, "the first cause stays"
 
 
-def is_started_again_in_its_pod(made: Submitted, before: dict[str, Object], lost: str) -> None:
+def is_started_again_in_its_pod(made: SubmittedJob, before: dict[str, Object], lost: str) -> None:
     eventually(lambda: restarts(made.pods()[lost]) == 1 and _ready(made.pods()[lost]), PATIENCE)
     after = runs(made)
     assert _uids(after) == _uids(before)
     assert {name: restarts(pod) for name, pod in after.items()} == {name: int(name == lost) for name in before}
     (status,) = after[lost]["status"]["containerStatuses"]
     assert status["lastState"]["terminated"]["exitCode"] == 137
-    assert (made.book(), made.events(f"{made.kind}Restarting")) == ((0, 0), [])
+    assert (made.restart_counts(), made.events(f"{made.kind}Restarting")) == ((0, 0), [])
 
 
-def is_created_anew(made: Submitted, before: dict[str, Object], lost: str) -> None:
+def is_created_anew(made: SubmittedJob, before: dict[str, Object], lost: str) -> None:
     told = made.event(f"{made.kind}Restarting")
     assert told["message"] == f"job {made.name} is restarting because Worker replica(s) failed."
     eventually(lambda: lost in made.pods() and made.uids()[lost] != before[lost]["metadata"]["uid"], PATIENCE)
@@ -133,20 +133,20 @@ def is_created_anew(made: Submitted, before: dict[str, Object], lost: str) -> No
     assert {name for name, uid in _uids(after).items() if uid != _uids(before)[name]} == {lost}
     assert {restarts(pod) for pod in after.values()} == {0}
     eventually(lambda: "Restarting" not in made.states())
-    assert made.book() == (1, 0)
+    assert made.restart_counts() == (1, 0)
 
 
-def ends_its_job(made: Submitted, before: dict[str, Object], lost: str) -> None:
+def ends_its_job(made: SubmittedJob, before: dict[str, Object], lost: str) -> None:
     eventually(lambda: made.is_true("Failed"), PATIENCE)
     status, pods = made.status, made.pods()
     assert status["completionTime"]
     assert made.states()["Running"] == "False"
     assert pods[lost]["metadata"]["uid"] == before[lost]["metadata"]["uid"], "it is kept to be looked at"
-    assert (pods[lost]["status"]["phase"], restarts(pods[lost]), made.book()) == ("Failed", 0, (0, 0))
+    assert (pods[lost]["status"]["phase"], restarts(pods[lost]), made.restart_counts()) == ("Failed", 0, (0, 0))
     assert status["replicaStatuses"]["Worker"]["failed"] == 1
 
 
-def _sentence(made: Submitted, policy: str) -> str:
+def _sentence(made: SubmittedJob, policy: str) -> str:
     if policy == "ExitCode":
         return f'job "{made.name}" is failing because "Worker" replica(s) failed.'
     if made.kind == "TFJob":
@@ -186,7 +186,11 @@ def test_out_of_memory_is_the_workers_own_failure(cluster: Cluster) -> None:
     eventually(lambda: jobs["Never"].is_true("Failed"), PATIENCE)
     assert sum(restarts(pod) for pod in runs(jobs["OnFailure"]).values()) == 1
     assert sum(restarts(pod) for pod in runs(jobs["ExitCode"]).values()) == 0
-    assert {policy: made.book() for policy, made in jobs.items()} == {"OnFailure": (0, 0), "ExitCode": (1, 0), "Never": (0, 0)}
+    assert {policy: made.restart_counts() for policy, made in jobs.items()} == {
+        "OnFailure": (0, 0),
+        "ExitCode": (1, 0),
+        "Never": (0, 0),
+    }
     remove(*jobs.values())
 
 
@@ -203,7 +207,7 @@ def test_a_crash_loop_ends_at_the_limit_whoever_restarts(cluster: Cluster) -> No
         eventually(lambda made=made: not made.pods(), PATIENCE)  # type: ignore[misc]
         told = made.status["failure"]
         assert (told["pod"], told["exitCode"], told["message"].strip()) == (f"{made.name}-worker-1", 137, "no data")
-    assert by_operator.book() == (2, 0)
+    assert by_operator.restart_counts() == (2, 0)
     remove(by_node, by_operator)
 
 
@@ -250,5 +254,5 @@ def test_a_suspended_training_goes_on_from_its_checkpoint(cluster: Cluster) -> N
     assert steps[-1][1] < steps[0][1]
     assert made.status["startTime"] > began
     assert not set(made.uids().values()) & set(pods.values())
-    assert ("failure" in made.status, made.book()) == (False, (0, 0))
+    assert ("failure" in made.status, made.restart_counts()) == (False, (0, 0))
     remove(made)

@@ -1,0 +1,43 @@
+"""A second API server, without the operator that serves the whole test run: for operators with flags of their own."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import pathlib
+from collections.abc import Iterator
+
+from tests.cluster import operators
+from tests.cluster.api import Api, Object
+from tests.cluster.kubelet import Kubelet
+from tests.cluster.operators import OperatorProcess
+from tests.cluster.submitted_job import SubmittedJob
+from tools.kube import cluster
+
+
+@dataclasses.dataclass(frozen=True)
+class IsolatedNamespace:
+    """A fresh namespace there, and what a test needs in it."""
+
+    kube: cluster.Cluster
+    api: Api
+    namespace: str
+    operator_kubeconfig: pathlib.Path
+
+    @property
+    def kubelet(self) -> Kubelet:
+        return Kubelet(self.api, self.namespace)
+
+    def submit(self, body: Object) -> SubmittedJob:
+        return SubmittedJob(self.api, self.namespace, body)
+
+    def operator(self, *flags: str) -> contextlib.AbstractContextManager[OperatorProcess]:
+        """An operator for this namespace alone."""
+        return operators.running(self.operator_kubeconfig, "--namespace", self.namespace, *flags)
+
+
+@contextlib.contextmanager
+def created(kube: cluster.Cluster, api: Api, name: str, operator_kubeconfig: pathlib.Path) -> Iterator[IsolatedNamespace]:
+    api.call("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    yield IsolatedNamespace(kube, api, name, operator_kubeconfig)
+    api.delete("namespaces", "", name)

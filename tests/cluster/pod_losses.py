@@ -1,0 +1,85 @@
+"""The ways in which a pod is lost, as a kubelet, a scheduler or a person brings them about."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from tests.cluster.api import Object
+from tests.cluster.kubelet import Kubelet, now
+
+
+@dataclasses.dataclass(frozen=True)
+class PodLoss:
+    name: str
+    inflict: Callable[[Kubelet, str], None]
+    own: bool
+    """The pod's own doing, not something that was done to it."""
+    code: int | None = None
+    """The exit code that its training container leaves behind."""
+
+    def ends_the_job(self, policy: str) -> bool:
+        if not self.own or policy in ("OnFailure", "Always"):
+            return False
+        return policy == "Never" or (self.code is not None and self.code < 128)
+
+
+def exits(code: int, reason: str = "Error") -> Callable[[Kubelet, str], None]:
+    return lambda kubelet, pod: kubelet.fail(pod, code=code, reason=reason)
+
+
+def evicted(message: str) -> Callable[[Kubelet, str], None]:
+    return lambda kubelet, pod: kubelet.fail_without_status(pod, "Evicted", message)
+
+
+def shut_down(kubelet: Kubelet, pod: str) -> None:
+    message = "Pod was terminated in response to imminent node shutdown."
+    kubelet.fail_without_status(pod, "Terminated", message)
+
+
+def preempted(kubelet: Kubelet, pod: str) -> None:
+    mark(kubelet, pod)
+    end(kubelet, pod, 143)
+
+
+def mark(kubelet: Kubelet, pod: str, reason: str = "PreemptionByScheduler") -> None:
+    """The condition that disruptions leave on a pod, before it ends."""
+    condition = {"type": "DisruptionTarget", "status": "True", "reason": reason, "lastTransitionTime": now()}
+    kubelet.status(pod, {"conditions": [condition]})
+
+
+def deleted(kubelet: Kubelet, pod: str) -> None:
+    """`kubectl delete pod`: the containers get a signal and end, then the pod goes."""
+    kubelet.api.delete("pods", kubelet.namespace, pod)
+    end(kubelet, pod, 143)
+    kubelet.gone(pod)
+
+
+def drained(kubelet: Kubelet, pod: str) -> None:
+    """An eviction by the API, as `kubectl drain` asks for it; the pod goes without any further word."""
+    body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod, "namespace": kubelet.namespace}}
+    kubelet.api.call("POST", kubelet.api.path("pods", kubelet.namespace, pod, "eviction"), body)
+    kubelet.gone(pod)
+
+
+def end(kubelet: Kubelet, pod: str, code: int) -> None:
+    """Ends a pod that may be on its way out."""
+    found = kubelet.api.get("pods", kubelet.namespace, pod)
+    state = {"terminated": {"exitCode": code, "reason": "Error", "startedAt": now(), "finishedAt": now()}}
+    statuses: list[Object] = [{**entry, "ready": False, "state": state} for entry in found["status"]["containerStatuses"]]
+    kubelet.status(pod, {"phase": "Failed", "containerStatuses": statuses})
+
+
+CAUSES = (
+    PodLoss("exit code 1", exits(1), own=True, code=1),
+    PodLoss("killed by a signal", exits(137), own=True, code=137),
+    PodLoss("out of memory", exits(137, "OOMKilled"), own=True, code=137),
+    PodLoss("own storage limit", evicted('Container c exceeded its local ephemeral storage limit "1Gi". '), own=True),
+    PodLoss("own volume limit", evicted('Usage of EmptyDir volume "scratch" exceeds the limit "1Gi". '), own=True),
+    PodLoss("node pressure", evicted("The node was low on resource: memory. "), own=False),
+    PodLoss("preemption", preempted, own=False, code=143),
+    PodLoss("node shutdown", shut_down, own=False),
+    PodLoss("deletion", deleted, own=False, code=143),
+    PodLoss("drain", drained, own=False),
+    PodLoss("deletion by force", lambda kubelet, pod: kubelet.gone(pod), own=False),
+)

@@ -1,0 +1,305 @@
+"""What keeps a job from running, as users meet it: how to bring each about, what the job must say, how to end it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tests.cluster import manifests
+from tests.cluster.api import Api, Object, RejectedRequest, eventually
+from tests.cluster.kubelet import Kubelet, now
+from tests.cluster.submitted_job import SubmittedJob
+
+
+@dataclasses.dataclass
+class Scenario:
+    """A namespace, and in it a PyTorchJob with a master and a worker; the worker is the one in trouble."""
+
+    api: Api
+    namespace: str
+    name: str = "j"
+    container: Object = dataclasses.field(default_factory=dict)
+    """Further fields of the worker's training container."""
+
+    @property
+    def kubelet(self) -> Kubelet:
+        return Kubelet(self.api, self.namespace)
+
+    @property
+    def worker(self) -> str:
+        return f"{self.name}-worker-0"
+
+    @property
+    def replicas(self) -> tuple[str, str]:
+        return f"{self.name}-master-0", self.worker
+
+    @functools.cached_property
+    def job(self) -> SubmittedJob:
+        worker = manifests.replicas("PyTorchJob", 1, "OnFailure", **self.container)
+        return SubmittedJob(self.api, self.namespace, manifests.job("PyTorchJob", self.name, Master=1, Worker=worker))
+
+    def submit(self) -> None:
+        assert self.job.uid
+
+    def run(self) -> None:
+        self.kubelet.run(*self.replicas)
+
+    def edit_worker(self, **spec: Any) -> None:
+        self.job.patch({"pytorchReplicaSpecs": {"Worker": spec}})
+
+    def edit_container(self, **fields: Any) -> None:
+        container = {**manifests.template("PyTorchJob")["spec"]["containers"][0], **fields}
+        self.edit_worker(template={"spec": {"containers": [container]}})
+
+    def refuses_pods(self, yes: bool) -> None:
+        """Waits until the API server does, or does not, refuse a pod: admission learns of changes a moment later."""
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"}, **manifests.template("PyTorchJob")}
+
+        def refused() -> bool:
+            try:
+                self.api.create(self.namespace, pod, dryRun="All")
+            except RejectedRequest as refusal:
+                return refusal.code == 403
+            return False
+
+        eventually(lambda: refused() is yes)
+
+
+Step = Callable[[Scenario], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class WaitingCase:
+    reason: str
+    says: tuple[str, ...]
+    """Parts of the explanation; `{job}` stands for the job's name."""
+    inflict: Step
+    """Submits the job, and does the harm before or after."""
+    mend: Step = Scenario.run
+    """Ends the harm. Whatever pods there are then run."""
+
+
+def _worker(harm: Step) -> Step:
+    def inflict(scene: Scenario) -> None:
+        scene.submit()
+        scene.kubelet.run(scene.replicas[0])
+        scene.kubelet.bind(scene.worker)
+        harm(scene)
+
+    return inflict
+
+
+def _waiting(reason: str, message: str) -> WaitingCase:
+    harm = _worker(lambda scene: scene.kubelet.waiting(scene.worker, reason, message))
+    return WaitingCase(reason, ("container pytorch of pod {job}-worker-0", message), harm)
+
+
+def _unschedulable(scene: Scenario) -> None:
+    scene.submit()
+    scene.kubelet.pod(scene.worker)
+    scene.kubelet.unschedulable(scene.worker, "0/4 nodes are available: 4 Insufficient nvidia.com/gpu.")
+
+
+def _crash_loop(scene: Scenario) -> None:
+    message = "back-off 5m0s restarting failed container=pytorch"
+    entry = {
+        "name": "pytorch", "image": "train:1", "imageID": "", "ready": False, "restartCount": 5,
+        "state": {"waiting": {"reason": "CrashLoopBackOff", "message": message}},
+        "lastState": {"terminated": {"exitCode": 3, "reason": "Error", "finishedAt": now()}},
+    }  # fmt: skip
+    scene.kubelet.status(scene.worker, {"phase": "Running", "containerStatuses": [entry]})
+
+
+def _init_container(state: Object) -> Step:
+    def write(scene: Scenario) -> None:
+        entry = {"name": "init-pytorch", "image": "a:1", "imageID": "", "ready": False, "restartCount": 2, **state}
+        scene.kubelet.status(scene.worker, {"phase": "Pending", "initContainerStatuses": [entry]})
+
+    return write
+
+
+_INIT_FAILED = {
+    "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 20s restarting failed container"}},
+    "lastState": {"terminated": {"exitCode": 1, "reason": "Error", "message": "does not resolve", "finishedAt": now()}},
+}
+_INIT_DONE = {"state": {"terminated": {"exitCode": 0, "reason": "Completed", "finishedAt": now()}}}
+
+
+def _init_mended(scene: Scenario) -> None:
+    _init_container(_INIT_DONE)(scene)
+    scene.run()
+
+
+def _quota(pods: str) -> Step:
+    """The test plays the quota controller, which copies limits into the status; the API server then enforces them."""
+
+    def write(scene: Scenario) -> None:
+        limits = {"status": {"hard": {"pods": pods}, "used": {"pods": "0"}}}
+        scene.api.patch("resourcequotas", scene.namespace, "small", limits, "status")
+        scene.refuses_pods(pods == "0")
+
+    return write
+
+
+def _over_quota(scene: Scenario) -> None:
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "small"}, "spec": {"hard": {"pods": "0"}}}
+    scene.api.create(scene.namespace, quota)
+    _quota("0")(scene)
+    scene.submit()
+
+
+def _restricted(level: str) -> Step:
+    def write(scene: Scenario) -> None:
+        labels = {"pod-security.kubernetes.io/enforce": level}
+        scene.api.patch("namespaces", "", scene.namespace, {"metadata": {"labels": labels}})
+        scene.refuses_pods(level == "restricted")
+
+    return write
+
+
+def _forbidden(scene: Scenario) -> None:
+    _restricted("restricted")(scene)
+    scene.submit()
+
+
+def _template(**fields: Any) -> Step:
+    def inflict(scene: Scenario) -> None:
+        scene.container = fields
+        scene.submit()
+
+    return inflict
+
+
+def _foreign(kind: str, spec: Object) -> Step:
+    def inflict(scene: Scenario) -> None:
+        body = {"apiVersion": "v1", "kind": kind, "metadata": {"name": scene.worker}, "spec": spec}
+        scene.api.create(scene.namespace, body)
+        scene.submit()
+
+    return inflict
+
+
+def _removed(plural: str) -> Step:
+    return lambda scene: scene.api.delete(plural, scene.namespace, scene.worker, grace=0)
+
+
+def _edited(scene: Scenario) -> None:
+    scene.submit()
+    scene.run()
+    scene.job.becomes("Running")
+    scene.edit_worker(restartPolicy="Sometimes")
+
+
+FAST = {
+    "unschedulable": WaitingCase(
+        "Unschedulable", ("pod {job}-worker-0 cannot be scheduled", "4 Insufficient nvidia.com/gpu"), _unschedulable
+    ),
+    "image not found": _waiting("ErrImagePull", "pull access denied for train:1, repository does not exist"),
+    "image not found again": _waiting("ImagePullBackOff", 'Back-off pulling image "train:1"'),
+    "image misnamed": _waiting("InvalidImageName", 'couldn\'t parse image name "Train:1"'),
+    "config map missing": _waiting("CreateContainerConfigError", 'configmap "settings" not found'),
+    "container not creatable": _waiting("CreateContainerError", "context deadline exceeded"),
+    "crash loop": WaitingCase(
+        "CrashLoopBackOff",
+        ("container pytorch of pod {job}-worker-0", "back-off 5m0s", "(last exit code 3)"),
+        _worker(_crash_loop),
+    ),
+    "init container": WaitingCase(
+        "InitContainerFailed",
+        ("init container init-pytorch of pod {job}-worker-0 exited with 1", "does not resolve"),
+        _worker(_init_container(_INIT_FAILED)),
+        _init_mended,
+    ),
+    "quota": WaitingCase("QuotaExceeded", ("cannot be created", "exceeded quota: small"), _over_quota, _quota("10")),
+    "forbidden": WaitingCase(
+        "FailedCreatePod",
+        ("cannot be created", 'violates PodSecurity "restricted:latest"'),
+        _forbidden,
+        _restricted("privileged"),
+    ),
+    "misspelt field": WaitingCase(
+        "FailedCreatePod",
+        ("Pod {job}-worker-0 cannot be created", 'unknown field "spec.containers[0].imagePulPolicy"'),
+        _template(imagePulPolicy="Always"),
+        lambda scene: scene.edit_container(),
+    ),
+    "invalid pod": WaitingCase(
+        "FailedCreatePod",
+        ("Pod {job}-worker-0 cannot be created", 'spec.containers[0].volumeMounts[0].name: Not found: "data"'),
+        _template(volumeMounts=[{"name": "data", "mountPath": "/data"}]),
+        lambda scene: scene.edit_container(),
+    ),
+    "pod name taken": WaitingCase(
+        "NameTaken",
+        ("Pod {job}-worker-0 exists and does not belong to this job: delete or rename it",),
+        _foreign("Pod", {"containers": [{"name": "other", "image": "other:1"}]}),
+        _removed("pods"),
+    ),
+    "service name taken": WaitingCase(
+        "NameTaken",
+        ("Service {job}-worker-0 exists and does not belong to this job: delete or rename it",),
+        _foreign("Service", {"clusterIP": "None", "selector": {"app": "other"}}),
+        _removed("services"),
+    ),
+    "invalid edit": WaitingCase(
+        "InvalidSpec",
+        ("spec.pytorchReplicaSpecs[Worker].restartPolicy: unsupported value 'Sometimes'",),
+        _edited,
+        lambda scene: scene.edit_worker(restartPolicy="OnFailure"),
+    ),
+}
+
+
+def _mount_fails(scene: Scenario) -> None:
+    pod = scene.kubelet.pod(scene.worker)["metadata"]
+    subject = {"apiVersion": "v1", "kind": "Pod", "name": scene.worker, "namespace": scene.namespace, "uid": pod["uid"]}
+    event = {
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": f"{scene.worker}.mount"}, "involvedObject": subject,
+        "type": "Warning", "reason": "FailedMount", "count": 1, "firstTimestamp": now(), "lastTimestamp": now(),
+        "message": 'MountVolume.SetUp failed for volume "data": mount failed: exit status 32',
+    }  # fmt: skip
+    scene.api.create(scene.namespace, event)
+
+
+def _deleted_in_vain(scene: Scenario) -> None:
+    scene.submit()
+    scene.run()
+    scene.job.becomes("Running")
+    scene.api.delete("pods", scene.namespace, scene.worker, grace=1)
+
+
+def _replaced(scene: Scenario) -> None:
+    scene.kubelet.gone(scene.worker)
+    scene.run()
+
+
+def _lost_twice(scene: Scenario) -> None:
+    """The first loss is made good at once; after the second there is a delay."""
+    scene.submit()
+    scene.run()
+    scene.job.becomes("Running")
+    lost = scene.kubelet.pod(scene.worker)["metadata"]["uid"]
+    scene.kubelet.fail(scene.worker)
+    eventually(lambda: scene.kubelet.pod(scene.worker)["metadata"]["uid"] != lost)
+    scene.kubelet.run(scene.worker)
+    eventually(lambda: scene.job.counts("Worker")["active"] == 1 and scene.job.is_true("Running"))
+    scene.kubelet.fail(scene.worker)
+
+
+SLOW = {
+    # The first is told at once and lasts ten seconds; the others are told after ten, and the last after thirty.
+    "back-off": WaitingCase("BackOff", ("pods are re-created at", "after 2 losses in a row"), _lost_twice),
+    "mount": WaitingCase(
+        "FailedMount", ("pod {job}-worker-0 does not start", 'MountVolume.SetUp failed for volume "data"'), _worker(_mount_fails)
+    ),
+    "terminating": WaitingCase(
+        "StuckTerminating", ("pod {job}-worker-0 on node node-1 is still terminating",), _deleted_in_vain, _replaced
+    ),
+    "unseen": WaitingCase(
+        "NotScheduled",
+        ("no scheduler has processed pod {job}-worker-0: is one running (kube-scheduler, or",),
+        Scenario.submit,
+    ),
+}

@@ -1,0 +1,298 @@
+"""A small simulation around one job: an API server without a network, whose clock stands still until it is told to go on.
+
+It carries out plans as the operator does, forgets what the operator would forget when it is restarted, and shows the result. Who
+else acts on the simulation, kubelet, scheduler, users, other controllers, is in `cluster`.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import datetime as dt
+import random
+from typing import Any
+
+import msgspec
+
+from traincrew import settings
+from traincrew.apimachinery import merge_diff
+from traincrew.kinds.kind import JobKind, decode
+from traincrew.model import jobs, objects, resources
+from traincrew.model.observed import Observed, PodEvent, Refusal
+from traincrew.model.resources import Resource
+from traincrew.planner import plan as decide
+from traincrew.planner.actions import Action, Create, Delete, ListEvents, Patch, Plan
+
+Manifest = dict[str, Any]
+START = dt.datetime(2026, 1, 1, 12, 0, 0, 250_000, tzinfo=dt.UTC)
+GRACE = 30
+ROUNDS = 8
+"""Plans in a row after which the operator takes a job for one that never comes to rest."""
+
+_SEEN: dict[str, tuple[str, type[Any]]] = {
+    "pods": ("pods", objects.Pod),
+    "services": ("services", objects.Plain),
+    "configmaps": ("config_maps", objects.ConfigMap),
+    "roles": ("roles", objects.Role),
+    "rolebindings": ("role_bindings", objects.Plain),
+    "serviceaccounts": ("service_accounts", objects.Plain),
+    "jobs": ("batch_jobs", objects.BatchJob),
+    "horizontalpodautoscalers": ("autoscalers", objects.Autoscaler),
+    "podgroups": ("pod_groups", objects.PodGroup),
+}
+
+
+@dataclasses.dataclass
+class OperatorMemory:
+    """What the operator knows beside what the API server holds; a restart loses it."""
+
+    vanished: dict[str, objects.Pod] = dataclasses.field(default_factory=dict)
+    released: set[str] = dataclasses.field(default_factory=set)
+    known: set[tuple[str, str]] = dataclasses.field(default_factory=set)
+    refusals: dict[tuple[Resource, str], Refusal] = dataclasses.field(default_factory=dict)
+    pod_events: dict[str, tuple[PodEvent, ...]] = dataclasses.field(default_factory=dict)
+
+
+class Simulation:
+    def __init__(self, kind: JobKind, job: Manifest, planning: settings.Planning | None = None) -> None:
+        self.kind = kind
+        self.job: Manifest | None = copy.deepcopy(job)
+        self.planning = planning or settings.Planning()
+        self.now = START
+        self.objects: dict[tuple[str, str], Manifest] = {}
+        self.memory = OperatorMemory()
+        self.quota: int | None = None
+        """How many pods the namespace may hold."""
+        self.ports_taken: frozenset[int] = frozenset()
+        """Ports of nodes that other jobs have."""
+        self.events: list[tuple[str, str]] = []
+        self._made = 0
+
+    # What the operator sees
+
+    @property
+    def stored(self) -> jobs.JobObject[Any]:
+        assert self.job is not None
+        return decode(self.kind, msgspec.json.encode(self.job))
+
+    @property
+    def uid(self) -> str:
+        assert self.job is not None
+        uid: str = self.job["metadata"]["uid"]
+        return uid
+
+    def observed(self, shuffle: random.Random | None = None) -> Observed:
+        makers = {self.uid, *(entry["metadata"]["uid"] for entry in self.of("jobs") if owner_uid(entry) == self.uid)}
+        found: dict[str, list[Any]] = {field: [] for field, _ in _SEEN.values()}
+        for (plural, _), entry in self.objects.items():
+            if plural in _SEEN and owner_uid(entry) in makers:
+                field, type_ = _SEEN[plural]
+                found[field].append(msgspec.convert(entry, type_))
+        refusals = list(self.memory.refusals.values())
+        vanished = list(self.memory.vanished.values())
+        for entries in (*found.values(), refusals, vanished):
+            if shuffle is not None:
+                shuffle.shuffle(entries)
+        return Observed(
+            **{field: tuple(entries) for field, entries in found.items()},
+            vanished=tuple(vanished),
+            known=frozenset(self.memory.known),
+            refusals=tuple(refusals),
+            pod_events=dict(self.memory.pod_events),
+            ports_taken=self.ports_taken,
+            planning=self.planning,
+        )
+
+    def plan(self, now: dt.datetime | None = None, shuffle: random.Random | None = None) -> Plan:
+        return decide(self.kind, self.stored, self.observed(shuffle), now or self.now)
+
+    def of(self, plural: str) -> list[Manifest]:
+        return [entry for (kind, _), entry in self.objects.items() if kind == plural]
+
+    def names(self, plural: str) -> list[str]:
+        return sorted(name for kind, name in self.objects if kind == plural)
+
+    def get(self, plural: str, name: str) -> Manifest:
+        return self.objects[plural, name]
+
+    def pod(self, name: str) -> Manifest:
+        return self.objects["pods", name]
+
+    @property
+    def status(self) -> Manifest:
+        assert self.job is not None
+        status: Manifest = self.job.get("status", {})
+        return status
+
+    def condition(self, type_: str) -> Manifest | None:
+        return next((entry for entry in self.status.get("conditions", []) if entry["type"] == type_), None)
+
+    def is_true(self, type_: str) -> bool:
+        entry = self.condition(type_)
+        return entry is not None and entry["status"] == "True"
+
+    # What the operator does
+
+    def settle(self) -> Plan:
+        """Plans and carries out until nothing is left to do; the last plan, which says when to look again."""
+        for _ in range(ROUNDS):
+            if self.job is None:
+                return Plan()
+            plan = self.plan()
+            if not self.carry_out(plan):
+                assert plan.empty or self.memory.refusals, f"done again and again, to no effect: {plan}"
+                return plan
+        raise AssertionError(f"does not come to rest: {self.plan()}")
+
+    def carry_out(self, plan: Plan) -> bool:
+        """Whether anything has changed by it."""
+        wanted = {(a.resource, a.name) for stage in plan.stages for a in stage if isinstance(a, Create)}
+        stale = [name for name in self.memory.refusals if name not in wanted]
+        for name in stale:
+            del self.memory.refusals[name]
+        changed = bool(stale) or plan.status is not None
+        if plan.status is not None:
+            self._write_status(plan)
+        self.memory.vanished.clear()
+        for stage in plan.stages:
+            done = [self._do(action) for action in stage]
+            changed = changed or any(did for did, _ in done)
+            if not all(worked for _, worked in done):
+                break
+        self.events += [(event.reason, event.message) for event in plan.events]
+        return changed
+
+    def carry_out_partly(self, plan: Plan, steps: int) -> None:
+        """The operator is killed after so many of its writes."""
+        if plan.status is not None and steps > 0:
+            self._write_status(plan)
+            steps -= 1
+        for action in [action for stage in plan.stages for action in stage][:steps]:
+            self._do(action)
+        self.restart_operator()
+
+    def _write_status(self, plan: Plan) -> None:
+        assert self.job is not None
+        before, after = msgspec.to_builtins(self.stored.status), msgspec.to_builtins(plan.status)
+        written = merged(before, merge_diff.merge_patch(before, after))
+        assert written == after
+        self.job["status"] = written
+
+    def _do(self, action: Action) -> tuple[bool, bool]:
+        """(Whether the simulation or what we know of it changed, whether it worked)."""
+        match action:
+            case Create():
+                return self._create(action)
+            case Delete():
+                return self._delete(action), True
+            case Patch():
+                return self._patch(action), True
+            case ListEvents():
+                news = action.uid not in self.memory.pod_events
+                self.memory.pod_events.setdefault(action.uid, ())
+                return news, True
+
+    def _create(self, action: Create) -> tuple[bool, bool]:
+        key = (action.resource.plural, action.name)
+        there = self.objects.get(key)
+        if there is not None and not (action.shared or owner_uid(there) == self.uid):
+            return self._refuse(action, "AlreadyExists", f'{action.resource.plural} "{action.name}" already exists', foreign=True)
+        if there is not None and "deletionTimestamp" in there["metadata"]:
+            return False, False
+        if action.resource == resources.PODS and self.quota is not None and len(self.of("pods")) >= self.quota:
+            return self._refuse(action, "Forbidden", "exceeded quota: pods, requested: pods=1", foreign=False)
+        if there is None:
+            self.add(action.resource, action.name, action.body)
+        self.memory.refusals.pop((action.resource, action.name), None)
+        if action.resource.plural not in _SEEN or not action.owned:
+            self.memory.known.add(key)
+        return True, True
+
+    def _refuse(self, action: Create, reason: str, message: str, *, foreign: bool) -> tuple[bool, bool]:
+        refusal = Refusal(action.resource, action.name, reason, message, foreign)
+        news = self.memory.refusals.get((action.resource, action.name)) != refusal
+        self.memory.refusals[action.resource, action.name] = refusal
+        return news, False
+
+    def add(self, resource: Resource, name: str, body: Manifest) -> Manifest:
+        """Store an object as the API server does: with a UID and a date."""
+        self._made += 1
+        entry = copy.deepcopy(body)
+        meta = entry.setdefault("metadata", {})
+        meta.update(name=name, namespace="n", uid=f"uid-{self._made}", creationTimestamp=stamp(self.now))
+        if resource == resources.PODS:
+            entry["status"] = {"phase": "Pending"}
+        self.objects[resource.plural, name] = entry
+        return entry
+
+    def _delete(self, action: Delete) -> bool:
+        if action.resource == self.kind.resource:
+            assert action.uid == self.uid
+            self.job = None
+            self.objects.clear()
+            return True
+        entry = self.objects.get((action.resource.plural, action.name))
+        if entry is None or entry["metadata"]["uid"] != action.uid:
+            return True
+        assert owner_uid(entry) == self.uid, f"{action} is not ours to delete"
+        if action.resource == resources.PODS:
+            self.memory.released.add(action.uid)
+            self.end(entry)
+        else:
+            del self.objects[action.resource.plural, action.name]
+        return True
+
+    def end(self, pod: Manifest, grace: int = GRACE) -> None:
+        """A deletion: at once where no kubelet has to stop anything, else when the kubelet says so."""
+        finished = pod["status"]["phase"] in ("Succeeded", "Failed")
+        if finished or "nodeName" not in pod["spec"] or grace == 0:
+            self.remove(pod)
+        elif "deletionTimestamp" not in pod["metadata"]:
+            deadline = stamp(self.now + dt.timedelta(seconds=grace))
+            pod["metadata"].update(deletionTimestamp=deadline, deletionGracePeriodSeconds=grace)
+
+    def remove(self, pod: Manifest) -> None:
+        """The pod is gone; the operator, if it watches, remembers pods that it has not sent away itself."""
+        meta = pod["metadata"]
+        del self.objects["pods", meta["name"]]
+        self.memory.pod_events.pop(meta["uid"], None)
+        if meta["uid"] in self.memory.released:
+            self.memory.released.discard(meta["uid"])
+        elif self.job is not None and owner_uid(pod) == self.uid:
+            self.memory.vanished[meta["uid"]] = msgspec.convert(pod, objects.Pod)
+
+    def _patch(self, action: Patch) -> bool:
+        entry = self.objects.get((action.resource.plural, action.name))
+        if entry is None:
+            return True
+        assert action.subresource in ("", "status")
+        after = merged(entry, action.body)
+        changed = after != entry
+        self.objects[action.resource.plural, action.name] = after
+        return changed
+
+    def restart_operator(self) -> None:
+        self.memory = OperatorMemory()
+
+
+def owner_uid(entry: Manifest) -> str:
+    refs = entry["metadata"].get("ownerReferences", [])
+    return next((ref["uid"] for ref in refs if ref.get("controller")), "")
+
+
+def stamp(moment: dt.datetime) -> str:
+    return moment.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def merged(target: Manifest, patch: Manifest) -> Manifest:
+    """RFC 7386."""
+    found = dict(target)
+    for key, value in patch.items():
+        if value is None:
+            found.pop(key, None)
+        elif isinstance(value, dict):
+            inner = found.get(key)
+            found[key] = merged(inner if isinstance(inner, dict) else {}, value)
+        else:
+            found[key] = value
+    return found

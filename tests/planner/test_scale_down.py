@@ -1,0 +1,106 @@
+"""Scaling an elastic job down: who has to go leaves the list first, and is given time to leave the ring."""
+
+from __future__ import annotations
+
+import pytest
+from tests.planner import manifests
+from tests.planner.cluster_events import ClusterEvents
+from tests.planner.manifests import Manifest
+from tests.planner.scenarios import own_pods, started
+from tests.planner.simulation import Simulation
+
+MARK = "traincrew.kubeflow.org/leaving-since"
+COMMAND = ["horovodrun", "-np", "2", "--min-np", "1", "--host-discovery-script", "/etc/mpi/discover_hosts.sh", "train"]
+
+
+def elastic(command: list[str], workers: int = 3) -> Manifest:
+    job = manifests.job("MPIJob", Launcher=1, Worker=workers)
+    job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]["command"] = command
+    return job
+
+
+@pytest.fixture
+def shrunk() -> tuple[Simulation, ClusterEvents]:
+    simulation, cluster = started(elastic(COMMAND))
+    cluster.scale("Worker", 1)
+    simulation.settle()
+    return simulation, cluster
+
+
+def hosts(simulation: Simulation) -> str:
+    return str(simulation.get("configmaps", "j-config")["data"]["discover_hosts.sh"])
+
+
+def test_workers_that_have_to_go_are_off_the_list_but_go_on_for_a_while(shrunk: tuple[Simulation, ClusterEvents]) -> None:
+    simulation, cluster = shrunk
+    assert "j-worker-0" in hosts(simulation)
+    assert "j-worker-1" not in hosts(simulation)
+    assert {"j-worker-1", "j-worker-2"} <= set(own_pods(simulation))
+    assert MARK in simulation.pod("j-worker-2")["metadata"]["annotations"]
+    cluster.pass_time(29)
+    simulation.settle()
+    assert {"j-worker-1", "j-worker-2"} <= set(own_pods(simulation))
+    cluster.pass_time(2)
+    simulation.settle()
+    cluster.finish_deletions()
+    assert {"j-worker-1", "j-worker-2"}.isdisjoint(own_pods(simulation))
+
+
+def test_a_plan_says_when_their_time_is_up(shrunk: tuple[Simulation, ClusterEvents]) -> None:
+    simulation, _ = shrunk
+    assert simulation.plan().requeue_at is not None
+
+
+def test_an_operator_that_takes_over_goes_on_counting(shrunk: tuple[Simulation, ClusterEvents]) -> None:
+    simulation, cluster = shrunk
+    cluster.pass_time(20)
+    simulation.restart_operator()
+    simulation.settle()
+    cluster.pass_time(11)
+    simulation.settle()
+    cluster.finish_deletions()
+    assert {"j-worker-1", "j-worker-2"}.isdisjoint(own_pods(simulation))
+
+
+def test_a_worker_that_is_wanted_again_stays(shrunk: tuple[Simulation, ClusterEvents]) -> None:
+    simulation, cluster = shrunk
+    uid = simulation.pod("j-worker-1")["metadata"]["uid"]
+    cluster.scale("Worker", 2)
+    simulation.settle()
+    cluster.pass_time(60)
+    simulation.settle()
+    assert simulation.pod("j-worker-1")["metadata"]["uid"] == uid
+    assert MARK not in simulation.pod("j-worker-1")["metadata"]["annotations"]
+    assert "j-worker-1" in hosts(simulation)
+
+
+def test_one_that_has_ended_needs_no_farewell(shrunk: tuple[Simulation, ClusterEvents]) -> None:
+    simulation, cluster = shrunk
+    cluster.fail("j-worker-2", 134)
+    simulation.settle()
+    cluster.finish_deletions()
+    assert "j-worker-2" not in own_pods(simulation)
+    assert not simulation.is_true("Failed")
+
+
+@pytest.mark.parametrize("command", [["mpirun", "train"], ["sleep", "1"]])
+def test_a_launcher_that_does_not_ask_for_hosts_misses_nobody(command: list[str]) -> None:
+    simulation, cluster = started(elastic(command))
+    cluster.scale("Worker", 1)
+    simulation.settle()
+    cluster.finish_deletions()
+    assert {"j-worker-1", "j-worker-2"}.isdisjoint(own_pods(simulation))
+
+
+def test_a_worker_made_again_after_a_loss_is_marked_and_listed_under_another_name() -> None:
+    simulation, cluster = started(elastic(COMMAND, 2))
+    assert "traincrew.kubeflow.org/returned" not in simulation.pod("j-worker-1")["metadata"].get("annotations", {})
+    cluster.evict("j-worker-1")
+    simulation.settle()
+    cluster.finish_deletions()
+    simulation.settle()
+    assert "traincrew.kubeflow.org/returned" in simulation.pod("j-worker-1")["metadata"]["annotations"]
+    cluster.run("j-worker-1")
+    simulation.settle()
+    assert "echo j-worker-0:1" in hosts(simulation)
+    assert "echo j-worker-1.again-" in hosts(simulation)
