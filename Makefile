@@ -112,10 +112,11 @@ frameworks: $(READY) #: build the environments that replace images, once, into t
 framework-%: $(READY) #: build one environment, such as framework-torch (docs/frameworks.md has the names)
 	@$(BIN)/python -m tools.frameworks.build $*
 
-generate: $(READY) ## write CRDs, RBAC and the reference page from the code
+generate: $(READY) ## write CRDs, RBAC, the reference page and the diagrams from the code
 	@$(BIN)/traincrew manifests crds --write manifests/crds
 	@$(BIN)/traincrew manifests rbac --write manifests/rbac.yaml
 	@$(BIN)/python tools/reference.py
+	@$(BIN)/python -m tools.diagrams
 
 golden: $(READY) ## write the golden plans anew; read the diff
 	@$(BIN)/python -m tests.golden.regenerate

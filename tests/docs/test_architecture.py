@@ -1,4 +1,4 @@
-"""docs/architecture.md names real files."""
+"""docs/architecture.md, CONTRIBUTING.md and the diagrams name real files; the glossary is short."""
 
 from __future__ import annotations
 
@@ -7,18 +7,44 @@ import re
 
 import pytest
 
+from tools import diagrams
+
 ROOT = pathlib.Path(__file__).parents[2]
-PAGES = ("docs/architecture.md", "CONTRIBUTING.md")
-SUFFIXES = ("py", "md", "svg", "toml", "yaml")
-PATH = re.compile(r"`([\w.*/-]+(?:/|\.(?:" + "|".join(SUFFIXES) + r")))`")
+SOURCE = ROOT / "src" / "traincrew"
+PAGES = ("docs/architecture.md", "docs/glossary.md", "CONTRIBUTING.md")
+PATH = re.compile(r"`([\w.-]+/[\w./-]*)`")
+"""A path in backquotes: it has a slash and neither blanks nor placeholders."""
+LINK = re.compile(r"\]\(([^)#:]+)\)")
+MAX_WORDS = 40
 
 
-def paths(page: str) -> list[str]:
-    return [path for path in PATH.findall((ROOT / page).read_text()) if "/" in path]
+def exists(path: str) -> bool:
+    return (ROOT / path).exists() or (SOURCE / path).exists()
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_path_that_the_page_names_exists(page: str) -> None:
-    bases = (ROOT, ROOT / "src" / "traincrew")
-    missing = [path for path in paths(page) if not any(any(base.glob(path.rstrip("/"))) for base in bases)]
-    assert not missing
+def test_every_path_that_a_page_names_exists(page: str) -> None:
+    paths = [path for path in PATH.findall((ROOT / page).read_text()) if path != "batch/v1" and not path.startswith("nvidia.com")]
+    assert not [path for path in paths if not exists(path)]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_of_a_page_leads_to_a_file(page: str) -> None:
+    path = ROOT / page
+    assert not [link for link in LINK.findall(path.read_text()) if not (path.parent / link).exists()]
+
+
+def test_the_page_of_the_architecture_follows_a_job_through_many_files() -> None:
+    assert len(PATH.findall((ROOT / "docs/architecture.md").read_text())) > 80
+
+
+def test_every_path_of_the_diagrams_exists() -> None:
+    paths = [path for _, names, _, _ in diagrams.STEPS for path in names.split(", ")]
+    assert not [path for path in paths if not exists(path)]
+
+
+def test_the_glossary_has_at_most_forty_words_of_one_line() -> None:
+    rows = [line for line in (ROOT / "docs/glossary.md").read_text().splitlines() if line.startswith("| ")][1:]
+    assert 20 < len(rows) <= MAX_WORDS
+    words = [row.split(" | ")[0].removeprefix("| ").lower() for row in rows]
+    assert words == sorted(words)
