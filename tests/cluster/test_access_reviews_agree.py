@@ -94,7 +94,7 @@ async def test_impersonators_become_the_same_user(caller: Caller, headers: list[
     assert ours == told
 
 
-async def test_impersonators_without_rights_get_the_same_refusal(caller: Caller, api: Api, namespace: str) -> None:
+async def test_impersonators_without_rights_get_the_same_rejection(caller: Caller, api: Api, namespace: str) -> None:
     """An account's token, since who impersonates cannot impersonate an impersonator."""
     api.create(namespace, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}})
     asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}

@@ -63,7 +63,7 @@ async def session(api: Api) -> AsyncIterator[aiohttp.ClientSession]:
         yield found
 
 
-async def test_every_fuzzed_manifest_gets_the_same_verdict(
+async def test_every_fuzzed_manifest_gets_the_same_result(
     api: Api, session: aiohttp.ClientSession, namespace: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     postings = (created(api, namespace, seed) for seed in range(FIRST, FIRST + NUMBER))
@@ -74,7 +74,7 @@ async def test_every_fuzzed_manifest_gets_the_same_verdict(
     assert min(verdicts[True], verdicts[False]) > NUMBER / 5, "the damage is too light or too heavy to show anything"
 
 
-async def test_every_fuzzed_edit_gets_the_same_verdict(api: Api, session: aiohttp.ClientSession, namespace: str) -> None:
+async def test_every_fuzzed_edit_gets_the_same_result(api: Api, session: aiohttp.ClientSession, namespace: str) -> None:
     stored = []
     for document in valid.jobs():
         document["metadata"]["name"] += f"-{document['apiVersion'].rpartition('/')[2]}"

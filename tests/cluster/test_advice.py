@@ -10,13 +10,13 @@ pytestmark = pytest.mark.usefixtures("operator")
 
 
 @pytest.mark.contract(24)
-def test_a_deprecated_field_is_told_by_an_event(api: Api, namespace: str) -> None:
+def test_a_deprecated_field_is_reported_by_an_event(api: Api, namespace: str) -> None:
     api.create(namespace, manifests.job("PyTorchJob", Worker=1, spec={"elasticPolicy": {"nProcPerNode": 2}}))
 
     assert "nProcPerNode" in advice(api, namespace)
 
 
-def test_more_processes_than_slots_are_told_by_an_event(api: Api, namespace: str) -> None:
+def test_more_processes_than_slots_are_reported_by_an_event(api: Api, namespace: str) -> None:
     launcher = manifests.replicas("MPIJob", 1, command=["horovodrun", "-np", "4", "python", "train.py"])
     api.create(namespace, manifests.job("MPIJob", Launcher=launcher, Worker=2))
 

@@ -98,7 +98,7 @@ REQUESTS = (
 )  # fmt: skip
 
 
-async def test_refusals_have_the_same_words(caller: Caller, world: World, policy: Policy) -> None:
+async def test_rejections_have_the_same_message(caller: Caller, world: World, policy: Policy) -> None:
     chance, refused, found = random.Random(SEED), 0, []
     for verb, template in REQUESTS:
         for _ in range(6):
@@ -146,7 +146,7 @@ def sorted_rules(document: Object) -> Object:
     return document
 
 
-async def test_nobody_grants_more_there_than_here(caller: Caller, world: World, policy: Policy, api: Api) -> None:
+async def test_privilege_escalation_is_rejected_on_both(caller: Caller, world: World, policy: Policy, api: Api) -> None:
     """Roles and bindings written, without effect, by people who may write them but hold only some rights."""
     writer = f"{world.prefix}-writer"
     for each in rights_to_write(world.prefix, writer):

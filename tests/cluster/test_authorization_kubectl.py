@@ -102,7 +102,7 @@ async def test_can_i_says_yes_and_no_the_same(kube: cluster.Cluster, ours: Kubec
         assert (await ours(*asked))[:2] == (await theirs(*asked))[:2]
 
 
-async def test_an_account_is_let_in_by_the_token_that_kubectl_made(ours: Kubectl, world: World) -> None:
+async def test_a_service_account_authenticates_with_a_token_of_kubectl(ours: Kubectl, world: World) -> None:
     account = f"system:serviceaccount:{world.prefix}:robot"
     code, token, wrong = await ours("create", "token", "robot", f"--namespace={world.prefix}")
     assert code == 0, wrong
@@ -113,13 +113,13 @@ async def test_an_account_is_let_in_by_the_token_that_kubectl_made(ours: Kubectl
     assert out != (await ours(*listed))[1]
 
 
-async def test_a_wrong_token_is_told_in_kubectls_words(ours: Kubectl) -> None:
+async def test_a_wrong_token_is_reported_in_kubectls_words(ours: Kubectl) -> None:
     code, _, wrong = await ours("auth", "can-i", "--list", "--token=wrong")
     assert code == 1
     assert "You must be logged in to the server (Unauthorized)" in wrong
 
 
-async def test_who_lacks_a_right_is_told_so(ours: Kubectl, world: World) -> None:
+async def test_who_lacks_a_right_is_reported(ours: Kubectl, world: World) -> None:
     code, _, wrong = await ours("create", "token", "robot", f"--namespace={world.prefix}", "--as=nobody")
     assert code == 1
     who = 'serviceaccounts "robot" is forbidden: User "nobody" cannot create resource "serviceaccounts/token"'

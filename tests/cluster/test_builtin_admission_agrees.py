@@ -29,7 +29,7 @@ def prepared(obj: Object, *objects: Object) -> Object:
 
 
 @pytest.mark.parametrize("level", ["baseline", "restricted"])
-def test_pod_security_refuses_and_warns_in_the_same_words(api: Api, namespace: str, level: str) -> None:
+def test_pod_security_rejects_and_warns_in_the_same_message(api: Api, namespace: str, level: str) -> None:
     labels = {"pod-security.kubernetes.io/enforce": level}
     told = {}
     for line in plugins.SECURITY:
@@ -51,7 +51,7 @@ def test_pod_security_warns_where_the_namespace_asks_for_it(api: Api, namespace:
 
 
 @pytest.mark.parametrize("case", plugins.QUOTAS, ids=lambda case: json.dumps(case[0]))
-def test_quotas_refuse_in_the_same_words(api: Api, namespace: str, case: tuple[Object, Object, str]) -> None:
+def test_quotas_reject_in_the_same_message(api: Api, namespace: str, case: tuple[Object, Object, str]) -> None:
     spec, used, line = case
     obj = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "small"}, "spec": spec}
     stored = api.create(namespace, obj)
@@ -67,7 +67,7 @@ def test_quotas_refuse_in_the_same_words(api: Api, namespace: str, case: tuple[O
 
 
 @pytest.mark.parametrize("case", plugins.LIMITS, ids=lambda case: json.dumps(case[0]))
-def test_limit_ranges_fill_and_refuse_the_same(api: Api, namespace: str, case: tuple[Object, str]) -> None:
+def test_limit_ranges_fill_and_reject_the_same(api: Api, namespace: str, case: tuple[Object, str]) -> None:
     limit, line = case
     body = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "range"}, "spec": {"limits": [limit]}}
     stored = api.call("POST", f"/api/v1/namespaces/{namespace}/limitranges", body)

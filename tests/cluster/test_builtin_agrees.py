@@ -99,7 +99,7 @@ def test_our_rules_and_the_api_server_agree(api: Api, namespace: str, kind: str)
 
 
 @pytest.mark.parametrize("kind", corpus.kinds())
-def test_they_agree_on_objects_with_two_faults(api: Api, namespace: str, kind: str) -> None:
+def test_they_agree_on_objects_with_two_violations(api: Api, namespace: str, kind: str) -> None:
     server, lines = Server(api, namespace), corpus.edits(kind, "create")[1:]
     lots = random.Random(kind)
     pairs = (" ; ".join(lots.sample(lines, 2)) for _ in range(PAIRS))

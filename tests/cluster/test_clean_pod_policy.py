@@ -33,7 +33,7 @@ def test_an_explicit_none_leaves_running_pods_alone_and_says_how_many(isolated: 
 
 
 @pytest.mark.usefixtures("operator")
-def test_what_is_said_about_running_pods_goes_away_with_them(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_the_reason_about_running_pods_disappears_with_them(api: Api, kubelet: Kubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2, run={"cleanPodPolicy": "None"}))
     kubelet.run("j-master-0", "j-worker-0", "j-worker-1")
     kubelet.succeed("j-master-0")
@@ -45,7 +45,7 @@ def test_what_is_said_about_running_pods_goes_away_with_them(api: Api, kubelet: 
     assert job.counts("Worker")["active"] == 0
 
 
-def test_where_nothing_is_said_what_still_runs_is_ended_and_its_pod_kept(isolated: IsolatedNamespace) -> None:
+def test_without_a_policy_running_containers_are_ended_and_their_pods_kept(isolated: IsolatedNamespace) -> None:
     with isolated.operator("--leftover-grace", "1"):
         jobs = [_ended(isolated, kind, kind.lower(), None) for kind in LED]
         jobs.append(_ended(isolated, "PyTorchJob", "empty-policy", {}))
@@ -70,7 +70,7 @@ def test_a_pod_that_was_ended_stays_for_its_log_and_changes_nothing_more(isolate
         assert not job.why
 
 
-def test_a_pod_that_no_node_has_is_removed_because_nobody_would_end_it(isolated: IsolatedNamespace) -> None:
+def test_an_unscheduled_pod_is_deleted(isolated: IsolatedNamespace) -> None:
     with isolated.operator("--leftover-grace", "1"):
         job = isolated.submit(manifests.job("PyTorchJob", Master=1, Worker=1))
         isolated.kubelet.pod("j-worker-0")

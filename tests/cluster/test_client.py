@@ -46,7 +46,7 @@ def pod(name: str, **spec: Any) -> bytes:
     return json.dumps(body).encode()
 
 
-async def test_an_object_lives_and_dies(client: remote.RemoteClient, namespace: str) -> None:
+async def test_create_update_and_delete(client: remote.RemoteClient, namespace: str) -> None:
     made = decode(await client.create(CONFIG_MAPS, namespace, config_map("a", x="1")))
     assert decode(await client.get(CONFIG_MAPS, namespace, "a")) == made
     patched = decode(await client.patch(CONFIG_MAPS, namespace, "a", b'{"data":{"x":null,"y":"2"}}'))
@@ -60,7 +60,7 @@ async def test_an_object_lives_and_dies(client: remote.RemoteClient, namespace: 
         await client.get(CONFIG_MAPS, namespace, "a")
 
 
-async def test_refusals_have_their_types(client: remote.RemoteClient, namespace: str) -> None:
+async def test_rejections_have_their_types(client: remote.RemoteClient, namespace: str) -> None:
     made = decode(await client.create(CONFIG_MAPS, namespace, config_map("a")))
     with pytest.raises(errors.AlreadyExists):
         await client.create(CONFIG_MAPS, namespace, config_map("a"))
@@ -78,7 +78,7 @@ async def test_refusals_have_their_types(client: remote.RemoteClient, namespace:
     assert made.metadata.uid
 
 
-async def test_a_misspelt_field_is_refused_only_when_asked_strictly(client: remote.RemoteClient, namespace: str) -> None:
+async def test_a_misspelled_field_is_rejected_only_when_asked_strictly(client: remote.RemoteClient, namespace: str) -> None:
     body = pod("a", restartPolice="Never", serviceAccountName="default", automountServiceAccountToken=False)
     with pytest.raises(errors.Rejected, match=r'unknown field "spec\.restartPolice"'):
         await client.create(PODS, namespace, body, strict=True)
@@ -98,7 +98,7 @@ async def test_a_list_comes_in_pages_of_one_version(client: remote.RemoteClient,
     assert sorted(decode(item).metadata.name for page in pages for item in page.items) == [f"m-{n}" for n in range(7)]
 
 
-async def test_a_watch_tells_what_happens_after_a_version(client: remote.RemoteClient, namespace: str) -> None:
+async def test_a_watch_reports_what_happens_after_a_version(client: remote.RemoteClient, namespace: str) -> None:
     before = decode(await client.create(CONFIG_MAPS, namespace, config_map("a")))
     version = before.metadata.resource_version
     await client.patch(CONFIG_MAPS, namespace, "a", b'{"data":{"x":"1"}}')
@@ -130,7 +130,7 @@ async def _changes(client: remote.RemoteClient, namespace: str) -> AsyncIterator
             yield change
 
 
-async def test_the_answer_to_a_delete_tells_whether_the_object_is_gone(
+async def test_the_answer_to_a_delete_reports_whether_the_object_is_gone(
     client: remote.RemoteClient, namespace: str, kube: cluster.Cluster
 ) -> None:
     await _ensure_service_account(kube, namespace)
@@ -267,7 +267,7 @@ async def test_a_token_that_the_server_does_not_know_is_unauthorized(kube: clust
         await whoami(path)
 
 
-async def test_one_may_speak_for_another(kube: cluster.Cluster, tmp_path: pathlib.Path) -> None:
+async def test_impersonation(kube: cluster.Cluster, tmp_path: pathlib.Path) -> None:
     own = yaml.safe_load(kube.kubeconfig.read_text())["users"][0]["user"]
     path = rewritten(kube, tmp_path, kube.kubeconfig, {**own, "as": "jane", "as-groups": ["system:authenticated"]})
     assert await whoami(path) == "jane"

@@ -36,7 +36,7 @@ def scale(job: SubmittedJob, count: int) -> None:
 @every_kind
 @pytest.mark.parametrize("state", ["Pending", "Running"])
 @pytest.mark.contract(45)
-def test_a_pod_that_is_gone_at_once_is_made_again(submit: Submit, kubelet: Kubelet, kind: str, state: str) -> None:
+def test_a_pod_that_is_gone_at_once_is_recreated(submit: Submit, kubelet: Kubelet, kind: str, state: str) -> None:
     job = submit(jobs_with_services.job(kind, "Never"))
     count = len(jobs_with_services.names(kind))
     eventually(lambda: len(job.pods()) == count)
@@ -93,7 +93,7 @@ def test_a_pod_that_others_delete_is_no_failure_of_the_job(submit: Submit, kubel
 
 @every_kind
 @pytest.mark.contract(48)
-def test_a_deleted_service_is_made_again(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+def test_a_deleted_service_is_recreated(submit: Submit, kubelet: Kubelet, kind: str) -> None:
     job = submit(jobs_with_services.job(kind))
     before = started(job, kubelet, len(jobs_with_services.names(kind)))
     first = job.api.get("services", job.namespace, "j-worker-0")
@@ -163,7 +163,7 @@ def test_more_replicas_add_the_missing_ones_only(submit: Submit, kubelet: Kubele
 
 @every_kind
 @pytest.mark.contract(51)
-def test_an_edited_template_is_for_pods_made_later(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+def test_an_edited_template_is_for_pods_created_later(submit: Submit, kubelet: Kubelet, kind: str) -> None:
     job = submit(jobs_with_services.workers(kind, 2))
     started(job, kubelet, 3 if kind == "XGBoostJob" else 2)
     before = _versions(job)
@@ -188,7 +188,7 @@ def _image(job: SubmittedJob, pod: str) -> Any:
 @every_kind
 @pytest.mark.parametrize("disguised", [False, True], ids=["plain", "with-our-labels"])
 @pytest.mark.contract(52)
-def test_a_stranger_in_a_pods_place_is_told_and_left_alone(
+def test_a_foreign_pod_with_the_name_of_a_replica_is_reported_and_kept(
     submit: Submit, api: Api, namespace: str, kind: str, disguised: bool
 ) -> None:
     labels = {f"{PREFIX}job-name": "j", f"{PREFIX}operator-name": f"{kind.lower()}-controller"} if disguised else {}
@@ -209,7 +209,7 @@ def test_a_stranger_in_a_pods_place_is_told_and_left_alone(
 @pytest.mark.parametrize("kind", [*jobs_with_services.CREWS, "MPIJob"])
 @pytest.mark.parametrize("reason", ["ImagePullBackOff", "CreateContainerConfigError"])
 @pytest.mark.contract(54)
-def test_what_a_container_waits_for_is_told_on_the_job(submit: Submit, kubelet: Kubelet, kind: str, reason: str) -> None:
+def test_what_a_container_waits_for_is_reported_on_the_job(submit: Submit, kubelet: Kubelet, kind: str, reason: str) -> None:
     job = submit(manifests.job(kind, Launcher=1, Worker=1) if kind == "MPIJob" else jobs_with_services.job(kind))
     kubelet.bind("j-worker-0")
 

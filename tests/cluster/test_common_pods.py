@@ -50,7 +50,7 @@ def test_pods_are_named_after_job_role_and_index(submit: Submit, kind: str) -> N
 
 @every_kind
 @pytest.mark.contract(35)
-def test_pods_carry_the_four_labels_that_tell_who_they_are(submit: Submit, kind: str) -> None:
+def test_pods_have_the_four_labels_that_identify_the_replica(submit: Submit, kind: str) -> None:
     pods = made(submit(jobs_with_services.job(kind)), jobs_with_services.names(kind))
 
     for role, index in jobs_with_services.replicas(kind):
@@ -127,7 +127,7 @@ def test_the_service_lists_every_port_of_the_training_container(submit: Submit, 
 
 @every_kind
 @pytest.mark.contract(39)
-def test_a_port_without_a_name_does_not_keep_the_service_from_being_made(submit: Submit, kind: str) -> None:
+def test_a_port_without_a_name_does_not_keep_the_service_from_being_created(submit: Submit, kind: str) -> None:
     job = submit(jobs_with_services.workers(kind, 1, ports=[{"containerPort": 8080}]))
 
     assert set(ports(job, "j-worker-0").values()) == {8080, PORTS[kind][1]}
@@ -199,7 +199,7 @@ def test_labels_and_annotations_of_the_template_reach_the_pod(submit: Submit, ki
 @every_kind
 @pytest.mark.parametrize("policy", ["Never", "OnFailure", "Always", "ExitCode"])
 @pytest.mark.contract(43)
-def test_exit_code_makes_a_pod_that_never_restarts_other_policies_are_copied(submit: Submit, kind: str, policy: str) -> None:
+def test_exit_code_creates_a_pod_that_never_restarts_other_policies_are_copied(submit: Submit, kind: str, policy: str) -> None:
     pods = made(submit(jobs_with_services.job(kind, policy)), jobs_with_services.names(kind))
 
     found = {pod["spec"]["restartPolicy"] for pod in pods.values()}
@@ -219,7 +219,7 @@ def test_so_it_is_for_mpi_jobs(submit: Submit, policy: str) -> None:
 
 @every_kind
 @pytest.mark.contract(44)
-def test_a_restart_policy_in_the_template_is_overridden_and_that_is_told(submit: Submit, kind: str) -> None:
+def test_a_restart_policy_in_the_template_is_overridden_and_that_is_reported(submit: Submit, kind: str) -> None:
     body = jobs_with_services.job(kind, "OnFailure")
     for spec in body["spec"][manifests.FIELDS[kind]].values():
         spec["template"]["spec"]["restartPolicy"] = "Always"
@@ -234,7 +234,7 @@ def test_a_restart_policy_in_the_template_is_overridden_and_that_is_told(submit:
 @every_kind
 @pytest.mark.parametrize("what", ["pod", "service"])
 @pytest.mark.contract(53)
-def test_what_was_made_is_told_by_events_on_the_job(submit: Submit, kind: str, what: str) -> None:
+def test_what_was_created_is_reported_by_events_on_the_job(submit: Submit, kind: str, what: str) -> None:
     job = submit(jobs_with_services.job(kind))
     reason = f"SuccessfulCreate{what.capitalize()}"
 
@@ -260,7 +260,7 @@ STARTS: list[Any] = [
 
 
 @pytest.mark.parametrize("body", STARTS)
-def test_no_request_of_a_jobs_start_is_refused(submit: Submit, kube: cluster.Cluster, body: Object) -> None:
+def test_no_request_of_a_jobs_start_is_rejected(submit: Submit, kube: cluster.Cluster, body: Object) -> None:
     start = kube.audit_size()
 
     job = submit(body)

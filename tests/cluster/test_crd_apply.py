@@ -82,7 +82,7 @@ def test_client_side_apply_edits_one_field_and_keeps_what_others_wrote(kube: clu
     assert found["spec"]["jaxReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]["image"] == "two"
 
 
-def test_kubectl_refuses_a_misspelt_field_by_itself(kube: cluster.Cluster, api: Api, namespace: str) -> None:
+def test_kubectl_rejects_a_misspelled_field_by_itself(kube: cluster.Cluster, api: Api, namespace: str) -> None:
     document = minimal("JAXJob")
     document["spec"]["runPolcy"] = {}
     done = kube.kubectl("apply", "-n", namespace, "-f", "-", input=json.dumps(document))

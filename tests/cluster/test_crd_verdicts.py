@@ -27,7 +27,7 @@ def last_role(kind: JobKind, document: Object) -> Object:
 @pytest.mark.contract(15)
 @WEBHOOK_KINDS
 @pytest.mark.parametrize("name", ["1abc", "a.b", "a" * 64])
-def test_a_name_that_is_no_dns_1035_label_is_refused(api: Api, namespace: str, kind: JobKind, name: str) -> None:
+def test_a_name_that_is_not_a_dns_1035_label_is_rejected(api: Api, namespace: str, kind: JobKind, name: str) -> None:
     document = valid.job(kind)
     document["metadata"]["name"] = name
     with rejected(422, "metadata.name should match: a DNS-1035 label"):
@@ -37,7 +37,7 @@ def test_a_name_that_is_no_dns_1035_label_is_refused(api: Api, namespace: str, k
 @pytest.mark.contract(16)
 @WEBHOOK_KINDS
 @pytest.mark.parametrize("pod", [{"containers": []}, {}, None], ids=["empty", "missing", "no pod spec"])
-def test_a_replica_type_without_containers_is_refused(api: Api, namespace: str, kind: JobKind, pod: Object | None) -> None:
+def test_a_replica_type_without_containers_is_rejected(api: Api, namespace: str, kind: JobKind, pod: Object | None) -> None:
     document = valid.job(kind)
     last_role(kind, document)["template"] = {"spec": pod}
     with rejected(422, f"spec.{kind.replicas_field}.{kind.roles[-1].name}.template.spec"):
@@ -47,7 +47,7 @@ def test_a_replica_type_without_containers_is_refused(api: Api, namespace: str, 
 @pytest.mark.contract(17)
 @WEBHOOK_KINDS
 @pytest.mark.parametrize("image", [None, ""], ids=["missing", "empty"])
-def test_a_container_without_image_is_refused(api: Api, namespace: str, kind: JobKind, image: str | None) -> None:
+def test_a_container_without_image_is_rejected(api: Api, namespace: str, kind: JobKind, image: str | None) -> None:
     document = valid.job(kind)
     last_role(kind, document)["template"]["spec"]["containers"][1]["image"] = image
     with rejected(422, "containers[1].image"):
@@ -107,7 +107,9 @@ def test_what_the_webhooks_let_pass_is_accepted(api: Api, namespace: str, docume
     ],
 )
 @pytest.mark.parametrize("version", ["v1", "v2beta1"])
-def test_no_rule_refuses_an_mpijob_whose_faults_are_told_by_event(api: Api, namespace: str, specs: Object, version: str) -> None:
+def test_no_rule_rejects_an_mpijob_whose_violations_are_reported_by_event(
+    api: Api, namespace: str, specs: Object, version: str
+) -> None:
     document = {"apiVersion": f"kubeflow.org/{version}", "kind": "MPIJob", "metadata": {"name": "1.j"}}
     api.create(namespace, {**document, "spec": {"mpiReplicaSpecs": specs}}, **DRY)
 
@@ -172,7 +174,7 @@ def test_the_queue_can_be_set_and_removed_but_not_changed(api: Api, namespace: s
 
 @pytest.mark.contract(11)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
-def test_a_spec_without_its_replicas_is_refused(api: Api, namespace: str, kind: JobKind) -> None:
+def test_a_spec_without_its_replicas_is_rejected(api: Api, namespace: str, kind: JobKind) -> None:
     document = valid.job(kind)
     del document["spec"][kind.replicas_field]
     with rejected(422, f"spec.{kind.replicas_field}: Required value"):
@@ -207,7 +209,7 @@ def test_the_older_places_of_policies_pass_strict_validation(api: Api, namespace
     assert older.items() <= stored["spec"].items()
 
 
-def test_wrong_types_deep_in_a_template_are_refused(api: Api, namespace: str) -> None:
+def test_wrong_types_deep_in_a_template_are_rejected(api: Api, namespace: str) -> None:
     document = minimal("JAXJob")
     container = document["spec"]["jaxReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]
     for field, value in {"image": 5, "env": [{"name": "A", "value": 1}], "resources": {"limits": {"cpu": "2 cores"}}}.items():
@@ -217,14 +219,14 @@ def test_wrong_types_deep_in_a_template_are_refused(api: Api, namespace: str) ->
             api.create(namespace, damaged, **DRY)
 
 
-def test_misspelt_fields_outside_the_template_are_refused_by_strict_clients(api: Api, namespace: str) -> None:
+def test_misspelled_fields_outside_the_template_are_rejected_by_strict_clients(api: Api, namespace: str) -> None:
     document = minimal("JAXJob")
     document["spec"]["runPolcy"] = {}
     with rejected(400, 'unknown field "spec.runPolcy"'):
         api.create(namespace, document, **DRY)
 
 
-def test_a_negative_number_of_workers_is_refused_where_there_is_scale(api: Api, namespace: str) -> None:
+def test_a_negative_number_of_workers_is_rejected_where_there_is_scale(api: Api, namespace: str) -> None:
     for kind in KINDS:
         document = minimal(kind.kind, **{kind.roles[0].name: 1, "Worker": -1})
         if kind.crd.scalable:

@@ -71,7 +71,7 @@ def test_fields_of_either_version_are_kept_by_the_other(api: Api, namespace: str
     assert api.get("mpijobs", namespace, "j")["spec"]["launcherCreationPolicy"] == "WaitForWorkersReady"
 
 
-def test_an_unknown_implementation_is_refused_by_v2beta1_alone(api: Api, namespace: str) -> None:
+def test_an_unknown_implementation_is_rejected_by_v2beta1_alone(api: Api, namespace: str) -> None:
     document = mpijob("v2beta1")
     document["spec"]["mpiImplementation"] = "LAM"
     with rejected(422, 'spec.mpiImplementation: Unsupported value: "LAM"'):

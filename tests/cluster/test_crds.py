@@ -140,7 +140,7 @@ def test_scale_reads_and_writes_the_workers(kube: cluster.Cluster, api: Api, nam
 
 
 @EACH_KIND
-def test_explain_tells_fields_of_ours_and_deep_ones_of_the_template(kube: cluster.Cluster, api: Api, kind: JobKind) -> None:
+def test_explain_reports_fields_of_ours_and_deep_ones_of_the_template(kube: cluster.Cluster, api: Api, kind: JobKind) -> None:
     ours = kube.kubectl("explain", f"{kind.singular}.spec.runPolicy.backoffLimit").stdout
     assert "FIELD: backoffLimit <integer>" in ours
     assert "Restarts after which the job fails." in ours

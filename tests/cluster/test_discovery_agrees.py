@@ -18,7 +18,7 @@ from traincrew.embedded.apiserver.openapi import documents
 from traincrew.embedded.apiserver.schema import builtin_kinds
 
 
-def test_discovery_tells_the_same_of_what_is_served(api: Api) -> None:
+def test_discovery_reports_the_same_of_what_is_served(api: Api) -> None:
     groups = {each.group for each in everything()}
     listed = api.call("GET", "/apis")
     listed["groups"] = [group for group in listed["groups"] if group["name"] in groups]
@@ -35,7 +35,7 @@ def test_discovery_tells_the_same_of_what_is_served(api: Api) -> None:
 
 
 @pytest.mark.parametrize("version", ["v2", "v2beta1"])
-def test_aggregated_discovery_tells_the_same_of_what_is_served(api: Api, version: str) -> None:
+def test_aggregated_discovery_reports_the_same_of_what_is_served(api: Api, version: str) -> None:
     known = {(each.group, each.version, each.plural): each for each in everything()}
     for path, ours in (("/api", aggregated.core(everything(), version)), ("/apis", aggregated.groups(everything(), version))):
         real = as_form(api, path, f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList")

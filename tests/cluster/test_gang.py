@@ -137,7 +137,7 @@ def test_pods_are_marked_for_volcano(volcano: IsolatedNamespace, name: str, body
 
 
 @pytest.mark.contract(185)
-def test_no_pod_is_made_before_volcano_has_admitted_the_gang(volcano: IsolatedNamespace) -> None:
+def test_no_pod_is_created_before_volcano_has_admitted_the_gang(volcano: IsolatedNamespace) -> None:
     job = volcano.submit(manifests.job("PyTorchJob", "held", Master=1, Worker=1))
     group(job)
     consistently(lambda: job.pods() == {})
@@ -179,7 +179,7 @@ def test_a_timeout_that_nobody_gave_stays_unset(plugins: IsolatedNamespace) -> N
 
 
 @pytest.mark.contract(187)
-def test_a_templates_own_scheduler_is_kept_and_told(volcano: IsolatedNamespace, plugins: IsolatedNamespace) -> None:
+def test_a_templates_own_scheduler_is_kept_and_reported(volcano: IsolatedNamespace, plugins: IsolatedNamespace) -> None:
     for isolated in (volcano, plugins):
         body = manifests.job("PyTorchJob", "own", Worker=1)
         body["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["schedulerName"] = "mine"

@@ -68,7 +68,7 @@ def test_everything_goes_with_the_job(isolated: IsolatedNamespace, name: str) ->
 
 @pytest.mark.contract(12)
 @pytest.mark.parametrize("name", ["PyTorchJob", "MPIJob v1", "MPIJob v2beta1"])
-def test_nothing_is_made_again_while_a_job_waits_for_its_objects_to_go(isolated: IsolatedNamespace, name: str) -> None:
+def test_nothing_is_recreated_while_a_job_waits_for_its_objects_to_go(isolated: IsolatedNamespace, name: str) -> None:
     job = made(isolated, name)
     worker = "j-worker-0"
     isolated.kubelet.run(worker)  # on a node, so that it takes its time to go

@@ -54,7 +54,7 @@ def test_a_service_accounts_kubeconfig_may_do_only_what_its_role_says(kube: clus
     assert f"system:serviceaccount:{namespace}:reader" in refused.stderr
 
 
-def test_the_audit_log_tells_each_request_once(
+def test_the_audit_log_reports_each_request_once(
     kube: cluster.Cluster, namespace: str, core_api: kubernetes.client.CoreV1Api
 ) -> None:
     before = kube.audit_size()
@@ -92,12 +92,12 @@ def test_the_servers_of_a_killed_run_die_with_it_and_the_next_run_removes_its_fi
         assert not Path(directory).exists()
 
 
-def test_a_failed_start_shows_the_servers_last_words() -> None:
+def test_a_failed_start_shows_the_servers_last_log_lines() -> None:
     with pytest.raises(control_plane.StartFailed, match="unknown flag: --no-such-flag"):
         cluster.start(control_plane.Options(flags=("--no-such-flag",)))
 
 
-def test_the_controller_manager_makes_a_jobs_pod_and_the_scheduler_looks_at_it() -> None:
+def test_the_controller_manager_creates_a_jobs_pod_and_the_scheduler_looks_at_it() -> None:
     # A cluster of its own: a garbage collector would change the world of the other tests.
     with cluster.start() as kube:
         kube.start_controller_manager()

@@ -32,7 +32,7 @@ def every(job: SubmittedJob) -> list[int]:
     return [port for ports in given(job).values() for port in ports]
 
 
-def test_what_pods_and_services_listen_on_is_what_the_others_are_told(isolated: IsolatedNamespace) -> None:
+def test_what_pods_and_services_listen_on_is_what_the_others_connect_to(isolated: IsolatedNamespace) -> None:
     with isolated.operator("--host-ports", RANGE):
         tf = isolated.submit(on_hosts("TFJob", "tf", PS=1, Worker=2))
         torch = isolated.submit(on_hosts("PyTorchJob", "torch", Master=1, Worker=1))

@@ -33,14 +33,14 @@ _NATIVE = {"kube-root-ca.crt"}  # the config map that a controller manager, wher
 
 
 @pytest.mark.contract(31)
-def test_an_mpi_job_without_a_launcher_is_told_so(submit: Submit) -> None:
+def test_an_mpi_job_without_a_launcher_is_reported(submit: Submit) -> None:
     job = submit(manifests.job("MPIJob", Worker=2))
 
     refused_at_birth(job, "MPIJobFailedValidation", "Master ReplicaSpec must be present")
 
 
 @pytest.mark.contract(32)
-def test_an_mpi_job_with_two_launchers_is_told_so(submit: Submit) -> None:
+def test_an_mpi_job_with_two_launchers_is_reported(submit: Submit) -> None:
     job = submit(manifests.job("MPIJob", Launcher=2, Worker=2))
 
     refused_at_birth(job, "MPIJobFailedValidation", "There must be only 1 launcher replica")
@@ -48,7 +48,7 @@ def test_an_mpi_job_with_two_launchers_is_told_so(submit: Submit) -> None:
 
 @pytest.mark.parametrize("role", ["Launcher", "Worker"])
 @pytest.mark.contract(33)
-def test_an_mpi_job_by_ssh_with_restart_policy_always_is_told_so(submit: Submit, role: str) -> None:
+def test_an_mpi_job_by_ssh_with_restart_policy_always_is_reported(submit: Submit, role: str) -> None:
     roles: Object = {"Launcher": 1, "Worker": 1, role: manifests.replicas("MPIJob", 1, "Always")}
     job = submit(manifests.job("MPIJob", version="v2beta1", **roles))
 
@@ -99,14 +99,14 @@ def test_a_role_that_is_null_counts_as_left_out(submit: Submit) -> None:
     eventually(lambda: job.pods().keys() == {"j-chief-0"})
 
 
-def test_all_faults_are_told_at_once(submit: Submit) -> None:
+def test_all_violations_are_reported_at_once(submit: Submit) -> None:
     body = jobs_with_services.workers("TFJob", 1, name="n" * 60, policy="Sometimes")
     body["spec"]["tfReplicaSpecs"]["Foo"] = manifests.replicas("TFJob", 1)
 
     refused_at_birth(submit(body), "TFJobFailedValidation", "metadata.name", "'Sometimes'", "'Foo'")
 
 
-def test_who_waits_for_an_invalid_job_is_told(submit: Submit, kube: cluster.Cluster) -> None:
+def test_an_invalid_job_fails_so_that_clients_stop_waiting(submit: Submit, kube: cluster.Cluster) -> None:
     job = submit(manifests.job("TFJob", Foo=1))
 
     waited = kube.kubectl("wait", "--for=condition=Failed", "--timeout=20s", f"--namespace={job.namespace}", "tfjob/j")
@@ -219,7 +219,7 @@ def _wait_for_the_policy(api: Api, namespace: str) -> None:
     eventually(refuses, because="the admission policy does not act")
 
 
-def test_a_refused_status_is_told_and_tried_again_when_the_job_changes(
+def test_a_rejected_status_is_reported_and_retried_when_the_job_changes(
     submit: Submit, kube: cluster.Cluster, frozen_status: str
 ) -> None:
     start = kube.audit_size()

@@ -168,7 +168,7 @@ async def test_following_logs_ends_with_the_container(world: World) -> None:
     assert await process.wait() == 0
 
 
-async def test_why_there_is_no_log_is_told(world: World) -> None:
+async def test_why_there_is_no_log_is_reported(world: World) -> None:
     code, _, told = await world("logs", "pod", "--previous")
     assert code == 1
     assert told.endswith('Error from server (BadRequest): previous terminated container "main" in pod "pod" not found\n')
@@ -178,7 +178,7 @@ async def test_why_there_is_no_log_is_told(world: World) -> None:
     assert (code, told) == (1, expected)
 
 
-async def test_exec_tells_output_faults_and_exit_code(world: World) -> None:
+async def test_exec_reports_output_faults_and_exit_code(world: World) -> None:
     script = "echo out; echo err >&2; exit 3"
     code, output, told = await world("exec", "pod", "-c", "main", "--", "sh", "-c", script)
     assert (code, output) == (3, b"out\n")
@@ -307,7 +307,7 @@ async def test_fifty_megabytes_through_a_forwarded_port_come_back_unchanged(worl
             assert await _round_trip(port, os.urandom(BIG))
 
 
-async def test_a_port_that_nobody_listens_on_is_told(world: World) -> None:
+async def test_a_port_that_nobody_listens_on_is_reported(world: World) -> None:
     async with _forwarded(world, 81) as (port, process):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         assert await reader.read() == b""

@@ -105,7 +105,7 @@ def test_an_autoscaler_finds_the_workers_by_the_scale_subresource(submit: Submit
     eventually(lambda: hosts(job) == ["j-worker-0", "j-worker-1", "j-worker-2"])
 
 
-def test_a_worker_that_is_taken_away_comes_back_and_the_launcher_goes_on(submit: Submit, kubelet: Kubelet, api: Api) -> None:
+def test_a_worker_that_is_disrupted_comes_back_and_the_launcher_goes_on(submit: Submit, kubelet: Kubelet, api: Api) -> None:
     job = started(submit, kubelet, 2)
     before = uids(job)
     api.delete("pods", job.namespace, "j-worker-0", grace=0)

@@ -57,7 +57,7 @@ def test_without_workers_the_role_has_no_rule_for_exec(submit: Submit, api: Api,
 
 
 @pytest.mark.contract(117)
-def test_a_named_service_account_is_made_if_missing_and_outlives_the_job(
+def test_a_named_service_account_is_created_if_missing_and_outlives_the_job(
     submit: Submit, api: Api, kubelet: Kubelet, namespace: str
 ) -> None:
     body = mpi.job(1)
@@ -111,7 +111,7 @@ def test_an_account_left_by_an_earlier_job_of_the_name_is_waited_out(
 
 
 @pytest.mark.contract(137)
-def test_a_foreign_config_map_is_told_and_keeps_the_launcher_away(submit: Submit, api: Api, namespace: str) -> None:
+def test_a_foreign_config_map_is_reported_and_keeps_the_launcher_away(submit: Submit, api: Api, namespace: str) -> None:
     foreign = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "j-config"}, "data": {"mine": "yes"}}
     before = api.create(namespace, foreign)
     job = submit(mpi.job(2))
@@ -134,9 +134,7 @@ def test_a_job_goes_on_when_the_foreign_config_map_is_gone(submit: Submit, api: 
 
 
 @pytest.mark.parametrize("plural", NAMES)
-def test_what_belongs_to_a_job_is_made_again_when_somebody_deletes_it(
-    submit: Submit, api: Api, kubelet: Kubelet, namespace: str, plural: str
-) -> None:
+def test_a_deleted_dependent_is_recreated(submit: Submit, api: Api, kubelet: Kubelet, namespace: str, plural: str) -> None:
     submit(mpi.job(1))
     kubelet.pod("j-launcher")
     before = api.get(plural, namespace, NAMES[plural])
@@ -147,7 +145,7 @@ def test_what_belongs_to_a_job_is_made_again_when_somebody_deletes_it(
 
 
 @pytest.mark.parametrize(("plural", "damage"), [("configmaps", {"data": {"hostfile": ""}}), ("roles", {"rules": None})])
-def test_what_somebody_damages_is_mended(
+def test_a_changed_dependent_is_restored(
     submit: Submit, api: Api, kubelet: Kubelet, namespace: str, plural: str, damage: Object
 ) -> None:
     submit(mpi.job(1))

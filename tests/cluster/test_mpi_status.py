@@ -125,7 +125,7 @@ def test_an_exit_code_of_the_program_itself_fails_the_job(submit: Submit, kubele
     assert job.pods()[name]["status"]["phase"] == "Failed"
 
 
-def test_a_launcher_that_somebody_deletes_is_made_again(submit: Submit, kubelet: Kubelet, api: Api) -> None:
+def test_a_launcher_that_was_deleted_is_recreated(submit: Submit, kubelet: Kubelet, api: Api) -> None:
     job = submit(mpi.job(1))
     kubelet.run("j-launcher", "j-worker-0")
     job.becomes("Running")

@@ -80,7 +80,7 @@ def test_a_deadline_ends_the_job_in_the_words_of_the_job_controller(isolated: Is
 
 
 @pytest.mark.contract(148)
-def test_a_launcher_that_waits_for_ready_workers_is_not_made_before(isolated: IsolatedNamespace) -> None:
+def test_a_launcher_that_waits_for_ready_workers_is_not_created_before(isolated: IsolatedNamespace) -> None:
     job = isolated.submit(mpi.job(2, version="v2beta1", launcherCreationPolicy="WaitForWorkersReady"))
     isolated.kubelet.run("j-worker-0")
     isolated.kubelet.run("j-worker-1", ready=False)
@@ -130,7 +130,7 @@ def test_an_exceeded_limit_names_the_last_failed_pods_reason(isolated: IsolatedN
 
 
 @pytest.mark.contract(150)
-def test_an_exceeded_limit_keeps_the_launchers_exit_code_and_last_words(isolated: IsolatedNamespace) -> None:
+def test_an_exceeded_limit_keeps_the_launchers_exit_code_and_last_log_lines(isolated: IsolatedNamespace) -> None:
     job = running(isolated, mpi.job(1, {"backoffLimit": 0}, "v2beta1"))
     isolated.kubelet.fail(launcher_pod(job), code=3, message="mpirun: no such host")
     assert job.becomes("Failed")["reason"] == "BackoffLimitExceeded"

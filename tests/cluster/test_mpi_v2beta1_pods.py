@@ -23,7 +23,7 @@ def test_pods_are_labelled_by_role_and_found_by_name_under_the_service(submit: S
 
 
 @pytest.mark.contract(144)
-def test_a_worker_runs_sshd_unless_told_otherwise(submit: Submit, kubelet: Kubelet, namespace: str) -> None:
+def test_a_worker_runs_sshd_unless_it_has_a_command(submit: Submit, kubelet: Kubelet, namespace: str) -> None:
     submit(mpi.job(1, version="v2beta1"))
     worker = kubelet.pod("j-worker-0")
     main = worker["spec"]["containers"][0]

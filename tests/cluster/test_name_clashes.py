@@ -65,7 +65,7 @@ def test_an_object_of_the_job_without_our_labels_is_adopted(
     assert complaints(job) == []
 
 
-def test_a_config_map_of_the_job_without_our_labels_is_adopted_and_mended(submit: Submit, api: Api, namespace: str) -> None:
+def test_a_config_map_of_the_job_without_our_labels_is_adopted_and_fixed(submit: Submit, api: Api, namespace: str) -> None:
     job = suspended(submit, mpi.job(1))
     stale = {**an_object("ConfigMap", "j-config", [owner(job)], labels={"app": "j"}), "data": {"hostfile": "stale"}}
     before = api.create(namespace, stale)["metadata"]["uid"]
@@ -97,7 +97,7 @@ def test_a_pod_of_an_earlier_job_of_that_name_is_awaited(
     assert complaints(job) == []
 
 
-def test_a_job_made_anew_under_its_name_gets_pods_of_its_own(submit: Submit, api: Api, namespace: str, kubelet: Kubelet) -> None:
+def test_a_job_recreated_under_its_name_gets_pods_of_its_own(submit: Submit, api: Api, namespace: str, kubelet: Kubelet) -> None:
     first = submit(jobs_with_leader.job("PyTorchJob", 1))
     kubelet.run("j-master-0", "j-worker-0")
     first.becomes("Running")
@@ -142,7 +142,7 @@ def _other_than(uid: str, found: Object | None) -> Object | None:
 
 @pytest.mark.contract(52)
 @pytest.mark.parametrize("kind", ["Pod", "Service"])
-def test_somebody_elses_object_is_told_left_alone_and_replaced_once_it_has_gone(
+def test_a_foreign_object_is_reported_kept_and_replaced_after_its_deletion(
     submit: Submit, api: Api, namespace: str, kind: str
 ) -> None:
     plural = f"{kind.lower()}s"

@@ -91,7 +91,7 @@ def test_server_side_apply_merges_containers_by_name(kube: cluster.Cluster, name
         pytest.param({"name": "c", "ports": [{"containerPort": "http"}]}, "containerPort: Invalid value", id="port"),
     ],
 )
-def test_a_template_of_a_wrong_type_is_refused(
+def test_a_template_of_a_wrong_type_is_rejected(
     kube: cluster.Cluster, namespace: str, samples: None, container: dict[str, Any], complaint: str
 ) -> None:
     text = _sample(containers=[container])

@@ -112,7 +112,7 @@ def _of(entry: dict[str, object], plural: str) -> bool:
     return isinstance(ref, dict) and ref.get("resource") == plural and "(operator)" in str(entry.get("userAgent"))
 
 
-def test_a_leader_told_to_stop_lets_go_at_once(there: Api, account: pathlib.Path) -> None:
+def test_a_stopped_leader_releases_the_lease_at_once(there: Api, account: pathlib.Path) -> None:
     flags = ("--leader-elect", "--namespace", "two", "--leader-election-id", "handover")
     first = OperatorProcess(account, *flags)
     first.wait_ready()
@@ -148,7 +148,7 @@ def test_a_leader_that_cannot_renew_its_lease_ends(harness: LifecycleHarness) ->
         assert operator.wait(60) == 1
 
 
-def test_what_is_in_hand_at_the_end_is_finished_told_and_the_lease_let_go(harness: LifecycleHarness) -> None:
+def test_at_shutdown_pending_work_is_finished_and_the_lease_is_released(harness: LifecycleHarness) -> None:
     with harness.driver() as driver, harness.proxy.proxy_port() as proxy_port:
         proxy_port.fault_for = lambda call: DelayedResponse(1.0) if call.resource == "pods" else None
         flags = ("--leader-elect", "--leader-election-id", driver.namespace, "--leader-election-namespace", driver.namespace)

@@ -178,7 +178,7 @@ def lasting(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", wiring.REFUSED)
-def test_malformed_bodies_are_refused_in_the_same_words(api: Api, name: str) -> None:
+def test_malformed_bodies_are_rejected_in_the_same_message(api: Api, name: str) -> None:
     response = api.session.post(
         f"{api.server}/api/v1/namespaces/default/configmaps",
         data=wiring.REFUSED[name],

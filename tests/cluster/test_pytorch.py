@@ -41,7 +41,7 @@ def test_a_port_of_the_master_that_the_user_names_is_the_one_to_be_found(api: Ap
 
 
 @pytest.mark.contract(83)
-def test_torchrun_is_told_the_number_of_nodes_and_of_processes(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_torchrun_gets_the_number_of_nodes_and_of_processes(api: Api, kubelet: Kubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     for name in CREW:
         env = submitted_job.env(kubelet.pod(name))
@@ -83,7 +83,7 @@ def test_the_environment_is_in_every_container_but_in_no_init_container(api: Api
 
 
 @pytest.mark.contract(86)
-def test_without_a_master_only_torchrun_is_told_anything(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_without_a_master_only_torchrun_variables_are_set(api: Api, kubelet: Kubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, manifests.job("PyTorchJob", Worker=2))
     for name in ("j-worker-0", "j-worker-1"):
         env = submitted_job.env(kubelet.pod(name))
@@ -193,7 +193,7 @@ def test_a_failed_worker_that_may_restart_is_re_created(api: Api, kubelet: Kubel
 
 
 @pytest.mark.contract(107)
-def test_the_status_tells_how_to_select_the_workers(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_the_status_reports_how_to_select_the_workers(api: Api, kubelet: Kubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, manifests.job("PyTorchJob", Master=1, Worker=2))
     kubelet.run(*CREW)
     job.becomes("Running")

@@ -20,7 +20,7 @@ def elastic(workers: int, run: Object | None = None, **policy: Any) -> Object:
 
 
 @pytest.mark.contract(95)
-def test_one_worker_that_is_done_speaks_for_an_elastic_job(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_an_elastic_job_succeeds_with_its_first_worker(api: Api, kubelet: Kubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, elastic(3, minReplicas=1, maxReplicas=3))
     kubelet.run("j-worker-0", "j-worker-1", "j-worker-2")
     job.becomes("Running")
@@ -41,7 +41,7 @@ def test_an_elastic_job_with_a_master_succeeds_with_its_master(api: Api, kubelet
 
 
 @pytest.mark.contract(98)
-def test_an_elastic_policy_gives_bounds_backend_and_meeting_point(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_an_elastic_policy_gives_bounds_backend_and_rendezvous_host(api: Api, kubelet: Kubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, elastic(2, minReplicas=1, maxReplicas=3))
     for name in ("j-worker-0", "j-worker-1"):
         assert submitted_job.env(kubelet.pod(name)) == {
@@ -63,7 +63,7 @@ def test_workers_meet_at_the_first_worker_even_if_there_is_a_master(api: Api, ku
 
 
 @pytest.mark.contract(99)
-def test_restarts_id_and_configuration_of_the_meeting_are_passed_on(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_restarts_id_and_configuration_of_the_rendezvous_are_passed_on(api: Api, kubelet: Kubelet, namespace: str) -> None:
     conf = [{"key": "a", "value": "1"}, {"key": "b", "value": "2"}]
     SubmittedJob(api, namespace, elastic(1, maxReplicas=3, maxRestarts=5, rdzvId="x", rdzvConf=conf))
     env = submitted_job.env(kubelet.pod("j-worker-0"))
@@ -71,13 +71,13 @@ def test_restarts_id_and_configuration_of_the_meeting_are_passed_on(api: Api, ku
 
 
 @pytest.mark.contract(99)
-def test_an_empty_configuration_of_the_meeting_is_no_configuration(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_an_empty_configuration_of_the_rendezvous_is_no_configuration(api: Api, kubelet: Kubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, elastic(1, maxReplicas=3, rdzvConf=[]))
     assert "PET_RDZV_CONF" not in submitted_job.env(kubelet.pod("j-worker-0"))
 
 
 @pytest.mark.contract(100)
-def test_another_meeting_point_and_a_single_node(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_another_rendezvous_host_and_a_single_node(api: Api, kubelet: Kubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, elastic(1, rdzvHost="etcd.infra", rdzvPort=2379, rdzvBackend="etcd-v2", standalone=True))
     env = submitted_job.env(kubelet.pod("j-worker-0"))
     assert (env["PET_RDZV_ENDPOINT"], env["PET_RDZV_BACKEND"]) == ("etcd.infra:2379", "etcd-v2")
@@ -86,7 +86,7 @@ def test_another_meeting_point_and_a_single_node(api: Api, kubelet: Kubelet, nam
 
 
 @pytest.mark.contract(100)
-def test_only_the_port_of_the_meeting_point_may_be_given(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_only_the_port_of_the_rendezvous_host_may_be_given(api: Api, kubelet: Kubelet, namespace: str) -> None:
     SubmittedJob(api, namespace, elastic(1, rdzvPort=29400))
     env = submitted_job.env(kubelet.pod("j-worker-0"))
     assert env["PET_RDZV_ENDPOINT"] == "j-worker-0:29400"
@@ -149,7 +149,7 @@ def test_an_edited_bound_reaches_the_autoscaler(api: Api, namespace: str) -> Non
 
 
 @pytest.mark.contract(104)
-def test_an_autoscaler_that_somebody_edits_is_put_right(api: Api, namespace: str) -> None:
+def test_an_autoscaler_that_was_edited_is_corrected(api: Api, namespace: str) -> None:
     SubmittedJob(api, namespace, elastic(2, minReplicas=1, maxReplicas=4, metrics=METRICS))
     _autoscaler(api, namespace)
     api.patch("horizontalpodautoscalers", namespace, "j", {"spec": {"maxReplicas": 50}})

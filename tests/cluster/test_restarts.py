@@ -59,7 +59,7 @@ def _meets_its_fate(job: SubmittedJob, before: dict[str, str], cause: PodLoss, p
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_who_falls_with_the_first_is_its_victim(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+def test_losses_after_the_first_are_secondary(submit: Submit, kubelet: Kubelet, kind: str) -> None:
     job = submit(jobs_with_services.workers(kind, 3, "OnFailure"))
     before = started(job, kubelet, 4 if kind == "XGBoostJob" else 3)
 
@@ -75,7 +75,7 @@ def test_who_falls_with_the_first_is_its_victim(submit: Submit, kubelet: Kubelet
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_victim_of_a_disruption_does_not_fail_the_job(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+def test_a_secondary_failure_after_a_disruption_does_not_fail_the_job(submit: Submit, kubelet: Kubelet, kind: str) -> None:
     job = submit(jobs_with_services.workers(kind, 3, "Never"))
     before = started(job, kubelet, 4 if kind == "XGBoostJob" else 3)
 
@@ -89,7 +89,7 @@ def test_a_victim_of_a_disruption_does_not_fail_the_job(submit: Submit, kubelet:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_next_attempt_is_answered_for_anew(submit: Submit, kubelet: Kubelet, kind: str) -> None:
+def test_the_next_attempt_is_accounted_for_separately(submit: Submit, kubelet: Kubelet, kind: str) -> None:
     job = submit(jobs_with_services.workers(kind, 2, "Never"))
     before = started(job, kubelet, 3 if kind == "XGBoostJob" else 2)
     kubelet.fail_without_status("j-worker-1", "Evicted", "The node was low on resource: memory. ")
@@ -135,7 +135,7 @@ def test_disruptions_do_not_count_against_the_limit(submit: Submit, kubelet: Kub
     assert job.restart_counts() == (1, 1)
 
 
-def test_losses_in_a_row_are_mended_with_a_growing_delay(submit: Submit, kubelet: Kubelet) -> None:
+def test_losses_in_a_row_are_restarted_with_a_growing_delay(submit: Submit, kubelet: Kubelet) -> None:
     job = submit(jobs_with_services.workers("PyTorchJob", 2, "Never"))
     before = started(job, kubelet, 2)
     pod_losses.drained(kubelet, "j-worker-1")

@@ -108,7 +108,7 @@ def test_of_two_failures_in_one_attempt_the_first_is_charged(isolated: IsolatedN
     assert job.status["failure"]["replica"] == "Worker 1"
 
 
-def test_a_pod_that_vanished_meanwhile_is_made_again(isolated: IsolatedNamespace) -> None:
+def test_a_pod_that_vanished_meanwhile_is_recreated(isolated: IsolatedNamespace) -> None:
     def lose(kubelet: Kubelet) -> None:
         for name in WORKERS:
             kubelet.gone(name)

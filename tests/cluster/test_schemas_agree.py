@@ -69,7 +69,7 @@ def test_strange_bodies_are_read_alike(widget_api: Api, namespace: str, kind: st
     assert not differences, f"{len(differences)} differences; the smallest:\n{min(differences, key=len)}"
 
 
-def test_every_value_of_every_field_gets_the_same_verdict(widget_api: Api, namespace: str) -> None:
+def test_every_value_of_every_field_gets_the_same_result(widget_api: Api, namespace: str) -> None:
     differences = []
     for name in widgets.FIELDS:
         for value in widgets.VALUES:
@@ -77,7 +77,7 @@ def test_every_value_of_every_field_gets_the_same_verdict(widget_api: Api, names
     assert not differences, f"{len(differences)} differences; the smallest:\n{min(differences, key=len)}"
 
 
-def test_several_faults_at_once_get_the_same_verdict(widget_api: Api, namespace: str) -> None:
+def test_several_violations_at_once_get_the_same_result(widget_api: Api, namespace: str) -> None:
     differences = []
     for seed in range(300):
         chance = random.Random(seed)
@@ -86,7 +86,7 @@ def test_several_faults_at_once_get_the_same_verdict(widget_api: Api, namespace:
     assert not differences, f"{len(differences)} differences; the smallest:\n{min(differences, key=len)}"
 
 
-def test_every_change_gets_the_same_verdict(widget_api: Api, namespace: str) -> None:
+def test_every_change_gets_the_same_result(widget_api: Api, namespace: str) -> None:
     """Faults that were there before are forgiven, and rules see what a value was."""
     path = f"/apis/{widgets.GROUP}/v1/namespaces/{namespace}/widgets"
     differences = []
@@ -105,7 +105,7 @@ def test_every_change_gets_the_same_verdict(widget_api: Api, namespace: str) -> 
 
 
 @pytest.mark.parametrize("crd", [pytest.param(crd, id=name) for name, crd in crds.cases()])
-def test_a_definition_gets_the_same_verdict(api: Api, crd: Object) -> None:
+def test_a_definition_gets_the_same_result(api: Api, crd: Object) -> None:
     body = json.dumps(crd).encode()
     schema = builtin_kinds.load().schema("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
     expected = decoding.Expected("CustomResourceDefinition", "apiextensions.k8s.io/v1")

@@ -122,7 +122,7 @@ def test_logs_are_those_of_the_masters_training_container(
 
 
 @pytest.mark.contract(195)
-def test_verbose_logs_tell_which_pods_were_created(submit: Submit, client: Client, kubelet: Kubelet, node: nodes.Node) -> None:
+def test_verbose_logs_report_which_pods_were_created(submit: Submit, client: Client, kubelet: Kubelet, node: nodes.Node) -> None:
     job = submit(jobs_with_leader.job("PyTorchJob", 1))
     kubelet.bind("j-master-0", node.name)
     node.logs[job.namespace, "j-master-0", "pytorch"] = "epoch 1\n"

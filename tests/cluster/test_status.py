@@ -27,7 +27,7 @@ def test_conditions_that_stay_true_keep_their_times_and_messages(kind: str, api:
 
 
 @pytest.mark.contract(176)
-def test_the_first_cause_of_a_restart_stays_the_one_that_is_told(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_the_first_cause_of_a_restart_stays_the_one_that_is_reported(api: Api, kubelet: Kubelet, namespace: str) -> None:
     chief, ps = manifests.replicas("TFJob", 1, "ExitCode"), manifests.replicas("TFJob", 1, "ExitCode")
     job = SubmittedJob(api, namespace, manifests.job("TFJob", Chief=chief, PS=ps))
     kubelet.run("j-chief-0", "j-ps-0")
@@ -132,7 +132,7 @@ def test_a_job_starts_when_it_is_first_looked_at_and_no_write_is_dated(
 
 @pytest.mark.contract(181)
 @jobs_with_leader.every_kind
-def test_the_end_of_a_job_is_told_by_one_event(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_the_end_of_a_job_is_reported_by_one_event(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
     good = SubmittedJob(api, namespace, jobs_with_leader.job(kind, name="good"))
     bad = SubmittedJob(api, namespace, jobs_with_leader.job(kind, policy="Never", name="bad"))
     for name in ("good", "bad"):

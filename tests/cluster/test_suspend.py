@@ -44,7 +44,7 @@ def test_suspending_a_running_job_takes_its_pods_and_services(kind: str, api: Ap
 
 @pytest.mark.contract(173)
 @jobs_with_leader.every_kind
-def test_resuming_starts_the_job_anew(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_resuming_starts_the_job_again(kind: str, api: Api, kubelet: Kubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job(kind, 1))
     kubelet.run(*jobs_with_leader.pods(kind))
     job.becomes("Running")
@@ -68,7 +68,7 @@ def test_resuming_starts_the_job_anew(kind: str, api: Api, kubelet: Kubelet, nam
 
 
 @pytest.mark.contract(173)
-def test_suspending_and_resuming_are_told(api: Api, kubelet: Kubelet, namespace: str) -> None:
+def test_suspending_and_resuming_are_reported(api: Api, kubelet: Kubelet, namespace: str) -> None:
     job = SubmittedJob(api, namespace, jobs_with_leader.job("PyTorchJob", run={"suspend": True}))
     job.becomes("Suspended")
     job.suspend(False)

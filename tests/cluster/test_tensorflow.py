@@ -23,7 +23,7 @@ def config(pod: Object) -> Any:
 
 
 @pytest.mark.contract(56)
-def test_a_worker_is_told_of_all_others_and_of_its_own_place(submit: Submit, kubelet: Kubelet) -> None:
+def test_tf_config_lists_all_replicas_and_the_task(submit: Submit, kubelet: Kubelet) -> None:
     submit(tfjob(PS=1, Worker=2))
 
     found = config(kubelet.pod("j-worker-1"))
@@ -67,14 +67,14 @@ def test_the_text_is_the_same_to_the_byte_as_ever(submit: Submit, kubelet: Kubel
 
 @pytest.mark.parametrize("role", ["Worker", "Chief"])
 @pytest.mark.contract(59)
-def test_a_single_replica_is_told_nothing(submit: Submit, kubelet: Kubelet, role: str) -> None:
+def test_a_single_replica_gets_no_tf_config(submit: Submit, kubelet: Kubelet, role: str) -> None:
     submit(tfjob(**one(role)))
 
     assert "TF_CONFIG" not in env(kubelet.pod(f"j-{role.lower()}-0"))
 
 
 @pytest.mark.contract(60)
-def test_only_the_training_container_is_told(submit: Submit, kubelet: Kubelet) -> None:
+def test_only_the_training_container_gets_tf_config(submit: Submit, kubelet: Kubelet) -> None:
     body = tfjob(Worker=2)
     template = body["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]
     template["containers"].insert(0, {"name": "before", "image": "i"})

@@ -20,7 +20,7 @@ VOLCANO = "scheduling.volcano.sh/v1beta1"
 
 @pytest.mark.usefixtures("operator")
 @pytest.mark.parametrize("obstacle", [pytest.param(each, id=name) for name, each in FAST.items()])
-def test_what_keeps_a_job_from_running_is_told_until_it_is_mended(
+def test_what_keeps_a_job_from_running_is_reported_until_it_is_fixed(
     obstacle: WaitingCase, kube: cluster.Cluster, api: Api, namespace: str
 ) -> None:
     scene = Scenario(api, namespace)
@@ -31,7 +31,7 @@ def test_what_keeps_a_job_from_running_is_told_until_it_is_mended(
 
 
 @pytest.mark.usefixtures("operator")
-def test_what_takes_too_long_is_told_until_it_is_mended(kube: cluster.Cluster, api: Api, namespace: str) -> None:
+def test_what_takes_too_long_is_reported_until_it_is_fixed(kube: cluster.Cluster, api: Api, namespace: str) -> None:
     scenes = [(Scenario(api, namespace, name), obstacle) for name, obstacle in SLOW.items()]
     for scene, obstacle in reversed(scenes):  # the first, which is over soonest, is brought about last
         obstacle.inflict(scene)

@@ -59,7 +59,7 @@ def test_an_interrupted_build_does_the_missing_steps_only(cache: pathlib.Path) -
     assert (finished / "bin" / marked.name).exists()
 
 
-def test_a_python_that_has_no_wheel_is_told_with_the_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+def test_a_python_that_has_no_wheel_is_reported_with_the_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     recipe = dataclasses.replace(named("horovod-tensorflow"), pythons=("3.8",))
     with pytest.raises(BuildFailed, match=r"needs Python 3\.8, and this is .*TensorFlow 2\.15\.1.*Install python3\.8"):
@@ -74,13 +74,15 @@ def test_another_python_on_the_path_is_found(monkeypatch: pytest.MonkeyPatch, tm
     assert packages.python(dataclasses.replace(SMALL, pythons=(own,))) == (own, str(tmp_path / f"python{own}"))
 
 
-def test_too_little_disk_is_told_before_anything_is_downloaded(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+def test_too_little_disk_is_reported_before_anything_is_downloaded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
     monkeypatch.setenv("TRAINCREW_CACHE", str(tmp_path))
     with pytest.raises(BuildFailed, match=r"needs 1000000000 MB of disk.*TRAINCREW_CACHE"):
         build.build(dataclasses.replace(SMALL, megabytes=10**9))
 
 
-def test_an_index_that_cannot_be_reached_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_that_cannot_be_reached_is_reported_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "ATTEMPTS", 1)
     with pytest.raises(BuildFailed, match="package index could not be reached"):
         commands.run("trial", ["sh", "-c", "echo 'dns error: failed to lookup address'; exit 2"])

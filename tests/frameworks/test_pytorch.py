@@ -47,7 +47,7 @@ def test_a_wheel_without_mpi_says_that_it_has_none(tmp_path: pathlib.Path) -> No
         assert master.running.wait(local_jobs.LONG) != 0
 
 
-def test_a_crew_that_grows_and_shrinks_goes_on_with_its_steps(tmp_path: pathlib.Path) -> None:
+def test_an_elastic_job_continues_its_steps_when_scaled(tmp_path: pathlib.Path) -> None:
     agents = local_jobs.of_example("pytorch/elastic/job.yaml", tmp_path)
     third = agents.processes["worker-1"]
     name = third.name.replace("worker-1", "worker-2")

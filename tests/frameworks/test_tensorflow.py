@@ -10,7 +10,7 @@ from tests.frameworks import local_jobs
 pytestmark = pytest.mark.frameworks
 
 
-def test_chief_and_worker_are_told_of_each_other(tmp_path: pathlib.Path) -> None:
+def test_chief_and_worker_know_each_other(tmp_path: pathlib.Path) -> None:
     with local_jobs.of_example("tensorflow/minimal/job.yaml", tmp_path) as tasks:
         tasks.ends()
         assert len(tasks.lines(r"^chief: 127.0.0.1:\d+$")) == 2

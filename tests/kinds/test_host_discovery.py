@@ -54,19 +54,19 @@ def test_workers_of_the_first_hour_are_listed_by_the_names_of_their_pods() -> No
     assert listed(job(), launcher(), worker(0), worker(1)) == ["j-worker-0:1", "j-worker-1:1"]
 
 
-def test_a_worker_that_was_restarted_in_its_pod_is_spelled_anew() -> None:
+def test_a_worker_that_was_restarted_in_its_pod_gets_an_alias() -> None:
     first = listed(job(), worker(0), worker(1, restarts=1))[1]
     second = listed(job(), worker(0), worker(1, restarts=2))[1]
     assert first.startswith("j-worker-1.again-")
     assert len({"j-worker-1:1", first, second}) == 3
 
 
-def test_a_worker_whose_pod_was_made_again_is_spelled_anew() -> None:
+def test_a_worker_whose_pod_was_recreated_gets_an_alias() -> None:
     mark = {"traincrew.kubeflow.org/returned": "1"}
     assert listed(job(), worker(0), worker(1, annotations=mark))[1] == "j-worker-1.again-01234561-0:1"
 
 
-def test_every_spelling_leads_kubexec_to_the_same_pod() -> None:
+def test_kubexec_resolves_every_alias_to_the_same_pod() -> None:
     script = exec_files(job())["kubexec.sh"].replace("/opt/kube/kubectl", "echo")
     for name in ("j-worker-1", "j-worker-1.again-01234561-2"):
         ran = subprocess.run(["/bin/sh", "-c", script, "sh", name, "true"], capture_output=True, text=True, check=True)
@@ -79,13 +79,13 @@ def test_jobs_that_are_not_elastic_keep_plain_names() -> None:
     assert "POD_NAME=$1\n" in exec_files(fixed)["kubexec.sh"]
 
 
-def test_while_somebody_came_late_the_list_changes_by_a_name_without_slots() -> None:
+def test_after_a_late_worker_the_list_changes_by_an_alias_without_slots() -> None:
     found = listed(job(), launcher(), worker(0), worker(1), worker(2, ready=LATE))
     assert found[:3] == ["j-worker-0:1", "j-worker-1:1", "j-worker-2:1"]
     assert found[3] in ("j-worker-0.again-even:0", "j-worker-0.again-odd:0")
 
 
-def test_those_without_whom_horovod_would_not_begin_are_not_late() -> None:
+def test_workers_that_horovod_waits_for_are_not_late() -> None:
     assert len(listed(job(2), launcher(), worker(0), worker(1, ready=LATE))) == 2
 
 
@@ -93,7 +93,7 @@ def test_who_comes_back_is_always_late() -> None:
     assert len(listed(job(2), launcher(), worker(0), worker(1, restarts=1))) == 3
 
 
-def test_nobody_is_late_while_no_launcher_runs() -> None:
+def test_no_worker_is_late_while_no_launcher_runs() -> None:
     assert len(listed(job(), worker(0), worker(1), worker(2, ready=LATE))) == 3
 
 
@@ -104,14 +104,14 @@ def test_how_many_workers_a_launch_begins_with_is_in_its_command() -> None:
     assert (begins("-np", "3", "--min-np", "2"), begins("--min-num-proc=2"), begins()) == (3, 2, 1)
 
 
-def test_names_in_dns_keep_their_meaning_in_every_spelling() -> None:
+def test_a_dns_alias_is_the_same_name() -> None:
     host = "j-worker-1.j.default.svc"
     found = {host_discovery.dns_alias(host, f"0123-{restarts}") for restarts in range(8)}
     assert len(found) == 8
     assert {spelling.lower() for spelling in found} == {host}
 
 
-def test_v2beta1_lists_who_comes_back_in_another_spelling() -> None:
+def test_v2beta1_lists_returned_workers_by_an_alias() -> None:
     made = job()
     made["apiVersion"], made["spec"]["sshAuthMountPath"] = "kubeflow.org/v2beta1", "/root/.ssh"
     seen = Observed(pods=(launcher(), worker(0), worker(1, restarts=1)))

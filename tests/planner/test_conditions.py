@@ -63,7 +63,7 @@ def test_after_the_end_nothing_changes() -> None:
         assert conditions.put(before, entry(second), NOW) is before
 
 
-def test_a_life_with_a_restart_is_told_in_the_usual_words() -> None:
+def test_a_job_with_a_restart_has_the_usual_conditions() -> None:
     simulation, cluster = started(manifests.job("PyTorchJob", Worker=1))
     cluster.fail("j-worker-0")
     simulation.settle()
@@ -92,7 +92,7 @@ def test_pending_pods_are_counted_nowhere() -> None:
     assert set(counts["Worker"]) == {"selector"}
 
 
-def test_every_scalable_kind_tells_its_selector_even_with_no_replica() -> None:
+def test_every_scalable_kind_reports_its_selector_even_with_no_replica() -> None:
     prefix = "training.kubeflow.org/job-name=j,training.kubeflow.org/"
     simulation, _ = started(manifests.job("PaddleJob", Master=1, Worker=0))
     selector = simulation.status["replicaStatuses"]["Worker"]["selector"]

@@ -47,7 +47,7 @@ def test_another_replicas_restart_leaves_it_done() -> None:
     assert not simulation.status["restarts"].get("open")
 
 
-def test_a_replica_scaled_away_and_back_begins_anew() -> None:
+def test_a_replica_scaled_away_and_back_begins_again() -> None:
     simulation, cluster = started(manifests.job("JAXJob", Worker=2))
     cluster.succeed("j-worker-1")
     simulation.settle()
@@ -57,7 +57,7 @@ def test_a_replica_scaled_away_and_back_begins_anew() -> None:
     assert simulation.pod("j-worker-1")["status"]["phase"] == "Pending"
 
 
-def test_scaling_down_removes_the_highest_and_scaling_up_makes_only_the_missing() -> None:
+def test_scaling_down_removes_the_highest_and_scaling_up_creates_only_the_missing() -> None:
     simulation, cluster = started(manifests.job("PyTorchJob", Master=1, Worker=2))
     before = {name: simulation.pod(name)["metadata"]["uid"] for name in own_pods(simulation)}
     cluster.scale("Worker", 3)

@@ -47,7 +47,7 @@ def test_every_kind_that_listens_is_given_ports(kind: str) -> None:
         assert [each["port"] for each in service["spec"]["ports"]] == [port["containerPort"]]
 
 
-def test_without_the_setting_nobody_is_given_any() -> None:
+def test_without_the_setting_no_ports_are_allocated() -> None:
     found = simulation(on_hosts("JAXJob", Worker=2), host_ports=None, host_ports_for_all=True)
     found.settle()
     assert "hostPorts" not in found.status

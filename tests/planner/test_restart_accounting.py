@@ -48,7 +48,7 @@ def test_a_pods_own_exit_is_judged_by_its_restart_policy_and_charged(policy: str
 
 @pytest.mark.parametrize("policy", ["Never", "OnFailure", "Always", "ExitCode"])
 @pytest.mark.parametrize("event", DISRUPTIONS)
-def test_a_disruption_is_recreated_under_every_policy_and_charged_to_nobody(policy: str, event: str) -> None:
+def test_a_disrupted_pod_is_recreated_under_every_policy_and_not_charged(policy: str, event: str) -> None:
     simulation, cluster = started(manifests.job("PyTorchJob", Master=1, Worker=2, restart=policy, policy={"backoffLimit": 0}))
     uid = simulation.pod("j-worker-1")["metadata"]["uid"]
     getattr(cluster, event)("j-worker-1")
@@ -126,7 +126,7 @@ def test_of_losses_seen_together_only_the_first_counts() -> None:
     assert "lastFailure" not in simulation.status
 
 
-def test_what_falls_before_all_replicas_have_run_again_is_a_victim_of_the_first_loss() -> None:
+def test_losses_before_all_replicas_have_run_again_are_secondary_to_the_first() -> None:
     simulation, cluster = started(manifests.job("PyTorchJob", Master=1, Worker=2, restart="Never"))
     cluster.preempt("j-worker-1")
     simulation.settle()
@@ -148,7 +148,7 @@ def test_a_deletion_comes_before_what_it_causes_though_its_grace_ends_later() ->
     assert not simulation.is_true("Failed")
 
 
-def test_a_pod_that_ends_on_being_deleted_was_taken_away_though_nobody_saw_it_leave() -> None:
+def test_a_pod_that_ends_after_its_deletion_was_disrupted_even_if_the_deletion_was_not_observed() -> None:
     simulation, cluster = started(manifests.job("PyTorchJob", Master=1, Worker=1, restart="Never"))
     cluster.delete("j-worker-0")
     cluster.pass_time(2)
@@ -169,7 +169,7 @@ def test_a_pod_that_vanished_comes_before_what_its_going_caused() -> None:
     assert restart_counts(simulation) == (0, 1)
 
 
-def test_a_pod_of_the_new_attempt_that_fails_is_no_victim_of_the_old() -> None:
+def test_a_failed_pod_of_the_new_attempt_is_not_secondary_to_the_old() -> None:
     simulation, cluster = started(manifests.job("PyTorchJob", Master=1, Worker=2, restart="Never"))
     cluster.evict("j-worker-1")
     simulation.settle()
@@ -282,7 +282,7 @@ def test_the_backoff_limit_counts_pods_that_the_operator_restarts(limit: int, li
         recover(simulation, cluster)
 
 
-def test_delays_grow_with_losses_in_a_row_and_begin_anew_after_a_calm() -> None:
+def test_delays_grow_with_losses_in_a_row_and_are_reset_after_ten_minutes() -> None:
     simulation, cluster = started(manifests.job("PyTorchJob", Worker=1, restart="OnFailure"))
     delays = []
     for _ in range(7):
@@ -298,7 +298,7 @@ def test_delays_grow_with_losses_in_a_row_and_begin_anew_after_a_calm() -> None:
     assert own_pods(simulation) == ["j-worker-0"]
 
 
-def test_worker_failures_that_a_kind_tolerates_are_left_alone_and_told() -> None:
+def test_worker_failures_that_a_kind_tolerates_are_left_alone_and_reported() -> None:
     job = manifests.job("TFJob", Worker=3, PS=1, restart="Never", spec={"enableDynamicWorker": True})
     simulation, cluster = started(job)
     cluster.fail("j-worker-2", message="out of data")

@@ -65,7 +65,7 @@ def test_a_failed_job_says_of_what_for_good() -> None:
     assert simulation.status["why"] == before
 
 
-def test_where_nothing_was_said_what_still_runs_is_ended_after_a_grace_and_kept() -> None:
+def test_without_a_policy_running_pods_are_ended_after_a_grace_period_and_kept() -> None:
     simulation = ended({})
     assert leaving(simulation) == []
     plan = simulation.settle()
@@ -158,7 +158,7 @@ def test_the_earliest_of_several_moments_is_the_one_to_look_again_at() -> None:
     ) + dt.timedelta(seconds=10)
 
 
-def test_after_the_end_only_the_number_of_running_pods_follows_the_world() -> None:
+def test_after_the_end_only_the_number_of_running_pods_changes() -> None:
     simulation, cluster = started(manifests.job("TFJob", Chief=1, Worker=2, policy={"cleanPodPolicy": "None"}))
     cluster.succeed("j-chief-0")
     simulation.settle()
@@ -172,7 +172,7 @@ def test_after_the_end_only_the_number_of_running_pods_follows_the_world() -> No
     assert "failure" not in simulation.status
 
 
-def test_a_job_that_was_never_started_and_is_invalid_fails_with_every_fault() -> None:
+def test_a_job_that_was_never_started_and_is_invalid_fails_with_every_violation() -> None:
     job = manifests.job("PyTorchJob", Master=2, Worker=0)
     simulation, _ = posted(job)
     message = simulation.condition("Failed")["message"]  # type: ignore[index]
@@ -183,7 +183,7 @@ def test_a_job_that_was_never_started_and_is_invalid_fails_with_every_fault() ->
     assert simulation.objects == {}
 
 
-def test_a_number_of_ten_digits_is_a_fault_and_no_catastrophe() -> None:
+def test_a_number_of_ten_digits_is_a_violation() -> None:
     simulation, _ = posted(manifests.job("JAXJob", Worker=2**31 - 1))
     assert "must be at most" in simulation.condition("Failed")["message"]  # type: ignore[index]
 

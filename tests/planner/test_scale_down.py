@@ -84,7 +84,7 @@ def test_one_that_has_ended_needs_no_farewell(shrunk: tuple[Simulation, ClusterE
 
 
 @pytest.mark.parametrize("command", [["mpirun", "train"], ["sleep", "1"]])
-def test_a_launcher_that_does_not_ask_for_hosts_misses_nobody(command: list[str]) -> None:
+def test_workers_of_a_launcher_without_host_discovery_are_deleted_at_once(command: list[str]) -> None:
     simulation, cluster = started(elastic(command))
     cluster.scale("Worker", 1)
     simulation.settle()
@@ -92,7 +92,7 @@ def test_a_launcher_that_does_not_ask_for_hosts_misses_nobody(command: list[str]
     assert {"j-worker-1", "j-worker-2"}.isdisjoint(own_pods(simulation))
 
 
-def test_a_worker_made_again_after_a_loss_is_marked_and_listed_under_another_name() -> None:
+def test_a_worker_recreated_after_a_loss_is_marked_and_listed_under_another_name() -> None:
     simulation, cluster = started(elastic(COMMAND, 2))
     assert "traincrew.kubeflow.org/returned" not in simulation.pod("j-worker-1")["metadata"].get("annotations", {})
     cluster.evict("j-worker-1")

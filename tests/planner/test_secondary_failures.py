@@ -23,7 +23,7 @@ def told(simulation: Simulation) -> list[str]:
     return [message for reason, message in simulation.events if reason == "RendezvousLost"]
 
 
-def test_the_loss_of_the_meeting_point_is_told_once_and_its_victims_are_no_causes() -> None:
+def test_the_loss_of_the_rendezvous_host_is_reported_once_and_secondary_failures_are_no_causes() -> None:
     simulation, cluster = elastic()
     cluster.delete("j-worker-0")
     simulation.settle()
@@ -38,7 +38,7 @@ def test_the_loss_of_the_meeting_point_is_told_once_and_its_victims_are_no_cause
     assert told(simulation)[0].startswith("j-worker-0 hosts the rendezvous and was lost")
 
 
-def test_a_victim_that_notices_late_is_one_all_the_same() -> None:
+def test_a_late_failure_is_secondary_too() -> None:
     simulation, cluster = elastic()
     cluster.delete("j-worker-0")
     recover(simulation, cluster)
@@ -73,7 +73,7 @@ def test_a_run_that_waited_for_the_new_one_answers_for_itself_too() -> None:
     assert simulation.status["failure"]["message"] == "cuda error"
 
 
-def test_a_meeting_point_that_fails_in_place_is_the_cause_and_told() -> None:
+def test_a_rendezvous_host_that_fails_in_place_is_the_cause_and_reported() -> None:
     simulation, cluster = elastic()
     cluster.restart_container("j-worker-0", 137, "killed")
     simulation.settle()
@@ -85,7 +85,7 @@ def test_a_meeting_point_that_fails_in_place_is_the_cause_and_told() -> None:
     assert len(told(simulation)) == 1
 
 
-def test_who_failed_before_the_meeting_point_remains_the_cause() -> None:
+def test_who_failed_before_the_rendezvous_host_remains_the_cause() -> None:
     simulation, cluster = elastic()
     cluster.restart_container("j-worker-1", message="cuda error")
     cluster.pass_time(2)
@@ -97,14 +97,14 @@ def test_who_failed_before_the_meeting_point_remains_the_cause() -> None:
 @pytest.mark.parametrize(
     "policy", [{"rdzvBackend": "etcd-v2", "rdzvHost": "etcd"}, {"rdzvHost": "elsewhere"}, {"standalone": True}]
 )
-def test_where_the_meeting_point_is_elsewhere_no_worker_is_one(policy: dict[str, object]) -> None:
+def test_no_worker_hosts_an_external_rendezvous(policy: dict[str, object]) -> None:
     simulation, cluster = elastic(**policy)
     cluster.delete("j-worker-0")
     recover(simulation, cluster)
     assert told(simulation) == []
 
 
-def test_in_any_job_what_failed_in_place_before_the_lost_one_was_replaced_is_a_victim() -> None:
+def test_in_any_job_a_container_failure_before_the_lost_pod_was_replaced_is_secondary() -> None:
     simulation, cluster = started(manifests.job("PyTorchJob", Master=1, Worker=1))
     cluster.pass_time(60)
     cluster.delete("j-master-0")

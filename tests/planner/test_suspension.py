@@ -17,7 +17,7 @@ WAITS = {"launcherCreationPolicy": "WaitForWorkersReady"}
         pytest.param(manifests.job("MPIJob", Launcher=1, Worker=2, policy={"suspend": True}), id="MPIJob v1"),
     ],
 )
-def test_a_job_posted_suspended_makes_nothing(job: Manifest) -> None:
+def test_a_job_posted_suspended_creates_nothing(job: Manifest) -> None:
     simulation, _ = posted(job)
     assert [entry["type"] for entry in simulation.status["conditions"]] == ["Created", "Suspended"]
     assert simulation.objects == {}

@@ -9,7 +9,7 @@ from tests.planner import manifests, scenarios
 from traincrew.planner import plan
 
 
-def test_a_vanished_pod_whose_place_is_taken_again_was_entered_by_whoever_took_it() -> None:
+def test_a_vanished_pod_that_was_replaced_was_recorded_by_the_operator_that_replaced_it() -> None:
     simulation, cluster = scenarios.started(manifests.job("PyTorchJob", Master=1, Worker=1))
     seen = simulation.observed()
     lost = next(pod for pod in seen.pods if pod.name == "j-worker-0")

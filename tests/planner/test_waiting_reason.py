@@ -86,7 +86,7 @@ CAUSES: list[tuple[Act, str, str]] = [
 
 
 @pytest.mark.parametrize(("act", "reason", "part"), CAUSES)
-def test_the_cause_is_told_in_the_status_and_by_one_event(act: Act, reason: str, part: str) -> None:
+def test_the_cause_is_reported_in_the_status_and_by_one_event(act: Act, reason: str, part: str) -> None:
     simulation, cluster = posted(manifests.job("PyTorchJob", Master=1, Worker=2))
     cluster.run("j-master-0")
     cluster.run("j-worker-0")
@@ -99,7 +99,7 @@ def test_the_cause_is_told_in_the_status_and_by_one_event(act: Act, reason: str,
     assert [event for event, _ in simulation.events].count(reason) == 1
 
 
-def test_a_refused_write_says_what_was_refused() -> None:
+def test_a_rejected_write_says_what_was_rejected() -> None:
     simulation, _ = posted(manifests.job("MPIJob", Launcher=1, Worker=1))
     del simulation.objects["configmaps", "j-config"]
     simulation.add(resources.CONFIG_MAPS, "j-config", {"metadata": {}})
@@ -118,7 +118,7 @@ def test_a_gang_that_is_not_admitted_is_waited_for() -> None:
     assert simulation.names("pods") == ["j-worker-0", "j-worker-1"]
 
 
-def test_a_delay_before_the_next_attempt_is_told_with_its_end() -> None:
+def test_a_delay_before_the_next_attempt_is_reported_with_its_end() -> None:
     simulation, cluster = started(manifests.job("PyTorchJob", Worker=1))
     for _ in range(2):
         cluster.fail("j-worker-0")
@@ -157,7 +157,7 @@ def test_a_launcher_that_waits_for_workers_says_how_many_are_ready() -> None:
     assert "1 of 2 are" in simulation.status["why"]["message"]
 
 
-def test_an_edit_that_cannot_be_used_touches_no_pod_and_is_told_until_it_is_mended() -> None:
+def test_an_edit_that_cannot_be_used_touches_no_pod_and_is_reported_until_it_is_fixed() -> None:
     simulation, cluster = started(manifests.job("PyTorchJob", Master=1, Worker=2))
     before = {pod["metadata"]["uid"] for pod in simulation.of("pods")}
     cluster.scale("Worker", 0)
@@ -203,7 +203,7 @@ def test_the_events_of_at_most_three_slow_pods_are_asked_for_and_once() -> None:
     assert simulation.plan().empty
 
 
-def test_trouble_of_a_restarted_operator_is_not_told_twice() -> None:
+def test_trouble_of_a_restarted_operator_is_not_reported_twice() -> None:
     simulation, cluster = posted(manifests.job("JAXJob", Worker=2))
     cluster.vanish("j-worker-1")
     simulation.quota = 1

@@ -78,7 +78,9 @@ def test_the_job_goes_on_when_the_cluster_itself_is_killed(cluster: Cluster) -> 
     cluster.delete(f"mpijob/{JOB}")
 
 
-def test_a_launch_that_waits_for_more_workers_than_there_are_is_told_on_the_job(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+def test_a_launch_that_waits_for_more_workers_than_there_are_is_reported_on_the_job(
+    cluster: Cluster, tmp_path: pathlib.Path
+) -> None:
     job = yaml.safe_load((EXAMPLES / "mpi/horovod-elastic/job.yaml").read_text())
     job["metadata"]["name"] = "too-many"
     job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]["command"][2] = "3"

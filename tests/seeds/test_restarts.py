@@ -194,7 +194,7 @@ def test_out_of_memory_is_the_workers_own_failure(cluster: Cluster) -> None:
     remove(*jobs.values())
 
 
-def test_a_crash_loop_ends_at_the_limit_whoever_restarts(cluster: Cluster) -> None:
+def test_a_crash_loop_ends_at_the_limit_under_every_restart_policy(cluster: Cluster) -> None:
     limit, command = {"backoffLimit": 2, "cleanPodPolicy": "None"}, second_worker("echo no data; exit 137")
     by_node, by_operator = (
         submitted(cluster, job("PyTorchJob", f"loop-{policy.lower()}", policy, limit, command=command))

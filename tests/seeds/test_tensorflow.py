@@ -118,7 +118,7 @@ def test_parameter_servers_and_workers_end_when_the_chief_does(cluster: Cluster)
     cluster.delete(f"tfjob/{job}")
 
 
-def test_a_worker_that_is_added_trains_at_once_and_one_that_is_taken_away_is_missed_by_nobody(cluster: Cluster) -> None:
+def test_an_added_worker_trains_at_once_and_a_removed_worker_causes_no_failure(cluster: Cluster) -> None:
     job = "dynamic-workers"
     cluster.create("tensorflow/dynamic-workers/job.yaml")
     cluster.says(f"{job}-worker-0", r"^worker=0 step=20 ")

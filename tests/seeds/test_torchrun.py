@@ -62,7 +62,7 @@ def assert_it_learnt(log: str) -> None:
     assert losses[-1] < losses[0] * 0.8, losses
 
 
-def test_a_crew_goes_from_two_to_three_to_two_while_it_trains(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+def test_an_elastic_job_is_scaled_from_two_to_three_to_two_while_it_trains(cluster: Cluster, tmp_path: pathlib.Path) -> None:
     submit(cluster, tmp_path, 300)
     trains(cluster, WORKERS[0], 2)
     scale(cluster, 3)
@@ -93,9 +93,7 @@ def patch(cluster: Cluster, resource: str, change: Object) -> None:
     cluster.kubectl("patch", resource, JOB, "--type", "merge", "-p", json.dumps(change))
 
 
-def test_an_autoscaler_adds_a_worker_to_a_busy_crew_and_takes_one_from_an_idle_one(
-    cluster: Cluster, tmp_path: pathlib.Path
-) -> None:
+def test_an_autoscaler_scales_a_busy_job_up_and_an_idle_job_down(cluster: Cluster, tmp_path: pathlib.Path) -> None:
     submit(cluster, tmp_path, 100_000, minReplicas=2, metrics=usage("64"))
     trains(cluster, WORKERS[0], 2)
     patch(cluster, "hpa", {"spec": {"behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}}})
