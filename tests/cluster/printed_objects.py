@@ -46,7 +46,6 @@ def workloads() -> list[PrintedObject]:
         *(PrintedObject(batch + "jobs", {"metadata": meta("job"), "spec": spec}, status) for spec, status in jobs),
         PrintedObject(batch + "cronjobs", {"metadata": meta("c"), "spec": cron}, {"lastScheduleTime": "2024-01-01T00:00:00Z"}),
         PrintedObject(batch + "cronjobs", {"metadata": meta("c"), "spec": cron | {"suspend": True, "timeZone": "Etc/UTC"}}),
-        PrintedObject("/api/v1/namespaces/{namespace}/podtemplates", {"metadata": meta("t"), "template": _TEMPLATE}),
         *_budgets(),
         *_autoscalers(),
     ]

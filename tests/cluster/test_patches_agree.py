@@ -39,7 +39,7 @@ CRDS = pathlib.Path(__file__).parents[2] / "manifests" / "crds"
 PLACES = {
     "ConfigMap": ("/api/v1", "configmaps"),
     "Service": ("/api/v1", "services"),
-    "PodTemplate": ("/api/v1", "podtemplates"),
+    "ReplicaSet": ("/apis/apps/v1", "replicasets"),
     "Pod": ("/api/v1", "pods"),
     "Deployment": ("/apis/apps/v1", "deployments"),
     "PyTorchJob": ("/apis/kubeflow.org/v1", "pytorchjobs"),

@@ -21,7 +21,7 @@ TARGET = Path(__file__).resolve().parents[2] / "src" / "traincrew" / "embedded" 
 SERVED = {
     "api/v1": (
         "bindings configmaps endpoints events limitranges namespaces nodes persistentvolumeclaims persistentvolumes pods "
-        "podtemplates replicationcontrollers resourcequotas secrets serviceaccounts services"
+        "replicationcontrollers resourcequotas secrets serviceaccounts services"
     ),
     "apis/apiextensions.k8s.io/v1": "customresourcedefinitions",
     "apis/apps/v1": "daemonsets deployments replicasets statefulsets",

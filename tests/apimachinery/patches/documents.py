@@ -98,8 +98,8 @@ def template(rng: random.Random) -> Object:
     return {"metadata": {"labels": {"app": "x"} | labels(rng)}, "spec": pod_spec(rng)}
 
 
-def pod_template(rng: random.Random) -> Object:
-    return {"metadata": metadata(rng), "template": template(rng)}
+def replica_set(rng: random.Random) -> Object:
+    return {"metadata": metadata(rng), "spec": {"selector": {"matchLabels": {"app": "x"}}, "template": template(rng)}}
 
 
 def pod(rng: random.Random) -> Object:
@@ -147,7 +147,7 @@ def pytorch_job(rng: random.Random) -> Object:
 MAKERS: dict[str, Callable[[random.Random], Object]] = {
     "ConfigMap": config_map,
     "Service": service,
-    "PodTemplate": pod_template,
+    "ReplicaSet": replica_set,
     "Pod": pod,
     "Deployment": deployment,
     "PyTorchJob": pytorch_job,

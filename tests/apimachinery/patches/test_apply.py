@@ -14,7 +14,16 @@ from traincrew.embedded.apiserver.schema import builtin_kinds
 
 KNOWN = builtin_kinds.load()
 CONFIG_MAP = KNOWN.schema("", "v1", "ConfigMap")
-TEMPLATE = KNOWN.schema("", "v1", "PodTemplate")
+TEMPLATE: Schema = {
+    "type": "object",
+    "properties": {
+        "metadata": CONFIG_MAP["properties"]["metadata"],
+        "template": KNOWN.linked("io.k8s.api.apps.v1.ReplicaSetSpec")["properties"]["template"],
+    },
+    builtin_kinds.GO_STRUCT: "Template",
+    builtin_kinds.GO_FIELDS: {"metadata": "v1.ObjectMeta", "template": "v1.PodTemplateSpec"},
+}
+"""A pod template by itself."""
 NOW, LATER = "2025-01-01T00:00:00Z", "2025-01-01T00:00:09Z"
 
 
@@ -25,12 +34,12 @@ def config(data: Object | None = None, **metadata: Any) -> Object:
 
 def pods(*containers: Any, **spec: Any) -> Object:
     template = {"spec": {"containers": list(containers), **spec}}
-    return {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "p"}, "template": template}
+    return {"apiVersion": "v1", "kind": "Template", "metadata": {"name": "p"}, "template": template}
 
 
 def applied(live: Object | None, wanted: Object, manager: str = "m", **how: Any) -> Object:
     kept = copy.deepcopy((live, wanted))
-    schema = how.pop("schema", TEMPLATE if wanted["kind"] == "PodTemplate" else CONFIG_MAP)
+    schema = how.pop("schema", TEMPLATE if wanted["kind"] == "Template" else CONFIG_MAP)
     found = apply.apply(live, wanted, schema, **({"manager": manager, "now": NOW} | how))
     assert (live, wanted) == kept, "the arguments were changed"
     return found

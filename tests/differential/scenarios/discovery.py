@@ -22,7 +22,7 @@ CORE = (
     "bindings", "configmaps", "endpoints", "events", "limitranges", "namespaces", "namespaces/finalize", "namespaces/status",
     "nodes", "nodes/status", "persistentvolumeclaims", "persistentvolumeclaims/status", "persistentvolumes",
     "persistentvolumes/status", "pods", "pods/attach", "pods/binding", "pods/eviction", "pods/exec", "pods/log",
-    "pods/portforward", "pods/status", "podtemplates", "resourcequotas", "resourcequotas/status", "secrets", "serviceaccounts",
+    "pods/portforward", "pods/status", "resourcequotas", "resourcequotas/status", "secrets", "serviceaccounts",
     "serviceaccounts/token", "services", "services/status",
 )  # fmt: skip
 OTHERS = {

@@ -135,8 +135,10 @@ def strictness_of_patches(p: ScenarioClient) -> None:
 def strategic_patches_of_lists_with_keys(p: ScenarioClient) -> None:
     env = [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]
     ports = [{"containerPort": 80, "name": "web"}]
-    template = {"spec": {"restartPolicy": "Never", "containers": [container("main", env=env, ports=ports), container("side")]}}
-    p.create("podtemplates", bodies.manifest("v1", "PodTemplate", "t", {"template": template}))
+    template: dict[str, Any] = {"spec": {"containers": [container("main", env=env, ports=ports), container("side")]}}
+    template["metadata"] = {"labels": {"app": "t"}}
+    spec: dict[str, Any] = {"replicas": 0, "selector": {"matchLabels": {"app": "t"}}, "template": template}
+    p.create("replicasets", bodies.manifest("apps/v1", "ReplicaSet", "t", {"spec": spec}))
     inner: list[dict[str, Any]] = [
         {"containers": [{"name": "side", "image": "new:2"}]},
         {"containers": [{"name": "main", "env": [{"name": "B", "value": "3"}, {"name": "C", "value": "4"}]}]},
@@ -151,13 +153,13 @@ def strategic_patches_of_lists_with_keys(p: ScenarioClient) -> None:
         {"tolerations": [{"key": "l", "operator": "Exists"}]},
         {"nodeSelector": {"a": "b"}},
         {"nodeSelector": {"$patch": "replace", "c": "d"}},
-        {"$retainKeys": ["containers", "restartPolicy"], "restartPolicy": "Never", "containers": [{"name": "main"}]},
+        {"$retainKeys": ["containers", "restartPolicy"], "restartPolicy": "Always", "containers": [{"name": "main"}]},
         {"volumes": [{"name": "v", "emptyDir": {}}]},
         {"volumes": [{"name": "v", "emptyDir": None, "hostPath": {"path": "/x"}}]},
         {"containers": [{"$patch": "replace"}, {"name": "only", "image": "o"}]},
     ]
-    for spec in inner:
-        p.patch("strategic", "podtemplates", "t", {"template": {"spec": spec}})
+    for each in inner:
+        p.patch("strategic", "replicasets", "t", {"spec": {"template": {"spec": each}}})
 
 
 @scenario("patch")

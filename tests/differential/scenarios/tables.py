@@ -10,7 +10,7 @@ from tests.differential.scenarios.listing import TABLE
 EMPTY = (
     "pods", "services", "configmaps", "secrets", "events", "endpoints", "persistentvolumeclaims", "serviceaccounts", "jobs",
     "roles", "rolebindings", "leases", "horizontalpodautoscalers", "resourcequotas", "limitranges", "tfjobs", "pytorchjobs",
-    "mpijobs", "xgboostjobs", "paddlejobs", "jaxjobs", "podtemplates", "events.events.k8s.io", "namespaces", "nodes",
+    "mpijobs", "xgboostjobs", "paddlejobs", "jaxjobs", "events.events.k8s.io", "namespaces", "nodes",
     "persistentvolumes", "clusterroles", "clusterrolebindings", "priorityclasses", "customresourcedefinitions",
 )  # fmt: skip
 

@@ -33,7 +33,7 @@ ACCEPTED = (
     Accepted(NOT_SERVED, "access", "certificate approve"),
     Accepted(NOT_SERVED, "forms", "get componentstatuses"),
     Accepted(NOT_SERVED, "discovering", "api-resources --api-group=apps", "-. controllerrevisions"),
-    Accepted(NOT_SERVED, "discovering", 'api-resources --api-group=""', "-. componentstatuses"),
+    Accepted(NOT_SERVED, "discovering", 'api-resources --api-group=""', "-. (componentstatuses|podtemplates)"),
     Accepted(NOT_SERVED, "nodes", "get --raw /api/v1/nodes/none-such/proxy"),
     Accepted(IN_GO, "applying", "apply -f - <<END", "core.PodTemplateSpec"),
     Accepted(IN_GO, "replacing", "replace -f", "core.PodSpec"),

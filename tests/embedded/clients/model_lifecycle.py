@@ -23,10 +23,6 @@ SERVER_FIELDS = (
     "finalizers",
 )  # fmt: skip
 """Fields of the metadata that differ between any two servers or that only some servers set."""
-TEMPLATE: Object = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-EXTRA_KINDS: dict[str, Object] = {
-    "PodTemplate": {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {}, "template": TEMPLATE},
-}
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 """A taint that only a controller would remove."""
 APIS = {
@@ -124,11 +120,11 @@ def create_namespace(kubeconfig: pathlib.Path) -> None:
 
 
 def base(kind: str) -> Object:
-    return EXTRA_KINDS[kind] if kind in EXTRA_KINDS else corpus.base(kind)
+    return corpus.base(kind)
 
 
 def kinds() -> list[str]:
-    return sorted([*corpus.kinds(), *EXTRA_KINDS])
+    return sorted(corpus.kinds())
 
 
 def recorded(kind: str) -> Object:

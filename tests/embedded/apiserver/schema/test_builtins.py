@@ -8,11 +8,10 @@ BUILTINS = builtin_kinds.load()
 
 
 def test_a_reference_is_the_very_thing_that_it_refers_to() -> None:
-    pod, template = BUILTINS.schema("", "v1", "Pod"), BUILTINS.schema("", "v1", "PodTemplate")
+    pod, replica_set = BUILTINS.schema("", "v1", "Pod"), BUILTINS.schema("apps", "v1", "ReplicaSet")
+    template = replica_set["properties"]["spec"]["properties"]["template"]
     spec = pod["properties"]["spec"]
-    assert (
-        spec["properties"]["containers"] is template["properties"]["template"]["properties"]["spec"]["properties"]["containers"]
-    )
+    assert spec["properties"]["containers"] is template["properties"]["spec"]["properties"]["containers"]
 
 
 def test_a_definition_may_contain_itself() -> None:

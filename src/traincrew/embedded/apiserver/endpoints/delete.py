@@ -20,7 +20,7 @@ from traincrew.embedded.apiserver.storage.records import Record
 
 POLICIES = ("Background", "Foreground", "Orphan")
 SHOWN_WHEN_DELETED = {
-    "pods", "services", "serviceaccounts", "persistentvolumes", "persistentvolumeclaims", "podtemplates", "resourcequotas",
+    "pods", "services", "serviceaccounts", "persistentvolumes", "persistentvolumeclaims", "resourcequotas",
     "storageclasses.storage.k8s.io",
 }  # fmt: skip
 """Kinds whose deletion answers with the object; the others answer with a Status."""

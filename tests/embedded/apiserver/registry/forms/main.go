@@ -118,7 +118,7 @@ func main() {
 		"v1/Pod": corev1.Pod{}, "v1/Service": corev1.Service{}, "v1/ConfigMap": corev1.ConfigMap{}, "v1/Secret": corev1.Secret{},
 		"v1/ServiceAccount": corev1.ServiceAccount{}, "v1/Namespace": corev1.Namespace{}, "v1/Event": corev1.Event{}, "v1/Node": corev1.Node{},
 		"v1/PersistentVolume": corev1.PersistentVolume{}, "v1/PersistentVolumeClaim": corev1.PersistentVolumeClaim{}, "v1/Endpoints": corev1.Endpoints{},
-		"v1/LimitRange": corev1.LimitRange{}, "v1/ResourceQuota": corev1.ResourceQuota{}, "v1/ReplicationController": corev1.ReplicationController{}, "v1/PodTemplate": corev1.PodTemplate{},
+		"v1/LimitRange": corev1.LimitRange{}, "v1/ResourceQuota": corev1.ResourceQuota{}, "v1/ReplicationController": corev1.ReplicationController{},
 		"v1/Binding":             corev1.Binding{},
 		"events.k8s.io/v1/Event": eventsv1.Event{}, "coordination.k8s.io/v1/Lease": coordv1.Lease{}, "batch/v1/Job": batchv1.Job{}, "batch/v1/CronJob": batchv1.CronJob{},
 		"rbac.authorization.k8s.io/v1/Role": rbacv1.Role{}, "rbac.authorization.k8s.io/v1/RoleBinding": rbacv1.RoleBinding{},

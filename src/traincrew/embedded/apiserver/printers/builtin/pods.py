@@ -14,9 +14,6 @@ from traincrew.embedded.apiserver.printers.builtin.cells import (
     Container,
     Fields,
     Metadata,
-    PodTemplate,
-    images,
-    labels,
 )
 from traincrew.embedded.apiserver.printers.columns import Printer, definitions
 
@@ -203,17 +200,7 @@ def _end(pod: Pod) -> list[Object] | None:
     return _ENDS.get(pod.status.phase)
 
 
-class PodTemplateObject(Fields):
-    metadata: Metadata = msgspec.field(default_factory=Metadata)
-    template: PodTemplate = msgspec.field(default_factory=PodTemplate)
-
-
-def _template(kept: PodTemplateObject, ages: Ages) -> list[Any]:
-    return [kept.metadata.name, *images(kept.template.spec.containers), labels(kept.template.metadata.labels)]
-
-
 _POD = definitions("Name", "Ready", "Status", "Restarts", "Age", "IP*", "Node*", "Nominated Node*", "Readiness Gates*")
 PRINTERS = {
     ("", "Pod"): Printer(_POD, Pod, _pod, _end),
-    ("", "PodTemplate"): Printer(definitions("Name", "Containers", "Images", "Pod Labels"), PodTemplateObject, _template),
 }

@@ -12,7 +12,6 @@ from traincrew.embedded.apiserver.registry.builtin import (
     jobs,
     persistent_volume_claims,
     persistent_volumes,
-    pod_templates,
     policies,
     rbac_objects,
     services,
@@ -23,7 +22,6 @@ from traincrew.embedded.apiserver.registry.builtin.strategy import NEUTRAL, Stra
 
 _STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "Pod"): pods_strategy.POD,
-    ("", "PodTemplate"): pod_templates.POD_TEMPLATE,
     ("", "Service"): services.SERVICE,
     ("", "ConfigMap"): config.CONFIG_MAP,
     ("", "Secret"): config.SECRET,
