@@ -1,0 +1,52 @@
+"""docs/served-kinds.md lists the kinds that are served and the admission plugins that run."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+from typing import NamedTuple
+
+from traincrew.embedded.apiserver.admission import chain
+from traincrew.embedded.apiserver.endpoints import metrics_api
+from traincrew.embedded.apiserver.schema import builtin_kinds
+
+PAGE = (pathlib.Path(__file__).parents[3] / "docs" / "served-kinds.md").read_text()
+
+
+class Row(NamedTuple):
+    kind: str
+    api_version: str
+    served: str
+    component: str
+    remarks: str
+
+
+def rows() -> list[Row]:
+    lines = [line for line in PAGE.splitlines() if line.startswith("| ")][1:]
+    return [Row(*(cell.strip() for cell in line[1:].removesuffix("|").split("|"))) for line in lines]
+
+
+def test_the_table_has_every_served_kind_and_no_other() -> None:
+    served = {(each.kind, each.api_version) for each in (*builtin_kinds.load().resources(), *metrics_api.RESOURCES)}
+    assert {(row.kind, row.api_version) for row in rows() if row.served != "no"} == served
+    assert not served & {(row.kind, row.api_version) for row in rows() if row.served == "no"}
+
+
+def test_what_is_stored_can_be_listed_and_deleted_and_what_is_answered_cannot_be_changed() -> None:
+    found = {(each.kind, each.api_version): each for each in (*builtin_kinds.load().resources(), *metrics_api.RESOURCES)}
+    for row in rows():
+        if row.served == "stored":
+            assert {"create", "list", "watch", "delete"} <= set(found[row.kind, row.api_version].verbs), row
+        if row.served == "answered":
+            assert not {"update", "patch", "delete"} & set(found[row.kind, row.api_version].verbs), row
+
+
+def test_each_kind_is_listed_once_and_says_what_acts_on_it() -> None:
+    assert len({(row.kind, row.api_version) for row in rows()}) == len(rows())
+    assert all(row.component for row in rows() if row.served != "no")
+    assert all(row.remarks for row in rows() if row.component == "nothing")
+
+
+def test_the_page_names_the_admission_plugins_in_their_order() -> None:
+    (listed,) = re.findall(r"In the order of kube-apiserver: (.*?)\.\n", PAGE, re.DOTALL)
+    assert listed.replace("\n", " ").split(", ") == [plugin.name for plugin in chain.PLUGINS]
