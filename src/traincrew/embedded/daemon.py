@@ -36,10 +36,7 @@ from traincrew.embedded.apiserver.schema import builtin_kinds
 from traincrew.embedded.apiserver.storage.records import Change, SelectableFields
 from traincrew.embedded.apiserver.storage.store import Store
 from traincrew.embedded.bootstrap import Furniture, furnish
-from traincrew.embedded.controllers.garbage_collector import Garbage
-from traincrew.embedded.controllers.namespaces import Emptying
-from traincrew.embedded.controllers.quotas import Quotas
-from traincrew.embedded.controllers.run import Controllers
+from traincrew.embedded.controllers.run import Controllers, MetadataControllers
 from traincrew.embedded.kubelet.server import server as server_server
 from traincrew.embedded.mirror_pod_log import OwnLog
 from traincrew.embedded.pki import certificates
@@ -152,7 +149,7 @@ class Daemon:
         """With all rights: for the controllers of the cluster itself."""
         return self.client(users.User(f"system:{agent}", (users.MASTERS, users.AUTHENTICATED)), agent)
 
-    def emptied(self) -> Iterable[Resource]:
+    def deletable(self) -> Iterable[Resource]:
         """Every resource whose objects go with their namespace."""
         for served in self.registry.preferred():
             if {"list", "delete"} <= set(served.verbs):
@@ -204,12 +201,10 @@ async def running(options: Options) -> AsyncIterator[Running]:
 
 @contextlib.asynccontextmanager
 async def _controllers(daemon: Daemon) -> AsyncIterator[None]:
-    garbage = Garbage(daemon.own_client("garbage-collector"), daemon.watchable)
-    daemon.registry.on_change.append(garbage.resources_changed)
-    emptying = Emptying(daemon.own_client("namespace-controller"), daemon.emptied)
-    quotas = Quotas(daemon.own_client("quota-controller"), daemon.emptied)
+    metadata = MetadataControllers(daemon.own_client, daemon.watchable, daemon.deletable)
+    daemon.registry.on_change.append(metadata.resources_changed)
     others = Controllers(daemon.own_client, daemon.options.data.resolve() / "volumes", daemon.options.only)
-    tasks = [asyncio.create_task(each.run()) for each in (garbage, emptying, quotas, others)]
+    tasks = [asyncio.create_task(each.run()) for each in (metadata, others)]
     if daemon.options.placement is not None:
         scheduler = Scheduler(daemon.own_client("kube-scheduler"), daemon.options.placement)
         tasks.append(asyncio.create_task(scheduler.run()))

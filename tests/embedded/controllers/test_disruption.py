@@ -11,7 +11,7 @@ import hypothesis
 import msgspec
 import pytest
 from hypothesis import strategies as st
-from tests.embedded.controllers.clusters import SPACE, Cluster, cluster, controlled, eventually
+from tests.embedded.controllers.in_process_cluster import NAMESPACE, Cluster, cluster, eventually, running_controllers
 
 from traincrew import errors
 from traincrew.embedded.controllers.disruption import decisions
@@ -83,14 +83,14 @@ def test_the_time_of_a_condition_is_that_of_its_last_turn() -> None:
 
 async def _running(found: Cluster, name: str, **meta: Any) -> None:
     spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n"}
-    await found.make(PODS, {"metadata": {"name": name, "labels": {"app": "x"}, **meta}, "spec": spec})
+    await found.create(PODS, {"metadata": {"name": name, "labels": {"app": "x"}, **meta}, "spec": spec})
     await found.patch(PODS, name, {"status": READY}, "status")
 
 
 async def _evicted(found: Cluster, name: str) -> bool:
     body = msgspec.json.encode({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}})
     try:
-        await found.client.post(PODS, SPACE, name, "eviction", body)
+        await found.client.post(PODS, NAMESPACE, name, "eviction", body)
     except errors.TooManyRequests:
         return False
     return True
@@ -102,10 +102,10 @@ async def _allowed(found: Cluster) -> int:
 
 
 async def test_of_evictions_at_once_as_many_succeed_as_the_budget_allows(tmp_path: pathlib.Path) -> None:
-    async with cluster(tmp_path) as found, controlled(found):
+    async with cluster(tmp_path) as found, running_controllers(found):
         for name in "abcde":
             await _running(found, name)
-        await found.make(
+        await found.create(
             BUDGETS, {"metadata": {"name": "b"}, "spec": {"minAvailable": 3, "selector": {"matchLabels": {"app": "x"}}}}
         )
         await eventually(lambda: _allowed(found), lambda allowed: allowed == 2)
@@ -114,28 +114,28 @@ async def test_of_evictions_at_once_as_many_succeed_as_the_budget_allows(tmp_pat
 
 
 async def test_a_share_is_of_what_the_owner_is_to_have(tmp_path: pathlib.Path) -> None:
-    async with cluster(tmp_path) as found, controlled(found):
+    async with cluster(tmp_path) as found, running_controllers(found):
         template = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
         spec = {"replicas": 4, "selector": {"matchLabels": {"app": "x"}}, "template": template}
-        owner = (await found.make(REPLICA_SETS, {"metadata": {"name": "r"}, "spec": spec}))["metadata"]
+        owner = (await found.create(REPLICA_SETS, {"metadata": {"name": "r"}, "spec": spec}))["metadata"]
         by = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": owner["uid"], "controller": True}
         for name in "abc":
             await _running(found, name, ownerReferences=[by])
         chosen = {"selector": {"matchLabels": {"app": "x"}}}
-        await found.make(BUDGETS, {"metadata": {"name": "b"}, "spec": {"maxUnavailable": "50%", **chosen}})
+        await found.create(BUDGETS, {"metadata": {"name": "b"}, "spec": {"maxUnavailable": "50%", **chosen}})
         assert await eventually(lambda: _allowed(found), lambda allowed: allowed > 0) == 1
         status = (await found.get(BUDGETS, "b"))["status"]
         assert (status["expectedPods"], status["desiredHealthy"], status["currentHealthy"]) == (4, 2, 3)
 
 
 async def test_a_budget_whose_share_cannot_be_known_lets_nothing_go_and_says_why(tmp_path: pathlib.Path) -> None:
-    async with cluster(tmp_path) as found, controlled(found):
+    async with cluster(tmp_path) as found, running_controllers(found):
         by = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "no-such-job", "controller": True}
         await _running(found, "a", ownerReferences=[by], finalizers=["example.com/stays"])
         chosen = {"selector": {"matchLabels": {"app": "x"}}}
-        await found.make(BUDGETS, {"metadata": {"name": "b"}, "spec": {"maxUnavailable": 1, **chosen}})
+        await found.create(BUDGETS, {"metadata": {"name": "b"}, "spec": {"maxUnavailable": 1, **chosen}})
         found_conditions = await eventually(lambda: found.get(BUDGETS, "b"), lambda each: each["status"].get("conditions"))
         condition = found_conditions["status"]["conditions"][0]
         assert (condition["status"], condition["reason"]) == ("False", "SyncFailed")
         assert condition["message"] == "jobs.batch does not implement the scale subresource"
-        await eventually(lambda: found.told("b"), lambda told: "CalculateExpectedPodCountFailed" in told)
+        await eventually(lambda: found.event_reasons("b"), lambda told: "CalculateExpectedPodCountFailed" in told)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 import msgspec
-from tests.embedded.controllers.played import START, Object, Play, job
+from tests.embedded.controllers.simulated_job import START, Object, SimulatedJob, job
 
 from traincrew.embedded.controllers.jobs import backoff, completion, plan, pod_indexes, policies
 from traincrew.embedded.controllers.jobs.controller import recalled
@@ -13,7 +13,7 @@ from traincrew.embedded.controllers.pods import Pod
 
 
 def test_a_pod_of_an_indexed_job_knows_its_index() -> None:
-    found = Play(job(completionMode="Indexed", completions=2, parallelism=2))
+    found = SimulatedJob(job(completionMode="Indexed", completions=2, parallelism=2))
     [first, second] = found.step().make
     assert first["metadata"]["generateName"] == "j-0-"
     assert second["metadata"]["labels"][pod_indexes.INDEX] == second["metadata"]["annotations"][pod_indexes.INDEX] == "1"
@@ -25,12 +25,12 @@ def test_a_pod_of_an_indexed_job_knows_its_index() -> None:
 def test_making_a_pod_does_not_change_the_job() -> None:
     given = job(completionMode="Indexed", completions=2, parallelism=2)
     before = msgspec.json.encode(given)
-    Play(given).settle()
+    SimulatedJob(given).settle()
     assert msgspec.json.encode({**given, "status": None}) == msgspec.json.encode({**msgspec.json.decode(before), "status": None})
 
 
 def test_somebody_elses_job_is_left_alone() -> None:
-    assert Play(job(managedBy="example.com/other")).step() == plan.Step()
+    assert SimulatedJob(job(managedBy="example.com/other")).step() == plan.Step()
 
 
 def pod(phase: str = "Failed", code: int = 1) -> Pod:
@@ -56,7 +56,7 @@ def test_a_rule_of_another_container_does_not_match() -> None:
 
 
 def test_a_success_forgives_the_failures_before_it() -> None:
-    found = Play(job(completions=3, parallelism=2, backoffLimit=9))
+    found = SimulatedJob(job(completions=3, parallelism=2, backoffLimit=9))
     found.settle()
     first, second = found.active()
     found.end(first, "Failed")
@@ -69,7 +69,7 @@ def test_a_success_forgives_the_failures_before_it() -> None:
 
 
 def test_a_new_controller_waits_as_long_as_the_one_before_would_have() -> None:
-    found = Play(job(backoffLimit=9))
+    found = SimulatedJob(job(backoffLimit=9))
     for _ in range(3):
         found.now += dt.timedelta(minutes=11)
         found.settle()
@@ -79,7 +79,7 @@ def test_a_new_controller_waits_as_long_as_the_one_before_would_have() -> None:
 
 
 def test_a_job_that_is_over_is_deleted_when_its_time_has_come() -> None:
-    found = Play(job(ttlSecondsAfterFinished=60))
+    found = SimulatedJob(job(ttlSecondsAfterFinished=60))
     found.settle()
     found.end(found.active()[0], "Succeeded")
     assert completion.until_expiry(found.job, found.now) is None
@@ -88,7 +88,7 @@ def test_a_job_that_is_over_is_deleted_when_its_time_has_come() -> None:
 
 
 def test_a_deadline_says_when_to_look_again() -> None:
-    found = Play(job(activeDeadlineSeconds=30))
+    found = SimulatedJob(job(activeDeadlineSeconds=30))
     found.settle()
     found.now += dt.timedelta(seconds=10)
     assert found.step().again == 20

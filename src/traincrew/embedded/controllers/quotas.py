@@ -1,62 +1,78 @@
-"""The status of resource quotas: what is used. (Whether there is room is decided when objects are made, by counting.)"""
+"""The resource quota controller: keeps `status.used`. (The API server's admission enforces quotas by itself.)"""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable
 
 import msgspec
 
-from traincrew import errors
 from traincrew.apimachinery import quota_usage
 from traincrew.apimachinery.resource_info import Object
 from traincrew.client import port
+from traincrew.client.lister import Lister, Unstructured, decode
+from traincrew.client.workqueue import WorkQueue
+from traincrew.embedded.controllers import reconcile_loop
+from traincrew.embedded.controllers.metadata_informers import MetadataInformers, PartialObjectMetadata
+from traincrew.embedded.controllers.reconcile_loop import NamespacedName
 from traincrew.model.resources import Resource
 
-log = logging.getLogger(__name__)
-
 QUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
-PERIOD = 2.0
-"""Seconds between two counts; only while there are quotas at all."""
+BATCH_PERIOD = 0.5
+"""Seconds after a change in which other changes of the namespace are counted too."""
+RESYNC = 60.0
+"""Seconds after which usage is computed again without a change: some resources, such as leases, are not watched."""
 
 
-class Quotas:
-    def __init__(self, client: port.Client, resources: Callable[[], Iterable[Resource]]) -> None:
-        self._client, self._resources = client, resources
+class QuotaController:
+    def __init__(self, client: port.Client, informers: MetadataInformers, countable: Callable[[], Iterable[Resource]]) -> None:
+        """countable: the resources that a quota may limit."""
+        self._client, self._countable = client, countable
+        self._quotas: Lister[Unstructured] = Lister(client, QUOTAS, decode)
+        self._queue: WorkQueue[NamespacedName] = WorkQueue()
+        self._quotas.listeners.append(self._quota_changed)
+        informers.listeners.append(self._object_changed)
 
     async def run(self) -> None:
-        while True:
-            try:
-                for found in await self._all(QUOTAS, None):
-                    await self._count(found)
-            except errors.ApiError as error:
-                log.warning("counting quotas failed", extra={"error": str(error)})
-            await asyncio.sleep(PERIOD)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._quotas.informer.run())
+            group.create_task(reconcile_loop.run("resourcequota", self._queue, self._reconcile, workers=1))
 
-    async def _all(self, resource: Resource, namespace: str | None) -> list[Object]:
+    def _quota_changed(self, old: Unstructured | None, new: Unstructured | None) -> None:
+        if new is not None:
+            self._queue.add((new.metadata.namespace, new.metadata.name))
+
+    def _object_changed(self, resource: Resource, old: PartialObjectMetadata | None, new: PartialObjectMetadata | None) -> None:
+        obj = new or old
+        if obj is None or resource == QUOTAS:
+            return
+        for quota in self._quotas.within(obj.metadata.namespace):
+            self._queue.add_after((quota.metadata.namespace, quota.metadata.name), BATCH_PERIOD)
+
+    async def _reconcile(self, key: NamespacedName) -> float | None:
+        quota = self._quotas.get(*key)
+        if quota is None:
+            return None
+        hard = quota.body.get("spec", {}).get("hard") or {}
+        requests = [
+            quota_usage.Request(each, resource.plural, resource.group)
+            for resource in self._countable()
+            if resource.namespaced and _is_limited(hard, resource)
+            for each in await self._list(resource, key[0])
+        ]
+        status = {"hard": hard, "used": quota_usage.total(requests, quota.body)}
+        if status != quota.body.get("status"):
+            meta = {"uid": quota.metadata.uid, "resourceVersion": quota.metadata.resource_version}
+            body = msgspec.json.encode({"metadata": meta, "status": status})
+            self._quotas.learn(await self._client.patch(QUOTAS, *key, body, subresource="status"))
+        return RESYNC
+
+    async def _list(self, resource: Resource, namespace: str) -> list[Object]:
         return [msgspec.json.decode(item) async for page in self._client.pages(resource, namespace) for item in page.items]
 
-    async def _count(self, found: Object) -> None:
-        namespace, hard = found["metadata"]["namespace"], found.get("spec", {}).get("hard") or {}
-        held = [
-            quota_usage.Request(each, resource.plural, resource.group)
-            for resource in self._resources()
-            if resource.namespaced and _counts(hard, resource)
-            for each in await self._all(resource, namespace)
-        ]
-        status = {"hard": hard, "used": quota_usage.total(held, found)}
-        if status != found.get("status"):
-            meta = {"uid": found["metadata"]["uid"], "resourceVersion": found["metadata"]["resourceVersion"]}
-            body = msgspec.json.encode({"metadata": meta, "status": status})
-            try:
-                await self._client.patch(QUOTAS, namespace, found["metadata"]["name"], body, subresource="status")
-            except (errors.Conflict, errors.NotFound):
-                return  # counted anew in a moment
 
-
-def _counts(hard: Object, resource: Resource) -> bool:
-    """Whether a quota of these limits asks for objects of this resource."""
+def _is_limited(hard: Object, resource: Resource) -> bool:
+    """Whether usage of these limits depends on objects of the resource."""
     if resource.group:
         return f"count/{resource.plural}.{resource.group}" in hard
     if resource.plural == "pods":

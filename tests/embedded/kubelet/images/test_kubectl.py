@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 import yaml
-from tests.embedded.controllers.clusters import SPACE, cluster
+from tests.embedded.controllers.in_process_cluster import NAMESPACE, cluster
 from tests.embedded.kubelet.server import front as fronts
 from tests.embedded.kubelet.server.conftest import authority, node, shop
 from tests.embedded.kubelet.server.nodes import Node
@@ -105,12 +105,12 @@ async def test_pods_are_got_by_label_as_the_launchers_init_container_does(
     serving, client = served
     for number, ready in enumerate(("True", "False", "True")):
         body = {"metadata": {"name": f"w{number}", "labels": {"job": "j"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
-        await client.create(PODS, SPACE, json.dumps({"kind": "Pod", "apiVersion": "v1", **body}).encode())
+        await client.create(PODS, NAMESPACE, json.dumps({"kind": "Pod", "apiVersion": "v1", **body}).encode())
         status = {"status": {"conditions": [{"type": "Initialized", "status": "True"}, {"type": "Ready", "status": ready}]}}
-        await client.patch(PODS, SPACE, f"w{number}", json.dumps(status).encode(), subresource="status")
+        await client.patch(PODS, NAMESPACE, f"w{number}", json.dumps(status).encode(), subresource="status")
     asking = Kubectl(tmp_path, serving.kubeconfig)
     states = 'jsonpath={range .items[*]}{.status.conditions[?(@.type=="Ready")].status}{"\\n"}{end}'
-    found = await asking("get", "pods", "--namespace", SPACE, "--selector", "job=j", "--output", states)
+    found = await asking("get", "pods", "--namespace", NAMESPACE, "--selector", "job=j", "--output", states)
     assert found == (0, b"True\nFalse\nTrue\n", b"")
     assert await asking("get", "pods", "-l", "job in (j),other!=x", "-o", "name") == (0, b"pod/w0\npod/w1\npod/w2\n", b"")
     _, out, _ = await asking("get", "pods")

@@ -8,8 +8,8 @@ import pathlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-from tests.embedded.controllers import clusters
-from tests.embedded.controllers.clusters import Cluster, Object
+from tests.embedded.controllers import in_process_cluster
+from tests.embedded.controllers.in_process_cluster import Cluster, Object
 
 from traincrew.embedded.kubelet.pods.status_manager import StatusManager
 from traincrew.model.resources import PODS
@@ -39,7 +39,7 @@ class Held:
 
 @contextlib.asynccontextmanager
 async def written(there: Cluster) -> AsyncIterator[Held]:
-    held = Held(there, await there.make(PODS, POD))
+    held = Held(there, await there.create(PODS, POD))
     task = asyncio.create_task(held.writer.run())
     try:
         yield held
@@ -54,16 +54,16 @@ async def phase(there: Cluster) -> str:
 async def test_a_status_is_written_though_the_news_of_another_write_came_before_the_answer_to_ours(
     tmp_path: pathlib.Path,
 ) -> None:
-    async with clusters.cluster(tmp_path) as there, written(there) as held:
+    async with in_process_cluster.cluster(tmp_path) as there, written(there) as held:
         held.want(phase="Running")
         await held.writer.settled()
         await there.patch(PODS, "train", {"metadata": {"labels": {"by": "somebody"}}})  # the watch told of it already
         held.want(phase="Succeeded")
-        await clusters.eventually(lambda: phase(there), lambda found: found == "Succeeded")
+        await in_process_cluster.eventually(lambda: phase(there), lambda found: found == "Succeeded")
 
 
 async def test_a_condition_that_somebody_else_set_meanwhile_is_kept(tmp_path: pathlib.Path) -> None:
-    async with clusters.cluster(tmp_path) as there, written(there) as held:
+    async with in_process_cluster.cluster(tmp_path) as there, written(there) as held:
         other = {"type": "example.com/warm", "status": "True"}
         await there.patch(PODS, "train", {"status": {"conditions": [other]}}, "status")
         held.want(phase="Running")
@@ -74,7 +74,7 @@ async def test_a_condition_that_somebody_else_set_meanwhile_is_kept(tmp_path: pa
 
 
 async def test_a_passing_status_is_not_written_if_another_follows_at_once(tmp_path: pathlib.Path) -> None:
-    async with clusters.cluster(tmp_path) as there, written(there) as held:
+    async with in_process_cluster.cluster(tmp_path) as there, written(there) as held:
         before = (await there.get(PODS, "train"))["metadata"]["resourceVersion"]
         held.writer.want({**held.pod["status"], "reason": "Passing"}, passing=True)
         await asyncio.sleep(0)
@@ -87,7 +87,7 @@ async def test_a_passing_status_is_not_written_if_another_follows_at_once(tmp_pa
 
 
 async def test_a_passing_status_that_stays_is_written(tmp_path: pathlib.Path) -> None:
-    async with clusters.cluster(tmp_path) as there, written(there) as held:
+    async with in_process_cluster.cluster(tmp_path) as there, written(there) as held:
         held.writer.want({**held.pod["status"], "reason": "Passing"}, passing=True)
         await held.writer.settled()
         assert (await there.get(PODS, "train"))["status"]["reason"] == "Passing"

@@ -9,7 +9,7 @@ import pathlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-from tests.embedded.controllers.clusters import Cluster, cluster
+from tests.embedded.controllers.in_process_cluster import Cluster, cluster
 
 from traincrew.embedded.kubelet import volumes
 from traincrew.embedded.kubelet.objects.object_cache import ObjectCache
@@ -30,7 +30,7 @@ class Node:
     async def pod(self, *made: Object, name: str = "p", **spec: Any) -> Object:
         """made: its volumes."""
         body = {"containers": [{"name": "main", "image": "x"}], "volumes": list(made), **spec}
-        return await self.cluster.make(PODS, {"metadata": {"name": name, "labels": {"app": "a"}}, "spec": body})
+        return await self.cluster.create(PODS, {"metadata": {"name": name, "labels": {"app": "a"}}, "spec": body})
 
     def place(self, pod: Object, isolation: Isolation = Isolation.ROOT) -> volumes.VolumeHost:
         return volumes.VolumeHost(self.directory / "node" / "pods" / pod["metadata"]["uid"], self.directory, isolation)
@@ -51,11 +51,11 @@ class Node:
         await self.refresh(pod)
 
     async def config_map(self, name: str, data: dict[str, str], **more: Any) -> None:
-        await self.cluster.make(CONFIG_MAPS, {"metadata": {"name": name}, "data": data, **more})
+        await self.cluster.create(CONFIG_MAPS, {"metadata": {"name": name}, "data": data, **more})
 
     async def secret(self, name: str, data: dict[str, bytes]) -> None:
         encoded = {key: base64.b64encode(value).decode() for key, value in data.items()}
-        await self.cluster.make(SECRETS, {"metadata": {"name": name}, "data": encoded})
+        await self.cluster.create(SECRETS, {"metadata": {"name": name}, "data": encoded})
 
     async def change(self, name: str, data: dict[str, str | None]) -> None:
         await self.cluster.patch(CONFIG_MAPS, name, {"data": data})
@@ -65,7 +65,7 @@ class Node:
 async def node(directory: pathlib.Path) -> AsyncIterator[Node]:
     async with cluster(directory) as found:
         with contextlib.suppress(Exception):
-            await found.make(SERVICE_ACCOUNTS, {"metadata": {"name": "default"}})
+            await found.create(SERVICE_ACCOUNTS, {"metadata": {"name": "default"}})
         made = Node(found, directory)
         try:
             yield made

@@ -136,14 +136,14 @@ async def test_volumes_of_other_kinds_are_refused_for_good(node: Node, source: O
 async def bound(node: Node, source: Object, **annotations: str) -> Object:
     """A claim c, and a pod that uses it."""
     space = {"accessModes": ["ReadWriteOnce"], "storageClassName": ""}
-    claim = await node.cluster.make(
+    claim = await node.cluster.create(
         CLAIMS, {"metadata": {"name": "c"}, "spec": {**space, "volumeName": "pv", "resources": {"requests": {"storage": "1Gi"}}}}
     )
     holder = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "c", "uid": claim["metadata"]["uid"]}
     affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}]}}
     more = {"nodeAffinity": affinity} if "local" in source else {}
     spec = {**space, "capacity": {"storage": "1Gi"}, "claimRef": holder, **source, **more}
-    await node.cluster.make(VOLUMES, {"metadata": {"name": "pv", "annotations": annotations}, "spec": spec})
+    await node.cluster.create(VOLUMES, {"metadata": {"name": "pv", "annotations": annotations}, "spec": spec})
     await node.cluster.patch(CLAIMS, "c", {"status": {"phase": "Bound"}}, "status")
     return await node.pod({"name": "v", "persistentVolumeClaim": {"claimName": "c"}})
 
@@ -170,7 +170,7 @@ async def test_a_claim_waits_in_the_kubelets_words(node: Node) -> None:
         f"Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], failed to process volumes=[v]: {words}"
     )
     space = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-    await node.cluster.make(CLAIMS, {"metadata": {"name": "c"}, "spec": space})
+    await node.cluster.create(CLAIMS, {"metadata": {"name": "c"}, "spec": space})
     with pytest.raises(volumes.VolumeNotReady, match="error processing PVC default/c: PVC is not bound"):
         await node.mount(pod)
 

@@ -22,7 +22,7 @@ def job(**spec: Any) -> Object:
 
 
 @dataclasses.dataclass
-class Play:
+class SimulatedJob:
     job: Object
     pods: dict[str, Pod] = dataclasses.field(default_factory=dict)
     now: dt.datetime = START

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from tests.embedded.controllers.clusters import SPACE, Cluster, Object, cluster, controlled, eventually
+from tests.embedded.controllers.in_process_cluster import NAMESPACE, Cluster, Object, cluster, eventually, running_controllers
 
 from traincrew.embedded.controllers.claims.resources import CLAIMS, CLASSES, VOLUMES
 from traincrew.embedded.controllers.endpoints.controller import ENDPOINTS, SLICES
@@ -30,7 +30,7 @@ def job(**spec: Any) -> Object:
 
 async def active(found: Cluster, count: int) -> list[str]:
     async def names() -> list[str]:
-        pods = [each for each in await found.all(PODS) if each["metadata"].get("generateName", "").startswith("j-")]
+        pods = [each for each in await found.list(PODS) if each["metadata"].get("generateName", "").startswith("j-")]
         return [each["metadata"]["name"] for each in pods if each["status"]["phase"] == "Pending"]
 
     return await eventually(names, lambda names: len(names) == count)
@@ -45,102 +45,102 @@ async def ended(found: Cluster, word: str) -> Object:
 
 
 async def test_a_job_runs_to_its_end(found: Cluster) -> None:
-    async with controlled(found):
-        await found.make(BATCH_JOBS, job(completions=3, parallelism=2))
+    async with running_controllers(found):
+        await found.create(BATCH_JOBS, job(completions=3, parallelism=2))
         for name in await active(found, 2):
-            await found.end(name, "Succeeded")
+            await found.set_phase(name, "Succeeded")
         [last] = await active(found, 1)
-        await found.end(last, "Succeeded")
+        await found.set_phase(last, "Succeeded")
         status = await ended(found, "Complete")
         assert (status["succeeded"], [each["type"] for each in status["conditions"]]) == (3, ["SuccessCriteriaMet", "Complete"])
-        await eventually(lambda: found.told("j"), lambda told: told == {"SuccessfulCreate", "Completed"})
+        await eventually(lambda: found.event_reasons("j"), lambda told: told == {"SuccessfulCreate", "Completed"})
 
 
 async def test_controllers_that_start_anew_count_what_ended_meanwhile_once(found: Cluster) -> None:
-    async with controlled(found):
-        await found.make(BATCH_JOBS, job(completions=4, parallelism=4, backoffLimit=0))
+    async with running_controllers(found):
+        await found.create(BATCH_JOBS, job(completions=4, parallelism=4, backoffLimit=0))
         names = await active(found, 4)
-        await found.end(names[0], "Succeeded")
+        await found.set_phase(names[0], "Succeeded")
         await eventually(lambda: found.get(BATCH_JOBS, "j"), lambda seen: seen.get("status", {}).get("succeeded") == 1)
     for name in names[1:]:
-        await found.end(name, "Succeeded")
-    async with controlled(found):
+        await found.set_phase(name, "Succeeded")
+    async with running_controllers(found):
         status = await ended(found, "Complete")
     assert status["succeeded"] == 4
     assert "failed" not in status
 
 
 async def test_a_job_that_is_deleted_while_nobody_looks_does_not_hold_its_pods(found: Cluster) -> None:
-    async with controlled(found):
-        await found.make(BATCH_JOBS, job())
+    async with running_controllers(found):
+        await found.create(BATCH_JOBS, job())
         await active(found, 1)
-    await found.client.delete(BATCH_JOBS, SPACE, "j", propagation="Background")
-    async with controlled(found):
-        await eventually(lambda: found.all(PODS), lambda pods: not pods)
+    await found.client.delete(BATCH_JOBS, NAMESPACE, "j", propagation="Background")
+    async with running_controllers(found):
+        await eventually(lambda: found.list(PODS), lambda pods: not pods)
 
 
 async def test_a_claim_without_a_class_gets_a_directory_which_goes_with_it(found: Cluster) -> None:
-    async with controlled(found):
-        await eventually(lambda: found.all(CLASSES))
+    async with running_controllers(found):
+        await eventually(lambda: found.list(CLASSES))
         spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-        await found.make(CLAIMS, {"metadata": {"name": "c"}, "spec": spec})
+        await found.create(CLAIMS, {"metadata": {"name": "c"}, "spec": spec})
         claim = await eventually(lambda: found.get(CLAIMS, "c"), lambda seen: seen["status"]["phase"] == "Bound")
         volume = await found.get(VOLUMES, claim["spec"]["volumeName"])
         directory = pathlib.Path(volume["spec"]["hostPath"]["path"])
         assert directory.parent == found.volumes
         (directory / "checkpoint").write_text("x")
-        await eventually(lambda: found.told("c"), lambda told: "ProvisioningSucceeded" in told)
-        await found.client.delete(CLAIMS, SPACE, "c")
-        await eventually(lambda: found.gone(VOLUMES, volume["metadata"]["name"]))
+        await eventually(lambda: found.event_reasons("c"), lambda told: "ProvisioningSucceeded" in told)
+        await found.client.delete(CLAIMS, NAMESPACE, "c")
+        await eventually(lambda: found.is_gone(VOLUMES, volume["metadata"]["name"]))
         assert directory.name not in os.listdir(found.volumes)
 
 
 async def test_a_claim_made_while_nobody_looks_is_bound_later(found: Cluster) -> None:
     spec = {"accessModes": ["ReadWriteMany"], "storageClassName": "standard", "resources": {"requests": {"storage": "10Gi"}}}
-    await found.make(CLAIMS, {"metadata": {"name": "c"}, "spec": {**spec, "volumeName": "v"}})
+    await found.create(CLAIMS, {"metadata": {"name": "c"}, "spec": {**spec, "volumeName": "v"}})
     held = {"accessModes": ["ReadWriteMany"], "storageClassName": "standard", "capacity": {"storage": "10Gi"}}
-    await found.make(VOLUMES, {"metadata": {"name": "v"}, "spec": {**held, "hostPath": {"path": "/nowhere"}}})
-    async with controlled(found):
+    await found.create(VOLUMES, {"metadata": {"name": "v"}, "spec": {**held, "hostPath": {"path": "/nowhere"}}})
+    async with running_controllers(found):
         await eventually(lambda: found.get(CLAIMS, "c"), lambda seen: seen["status"]["phase"] == "Bound")
         await eventually(lambda: found.get(VOLUMES, "v"), lambda seen: seen["status"]["phase"] == "Bound")
 
 
 async def test_a_services_endpoints_follow_its_pods_and_go_with_it(found: Cluster) -> None:
     async def addresses() -> list[str]:
-        subsets = [each for item in await found.all(ENDPOINTS) for each in item.get("subsets") or ()]
+        subsets = [each for item in await found.list(ENDPOINTS) for each in item.get("subsets") or ()]
         return [address["ip"] for each in subsets for address in each.get("addresses", ())]
 
-    async with controlled(found):
-        await found.make(SERVICES, {"metadata": {"name": "s"}, "spec": {"selector": {"a": "x"}, "ports": [{"port": 1}]}})
+    async with running_controllers(found):
+        await found.create(SERVICES, {"metadata": {"name": "s"}, "spec": {"selector": {"a": "x"}, "ports": [{"port": 1}]}})
         spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n"}
-        await found.make(PODS, {"metadata": {"name": "p", "labels": {"a": "x"}}, "spec": spec})
+        await found.create(PODS, {"metadata": {"name": "p", "labels": {"a": "x"}}, "spec": spec})
         ready = {"phase": "Running", "podIP": "10.1.1.1", "conditions": [{"type": "Ready", "status": "True"}]}
         await found.patch(PODS, "p", {"status": ready}, "status")
         await eventually(addresses, lambda ips: ips == ["10.1.1.1"])
-        await found.end("p", "Failed")
+        await found.set_phase("p", "Failed")
         await eventually(addresses, lambda ips: ips == [])
-        await found.client.delete(SERVICES, SPACE, "s")
-        await eventually(lambda: found.all(ENDPOINTS), lambda left: not left)
-        await eventually(lambda: found.all(SLICES), lambda left: not left)
+        await found.client.delete(SERVICES, NAMESPACE, "s")
+        await eventually(lambda: found.list(ENDPOINTS), lambda left: not left)
+        await eventually(lambda: found.list(SLICES), lambda left: not left)
 
 
 async def test_endpoints_of_a_service_that_went_while_nobody_looked_go_too(found: Cluster) -> None:
-    async with controlled(found):
-        await found.make(SERVICES, {"metadata": {"name": "s"}, "spec": {"selector": {"a": "x"}, "ports": [{"port": 1}]}})
-        await eventually(lambda: found.all(ENDPOINTS))
-    await found.client.delete(SERVICES, SPACE, "s")
-    async with controlled(found):
-        await eventually(lambda: found.all(ENDPOINTS), lambda left: not left)
+    async with running_controllers(found):
+        await found.create(SERVICES, {"metadata": {"name": "s"}, "spec": {"selector": {"a": "x"}, "ports": [{"port": 1}]}})
+        await eventually(lambda: found.list(ENDPOINTS))
+    await found.client.delete(SERVICES, NAMESPACE, "s")
+    async with running_controllers(found):
+        await eventually(lambda: found.list(ENDPOINTS), lambda left: not left)
 
 
 async def test_an_autoscaler_acts_on_a_training_job(found: Cluster) -> None:
     replica = {"replicas": 1, "template": {"spec": {"containers": [{"name": "pytorch", "image": "i"}]}}}
     spec = {"elasticPolicy": {"minReplicas": 1, "maxReplicas": 4}, "pytorchReplicaSpecs": {"Worker": replica}}
-    await found.make(PYTORCH, {"metadata": {"name": "t"}, "spec": spec})
+    await found.create(PYTORCH, {"metadata": {"name": "t"}, "spec": spec})
     reference = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "t"}
     bounds = {"scaleTargetRef": reference, "minReplicas": 3, "maxReplicas": 4}
-    async with controlled(found):
-        await found.make(AUTOSCALERS, {"metadata": {"name": "h"}, "spec": bounds})
-        await eventually(lambda: found.told("h"), lambda told: "SuccessfulRescale" in told)
+    async with running_controllers(found):
+        await found.create(AUTOSCALERS, {"metadata": {"name": "h"}, "spec": bounds})
+        await eventually(lambda: found.event_reasons("h"), lambda told: "SuccessfulRescale" in told)
     job = await found.get(PYTORCH, "t")
     assert job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 3

@@ -1,8 +1,9 @@
-"""A cluster within the test's process, asked as its users would; its controllers come and go."""
+"""An API server in the test's process, and its controllers, which can be started and stopped."""
 
 from __future__ import annotations
 
 import asyncio
+import builtins
 import contextlib
 import pathlib
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -14,12 +15,11 @@ from traincrew import errors, settings
 from traincrew.app import cluster as app_cluster
 from traincrew.client import port
 from traincrew.embedded.bootstrap import furnish
-from traincrew.embedded.controllers.garbage_collector import Garbage
-from traincrew.embedded.controllers.run import Controllers
+from traincrew.embedded.controllers.run import Controllers, MetadataControllers
 from traincrew.embedded.daemon import Daemon, Options
 from traincrew.model.resources import EVENTS, PODS, Resource
 
-SPACE = "default"
+NAMESPACE = "default"
 LIMIT = 20.0
 
 Object = dict[str, Any]
@@ -31,37 +31,36 @@ class Cluster(NamedTuple):
     daemon: Daemon
     volumes: pathlib.Path
 
-    async def make(self, resource: Resource, body: Object) -> Object:
+    async def create(self, resource: Resource, body: Object) -> Object:
         titled = {"kind": resource.kind, "apiVersion": resource.api_version, **body}
-        place = SPACE if resource.namespaced else None
-        found: Object = msgspec.json.decode(await self.client.create(resource, place, msgspec.json.encode(titled)))
+        namespace = NAMESPACE if resource.namespaced else None
+        found: Object = msgspec.json.decode(await self.client.create(resource, namespace, msgspec.json.encode(titled)))
         return found
 
     async def get(self, resource: Resource, name: str) -> Object:
-        place = SPACE if resource.namespaced else None
-        found: Object = msgspec.json.decode(await self.client.get(resource, place, name))
+        namespace = NAMESPACE if resource.namespaced else None
+        found: Object = msgspec.json.decode(await self.client.get(resource, namespace, name))
         return found
 
-    async def all(self, resource: Resource) -> list[Object]:
-        place = SPACE if resource.namespaced else None
-        return [msgspec.json.decode(item) async for page in self.client.pages(resource, place) for item in page.items]
+    async def list(self, resource: Resource) -> builtins.list[Object]:
+        namespace = NAMESPACE if resource.namespaced else None
+        return [msgspec.json.decode(item) async for page in self.client.pages(resource, namespace) for item in page.items]
 
     async def patch(self, resource: Resource, name: str, body: Object, subresource: str = "") -> None:
-        place = SPACE if resource.namespaced else None
-        await self.client.patch(resource, place, name, msgspec.json.encode(body), subresource=subresource)
+        namespace = NAMESPACE if resource.namespaced else None
+        await self.client.patch(resource, namespace, name, msgspec.json.encode(body), subresource=subresource)
 
-    async def gone(self, resource: Resource, name: str) -> bool:
+    async def is_gone(self, resource: Resource, name: str) -> bool:
         try:
             await self.get(resource, name)
         except errors.NotFound:
             return True
         return False
 
-    async def told(self, name: str) -> set[str]:
-        """The reasons of the events about it."""
-        return {each["reason"] for each in await self.all(EVENTS) if each["involvedObject"]["name"] == name}
+    async def event_reasons(self, name: str) -> set[str]:
+        return {each["reason"] for each in await self.list(EVENTS) if each["involvedObject"]["name"] == name}
 
-    async def end(self, name: str, phase: str) -> None:
+    async def set_phase(self, name: str, phase: str) -> None:
         await self.patch(PODS, name, {"status": {"phase": phase}}, "status")
 
 
@@ -74,7 +73,7 @@ async def eventually(read: Callable[[], Awaitable[T]], holds: Callable[[T], obje
                     await asyncio.sleep(0.02)
                 seen.append(await read())
     except TimeoutError:
-        raise AssertionError(f"it did not come true; last seen: {seen[-1:]}") from None
+        raise AssertionError(f"the condition did not become true; last value: {seen[-1:]}") from None
     return seen[-1]
 
 
@@ -90,17 +89,19 @@ async def cluster(data: pathlib.Path) -> AsyncIterator[Cluster]:
 
 
 @contextlib.asynccontextmanager
-async def controlled(found: Cluster) -> AsyncIterator[None]:
-    """While it is entered controllers run; it may be entered again."""
-    garbage = Garbage(found.daemon.own_client("garbage-collector"), found.daemon.watchable)
+async def running_controllers(found: Cluster) -> AsyncIterator[None]:
+    """Runs the controllers inside the block; it may be entered again."""
+    metadata = MetadataControllers(found.daemon.own_client, found.daemon.watchable, found.daemon.deletable)
+    found.daemon.registry.on_change.append(metadata.resources_changed)
     controllers = Controllers(found.daemon.own_client, found.volumes, period=0.2)
-    tasks = [asyncio.create_task(each.run()) for each in (garbage, controllers)]
+    tasks = [asyncio.create_task(each.run()) for each in (metadata, controllers)]
     try:
         yield
         for task in tasks:
             if task.done():
                 task.result()
     finally:
+        found.daemon.registry.on_change.remove(metadata.resources_changed)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

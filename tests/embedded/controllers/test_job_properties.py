@@ -6,7 +6,7 @@ import datetime as dt
 
 import hypothesis
 from hypothesis import strategies as st
-from tests.embedded.controllers.played import Play, job
+from tests.embedded.controllers.simulated_job import SimulatedJob, job
 
 SPECS = st.fixed_dictionaries(
     {
@@ -20,7 +20,7 @@ SPECS = st.fixed_dictionaries(
 MOVES = st.lists(st.tuples(st.sampled_from(["succeed", "fail", "delete", "wait", "step"]), st.integers(0, 9)), max_size=40)
 
 
-def play(found: Play, moves: list[tuple[str, int]]) -> None:
+def play(found: SimulatedJob, moves: list[tuple[str, int]]) -> None:
     for move, number in moves:
         active = found.active()
         if move == "step":
@@ -34,7 +34,7 @@ def play(found: Play, moves: list[tuple[str, int]]) -> None:
         assert len(found.active()) <= found.job["spec"]["parallelism"]
 
 
-def finish(found: Play) -> None:
+def finish(found: SimulatedJob) -> None:
     for _ in range(60):
         found.settle()
         if {"Complete", "Failed"} & set(found.conditions()):
@@ -50,7 +50,7 @@ def finish(found: Play) -> None:
 
 @hypothesis.given(spec=SPECS, moves=MOVES)
 def test_a_job_ends_once_with_every_pod_counted_once(spec: dict[str, object], moves: list[tuple[str, int]]) -> None:
-    found = Play(job(**spec))
+    found = SimulatedJob(job(**spec))
     play(found, moves)
     finish(found)
     told = found.conditions()
@@ -65,7 +65,7 @@ def test_a_job_ends_once_with_every_pod_counted_once(spec: dict[str, object], mo
 
 @hypothesis.given(spec=SPECS, moves=MOVES)
 def test_its_numbers_are_those_of_the_pods(spec: dict[str, object], moves: list[tuple[str, int]]) -> None:
-    found = Play(job(**spec))
+    found = SimulatedJob(job(**spec))
     play(found, moves)
     finish(found)
     ends = list(found.ended.values())
@@ -84,7 +84,7 @@ def test_its_numbers_are_those_of_the_pods(spec: dict[str, object], moves: list[
 
 @hypothesis.given(limit=st.integers(0, 4))
 def test_it_fails_with_the_failure_beyond_its_limit(limit: int) -> None:
-    found = Play(job(backoffLimit=limit))
+    found = SimulatedJob(job(backoffLimit=limit))
     for _ in range(limit + 1):
         found.settle()
         assert found.conditions() == []
@@ -100,7 +100,7 @@ def test_it_fails_with_the_failure_beyond_its_limit(limit: int) -> None:
 
 @hypothesis.given(failures=st.integers(1, 12), early=st.floats(0.1, 1.0))
 def test_each_failure_in_a_row_doubles_the_wait_up_to_ten_minutes(failures: int, early: float) -> None:
-    found = Play(job(backoffLimit=99))
+    found = SimulatedJob(job(backoffLimit=99))
     found.settle()
     for number in range(failures):
         found.end(found.active()[0], "Failed")
@@ -116,7 +116,7 @@ def test_each_failure_in_a_row_doubles_the_wait_up_to_ten_minutes(failures: int,
 
 @hypothesis.given(spec=SPECS, moves=MOVES)
 def test_suspending_takes_the_pods_and_counts_none_of_them(spec: dict[str, object], moves: list[tuple[str, int]]) -> None:
-    found = Play(job(**spec))
+    found = SimulatedJob(job(**spec))
     play(found, moves)
     found.settle()
     if {"SuccessCriteriaMet", "FailureTarget"} & set(found.conditions()):
