@@ -1,4 +1,4 @@
-"""A plain client of the real API server, for tests: synchronous, dictionaries in and out, no code of ours behind it."""
+"""A synchronous client of the real API server for tests. It uses dictionaries and none of our own code."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CLUSTER_SCOPED = ("namespaces", "customresourcedefinitions")
 
 
 class RejectedRequest(Exception):
-    """The API server said no."""
+    """An error response of the API server."""
 
     def __init__(self, response: requests.Response) -> None:
         self.code = response.status_code
@@ -50,7 +50,7 @@ class RejectedRequest(Exception):
 
 
 class Api:
-    """One API server, seen through one kubeconfig."""
+    """A client for one kubeconfig."""
 
     def __init__(self, kubeconfig: str | os.PathLike[str]) -> None:
         config = yaml.safe_load(pathlib.Path(kubeconfig).read_text())
@@ -148,7 +148,7 @@ def _file(entry: Object, key: str) -> str | None:
 
 
 def eventually(claim: Callable[[], Any], seconds: float = 30.0, because: str = "") -> Any:
-    """Waits until the claim holds and returns what it returned; it holds when it is true and raises nothing."""
+    """Wait until the condition returns a true value without an exception, and return that value."""
     deadline = time.monotonic() + seconds
     trouble: BaseException | None = None
     while True:
@@ -165,7 +165,7 @@ def eventually(claim: Callable[[], Any], seconds: float = 30.0, because: str = "
 
 
 def consistently(claim: Callable[[], Any], seconds: float = 1.0) -> None:
-    """Asserts that the claim holds all the time for a while: for what must NOT happen."""
+    """Assert that the condition holds for the whole time."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         assert claim()
@@ -174,7 +174,7 @@ def consistently(claim: Callable[[], Any], seconds: float = 1.0) -> None:
 
 @contextlib.contextmanager
 def rejected(code: int, *texts: str) -> Iterator[None]:
-    """The API server must refuse with that code and say these things."""
+    """Expect an error response with this code and these texts."""
     with pytest.raises(RejectedRequest) as caught:
         yield
     assert caught.value.code == code, caught.value

@@ -18,16 +18,16 @@ from tools.kube import cluster
 
 ROOT = pathlib.Path(__file__).parents[2]
 MEASURE = "1.32"
-"""The Kubernetes that the embedded API server is measured by."""
+"""The Kubernetes version that the embedded API server is compared with."""
 INSIDE = os.environ.get("TRAINCREW_OPERATOR") == "inside"
-"""The operator of the whole run is the one in the embedded API server's process."""
+"""The operator runs in the process of the embedded API server."""
 
 
 @pytest.fixture(scope="session")
 def kube(request: pytest.FixtureRequest) -> Iterator[cluster.Cluster]:
-    """The cluster of this test run: KUBECONFIG's if that is set, else an API server of our own."""
+    """The cluster of this test run: that of KUBECONFIG if it is set, else a new API server."""
     capture = request.config.pluginmanager.getplugin("capturemanager")
-    with capture.global_and_fixture_disabled():  # a first start builds the servers and tells how far it is
+    with capture.global_and_fixture_disabled():  # the first start builds the servers and prints its progress
         connected = cluster.connect_with_operator() if INSIDE else cluster.connect()
     with connected:
         yield connected
@@ -35,14 +35,14 @@ def kube(request: pytest.FixtureRequest) -> Iterator[cluster.Cluster]:
 
 @pytest.fixture(scope="session")
 def core_api(kube: cluster.Cluster) -> kubernetes.client.CoreV1Api:
-    """The official Python client, so that what tests set up does not rest on our own client."""
+    """The official Python client, so that the set-up of tests does not depend on our own client."""
     connected = kubernetes.config.new_client_from_config(os.fspath(kube.kubeconfig))
     return kubernetes.client.CoreV1Api(connected)
 
 
 @pytest.fixture
 def namespace(core_api: kubernetes.client.CoreV1Api) -> Iterator[str]:
-    """The name of a fresh namespace. It is deleted afterwards; nobody waits for that."""
+    """The name of a new namespace. Its deletion is not waited for."""
     name = f"test-{uuid.uuid4().hex[:10]}"
     metadata = kubernetes.client.V1ObjectMeta(name=name)
     core_api.create_namespace(kubernetes.client.V1Namespace(metadata=metadata))
@@ -58,11 +58,11 @@ COMPARING = (
     "test_authorization_kubectl",
     "test_gang_scheduled",
 )
-"""Parts of the names of files that hold the embedded API server's parts against a real one."""
+"""Parts of the names of files that compare the embedded API server with a real one."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """They are made after one version of Kubernetes, and compare with that one only."""
+    """Skip the comparisons unless the Kubernetes version is the one that they were written for."""
     if os.environ.get("KUBE", MEASURE) == MEASURE:
         return
     reason = pytest.mark.skip(reason=f"compares with kube-apiserver {MEASURE}")
@@ -73,15 +73,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup() -> Generator[None, None, None]:
-    yield from _skipping_what_a_foreign_cluster_cannot_do()
+    yield from _skip_on_foreign_clusters()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None, None, None]:
-    yield from _skipping_what_a_foreign_cluster_cannot_do()
+    yield from _skip_on_foreign_clusters()
 
 
-def _skipping_what_a_foreign_cluster_cannot_do() -> Generator[None, None, None]:
+def _skip_on_foreign_clusters() -> Generator[None, None, None]:
     try:
         yield
     except cluster.NotOurs as reason:
@@ -90,19 +90,19 @@ def _skipping_what_a_foreign_cluster_cannot_do() -> Generator[None, None, None]:
 
 @pytest.fixture(scope="session")
 def api(kube: cluster.Cluster) -> Api:
-    """A plain client as administrator, with the CRDs installed."""
+    """A client of the administrator, with the CRDs installed."""
     return installation.crds(kube)
 
 
 @pytest.fixture(scope="session")
 def operator_kubeconfig(kube: cluster.Cluster, api: Api) -> pathlib.Path:
-    """Speaks as the service account of manifests/rbac.yaml: the suite runs with the rights that are shipped, no more."""
+    """A kubeconfig of the service account in manifests/rbac.yaml: the tests use the permissions that are shipped."""
     return installation.rights(kube)
 
 
 @pytest.fixture(scope="session")
 def second_kube() -> Iterator[tuple[cluster.Cluster, Api, pathlib.Path]]:
-    """A second API server, on which no operator runs but those that a test starts with flags of its own."""
+    """A second API server without an operator, for tests that start operators with flags of their own."""
     with cluster.start_any() as started:
         client = installation.crds(started)
         yield started, client, installation.rights(started)
@@ -117,14 +117,14 @@ def isolated(second_kube: tuple[cluster.Cluster, Api, pathlib.Path]) -> Iterator
 
 @pytest.fixture(scope="session")
 def harness(second_kube: tuple[cluster.Cluster, Api, pathlib.Path]) -> Iterator[lifecycle_harness.LifecycleHarness]:
-    """Where the lives of jobs are played, on the second API server: any number at once, with operators of their own."""
+    """Records lifecycles of jobs on the second API server, in parallel and with operators of their own."""
     with lifecycle_harness.running(second_kube[0]) as found:
         yield found
 
 
 @pytest.fixture(scope="session")
 def operator(operator_kubeconfig: pathlib.Path) -> Iterator[OperatorProcess]:
-    """The operator with its default settings, serving every namespace for the whole run.
+    """The operator with default settings, for all namespaces and the whole run.
 
     TRAINCREW_OPERATORS=2 starts two, without leader election: all tests but those of one operator's own metrics must pass.
     TRAINCREW_OPERATOR=inside (with KUBE=embedded) starts none: it runs already.
@@ -145,5 +145,5 @@ def kubelet(api: Api, namespace: str) -> Kubelet:
 
 @pytest.fixture
 def submit(operator: OperatorProcess, api: Api, namespace: str) -> Submit:
-    """`submit(manifests.job(...))` creates the job in the test's namespace, where the operator sees it."""
+    """`submit(manifests.job(...))` creates the job in the namespace of the test."""
     return functools.partial(SubmittedJob, api, namespace)

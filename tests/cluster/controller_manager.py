@@ -1,4 +1,4 @@
-"""kube-controller-manager beside the API server: real Jobs, a real garbage collector.
+"""kube-controller-manager for the API server of the tests: the real Job controller and garbage collector.
 
 TRAINCREW_CONTROLLERS=own: our own Job controller in the place of the real one.
 """
@@ -13,12 +13,12 @@ from tests.cluster import embedded_controllers
 from tools.kube import cluster
 
 OWN = {"job"} if os.environ.get("TRAINCREW_CONTROLLERS") == "own" else set()
-"""Names of controllers that are ours."""
+"""Names of the embedded controllers."""
 
 
 @contextlib.contextmanager
 def running(kube: cluster.Cluster, *names: str) -> Iterator[None]:
-    """Only those controllers, such as `job` and `garbagecollector`; they end with the block."""
+    """Run only these controllers, such as `job` and `garbagecollector`, within the block."""
     own, foreign = [each for each in names if each in OWN], [each for each in names if each not in OWN]
     with contextlib.ExitStack() as stack:
         if own:

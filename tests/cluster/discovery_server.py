@@ -1,4 +1,4 @@
-"""A server that tells about resources what the embedded API server tells, and asks the real one for everything else."""
+"""A proxy of the real API server that serves the discovery documents of the embedded API server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEPT = ("Accept", "Content-Type", "User-Agent")
 
 @contextlib.contextmanager
 def serving(api: Api, served: Sequence[ResourceInfo], folder: pathlib.Path) -> Iterator[pathlib.Path]:
-    """The kubeconfig that leads to it."""
+    """Yields a kubeconfig for the proxy."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _handler(api, served))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()

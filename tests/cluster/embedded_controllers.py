@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 @contextlib.contextmanager
 def running(kube: cluster.Cluster, *names: str) -> Iterator[Process]:
-    """Only those controllers; they end with the block."""
+    """Run only these controllers within the block."""
     with tempfile.TemporaryDirectory() as directory:
         place = pathlib.Path(directory)
         command: list[str | pathlib.Path] = [

@@ -1,4 +1,4 @@
-"""Operator processes that start in no time: each is forked from a parent that has imported everything.
+"""Operator processes that start fast: each is forked from a server process that has imported all modules.
 
 What is killed in tests is a real process with a real command line; only its start is cheaper. Run as a module this is that
 parent, which reads one JSON request a line and answers with one number a line.
@@ -30,7 +30,7 @@ IMPORTED = (
 
 
 class ForkedOperator:
-    """One operator."""
+    """An operator process."""
 
     def __init__(self, parent: ForkServer, pid: int, log: pathlib.Path) -> None:
         self._parent = parent
@@ -45,13 +45,13 @@ class ForkedOperator:
         return self.log_file.read_text()
 
     def signal(self, how: int) -> None:
-        """Nothing happens if it has ended."""
+        """Send a signal. Does nothing if the process has ended."""
         with self._lock, contextlib.suppress(ProcessLookupError):
             if not self._ended:
                 signal.pidfd_send_signal(self._end, how)
 
     def wait(self, seconds: float = 300.0) -> int:
-        """Until it has ended; returns its exit code, or the negative number of the signal that killed it."""
+        """Wait for the end. Returns the exit code, or the negative number of the signal that killed the process."""
         assert select.select([self._end], [], [], seconds)[0], f"the operator does not end:\n{self.log[-3000:]}"
         with self._lock:
             self._ended = True
@@ -114,7 +114,7 @@ def _serve() -> None:
 
 
 def _become(argv: list[str], log: str) -> int:
-    """The child: from here on it is `traincrew` and nothing else."""
+    """The child process: runs `traincrew`."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     file = os.open(log, os.O_WRONLY | os.O_APPEND)
     null = os.open(os.devnull, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""What people install before the operator runs: our CRDs, its namespace and its rights."""
+"""Installs what the operator needs: CRDs, namespace and RBAC."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MANIFESTS = pathlib.Path(__file__).parents[2] / "manifests"
 
 
 def crds(kube: cluster.Cluster) -> Api:
-    """A plain client as administrator, once the cluster knows our kinds."""
+    """A client of the administrator, after the CRDs are established."""
     client = Api(kube.kubeconfig)
     if not kube.furnished:
         files = sorted((MANIFESTS / "crds").glob("*.yaml"))
@@ -21,7 +21,7 @@ def crds(kube: cluster.Cluster) -> Api:
 
 
 def rights(kube: cluster.Cluster) -> pathlib.Path:
-    """A kubeconfig that speaks as the service account of manifests/rbac.yaml."""
+    """A kubeconfig of the service account in manifests/rbac.yaml."""
     if not kube.furnished:
         _apply(kube, *(f"--filename={MANIFESTS / name}" for name in ("namespace.yaml", "rbac.yaml")))
     return kube.token_kubeconfig("kubeflow", "traincrew")

@@ -1,4 +1,4 @@
-"""A second API server, without the operator that serves the whole test run: for operators with flags of their own."""
+"""Namespaces on a second API server without an operator, for tests that start operators with flags of their own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tools.kube import cluster
 
 @dataclasses.dataclass(frozen=True)
 class IsolatedNamespace:
-    """A fresh namespace there, and what a test needs in it."""
+    """A new namespace with its clients."""
 
     kube: cluster.Cluster
     api: Api
@@ -32,7 +32,7 @@ class IsolatedNamespace:
         return SubmittedJob(self.api, self.namespace, body)
 
     def operator(self, *flags: str) -> contextlib.AbstractContextManager[OperatorProcess]:
-        """An operator for this namespace alone."""
+        """An operator for this namespace only."""
         return operators.running(self.operator_kubeconfig, "--namespace", self.namespace, *flags)
 
 

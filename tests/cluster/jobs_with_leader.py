@@ -1,4 +1,4 @@
-"""Jobs of every kind with one leader and some workers (JAX: workers only), for claims about all kinds."""
+"""Jobs of every kind with one leader and some workers (JAX: workers only)."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ def job(kind: str, workers: int = 1, policy: str | None = None, run: Object | No
 
 
 def leader(kind: str, name: str = "j") -> str:
-    """The pod whose success is the job's; of a job of workers only, the first."""
+    """The pod whose success is the success of the job. In a job with workers only, the first worker."""
     if kind == "MPIJob":
         return f"{name}-launcher"
     return f"{name}-{(LEADERS[kind] or 'Worker').lower()}-0"
 
 
 def pods(kind: str, workers: int = 1, name: str = "j") -> list[str]:
-    """All pods of such a job, the leader first."""
+    """All pods of the job, the leader first."""
     return list(dict.fromkeys([leader(kind, name), *(f"{name}-worker-{index}" for index in range(workers))]))
 
 
 def services(kind: str, names: list[str]) -> set[str]:
-    """The Services that go with those pods."""
+    """The Services of these pods."""
     return set() if kind == "MPIJob" else set(names)
 
 
 def finish_deletions(job: SubmittedJob, kubelet: Kubelet) -> None:
-    """All pods are being deleted; the kubelet ends them, and the API server forgets them."""
+    """Remove all terminating pods, as their kubelet does."""
     eventually(lambda: all(pod["metadata"].get("deletionTimestamp") for pod in job.pods().values()))
     for name in job.pods():
         kubelet.gone(name)

@@ -1,4 +1,4 @@
-"""A job of each kind that has Services, with all its roles: for claims about every kind."""
+"""A job of each kind with Services, with all roles of the kind."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ every_kind = pytest.mark.parametrize("kind", CREWS)
 
 
 def replicas(kind: str) -> list[tuple[str, int]]:
-    """Role, in lower case, and index of every replica."""
+    """Role in lower case and index of every replica."""
     return [(role.lower(), index) for role, count in CREWS[kind].items() for index in range(count)]
 
 
@@ -36,13 +36,13 @@ def names(kind: str, job: str = "j") -> set[str]:
 
 
 def job(kind: str, policy: str | None = None, run: Object | None = None, name: str = "j", **container: Any) -> Object:
-    """All roles of the kind; every training container gets the further fields."""
+    """A job with all roles of the kind. Keywords are further fields of every training container."""
     roles: Object = {role: manifests.replicas(kind, count, policy, **container) for role, count in CREWS[kind].items()}
     return manifests.job(kind, name, run=run, **roles)
 
 
 def workers(kind: str, count: int, policy: str | None = None, name: str = "j", **container: Any) -> Object:
-    """So many workers, and a master only where the kind cannot do without."""
+    """A job with this number of workers, and a master if the kind requires one."""
     roles: Object = {"Worker": manifests.replicas(kind, count, policy, **container)}
     if kind == "XGBoostJob":
         roles["Master"] = manifests.replicas(kind, 1, policy, **container)

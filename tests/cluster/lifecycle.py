@@ -1,6 +1,6 @@
-"""The life of one job of each kind: created, running, a replica lost and replaced, scaled up and down, done, cleaned up.
+"""The lifecycle of a job of each kind: created, running, a replica lost and replaced, scaled up and down, succeeded, cleaned up.
 
-Whoever plays it (one operator, a killed one, one with a bad network, two at once), the end must be the same.
+The final state must be the same with one operator, a killed operator, network faults and two operators.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class KindVersion:
 
     @property
     def launched(self) -> bool:
-        """A batch Job makes the leader's pod; the test plays its controller."""
+        """A batch Job creates the pod of the leader. The driver acts as its controller."""
         return self.version != "v1"
 
     @property
@@ -41,7 +41,7 @@ class KindVersion:
 
     @property
     def makes(self) -> set[str]:
-        """The pods that the operator makes at the start."""
+        """The pods that the operator creates at the start."""
         return {"j-worker-0"} if self.launched else {self.leader, "j-worker-0"}
 
     def job(self) -> Object:
@@ -59,7 +59,7 @@ WATCHED = ("pods", "services", *sorted({KINDS[each.kind] for each in ALL_KINDS})
 
 
 class LifecycleDriver:
-    """A namespace of its own for one life, and the hands that play all parts but the operator's."""
+    """Drives one job in a namespace of its own: acts as kubelet, Job controller and user."""
 
     def __init__(self, api: Api, cache: WatchCache) -> None:
         self.api, self.cache = api, cache
@@ -80,7 +80,7 @@ class LifecycleDriver:
 
 
 class _CachedKubelet(Kubelet):
-    """Waits by the cache."""
+    """Waits by means of the watch cache."""
 
     def __init__(self, driver: LifecycleDriver) -> None:
         super().__init__(driver.api, driver.namespace)
@@ -110,7 +110,7 @@ class _Lifecycle:
         self._is("Running", Restarting="")
 
     def loses_a_worker(self) -> None:
-        # Times are whole seconds: two runs within one would be events as one.
+        # Times are whole seconds: two conditions within the same second would be recorded as one event.
         self.cache.until(lambda: now() > max(entry["lastUpdateTime"] for entry in self._status()["conditions"]))
         before = self.kubelet.pod("j-worker-0")["metadata"]["uid"]
         self.kubelet.fail("j-worker-0", code=1, message="lost a peer")
@@ -173,7 +173,7 @@ class _Lifecycle:
         self.cache.until(claim, because=f"{self.kind} in {self.namespace} does not count {active} active workers")
 
     def _finish_deletions(self, claim: Any, because: str) -> None:
-        """Until the claim holds, the kubelet ends pods that are being deleted."""
+        """Remove terminating pods until the condition holds."""
 
         def ended() -> bool:
             for pod in self.cache.all("pods", self.namespace):
@@ -187,7 +187,7 @@ class _Lifecycle:
         self.cache.until(ended, because=f"{because} in {self.namespace}")
 
     def _launch(self) -> None:
-        """What the Job controller does: a pod from the Job's template."""
+        """Acts as the Job controller: create a pod from the template of the Job."""
         launcher = self.cache.until(lambda: self.cache.find("jobs", self.namespace, "j-launcher"), because="no launcher")
         template, meta = launcher["spec"]["template"], launcher["metadata"]
         owner = {"apiVersion": "batch/v1", "kind": "Job", "name": meta["name"], "uid": meta["uid"]}
@@ -215,24 +215,24 @@ def _owner(entry: Object) -> str:
 
 
 EventCounts = dict[tuple[str, str], int]
-"""How often each thing was events, by reason and by object or message."""
+"""Number of events by reason and by object or message."""
 
 
 @dataclasses.dataclass(frozen=True)
 class FinalState:
-    """What is left of a life, without what differs from one to the next."""
+    """The objects and events at the end, without values that differ between runs."""
 
     status: Object
     objects: dict[str, Object]
     incarnations: dict[str, int]
-    """How many pods there were of each name."""
+    """Number of pods that had each name."""
     events: EventCounts
     removed: EventCounts
-    """The same for what was deleted: that cannot be events if it is gone when the operator that did it dies."""
+    """Events about deletions. They are lost if the operator is killed after the deletion."""
 
 
 def counts_match(driver: LifecycleDriver, kind: KindVersion) -> bool:
-    """Whether the job counts as active the pods that are: the news of a pod's end may come after that of the job's."""
+    """Whether the active counts match the pods: the end of a pod may be observed after the end of the job."""
     job = driver.cache.find(KINDS[kind.kind], driver.namespace, "j") or {}
     counts = (job.get("status") or {}).get("replicaStatuses") or {}
     running = [pod for pod in driver.cache.all("pods", driver.namespace) if pod.get("status", {}).get("phase") == "Running"]
@@ -251,7 +251,7 @@ def final_state(driver: LifecycleDriver, kind: KindVersion) -> FinalState:
 
 
 def assert_same(found: FinalState, normal: FinalState, when: str) -> None:
-    """Nothing lost and nothing doubled; a deletion that was lost to a crash or to the network cannot be events."""
+    """Nothing is lost or duplicated, except events about deletions, which a crash can lose."""
     for part in ("incarnations", "status", "objects", "events"):
         mine, theirs = getattr(found, part), getattr(normal, part)
         different = {key: (mine.get(key), theirs.get(key)) for key in {**mine, **theirs} if mine.get(key) != theirs.get(key)}
@@ -261,7 +261,7 @@ def assert_same(found: FinalState, normal: FinalState, when: str) -> None:
 
 
 def count_events(driver: LifecycleDriver) -> tuple[EventCounts, EventCounts]:
-    """What was events, and apart from it what was events to be deleted."""
+    """All events, and separately those about deletions."""
     found: collections.Counter[tuple[str, str]] = collections.Counter()
     for event in driver.api.events(driver.namespace, "j"):
         found.update((event["reason"], text) for text in _split_message(event["message"].replace(driver.namespace, "n")))
@@ -270,7 +270,7 @@ def count_events(driver: LifecycleDriver) -> tuple[EventCounts, EventCounts]:
 
 
 def _split_message(message: str) -> Iterable[str]:
-    """A message about several objects speaks of each of them."""
+    """One text per object of a message about several objects."""
     verb, colon, names = message.partition(": ")
     return [f"{verb}: {name}" for name in names.split(", ")] if colon and verb.startswith(("Created", "Deleted")) else [message]
 

@@ -1,4 +1,4 @@
-"""Where lives are played in any number at once: a proxy, forked operators, a cache."""
+"""Records the lifecycles of jobs in parallel, with forked operators behind a fault-injecting proxy."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Disturbance = Callable[[ProxyPort], contextlib.AbstractContextManager[object]]
 class Recording:
     final_state: FinalState
     calls: tuple[Call, ...]
-    """Those of all operators that took part."""
+    """The requests of all operators."""
     tag: str
     killed_at: Call | None = None
-    """The call at which the operator was killed."""
+    """The request at which the operator was killed."""
 
 
 class RetryingApi(Api):
-    """Asks again while the API server is away."""
+    """Retries while the API server is unavailable."""
 
     def call(self, verb: str, path: str, body: Any = None, content: str = "application/json", **query: str) -> Object:
         for _ in range(300):
@@ -41,7 +41,7 @@ class RetryingApi(Api):
             except requests.ConnectionError:
                 time.sleep(0.1)
             except RejectedRequest as refused:
-                if refused.code not in (403, 429, 500, 503):  # a server that has just started knows no roles yet
+                if refused.code not in (403, 429, 500, 503):  # a server that has just started has no roles yet
                     raise
                 time.sleep(0.1)
         return super().call(verb, path, body, content, **query)
@@ -56,7 +56,7 @@ class LifecycleHarness:
 
     @property
     def api(self) -> Api:
-        """A client for each thread."""
+        """The client of this thread."""
         if not hasattr(self._local, "api"):
             self._local.api = RetryingApi(self.kube.kubeconfig)
         found: Api = self._local.api
@@ -77,11 +77,11 @@ class LifecycleHarness:
         return self.parent.operator(self.proxy.kubeconfig(proxy_port), *flags)
 
     def record(self, kind: KindVersion) -> Recording:
-        """Undisturbed."""
+        """Without disturbances."""
         return self.record_with(kind, {}, lambda proxy_port: contextlib.nullcontext())
 
     def record_with(self, kind: KindVersion, events: lifecycle.EventCounts, disturbance: Disturbance) -> Recording:
-        """With disturbance all the time. At the end, all that is to be events is waited for."""
+        """With a disturbance during the whole lifecycle. Waits for the expected events at the end."""
         with self.driver() as driver, self.proxy.proxy_port() as proxy_port:
             with disturbance(proxy_port), self._operator_running(proxy_port, driver, kind):
                 driver.run(kind)
@@ -89,7 +89,7 @@ class LifecycleHarness:
             return Recording(lifecycle.final_state(driver, kind), tuple(proxy_port.calls), proxy_port.tag)
 
     def record_together(self, kind: KindVersion, events: lifecycle.EventCounts, count: int = 2) -> Recording:
-        """So many operators at once, and nobody leads."""
+        """With several operators at once, without leader election."""
         with self.driver() as driver, self.proxy.proxy_port() as proxy_port:
             with contextlib.ExitStack() as stack:
                 for _ in range(count):
@@ -100,7 +100,7 @@ class LifecycleHarness:
 
     @contextlib.contextmanager
     def _operator_running(self, proxy_port: ProxyPort, driver: LifecycleDriver, kind: KindVersion) -> Iterator[None]:
-        """An operator that ends in order; its log is shown if the life does not go on."""
+        """An operator that is stopped with SIGTERM. Its log is printed on failure."""
         operator = self.operator(proxy_port, driver, kind)
         try:
             yield
@@ -112,7 +112,7 @@ class LifecycleHarness:
             operator.wait()
 
     def record_with_kill(self, kind: KindVersion, target: Target, after: bool, events: lifecycle.EventCounts) -> Recording:
-        """The operator is killed at the first call that the target names; another one takes over."""
+        """The operator is killed at the first request that matches the target; another operator is started."""
         with (
             self.driver() as driver,
             self.proxy.proxy_port() as proxy_port,
@@ -127,7 +127,7 @@ class LifecycleHarness:
 
 
 class _OperatorSupervisor:
-    """One operator at a time; when it is killed, the next one starts."""
+    """Runs one operator at a time and starts the next one when it is killed."""
 
     def __init__(self, harness: LifecycleHarness, proxy_port: ProxyPort, driver: LifecycleDriver, kind: KindVersion) -> None:
         self._start: Callable[[], forked_operators.ForkedOperator] = lambda: harness.operator(proxy_port, driver, kind)
@@ -162,14 +162,14 @@ class _OperatorSupervisor:
         return fault_for
 
     def stop(self) -> None:
-        """The last operator ends in order, having events everything; if the kill comes only now, that of its successor."""
+        """Stop the last operator with SIGTERM. If it is killed only now, stop its successor."""
         while self._thread.is_alive():
             self._operator.signal(signal.SIGTERM)
             self._thread.join(0.3)
 
 
 def wait_for_events(driver: LifecycleDriver, kind: KindVersion, events: lifecycle.EventCounts, seconds: float = 20.0) -> None:
-    """Until all of that has been events, and the counts are those of the pods; what is not right then is for others to find."""
+    """Wait for these events and for correct counts. On timeout the assertions of the test report the difference."""
     deadline = time.monotonic() + seconds
 
     def said() -> bool:

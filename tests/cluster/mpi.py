@@ -1,4 +1,4 @@
-"""MPIJobs for tests, and what they look at: the files that a launcher reads, and whose the objects are."""
+"""MPIJobs for tests, and access to their files and dependents."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def policy(body: Object, role: str, name: str) -> Object:
 
 
 def files(job: SubmittedJob) -> dict[str, str]:
-    """The config map's data, waited for."""
+    """Wait for the ConfigMap and return its data."""
     found: Object = eventually(lambda: job.api.get("configmaps", job.namespace, f"{job.name}-config"))
     data: dict[str, str] = found["data"]
     return data
 
 
 def discovered(job: SubmittedJob) -> list[str]:
-    """What running discover_hosts.sh would print now."""
+    """The output of discover_hosts.sh."""
     return [line.removeprefix("echo ") for line in files(job)["discover_hosts.sh"].splitlines() if line.startswith("echo ")]
 
 
@@ -50,19 +50,19 @@ def scale(job: SubmittedJob, workers: int) -> None:
 
 
 def owned_by(entry: Object, job: SubmittedJob, version: str = "v1") -> bool:
-    """One controller reference, to that very job, and no other."""
+    """Whether the job is the only owner and the controller."""
     owner = {"apiVersion": f"kubeflow.org/{version}", "kind": job.kind, "name": job.name, "uid": job.uid}
     return bool(entry["metadata"].get("ownerReferences") == [{**owner, "controller": True, "blockOwnerDeletion": True}])
 
 
 def there(api: Api, plural: str, namespace: str, name: str) -> Object:
-    """An object, waited for."""
+    """Wait for an object and return it."""
     found: Object = eventually(lambda: api.find(plural, namespace, name), because=f"there is no {name} among the {plural}")
     return found
 
 
 def launcher_job(job: SubmittedJob) -> Object:
-    """The batch Job of a v2beta1 launcher, waited for."""
+    """Wait for the batch Job of a v2beta1 launcher and return it."""
     return there(job.api, "jobs", job.namespace, f"{job.name}-launcher")
 
 
@@ -72,7 +72,7 @@ def launcher_template(job: SubmittedJob) -> Object:
 
 
 def writes(kube: cluster.Cluster, since: int, namespace: str) -> list[tuple[str, str, str]]:
-    """What the operator has changed of pods and files, in order, beginning with the files.
+    """The writes of the operator to pods and files, in order, beginning with the files.
 
     What followed from an earlier change of the files may still have been under way when `since` was taken.
     """

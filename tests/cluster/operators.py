@@ -25,7 +25,7 @@ def free_port() -> int:
 
 
 class OperatorProcess:
-    """`traincrew operator` as a child process. Its log is a file, shown when it does not come up."""
+    """`traincrew operator` as a child process. Its log file is printed if it does not start."""
 
     def __init__(self, kubeconfig: str | os.PathLike[str], *flags: str, env: dict[str, str] | None = None) -> None:
         self.metrics_port, self.health_port = free_port(), free_port()
@@ -70,7 +70,7 @@ class OperatorProcess:
 
 @contextlib.contextmanager
 def running(kubeconfig: str | os.PathLike[str], *flags: str, env: dict[str, str] | None = None) -> Iterator[OperatorProcess]:
-    """An operator that is ready, ended afterwards. Give it `--namespace` to keep it away from other tests' jobs."""
+    """A ready operator within the block. Use `--namespace` to keep it away from the jobs of other tests."""
     operator = OperatorProcess(kubeconfig, *flags, env=env)
     try:
         operator.wait_ready()

@@ -1,4 +1,4 @@
-"""The ways in which a pod is lost, as a kubelet, a scheduler or a person brings them about."""
+"""The ways in which a pod is lost, by the kubelet, the scheduler or a user."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class PodLoss:
     name: str
     inflict: Callable[[Kubelet, str], None]
     own: bool
-    """The pod's own doing, not something that was done to it."""
+    """A failure of the pod itself, not a disruption."""
     code: int | None = None
-    """The exit code that its training container leaves behind."""
+    """The exit code of the training container."""
 
     def ends_the_job(self, policy: str) -> bool:
         if not self.own or policy in ("OnFailure", "Always"):
@@ -43,27 +43,27 @@ def preempted(kubelet: Kubelet, pod: str) -> None:
 
 
 def mark(kubelet: Kubelet, pod: str, reason: str = "PreemptionByScheduler") -> None:
-    """The condition that disruptions leave on a pod, before it ends."""
+    """Set the condition of a disrupted pod before it ends."""
     condition = {"type": "DisruptionTarget", "status": "True", "reason": reason, "lastTransitionTime": now()}
     kubelet.status(pod, {"conditions": [condition]})
 
 
 def deleted(kubelet: Kubelet, pod: str) -> None:
-    """`kubectl delete pod`: the containers get a signal and end, then the pod goes."""
+    """`kubectl delete pod`: the containers are signalled and end, then the pod is removed."""
     kubelet.api.delete("pods", kubelet.namespace, pod)
     end(kubelet, pod, 143)
     kubelet.gone(pod)
 
 
 def drained(kubelet: Kubelet, pod: str) -> None:
-    """An eviction by the API, as `kubectl drain` asks for it; the pod goes without any further word."""
+    """An eviction through the API, as by `kubectl drain`. The pod is removed without a status update."""
     body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod, "namespace": kubelet.namespace}}
     kubelet.api.call("POST", kubelet.api.path("pods", kubelet.namespace, pod, "eviction"), body)
     kubelet.gone(pod)
 
 
 def end(kubelet: Kubelet, pod: str, code: int) -> None:
-    """Ends a pod that may be on its way out."""
+    """End a pod that may be terminating."""
     found = kubelet.api.get("pods", kubelet.namespace, pod)
     state = {"terminated": {"exitCode": code, "reason": "Error", "startedAt": now(), "finishedAt": now()}}
     statuses: list[Object] = [{**entry, "ready": False, "state": state} for entry in found["status"]["containerStatuses"]]

@@ -1,4 +1,4 @@
-"""Objects of every kind but pods, in many states, to be printed by two API servers."""
+"""Objects of all kinds except pods in many states, for the comparison of the printers of two API servers."""
 
 from __future__ import annotations
 

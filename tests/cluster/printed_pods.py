@@ -1,4 +1,4 @@
-"""Objects in many states, to be printed by two API servers: what is created, and the status it is then given."""
+"""Pods in many states, for the comparison of the printers of two API servers: object and status."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RUN = uuid.uuid4().hex[:6]
 @dataclasses.dataclass(frozen=True)
 class PrintedObject:
     path: str
-    """Of the collection, with {namespace} if it is namespaced."""
+    """Path of the collection, with {namespace} if it is namespaced."""
     object: Object
     status: Object | None = None
 

@@ -1,10 +1,10 @@
-"""A proxy between one operator and the API server: it counts every call, and can do to any of them what networks do.
+"""A proxy between operators and the API server that counts requests and injects network faults.
 
-    with proxy.serving(kube.kubeconfig) as served, served.proxy_port() as proxy_port:
+    with proxy.running(kube.kubeconfig) as served, served.proxy_port() as proxy_port:
         operators.running(served.kubeconfig(proxy_port), ...)
-        proxy_port.fault_for = lambda call: proxy.Answer(500) if call.verb == "create" else None
+        proxy_port.fault_for = lambda call: proxy.InjectedResponse(500) if call.verb == "create" else None
 
-The operator speaks plain HTTP to it; it speaks TLS to the API server, as the administrator.
+The operator connects by plain HTTP; the proxy connects to the API server by TLS, as the administrator.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Call:
 
 @dataclasses.dataclass(frozen=True)
 class InjectedResponse:
-    """Say this instead of asking the API server."""
+    """Respond without a request to the API server."""
 
     code: int
     reason: str = "Induced"
@@ -60,14 +60,14 @@ class InjectedResponse:
 
 @dataclasses.dataclass(frozen=True)
 class DelayedResponse:
-    """Ask, but answer only after so many seconds; watches tell of what was done meanwhile."""
+    """Forward the request, but delay the response; watches are not delayed."""
 
     seconds: float
 
 
 @dataclasses.dataclass(frozen=True)
 class DroppedConnection:
-    """Cut the connection: before asking, or after the API server has acted on it. `then` is called at that moment."""
+    """Close the connection before the request is forwarded, or after the API server has processed it. Then call `then`."""
 
     after: bool
     then: Callable[[], None] = lambda: None
@@ -77,12 +77,12 @@ Fault = InjectedResponse | DelayedResponse | DroppedConnection | None
 
 
 class ProxyPort:
-    """One operator's way to the API server."""
+    """A port of the proxy for one operator."""
 
     def __init__(self, proxy: Proxy) -> None:
         self._proxy = proxy
         self.tag = uuid.uuid4().hex[:12]
-        """Part of the User-Agent that the API server sees: by it the audit log tells this operator's calls."""
+        """Part of the User-Agent, which identifies the requests of this operator in the audit log."""
         self.calls: list[Call] = []
         self.fault_for: Callable[[Call], Fault] = lambda call: None
         self.expired = 0
@@ -92,7 +92,7 @@ class ProxyPort:
         self.port = 0
 
     def close(self) -> None:
-        """From now on nothing gets through."""
+        """Reject all further requests."""
         self._closed = True
         self.cut_watches()
 
@@ -122,7 +122,7 @@ class ProxyPort:
         try:
             if call.verb == "watch":
                 return await self._watch(request, fault)
-            # What has been sent is acted upon, even if whoever sent it dies meanwhile.
+            # A request that was sent is processed even if the operator dies meanwhile.
             return await asyncio.shield(asyncio.ensure_future(self._ask(request, body, fault)))
         except (aiohttp.ClientError, OSError):
             return _abort(request)
@@ -163,7 +163,7 @@ class ProxyPort:
 
 
 class Proxy:
-    """Runs in a thread of its own; one for any number of gates."""
+    """Runs in a thread of its own, for any number of ports."""
 
     def __init__(self, kubeconfig: str | os.PathLike[str]) -> None:
         config = yaml.safe_load(pathlib.Path(kubeconfig).read_text())
@@ -205,7 +205,7 @@ class Proxy:
         self._directory.cleanup()
 
     async def _open(self) -> aiohttp.ClientSession:
-        logging.getLogger("aiohttp.server").setLevel(logging.ERROR)  # it complains of connections cut on purpose
+        logging.getLogger("aiohttp.server").setLevel(logging.ERROR)  # it logs the connections that are closed on purpose
         return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ssl=self._tls),
             timeout=aiohttp.ClientTimeout(total=None),
@@ -233,7 +233,7 @@ def running(kubeconfig: str | os.PathLike[str]) -> Iterator[Proxy]:
 
 
 def _call(number: int, request: web.Request) -> Call:
-    """The verb and the resource as an audit log names them."""
+    """The request, with verb and resource as in an audit log."""
     parts = request.path.strip("/").split("/")
     parts = parts[2:] if parts[0] == "api" else parts[3:]
     if parts[:1] == ["namespaces"] and len(parts) > 2:

@@ -1,4 +1,4 @@
-"""Calls to the real API server on somebody's behalf, and objects of RBAC there."""
+"""Impersonated requests to the real API server, and RBAC objects for them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def headers_of(user: User) -> multidict.CIMultiDict[str]:
 
 
 class Caller:
-    """The administrator, acting as somebody else."""
+    """A client of the administrator that impersonates other users."""
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self.session = session
@@ -54,7 +54,7 @@ async def calling(api: Api) -> AsyncIterator[Caller]:
 
 
 def sentinels(namespace: str) -> list[Object]:
-    """Written last, one of each kind: once they are felt, so is the rest."""
+    """Created last, one of each kind: once these are effective, all others are."""
     rules = [{"verbs": ["guard"], "apiGroups": [""], "resources": ["pods"]}]
     found = []
     for kind, name, place in (("Role", "guard", namespace), ("ClusterRole", f"{namespace}-guard", "")):
@@ -89,7 +89,7 @@ def subject_review(user: User, asked: Attributes) -> Object:
 
 
 def impersonated(user: User) -> User:
-    """Who the API server takes the caller for: accounts get the groups of accounts, everybody that of the authenticated."""
+    """The user as the API server sees it: with the groups of service accounts and of authenticated users."""
     admin = User("admin", ("system:masters",))
     return impersonation.acting(admin, headers_of(user), Policy(), "")
 
@@ -100,5 +100,5 @@ def reasonless(status: Object) -> Object:
 
 
 def reasons(status: Object) -> set[str]:
-    """The roles that were not found come in any order."""
+    """The missing roles are listed in any order."""
     return set(status.get("reason", "").removeprefix("RBAC: ").strip("[]").split(", "))

@@ -1,4 +1,4 @@
-"""The same nodes and pods put before two schedulers, and what each of them makes of it."""
+"""Nodes and pods for two schedulers, and the comparison of their decisions."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ PRIORITIES = {"high": (1000, USUAL), "middle": (500, USUAL), "low": (100, USUAL)
 
 class Scene(NamedTuple):
     nodes: dict[str, Object]
-    """By name: amounts, labels, taints, unschedulable."""
+    """By name: capacity, labels, taints, unschedulable."""
     pods: list[Object]
-    """Made one after the other, each once the one before has been spoken of."""
+    """Created one after the other, each after the scheduler has processed the previous one."""
 
 
 def pod(name: str, spec: Object | None = None, wants: Object | None = None, **meta: Any) -> Object:
-    """spec: of the pod, but for `ports` and `limits`, which are of its one container."""
+    """Fields of the pod spec, except `ports` and `limits`, which belong to the container."""
     given = dict(spec or {})
     limits = given.pop("limits", {})
     container = {"name": "main", "image": "x", "resources": {"requests": wants or {}, "limits": limits}}
@@ -114,7 +114,7 @@ SCENES: dict[str, Scene] = {
 
 
 def played(api: Api, scene: Scene) -> Object:
-    """What every pod has become, and the events; the scenario is empty afterwards."""
+    """The resulting pods and events. All objects are deleted afterwards."""
     for name, each in scene.nodes.items():
         _node(api, name, each)
     try:
@@ -128,7 +128,7 @@ def played(api: Api, scene: Scene) -> Object:
 
 
 def _node(api: Api, name: str, given: Object) -> None:
-    """Whole from its first moment: no scheduler may see it half made."""
+    """Create the node in one request, so that no scheduler sees it incomplete."""
     amounts = {key: value for key, value in given.items() if key in ("cpu", "memory", "pods")}
     meta = {"name": name, "labels": {"kubernetes.io/hostname": name, **given.get("labels", {})}}
     allocatable = {"cpu": "4", "memory": "8Gi", "pods": "110", **amounts}
@@ -138,7 +138,7 @@ def _node(api: Api, name: str, given: Object) -> None:
 
 
 def _curtain(api: Api, nodes: int) -> None:
-    """Waits until the scheduler has seen the whole scenario: it says so of a pod that no node will do for."""
+    """Wait until the scheduler has seen all objects: it then reports a pod that fits no node."""
     body = pod("curtain", {"nodeSelector": {"no": "such"}, "tolerations": [{"operator": "Exists"}]})
     api.create(SPACE, {"kind": "Pod", "apiVersion": "v1", **body})
     words = f"0/{nodes} nodes" if nodes else "no nodes"
@@ -156,7 +156,7 @@ def _scheduled(found: Object) -> Object | None:
 
 
 def _spoken_of(api: Api, name: str) -> None:
-    """Whoever preempts is nominated, and the victims are on their way; whoever is told why has it in an event as well."""
+    """Preempting pods are nominated, their victims terminate, and every reason is also an event."""
 
     def settled() -> bool:
         found = api.get("pods", SPACE, name)
@@ -186,7 +186,7 @@ def _pod(body: Object) -> Object:
         for each in body["status"].get("conditions", ())
     }
     if (nominated := body["status"].get("nominatedNodeName")) and "PodScheduled" in conditions:
-        # What follows depends on whether it has been looked at again since.
+        # The rest of the message depends on further scheduling attempts.
         conditions["PodScheduled"]["message"] = conditions["PodScheduled"]["message"].partition(" preemption:")[0]
     return {
         "node": body["spec"].get("nodeName"),
@@ -223,7 +223,7 @@ def prepare(api: Api) -> None:
 
 @contextlib.contextmanager
 def ours(config: pathlib.Path) -> Iterator[None]:
-    """Our scheduler on that API server, as a client like any other."""
+    """The embedded scheduler as a client of this API server."""
     loop = asyncio.new_event_loop()
 
     async def serve() -> None:

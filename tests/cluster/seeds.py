@@ -1,4 +1,4 @@
-"""The manifests that users copy from tutorials, applied as they are by the real kubectl."""
+"""Manifests that users copy from tutorials, applied unchanged by the real kubectl."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILES = {path.stem: path for path in sorted(FOLDER.glob("*.yaml"))}
 
 @dataclasses.dataclass(frozen=True)
 class Seed:
-    """One manifest and the place it is applied to: its own namespace if it names one, else the test's."""
+    """A manifest and its namespace: the one that it names, else that of the test."""
 
     kube: cluster.Cluster
     api: Api
@@ -51,7 +51,7 @@ class Seed:
         return {service["metadata"]["name"].removeprefix(f"{self.name}-"): service for service in found}
 
     def replicas(self, *names: str) -> dict[str, Object]:
-        """The job's pods, by their name without the job's, once exactly these are there."""
+        """Wait until the job has exactly these pods. Returns them by name, without the name of the job."""
         found: dict[str, Object] = eventually(
             lambda: (pods := self.pods()).keys() == set(names) and pods, because=f"{self.name}: not exactly the pods {names}"
         )
@@ -68,12 +68,12 @@ class Seed:
 
 @contextlib.contextmanager
 def applied(kube: cluster.Cluster, api: Api, stem: str, namespace: str) -> Iterator[Seed]:
-    """A seed to be applied; whatever came of it is removed afterwards (a garbage collector must be at work)."""
+    """A manifest to apply. Its objects are deleted afterwards (this needs a garbage collector)."""
     body = yaml.safe_load(FILES[stem].read_text())
     own = body["metadata"].get("namespace", namespace)
     seed = Seed(kube, api, FILES[stem], own, body["kind"], body["metadata"]["name"])
     yield seed
-    if seed.kind not in KINDS:  # volumes wait for a controller that protects them, and there is none
+    if seed.kind not in KINDS:  # without a protection controller the finalizers of volumes are never removed
         seed.kubectl("patch", seed.kind, seed.name, "--type=merge", f"--patch={json.dumps({'metadata': {'finalizers': None}})}")
         seed.kubectl("delete", seed.kind, seed.name)
         return

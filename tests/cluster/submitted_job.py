@@ -1,4 +1,4 @@
-"""A job that a test has submitted. What the API server holds about it is read afresh at every question."""
+"""A job that a test has submitted. Each property reads the current state from the API server."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class SubmittedJob:
         return self.states().get(type) == "True"
 
     def becomes(self, type: str) -> Object:
-        """Waits until a condition is true, and returns it."""
+        """Wait until a condition is true, and return it."""
         return self._awaited(type, lambda: [self.status])
 
     def passes_through(self, type: str) -> Object:
-        """Waits until a condition has been true, however short a time, and returns it as it first was."""
+        """Wait until a condition has been true, even for a short time, and return its first value."""
         return self._awaited(type, self.history)
 
     def _awaited(self, type: str, statuses: Callable[[], list[Object]]) -> Object:
@@ -70,7 +70,7 @@ class SubmittedJob:
         return found
 
     def counts(self, role: str) -> Object:
-        """The counters of a role; one that is left out is zero."""
+        """The counts of a role. Missing counts are zero."""
         found = self.status["replicaStatuses"][role]
         return {name: found.get(name, 0) for name in ("active", "succeeded", "failed")}
 
@@ -79,7 +79,7 @@ class SubmittedJob:
         return [e for e in found if e["involvedObject"].get("uid") == self.uid and e["reason"] == reason]
 
     def event(self, reason: str, text: str = "") -> Object:
-        """Waits for an event with that reason and text, and returns it."""
+        """Wait for an event with this reason and text, and return it."""
         found = eventually(
             lambda: [each for each in self.events(reason) if text in each["message"]],
             because=f"no event {reason} with {text!r} on {self.kind} {self.name}",
@@ -92,11 +92,11 @@ class SubmittedJob:
         return {pod["metadata"]["name"]: pod for pod in found}
 
     def uids(self) -> dict[str, str]:
-        """The UIDs of its pods by their names."""
+        """The UIDs of the pods by name."""
         return {name: pod["metadata"]["uid"] for name, pod in self.pods().items()}
 
     def restart_counts(self) -> tuple[int, int]:
-        """Losses that were charged, and disruptions."""
+        """Charged restarts and disruptions."""
         found = self.status.get("restarts") or {}
         return found.get("charged", 0), found.get("disruptions", 0)
 
@@ -111,7 +111,7 @@ class SubmittedJob:
         self.patch({"runPolicy": {"suspend": yes}})
 
     def history(self) -> list[Object]:
-        """Every status the job has had, from its creation until now, as a watch would have shown them."""
+        """Every status of the job since its creation, as a watch shows them."""
         last = self.read()["metadata"]["resourceVersion"]
         query: dict[str, Any] = {
             "watch": "true", "resourceVersion": self._born, "timeoutSeconds": "20",
@@ -133,11 +133,11 @@ Submit = Callable[[Object], SubmittedJob]
 
 
 def env(pod: Object, container: int = 0) -> dict[str, str | None]:
-    """A container's environment; the last of several values counts, as it does for a container runtime."""
+    """The environment of a container. The last of several values counts, as in a container runtime."""
     return {entry["name"]: entry.get("value") for entry in pod["spec"]["containers"][container].get("env") or []}
 
 
 def labels(pod: Object) -> dict[str, str]:
-    """The operator's labels of an object, without their prefix."""
+    """The labels of the operator on an object, without their prefix."""
     found: dict[str, str] = pod["metadata"].get("labels") or {}
     return {key.removeprefix(PREFIX): value for key, value in found.items() if key.startswith(PREFIX)}

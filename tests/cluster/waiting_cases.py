@@ -1,4 +1,4 @@
-"""What keeps a job from running, as users meet it: how to bring each about, what the job must say, how to end it."""
+"""Reasons for which a job does not run: how to cause each, what the status must report, and how to fix it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.cluster.submitted_job import SubmittedJob
 
 @dataclasses.dataclass
 class Scenario:
-    """A namespace, and in it a PyTorchJob with a master and a worker; the worker is the one in trouble."""
+    """A PyTorchJob with a master and a worker in a namespace. The worker does not run."""
 
     api: Api
     namespace: str
@@ -54,7 +54,7 @@ class Scenario:
         self.edit_worker(template={"spec": {"containers": [container]}})
 
     def refuses_pods(self, yes: bool) -> None:
-        """Waits until the API server does, or does not, refuse a pod: admission learns of changes a moment later."""
+        """Wait until the API server rejects, or accepts, a pod: admission sees changes with a delay."""
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"}, **manifests.template("PyTorchJob")}
 
         def refused() -> bool:
@@ -74,11 +74,11 @@ Step = Callable[[Scenario], None]
 class WaitingCase:
     reason: str
     says: tuple[str, ...]
-    """Parts of the explanation; `{job}` stands for the job's name."""
+    """Parts of the message. `{job}` is the name of the job."""
     inflict: Step
-    """Submits the job, and does the harm before or after."""
+    """Submits the job and causes the problem."""
     mend: Step = Scenario.run
-    """Ends the harm. Whatever pods there are then run."""
+    """Fixes the problem. All pods run afterwards."""
 
 
 def _worker(harm: Step) -> Step:
@@ -133,7 +133,7 @@ def _init_mended(scene: Scenario) -> None:
 
 
 def _quota(pods: str) -> Step:
-    """The test plays the quota controller, which copies limits into the status; the API server then enforces them."""
+    """Acts as the quota controller, which copies limits into the status; the API server enforces them."""
 
     def write(scene: Scenario) -> None:
         limits = {"status": {"hard": {"pods": pods}, "used": {"pods": "0"}}}
@@ -276,7 +276,7 @@ def _replaced(scene: Scenario) -> None:
 
 
 def _lost_twice(scene: Scenario) -> None:
-    """The first loss is made good at once; after the second there is a delay."""
+    """The first lost pod is replaced at once, the second after a delay."""
     scene.submit()
     scene.run()
     scene.job.becomes("Running")
@@ -289,7 +289,7 @@ def _lost_twice(scene: Scenario) -> None:
 
 
 SLOW = {
-    # The first is told at once and lasts ten seconds; the others are told after ten, and the last after thirty.
+    # The first is reported at once and lasts ten seconds; the others are reported after ten seconds, the last after thirty.
     "back-off": WaitingCase("BackOff", ("pods are re-created at", "after 2 losses in a row"), _lost_twice),
     "mount": WaitingCase(
         "FailedMount", ("pod {job}-worker-0 does not start", 'MountVolume.SetUp failed for volume "data"'), _worker(_mount_fails)

@@ -1,4 +1,4 @@
-"""What the API server holds, followed by watches: waiting for something costs nothing, however many tests wait."""
+"""A cache of API objects that is kept current by watches, so that many tests can wait without polling the API server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Key = tuple[str, str, str]
 
 
 class WatchCache:
-    """One thread a resource, over all namespaces."""
+    """One thread per resource, for all namespaces."""
 
     def __init__(self, kubeconfig: str | os.PathLike[str], *plurals: str) -> None:
         self._objects: dict[Key, Object] = {}
@@ -39,12 +39,12 @@ class WatchCache:
             return [found for (kind, place, _), found in self._objects.items() if (kind, place) == (plural, namespace)]
 
     def incarnations(self, plural: str, namespace: str) -> dict[str, int]:
-        """How many objects of each name there have been."""
+        """Number of objects that had each name."""
         with self._news:
             return {name: len(uids) for (kind, place, name), uids in self._seen.items() if (kind, place) == (plural, namespace)}
 
     def until(self, claim: Callable[[], Any], seconds: float = 60.0, because: str = "") -> Any:
-        """Waits until the claim holds, and returns what it returned; it is looked at again whenever something changes."""
+        """Wait until the condition holds, and return its value. It is evaluated after every change."""
         deadline = time.monotonic() + seconds
         while True:
             with self._news:

@@ -1,4 +1,4 @@
-"""Autoscalers and what they do about their targets."""
+"""HorizontalPodAutoscalers and their targets."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ METRICS: Object = {
         ],
     },
 }  # fmt: skip
-"""In the place of a metrics server: what is measured is what a scene writes down."""
+"""Replaces the metrics server: a scenario writes the metrics."""
 CPU = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}}
 
 
 def target(scenario: ControllerScenario, replicas: int, requests: Object | None = None) -> None:
-    """A Deployment that nobody looks after but the autoscaler."""
+    """A Deployment without a controller other than the autoscaler."""
     asked = {"cpu": "100m", "memory": "100Mi"} if requests is None else requests
     containers = [{"name": "c", "image": "i", "resources": {"requests": asked}}]
     template = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": containers}}
@@ -61,7 +61,7 @@ def autoscaler(scenario: ControllerScenario, *metrics: Object, **spec: Any) -> N
 
 
 def seen(scenario: ControllerScenario, reason: str) -> Object:
-    """Once the status says that, or an event does."""
+    """Wait until the status or an event has this reason."""
 
     def told() -> bool:
         status = scenario.get("horizontalpodautoscalers", "h").get("status", {})
@@ -77,7 +77,7 @@ def seen(scenario: ControllerScenario, reason: str) -> Object:
 
 
 def rescaled(scenario: ControllerScenario, reason: str = "SuccessfulRescale") -> Object:
-    """The conditions are those of a later look, which nothing is there for."""
+    """Without conditions, which depend on a later evaluation."""
     scenario.event("SuccessfulRescale")
     found = seen(scenario, reason)
     return {"events": [each for each in found["events"] if each["type"] == "Normal"], "replicas": found["replicas"]}
@@ -169,7 +169,7 @@ def lacks_requests(scenario: ControllerScenario) -> Object:
     autoscaler(scenario)
     found = seen(scenario, "FailedComputeMetricsReplicas")
     reasons = {f"{each['type']} {each['reason']}" for each in found["events"]}
-    return {"events": sorted(reasons)}  # which of the pods is named is chance
+    return {"events": sorted(reasons)}  # which of the pods is named is random
 
 
 def misses_one(scenario: ControllerScenario) -> Object:

@@ -1,4 +1,4 @@
-"""Claims and volumes, bound, refused, released, lost."""
+"""PersistentVolumeClaims and volumes: bound, rejected, released, lost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def claim(name: str = "c", size: str = "1Gi", modes: tuple[str, ...] = ("ReadWri
 
 
 def volume(scenario: ControllerScenario, name: str, size: str = "1Gi", **spec: Any) -> Object:
-    """Its name and class are this scene's own: volumes are everybody's."""
+    """Name and class are unique to the scenario, since volumes have no namespace."""
     spec = {
         "capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/nowhere"},
         "storageClassName": scenario.namespace, **spec,
@@ -56,7 +56,7 @@ def gets_the_smallest_that_fits(scenario: ControllerScenario) -> Object:
 
 
 def is_bound_by_name(scenario: ControllerScenario) -> Object:
-    """As the volume and the claim of a shared directory for events are written by hand."""
+    """A volume and a claim that refer to each other, as written by hand for a shared directory."""
     name = f"{scenario.namespace}-v"
     scenario.create(
         "persistentvolumeclaims", claim(modes=("ReadWriteMany",), storageClassName=scenario.namespace, volumeName=name)

@@ -1,4 +1,4 @@
-"""Jobs of all sorts, played to an end or to where they wait."""
+"""Batch Jobs, run to their end or to a waiting state."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def ended(scenario: ControllerScenario, word: str) -> None:
 
 
 def seen(scenario: ControllerScenario) -> Object:
-    """All that a client can see of it."""
+    """Everything that a client can observe."""
     pods = [{key: each[key] for key in ("metadata", "spec")} for each in scenario.all("pods")]
     for pod in pods:
         for key in ("tolerations", "schedulerName", "preemptionPolicy", "serviceAccountName", "serviceAccount"):
@@ -112,7 +112,7 @@ def exceeds_its_deadline(scenario: ControllerScenario) -> Object:
 
 
 def waits_for_pods_that_are_going(scenario: ControllerScenario) -> Object:
-    """A pod on a node takes its time: until it is gone the Job has not failed, though it is known that it will."""
+    """The Job fails only after its terminating pods are gone."""
     scenario.create("jobs", job())
     names = scenario.pods(1)
     scenario.kubelet.run(*names)

@@ -1,4 +1,4 @@
-"""Where a scene is played: a namespace, whoever its controllers are; and what of it is compared."""
+"""A namespace in which a scenario of controllers runs, and the values that are compared."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ControllerScenario:
         return False
 
     def pods(self, count: int) -> list[str]:
-        """The names of so many pods, waited for, by index and age."""
+        """Wait for this number of pods. Returns their names by index and age."""
 
         def there() -> tuple[list[str]] | None:
             found = [each for each in self.all("pods") if "deletionTimestamp" not in each["metadata"]]
@@ -71,18 +71,18 @@ class ControllerScenario:
         return eventually(claim, 40.0)
 
     def event(self, reason: str) -> None:
-        """Waits for one."""
+        """Wait for an event."""
         self.becomes(lambda: any(each["reason"] == reason for each in self.all("events")))
 
     def events(self, kind: str) -> list[Any]:
-        """About objects of that kind, without how often: a controller that looks more often tells it more often."""
+        """Events about objects of this kind, without their counts, which depend on the resync period."""
         found = [each for each in self.all("events") if each["involvedObject"]["kind"] == kind]
         keys = ("type", "reason", "message", "source", "reportingComponent")
         told = {json.dumps(self.plain({key: each.get(key) for key in keys}), sort_keys=True) for each in found}
         return [json.loads(each) for each in sorted(told)]
 
     def plain(self, obj: Any) -> Any:
-        """Without what differs from one time to the next."""
+        """Without values that differ between runs."""
         text = json.dumps(_without(obj)).replace(self.namespace, "NS")
         for pattern, word in _PASSING:
             text = pattern.sub(word, text)

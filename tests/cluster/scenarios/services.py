@@ -1,4 +1,4 @@
-"""Services and the pods behind them."""
+"""Services and their endpoints."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ NODE = "scenes-node"
 
 
 def node(scenario: ControllerScenario) -> None:
-    """Slices show only pods of nodes that are there."""
+    """EndpointSlices contain only pods on existing nodes."""
     labels = {"topology.kubernetes.io/zone": "here"}
-    with contextlib.suppress(RejectedRequest):  # another scene has made it
+    with contextlib.suppress(RejectedRequest):  # another scenario has created it
         scenario.create("nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE, "labels": labels}})
 
 
@@ -34,13 +34,13 @@ def pod(scenario: ControllerScenario, name: str, ip: str, ready: bool = True, **
 
 
 def shown(scenario: ControllerScenario) -> list[str]:
-    """What the slices list."""
+    """The addresses in the EndpointSlices."""
     found = [endpoint for each in scenario.all("endpointslices") for endpoint in each.get("endpoints") or ()]
     return sorted(f"{each['addresses'][0]} {each['conditions']['ready']}" for each in found)
 
 
 def listed(scenario: ControllerScenario) -> list[str]:
-    """What the Endpoints list."""
+    """The addresses in the Endpoints."""
     found = [each for item in scenario.all("endpoints") for each in item.get("subsets") or ()]
     ready = {f"{address['ip']} True" for each in found for address in each.get("addresses") or ()}
     return sorted(ready | {f"{address['ip']} False" for each in found for address in each.get("notReadyAddresses") or ()})
@@ -55,7 +55,7 @@ def seen(scenario: ControllerScenario) -> Object:
     slices = scenario.all("endpointslices")
     for each in slices:
         each["metadata"].pop("name")
-        each["metadata"].pop("annotations", None)  # when somebody first saw the change
+        each["metadata"].pop("annotations", None)  # time of the last change
         each["endpoints"] = sorted(each.get("endpoints") or (), key=lambda one: str(one["addresses"]))
         each["ports"] = sorted(each.get("ports") or (), key=str)
     endpoints = scenario.plain(scenario.all("endpoints"))
