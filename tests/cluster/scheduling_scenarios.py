@@ -14,7 +14,7 @@ from tests.cluster.api import Api, Object, RejectedRequest, eventually
 from traincrew.client import kubeconfig
 from traincrew.client.remote import RemoteClient
 from traincrew.embedded.scheduler import Scheduler
-from traincrew.scheduling.decision import Policy
+from traincrew.scheduling.decisions import Profile
 
 NODES = "/api/v1/nodes"
 SPACE = "default"
@@ -228,7 +228,7 @@ def ours(config: pathlib.Path) -> Iterator[None]:
 
     async def serve() -> None:
         async with RemoteClient(kubeconfig.load(str(config)), component="scheduler") as client:
-            await Scheduler(client, Policy()).run()
+            await Scheduler(client, Profile()).run()
 
     task = loop.create_task(serve())
 

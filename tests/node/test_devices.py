@@ -73,7 +73,9 @@ def test_each_pod_sees_its_own_devices_and_others_none(machine: Machine) -> None
 
 def test_a_pod_that_asks_for_more_than_there_is_names_the_option(machine: Machine) -> None:
     machine.create(asking("greedy", *SHOW, gpu=3), asking("greedier", *SHOW, memory=1001))
-    assert f"This machine has 2 {GPU}; `traincrew up --device {GPU}=N` declares more." in pending(machine, "greedy")
+    assert f"This machine has 2 {GPU}. To declare more, start the cluster with `traincrew up --device {GPU}=N`." in pending(
+        machine, "greedy"
+    )
     assert f"1 Insufficient {MEMORY}" in pending(machine, "greedier")
     for name in ("greedy", "greedier"):
         machine.api.delete("pods", "default", name)

@@ -20,7 +20,7 @@ from traincrew.embedded.daemon import Daemon, Options
 from traincrew.embedded.scheduler import Scheduler
 from traincrew.model import resources
 from traincrew.model.resources import Resource
-from traincrew.scheduling.decision import Policy
+from traincrew.scheduling.decisions import Profile
 
 NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 SPACE = "default"
@@ -129,9 +129,9 @@ async def cluster(data: pathlib.Path) -> AsyncIterator[Cluster]:
 
 
 @contextlib.asynccontextmanager
-async def scheduling(found: Cluster, policy: Policy | None = None) -> AsyncIterator[None]:
+async def scheduling(found: Cluster, policy: Profile | None = None) -> AsyncIterator[None]:
     """While it is entered pods are placed; it may be entered again."""
-    task = asyncio.create_task(Scheduler(found.daemon.own_client("kube-scheduler"), policy or Policy()).run())
+    task = asyncio.create_task(Scheduler(found.daemon.own_client("kube-scheduler"), policy or Profile()).run())
     try:
         yield
         if task.done():

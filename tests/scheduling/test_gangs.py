@@ -5,53 +5,53 @@ from __future__ import annotations
 import datetime as dt
 
 import pytest
-from tests.scheduling.made import PLUGINS, START, VOLCANO, bound, gang, group, node, placed, pod, told
+from tests.scheduling.builders import PLUGINS, START, VOLCANO, bound, gang, group, messages, node, pod, run_cycle
 
-from traincrew.scheduling.decision import Placement
+from traincrew.scheduling.decisions import Decisions
 
 
-def phase(result: Placement) -> dict[str, str]:
+def phase(result: Decisions) -> dict[str, str]:
     return {each.key.name: each.phase for each in result.groups}
 
 
 @pytest.mark.parametrize("system", [VOLCANO, PLUGINS])
 def test_a_gang_that_fits_goes_and_one_that_does_not_takes_nothing(system: str) -> None:
-    fits = placed(*gang("g", 4, {"cpu": "1"}, system=system), groups=[group("g", 4, system)])
+    fits = run_cycle(*gang("g", 4, {"cpu": "1"}, system=system), groups=[group("g", 4, system)])
     assert len(bound(fits)) == 4
     small = pod("small", wants={"cpu": "4"})
-    result = placed(*gang("g", 5, {"cpu": "1"}, system=system, age=9), small, groups=[group("g", 5, system, age=9)])
+    result = run_cycle(*gang("g", 5, {"cpu": "1"}, system=system, age=9), small, groups=[group("g", 5, system, age=9)])
     assert bound(result) == {"small": "machine"}
     common = "1/5 tasks in gang unschedulable: pod group is not ready, 5 Pending, 5 minAvailable; "
     common += "Pending: 4 Schedulable, 1 Unschedulable"
-    assert told(result)["g-0"] == common
-    assert told(result)["g-4"].startswith("0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes")
+    assert messages(result)["g-0"] == common
+    assert messages(result)["g-4"].startswith("0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes")
 
 
 def test_a_gang_goes_with_as_many_as_it_needs_and_the_rest_follows() -> None:
-    result = placed(*gang("g", 6, {"cpu": "1"}), groups=[group("g", 3)])
+    result = run_cycle(*gang("g", 6, {"cpu": "1"}), groups=[group("g", 3)])
     assert sorted(bound(result)) == ["g-0", "g-1", "g-2", "g-3"]
-    assert sorted(told(result)) == ["g-4", "g-5"]
+    assert sorted(messages(result)) == ["g-4", "g-5"]
 
 
 def test_one_that_comes_back_to_its_gang_needs_no_others() -> None:
     standing = gang("g", 3, {"cpu": "1"}, on="machine")
     again = gang("g", 1, {"cpu": "1"})
-    assert len(bound(placed(*standing, *again, groups=[group("g", 4, phase="Running")]))) == 1
+    assert len(bound(run_cycle(*standing, *again, groups=[group("g", 4, phase="Running")]))) == 1
 
 
 def test_members_that_are_through_count_and_those_that_failed_do_not() -> None:
     through = gang("g", 2, {"cpu": "1"}, on="machine", status={"phase": "Succeeded"})
-    assert len(bound(placed(*through, *gang("g", 1, {"cpu": "1"}), groups=[group("g", 3)]))) == 1
+    assert len(bound(run_cycle(*through, *gang("g", 1, {"cpu": "1"}), groups=[group("g", 3)]))) == 1
     failed = gang("g", 2, {"cpu": "1"}, on="machine", status={"phase": "Failed"}, system=PLUGINS)
     rest = gang("g", 1, {"cpu": "1"}, system=PLUGINS)
-    assert bound(placed(*failed, *rest, groups=[group("g", 3, PLUGINS)])) == {}
+    assert bound(run_cycle(*failed, *rest, groups=[group("g", 3, PLUGINS)])) == {}
 
 
 def test_a_gang_waits_for_its_last_member_and_for_its_group() -> None:
-    result = placed(*gang("g", 2, {}, system=PLUGINS), groups=[group("g", 3, PLUGINS)])
+    result = run_cycle(*gang("g", 2, {}, system=PLUGINS), groups=[group("g", 3, PLUGINS)])
     words = "pre-filter pod g-0 cannot find enough sibling pods, current pods number: 2, minMember of group: 3"
-    assert told(result)["g-0"].startswith(f"0/1 nodes are available: {words}. preemption: ")
-    assert told(placed(*gang("g", 1, {})))["g-0"].startswith('0/1 nodes are available: pod group "team/g" not found.')
+    assert messages(result)["g-0"].startswith(f"0/1 nodes are available: {words}. preemption: ")
+    assert messages(run_cycle(*gang("g", 1, {})))["g-0"].startswith('0/1 nodes are available: pod group "team/g" not found.')
 
 
 def test_volcano_lets_gangs_in_for_which_there_is_room() -> None:
@@ -61,23 +61,23 @@ def test_volcano_lets_gangs_in_for_which_there_is_room() -> None:
         group("small", 1, phase="Pending", needs={"memory": "2Gi"}, age=1),
         group("nothing", 1, phase="Pending", age=1),
     ]
-    result = placed(groups=groups)
+    result = run_cycle(groups=groups)
     assert phase(result) == {"first": "Inqueue", "second": "Pending", "small": "Inqueue", "nothing": "Inqueue"}
-    assert next(each.short for each in result.groups if each.key.name == "second") == ("memory",)
+    assert next(each.insufficient for each in result.groups if each.key.name == "second") == ("memory",)
 
 
 def test_what_is_less_important_does_not_keep_a_gang_out() -> None:
     low = pod("low", wants={"memory": "8Gi"}, on="machine")
     groups = [group("g", 1, phase="Pending", needs={"memory": "6Gi"}, priority_class="high")]
-    assert phase(placed(low, groups=groups)) == {"g": "Pending"}
-    assert phase(placed(low, groups=groups, priorities={"high": 10})) == {"g": "Inqueue"}
+    assert phase(run_cycle(low, groups=groups)) == {"g": "Pending"}
+    assert phase(run_cycle(low, groups=groups, priorities={"high": 10})) == {"g": "Inqueue"}
 
 
 def test_pods_of_a_gang_that_was_not_let_in_wait() -> None:
     groups = [group("g", 2, phase="Pending", needs={"memory": "60Gi"})]
-    result = placed(*gang("g", 2, {"memory": "1Gi"}), groups=groups)
+    result = run_cycle(*gang("g", 2, {"memory": "1Gi"}), groups=groups)
     assert bound(result) == {}
-    assert told(result)["g-1"].startswith("2/2 tasks in gang unschedulable: pod group is not ready, 2 Pending")
+    assert messages(result)["g-1"].startswith("2/2 tasks in gang unschedulable: pod group is not ready, 2 Pending")
 
 
 def test_phases_follow_the_pods() -> None:
@@ -85,7 +85,7 @@ def test_phases_follow_the_pods() -> None:
         pods = [
             each for index, at in enumerate(held) for each in gang("g", 1, {}, on="machine", status={"phase": at}, system=system)
         ]
-        return phase(placed(*pods, groups=[group("g", 2, system, phase=before)]))["g"]
+        return phase(run_cycle(*pods, groups=[group("g", 2, system, phase=before)]))["g"]
 
     assert of("Running", "Pending") == "Running"
     assert of("Running", "Succeeded", before="Running") == "Running"
@@ -103,11 +103,11 @@ def test_a_gang_that_has_waited_long_is_not_starved_by_small_pods() -> None:
     big = gang("big", 4, {"cpu": "1"}, system=PLUGINS, age=60)
     holder, small = pod("holder", wants={"cpu": "2"}, on="machine"), pod("small", wants={"cpu": "1"}, age=5)
     other = pod("other", wants={"memory": "1Gi"}, age=5)
-    result = placed(*big, holder, small, other, groups=groups)
+    result = run_cycle(*big, holder, small, other, groups=groups)
     assert bound(result) == {"other": "machine"}
-    words = "0/1 nodes are available: 1 node(s) were held for pod group team/big, which has waited longer."
-    assert told(result)["small"] == words
-    early = placed(*big, holder, small, other, groups=groups, now=START - dt.timedelta(seconds=50))
+    words = "0/1 nodes are available: 1 node(s) were reserved for pod group team/big, which has waited longer."
+    assert messages(result)["small"] == words
+    early = run_cycle(*big, holder, small, other, groups=groups, now=START - dt.timedelta(seconds=50))
     assert bound(early) == {"small": "machine", "other": "machine"}
 
 
@@ -116,12 +116,12 @@ def test_more_important_pods_pass_a_waiting_gang_and_one_that_never_fits_holds_n
     big = gang("big", 4, {"cpu": "1"}, system=PLUGINS, age=60)
     holder = pod("holder", {"priority": 9}, wants={"cpu": "2"}, on="machine")
     high = pod("high", {"priority": 1}, wants={"cpu": "1"})
-    assert bound(placed(*big, holder, high, groups=groups)) == {"high": "machine"}
+    assert bound(run_cycle(*big, holder, high, groups=groups)) == {"high": "machine"}
     never = gang("big", 4, {"cpu": "3"}, system=PLUGINS, age=60)
-    assert bound(placed(*never, holder, pod("small", wants={"cpu": "1"}), groups=groups)) == {"small": "machine"}
+    assert bound(run_cycle(*never, holder, pod("small", wants={"cpu": "1"}), groups=groups)) == {"small": "machine"}
 
 
 def test_a_gang_is_spread_over_nodes_where_it_must() -> None:
     nodes = [node("a", cpu="2"), node("b", cpu="2")]
-    result = placed(*gang("g", 4, {"cpu": "1"}), groups=[group("g", 4)], nodes=nodes)
+    result = run_cycle(*gang("g", 4, {"cpu": "1"}), groups=[group("g", 4)], nodes=nodes)
     assert sorted(bound(result).values()) == ["a", "a", "b", "b"]

@@ -13,7 +13,7 @@ from tests.scheduling.clusters import NODES, SPACE, Cluster, cluster, eventually
 from traincrew.embedded import daemon
 from traincrew.model import resources
 from traincrew.model.resources import Resource
-from traincrew.scheduling.decision import Policy, on_one_machine
+from traincrew.scheduling.decisions import Profile, single_machine_profile
 
 CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
 CLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False)
@@ -199,7 +199,7 @@ async def test_many_pods_at_once(served: Cluster) -> None:
 
 async def test_over_commitment_is_a_setting(there: Cluster) -> None:
     await there.node()
-    async with scheduling(there, Policy(overcommitted=frozenset({"cpu"}), advises=True)):
+    async with scheduling(there, Profile(overcommitted=frozenset({"cpu"}), suggests_options=True)):
         await there.pod("a", wants={"cpu": "64"})
         await there.bound("a")
         await there.pod("b", wants={"memory": "64Gi"})
@@ -207,7 +207,7 @@ async def test_over_commitment_is_a_setting(there: Cluster) -> None:
 
 
 async def test_a_cluster_that_is_given_a_policy_places_its_pods(tmp_path: pathlib.Path) -> None:
-    chosen = dataclasses.replace(options(tmp_path), placement=on_one_machine())
+    chosen = dataclasses.replace(options(tmp_path), placement=single_machine_profile())
     async with daemon.running(chosen) as started:
         there = Cluster(started.daemon.own_client("test"), started.daemon)
         await there.pod("p", wants={"cpu": "1000"})

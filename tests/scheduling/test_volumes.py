@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from tests.scheduling.made import bound, node, placed, pod, told
+from tests.scheduling.builders import bound, messages, node, pod, run_cycle
 
 from traincrew.scheduling import objects
-from traincrew.scheduling.volumes import Shelf
+from traincrew.scheduling.volumes import StorageObjects
 
 USING = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
 AFTER = " preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
 
 
-def claim(spec: dict[str, Any], phase: str = "Pending", **annotations: str) -> objects.Claim:
+def claim(spec: dict[str, Any], phase: str = "Pending", **annotations: str) -> objects.PersistentVolumeClaim:
     meta = {"name": "data", "namespace": "team", "annotations": {key.replace("__", "/"): v for key, v in annotations.items()}}
-    return msgspec.convert({"metadata": meta, "spec": spec, "status": {"phase": phase}}, objects.Claim)
+    return msgspec.convert({"metadata": meta, "spec": spec, "status": {"phase": phase}}, objects.PersistentVolumeClaim)
 
 
 def volume(*hosts: str) -> objects.PersistentVolume:
@@ -25,35 +25,37 @@ def volume(*hosts: str) -> objects.PersistentVolume:
     return msgspec.convert({"metadata": {"name": "v"}, "spec": {"nodeAffinity": affinity}}, objects.PersistentVolume)
 
 
-def shelf(held: objects.Claim | None = None, kept: objects.PersistentVolume | None = None, mode: str = "Immediate") -> Shelf:
+def storage(
+    held: objects.PersistentVolumeClaim | None = None, kept: objects.PersistentVolume | None = None, mode: str = "Immediate"
+) -> StorageObjects:
     classes = {"std": msgspec.convert({"metadata": {"name": "std"}, "volumeBindingMode": mode}, objects.StorageClass)}
-    return Shelf({("team", "data"): held} if held else {}, {"v": kept} if kept else {}, classes)
+    return StorageObjects({("team", "data"): held} if held else {}, {"v": kept} if kept else {}, classes)
 
 
 def test_a_claim_must_be_there_and_bound() -> None:
     words = '0/1 nodes are available: persistentvolumeclaim "data" not found.'
-    assert told(placed(pod("p", USING), shelf=shelf())) == {"p": words + AFTER}
+    assert messages(run_cycle(pod("p", USING), storage=storage())) == {"p": words + AFTER}
     words = "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims."
-    assert told(placed(pod("p", USING), shelf=shelf(claim({"storageClassName": "std"})))) == {"p": words + AFTER}
+    assert messages(run_cycle(pod("p", USING), storage=storage(claim({"storageClassName": "std"})))) == {"p": words + AFTER}
     held = claim({"volumeName": "v"}, "Bound")
-    assert bound(placed(pod("p", USING), shelf=shelf(held, volume()))) == {"p": "machine"}
+    assert bound(run_cycle(pod("p", USING), storage=storage(held, volume()))) == {"p": "machine"}
 
 
 def test_a_volume_may_belong_to_one_node() -> None:
     held = claim({"volumeName": "v"}, "Bound")
     nodes = [node("a"), node("b")]
-    assert bound(placed(pod("p", USING), nodes=nodes, shelf=shelf(held, volume("b")))) == {"p": "b"}
+    assert bound(run_cycle(pod("p", USING), nodes=nodes, storage=storage(held, volume("b")))) == {"p": "b"}
     words = "0/1 nodes are available: 1 node(s) had volume node affinity conflict."
-    assert told(placed(pod("p", USING), nodes=[node("a")], shelf=shelf(held, volume("b")))) == {"p": words + AFTER}
+    assert messages(run_cycle(pod("p", USING), nodes=[node("a")], storage=storage(held, volume("b")))) == {"p": words + AFTER}
     words = "0/1 nodes are available: 1 node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)."
-    assert told(placed(pod("p", USING), shelf=shelf(held))) == {"p": words + AFTER}
+    assert messages(run_cycle(pod("p", USING), storage=storage(held))) == {"p": words + AFTER}
 
 
 def test_a_claim_that_waits_for_its_first_consumer_is_told_the_node_and_the_pod_waits_for_it() -> None:
     waiting = claim({"storageClassName": "std"})
-    result = placed(pod("p", USING), shelf=shelf(waiting, mode="WaitForFirstConsumer"))
-    assert (bound(result), told(result)) == ({}, {})
-    assert [(each.claim.metadata.name, each.node) for each in result.selections] == [("data", "machine")]
+    result = run_cycle(pod("p", USING), storage=storage(waiting, mode="WaitForFirstConsumer"))
+    assert (bound(result), messages(result)) == ({}, {})
+    assert [(each.claim.metadata.name, each.node) for each in result.node_selections] == [("data", "machine")]
     chosen = claim({"storageClassName": "std"}, **{"volume.kubernetes.io__selected-node": "machine"})
-    again = placed(pod("p", USING), shelf=shelf(chosen, mode="WaitForFirstConsumer"))
-    assert (bound(again), told(again), again.selections) == ({}, {}, [])
+    again = run_cycle(pod("p", USING), storage=storage(chosen, mode="WaitForFirstConsumer"))
+    assert (bound(again), messages(again), again.node_selections) == ({}, {}, [])

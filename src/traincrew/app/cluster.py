@@ -21,7 +21,7 @@ from traincrew.embedded.kubelet.network import listening_ports
 from traincrew.kinds import KINDS
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.run import Clients, Operator
-from traincrew.scheduling.decision import on_one_machine
+from traincrew.scheduling.decisions import single_machine_profile
 from traincrew.validation import crds, rbac
 
 LEAVE = signal.SIGUSR1
@@ -90,7 +90,7 @@ async def serve(options: settings.Cluster, place: DataDirectory, voice: Voice) -
         version=__version__,
         audit_log=options.audit_log,
         controllers=options.controllers,
-        placement=on_one_machine(options.overcommit) if options.node is not None and options.controllers else None,
+        placement=single_machine_profile(options.overcommit) if options.node is not None and options.controllers else None,
         node=options.node,
     )
     async with daemon.running(chosen) as cluster:

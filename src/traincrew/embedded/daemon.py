@@ -42,7 +42,7 @@ from traincrew.embedded.mirror_pod_log import OwnLog
 from traincrew.embedded.pki import certificates
 from traincrew.embedded.scheduler import Scheduler
 from traincrew.model.resources import Resource
-from traincrew.scheduling.decision import Policy as Placing
+from traincrew.scheduling.decisions import Profile as Placing
 
 if TYPE_CHECKING:
     from traincrew.embedded.kubelet import kubelet as kubelet_kubelet

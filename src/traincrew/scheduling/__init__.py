@@ -1,1 +1,1 @@
-"""Which pod goes to which node: pure decisions over what the API holds."""
+"""The decisions of the scheduler: filters, scores, preemption and gangs. Pure."""

@@ -1,4 +1,4 @@
-"""Whether a pod can go to a node, and if not why: in the order and the words of kube-scheduler's plugins."""
+"""The filters: whether a pod fits a node, with the order and the messages of kube-scheduler's plugins."""
 
 from __future__ import annotations
 
@@ -9,60 +9,66 @@ from traincrew.scheduling.node_info import NodeInfo
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.scheduling.snapshot import Snapshot
 
-CLOSED = "node(s) were unschedulable"
-NOT_CHOSEN = "node(s) didn't match Pod's node affinity/selector"
-NOT_NAMED = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
-PORTS = "node(s) didn't have free ports for the requested pod ports"
+NODE_UNSCHEDULABLE = "node(s) were unschedulable"
+NODE_AFFINITY_MISMATCH = "node(s) didn't match Pod's node affinity/selector"
+NODE_NAME_MISMATCH = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
+PORT_CONFLICT = "node(s) didn't have free ports for the requested pod ports"
 
 
-class Verdict(NamedTuple):
+class FilterStatus(NamedTuple):
+    """Why a pod does not fit a node."""
+
     reasons: tuple[str, ...]
-    hopeless: bool
-    """Whether it stays so even if other pods go."""
-    short: tuple[str, ...] = ()
-    """The resources that do not suffice."""
+    unresolvable: bool
+    """UnschedulableAndUnresolvable: preemption would not help."""
+    insufficient: tuple[str, ...] = ()
+    """Names of the insufficient resources."""
 
 
-def verdict(pod: PodInfo, room: NodeInfo, world: Snapshot) -> Verdict | None:
-    """None: it can go there."""
-    return _node(pod, room) or _shared(pod, room, world) or _others(pod, room, world)
+def run_filters(pod: PodInfo, node_info: NodeInfo, snapshot: Snapshot) -> FilterStatus | None:
+    """None: the pod fits the node."""
+    return (
+        _filter_by_node(pod, node_info)
+        or _filter_by_resources(pod, node_info, snapshot)
+        or _filter_by_pods(pod, node_info, snapshot)
+    )
 
 
-def _node(pod: PodInfo, room: NodeInfo) -> Verdict | None:
-    spec, node = pod.spec, room.node
+def _filter_by_node(pod: PodInfo, node_info: NodeInfo) -> FilterStatus | None:
+    spec, node = pod.spec, node_info.node
     if node.spec.unschedulable and not node_affinity.tolerates(spec.tolerations, node_affinity.UNSCHEDULABLE):
-        return Verdict((CLOSED,), True)
-    if room.taints and (taint := node_affinity.untolerated(spec, room.taints)) is not None:
-        return Verdict((f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}",), True)
+        return FilterStatus((NODE_UNSCHEDULABLE,), True)
+    if node_info.taints and (taint := node_affinity.untolerated_taint(spec, node_info.taints)) is not None:
+        return FilterStatus((f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}",), True)
     if spec.node_selector or spec.affinity:
-        named = node_affinity.only_named(spec.affinity)
-        if named is not None and node.name not in named:
-            return Verdict((NOT_NAMED,), True)
-        if not node_affinity.chosen(spec, node):
-            return Verdict((NOT_CHOSEN,), True)
+        names = node_affinity.required_node_names(spec.affinity)
+        if names is not None and node.name not in names:
+            return FilterStatus((NODE_NAME_MISMATCH,), True)
+        if not node_affinity.matches_pod(spec, node):
+            return FilterStatus((NODE_AFFINITY_MISMATCH,), True)
     return None
 
 
-def _shared(pod: PodInfo, room: NodeInfo, world: Snapshot) -> Verdict | None:
-    if pod.ports and room.ports_taken(pod):
-        return Verdict((PORTS,), False)
-    if short := room.lacks(pod, world.laws.overcommitted):
-        words = tuple("Too many pods" if name == "pods" else f"Insufficient {name}" for name in short)
-        return Verdict(words, False, tuple(short))
-    if pod.spec.volumes and (reasons := volumes.conflicts(pod, room.node, world.laws.shelf)):
-        return Verdict(reasons, True)
+def _filter_by_resources(pod: PodInfo, node_info: NodeInfo, snapshot: Snapshot) -> FilterStatus | None:
+    if pod.ports and node_info.has_port_conflict(pod):
+        return FilterStatus((PORT_CONFLICT,), False)
+    if insufficient := node_info.insufficient_resources(pod, snapshot.overcommitted):
+        reasons = tuple("Too many pods" if name == "pods" else f"Insufficient {name}" for name in insufficient)
+        return FilterStatus(reasons, False, tuple(insufficient))
+    if pod.spec.volumes and (reasons := volumes.node_conflicts(pod, node_info.node, snapshot.storage)):
+        return FilterStatus(reasons, True)
     return None
 
 
-def _others(pod: PodInfo, room: NodeInfo, world: Snapshot) -> Verdict | None:
-    if not pod_affinity.concerned(pod, world):
+def _filter_by_pods(pod: PodInfo, node_info: NodeInfo, snapshot: Snapshot) -> FilterStatus | None:
+    if not pod_affinity.is_relevant(pod, snapshot):
         return None
-    if pod.spec.topology_spread_constraints and (reason := pod_affinity.uneven(pod, room, world)):
-        return Verdict((reason,), reason == pod_affinity.NO_DOMAIN)
-    if pod.terms("podAffinity", "required") and not pod_affinity.company(pod, room, world):
-        return Verdict((pod_affinity.NO_COMPANY,), True)
-    if pod_affinity.repelled(pod, room, world):
-        return Verdict((pod_affinity.BAD_COMPANY,), False)
-    if pod_affinity.unwelcome(pod, room, world):
-        return Verdict((pod_affinity.UNWELCOME,), False)
+    if pod.spec.topology_spread_constraints and (reason := pod_affinity.topology_spread_violation(pod, node_info, snapshot)):
+        return FilterStatus((reason,), reason == pod_affinity.TOPOLOGY_KEY_MISSING)
+    if pod.affinity_terms("podAffinity", "required") and not pod_affinity.satisfies_affinity(pod, node_info, snapshot):
+        return FilterStatus((pod_affinity.AFFINITY_MISMATCH,), True)
+    if pod_affinity.violates_anti_affinity(pod, node_info, snapshot):
+        return FilterStatus((pod_affinity.ANTI_AFFINITY_MISMATCH,), False)
+    if pod_affinity.violates_existing_anti_affinity(pod, node_info, snapshot):
+        return FilterStatus((pod_affinity.EXISTING_ANTI_AFFINITY_MISMATCH,), False)
     return None

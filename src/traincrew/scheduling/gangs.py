@@ -7,13 +7,14 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from traincrew.scheduling.objects import Group
-from traincrew.scheduling.pod_info import EVER, PodInfo
+from traincrew.apimachinery import times
+from traincrew.scheduling.objects import PodGroup
+from traincrew.scheduling.pod_info import PodInfo
 
 VOLCANO, PLUGINS = "volcano", "plugins"
-ANNOTATIONS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
-LABEL = "scheduling.x-k8s.io/pod-group"
-DEFAULT = "default-scheduler"
+GROUP_ANNOTATIONS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
+GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
+DEFAULT_SCHEDULER = "default-scheduler"
 
 
 class GangKey(NamedTuple):
@@ -22,107 +23,109 @@ class GangKey(NamedTuple):
     name: str
 
     @property
-    def title(self) -> str:
+    def full_name(self) -> str:
         return f"{self.namespace}/{self.name}"
 
 
-Groups = Mapping[GangKey, Group]
-Order = tuple[int, dt.datetime, str]
-"""The lesser goes first: higher priority, then age, then name."""
+PodGroups = Mapping[GangKey, PodGroup]
+QueueOrder = tuple[int, dt.datetime, str]
+"""The least comes first: by priority, then age, then name."""
 
 
 @dataclasses.dataclass
-class Members:
-    """A gang's pods that are not gone."""
+class GangMembers:
+    """The pods of a gang that exist."""
 
-    standing: list[PodInfo] = dataclasses.field(default_factory=list)
-    """On a node, or through with their work."""
+    bound: list[PodInfo] = dataclasses.field(default_factory=list)
+    """On a node, or succeeded."""
     pending: list[PodInfo] = dataclasses.field(default_factory=list)
-    others: int = 0
-    """Gated, failed, or on their way out."""
+    inactive: int = 0
+    """Gated, failed or terminating."""
     failed: int = 0
     running: int = 0
     succeeded: int = 0
 
     @property
     def total(self) -> int:
-        return len(self.standing) + len(self.pending) + self.others
+        return len(self.bound) + len(self.pending) + self.inactive
 
-    def take(self, pod: PodInfo) -> None:
+    def add(self, pod: PodInfo) -> None:
         self.failed += pod.status.phase == "Failed"
         self.succeeded += pod.status.phase == "Succeeded"
         self.running += pod.status.phase == "Running"
         if pod.pending:
             self.pending.append(pod)
         elif pod.status.phase == "Succeeded" or (pod.spec.node_name and not pod.terminating and not pod.finished):
-            self.standing.append(pod)
+            self.bound.append(pod)
         else:
-            self.others += 1
+            self.inactive += 1
 
 
 @dataclasses.dataclass
-class Unit:
-    """What is placed at one stroke: a pod of its own, or the waiting pods of a gang."""
+class SchedulingUnit:
+    """What is scheduled at once: a single pod, or the pending pods of a gang."""
 
     pods: list[PodInfo]
-    order: Order
+    order: QueueOrder
     key: GangKey | None = None
-    group: Group | None = None
-    members: Members = dataclasses.field(default_factory=Members)
-    needed: int = 1
-    """So many of the pods must find a place, or none does."""
+    group: PodGroup | None = None
+    members: GangMembers = dataclasses.field(default_factory=GangMembers)
+    min_required: int = 1
+    """If fewer pods than this fit, none is bound."""
 
     @property
     def priority(self) -> int:
         return min(pod.spec.priority for pod in self.pods)
 
     @property
-    def running(self) -> bool:
-        """Whether the gang stands already, and these only fill it up."""
-        return self.key is not None and bool(self.members.standing)
+    def joins_running_gang(self) -> bool:
+        """Whether some pods of the gang are bound already."""
+        return self.key is not None and bool(self.members.bound)
 
 
-def mark(pod: PodInfo) -> GangKey | None:
-    """The gang that a pod says it belongs to."""
+def gang_of(pod: PodInfo) -> GangKey | None:
+    """The gang that a pod's annotation or label names."""
     namespace = pod.metadata.namespace
-    for annotation in ANNOTATIONS:
+    for annotation in GROUP_ANNOTATIONS:
         if name := pod.metadata.annotations.get(annotation):
             return GangKey(VOLCANO, namespace, name)
-    if name := pod.metadata.labels.get(LABEL):
+    if name := pod.metadata.labels.get(GROUP_LABEL):
         return GangKey(PLUGINS, namespace, name)
     return None
 
 
-def assemble(pods: Iterable[PodInfo]) -> dict[GangKey, Members]:
-    found: dict[GangKey, Members] = {}
+def members_by_gang(pods: Iterable[PodInfo]) -> dict[GangKey, GangMembers]:
+    gangs: dict[GangKey, GangMembers] = {}
     for pod in pods:
-        if (key := mark(pod)) is not None:
-            found.setdefault(key, Members()).take(pod)
-    return found
+        if (key := gang_of(pod)) is not None:
+            gangs.setdefault(key, GangMembers()).add(pod)
+    return gangs
 
 
-def order_of(pod: PodInfo) -> Order:
-    return (-pod.spec.priority, pod.since, pod.title)
+def queue_order(pod: PodInfo) -> QueueOrder:
+    return (-pod.spec.priority, pod.created, pod.full_name)
 
 
-def units(pods: Iterable[PodInfo], served: Iterable[str], groups: Groups, gangs: Mapping[GangKey, Members]) -> list[Unit]:
-    """In the order in which they are to be placed."""
-    names, found, whole = frozenset(served), [], set()
+def queue(
+    pods: Iterable[PodInfo], scheduler_names: Iterable[str], groups: PodGroups, gangs: Mapping[GangKey, GangMembers]
+) -> list[SchedulingUnit]:
+    """The units with pending pods, in the order in which they are scheduled."""
+    names, units, seen = frozenset(scheduler_names), [], set()
     for pod in pods:
         if not pod.pending or pod.spec.scheduler_name not in names:
             continue
-        key = mark(pod)
-        if key is None or (key not in groups and pod.spec.scheduler_name == DEFAULT):
-            found.append(Unit([pod], order_of(pod)))
-        elif key not in whole:
-            whole.add(key)
-            found.append(_gang(key, groups.get(key), gangs[key], names))
-    return sorted(found, key=lambda unit: unit.order)
+        key = gang_of(pod)
+        if key is None or (key not in groups and pod.spec.scheduler_name == DEFAULT_SCHEDULER):
+            units.append(SchedulingUnit([pod], queue_order(pod)))
+        elif key not in seen:
+            seen.add(key)
+            units.append(_gang_unit(key, groups.get(key), gangs[key], names))
+    return sorted(units, key=lambda unit: unit.order)
 
 
-def _gang(key: GangKey, group: Group | None, members: Members, served: frozenset[str]) -> Unit:
-    pods = sorted((each for each in members.pending if each.spec.scheduler_name in served), key=order_of)
-    since = (group.metadata.creation_timestamp if group else None) or min((pod.since for pod in pods), default=EVER)
-    order = (min(-pod.spec.priority for pod in pods), since, key.title)
-    least = group.spec.min_member if group else 0
-    return Unit(pods, order, key, group, members, max(least - len(members.standing), 0))
+def _gang_unit(key: GangKey, group: PodGroup | None, members: GangMembers, scheduler_names: frozenset[str]) -> SchedulingUnit:
+    pods = sorted((each for each in members.pending if each.spec.scheduler_name in scheduler_names), key=queue_order)
+    since = (group.metadata.creation_timestamp if group else None) or min((pod.created for pod in pods), default=times.ZERO)
+    order = (min(-pod.spec.priority for pod in pods), since, key.full_name)
+    min_member = group.spec.min_member if group else 0
+    return SchedulingUnit(pods, order, key, group, members, max(min_member - len(members.bound), 0))

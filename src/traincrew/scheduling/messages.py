@@ -1,56 +1,62 @@
-"""Refusals in kube-scheduler's words."""
+"""Messages about unschedulable pods, as kube-scheduler and Volcano word them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from traincrew.scheduling.filters import Verdict
+from traincrew.scheduling.filters import FilterStatus
 
 NO_NODES = "no nodes available to schedule pods"
-NOT_HELPFUL = "Preemption is not helpful for scheduling"
+PREEMPTION_NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_VICTIMS = "No preemption victims found for incoming pod"
-NEVER = "preemption: not eligible due to preemptionPolicy=Never."
-WAITING = "preemption: not eligible due to a terminating pod on the nominated node."
+PREEMPTION_NEVER = "preemption: not eligible due to preemptionPolicy=Never."
+PREEMPTION_UNDER_WAY = "preemption: not eligible due to a terminating pod on the nominated node."
 
-MORE_MEMORY = "To let pods ask for more memory than there is, start the cluster with `traincrew up --overcommit memory`."
+OVERCOMMIT_MEMORY = (
+    "To let pods request more memory than the machine has, start the cluster with `traincrew up --overcommit memory`."
+)
 
 
-def unfit(verdicts: Iterable[Verdict]) -> str:
-    """Why none of the nodes will do, one verdict for each."""
-    held = list(verdicts)
+def no_nodes_available(statuses: Iterable[FilterStatus]) -> str:
+    """FitError.Error(): the reasons of all nodes, counted."""
+    held = list(statuses)
     counts = Counter(reason for each in held for reason in each.reasons)
-    told = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
-    return f"0/{len(held)} nodes are available: {told}."
+    listed = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
+    return f"0/{len(held)} nodes are available: {listed}."
 
 
-def obstacle(nodes: int, reason: str) -> str:
-    """Something that no node could help."""
-    return f"0/{nodes} nodes are available: {reason}. {futile([Verdict((NOT_HELPFUL,), True)] * nodes)}"
+def unresolvable(nodes: int, reason: str) -> str:
+    """A reason that has nothing to do with the nodes."""
+    return (
+        f"0/{nodes} nodes are available: {reason}. {preemption_failed([FilterStatus((PREEMPTION_NOT_HELPFUL,), True)] * nodes)}"
+    )
 
 
-def futile(verdicts: Iterable[Verdict]) -> str:
-    return f"preemption: {unfit(verdicts)}"
+def preemption_failed(statuses: Iterable[FilterStatus]) -> str:
+    return f"preemption: {no_nodes_available(statuses)}"
 
 
-def advice(short: Iterable[str], wanted: Mapping[str, int], capacity: Mapping[str, int]) -> str:
-    """What would help on a machine of one's own; empty: nothing that an option could."""
-    for name in sorted(set(short)):
+def advice(insufficient: Iterable[str], requests: Mapping[str, int], allocatable: Mapping[str, int]) -> str:
+    """An option of `traincrew up` that would help; empty: none would."""
+    for name in sorted(set(insufficient)):
         if name == "memory":
-            return _never(wanted.get(name, 0), capacity.get(name, 0)) + MORE_MEMORY
-        if "/" in name and wanted.get(name, 0) > (held := capacity.get(name, 0)):
+            return _memory_exceeded(requests.get(name, 0), allocatable.get(name, 0)) + OVERCOMMIT_MEMORY
+        if "/" in name and requests.get(name, 0) > (held := allocatable.get(name, 0)):
             return (
-                f"This machine has {held or 'no'} {name}; `traincrew up --device {name}=N` declares {'more' if held else 'some'}."
+                f"This machine has {held or 'no'} {name}. "
+                f"To declare {'more' if held else 'some'}, start the cluster with `traincrew up --device {name}=N`."
             )
     return ""
 
 
-def _never(wanted: int, held: int) -> str:
-    """Apart from what others hold now: that will be free one day."""
-    if wanted <= held:
+def _memory_exceeded(requested: int, allocatable: int) -> str:
+    """Only what the machine lacks: what other pods use will be free one day."""
+    if requested <= allocatable:
         return ""
     return (
-        f"This machine has {_gibibytes(held)} of memory for pods, and this one asks for {_gibibytes(wanted)}: it will never fit. "
+        f"This machine has {_gibibytes(allocatable)} of memory for pods. "
+        f"The pod requests {_gibibytes(requested)} and will never fit. "
     )
 
 
@@ -58,14 +64,16 @@ def _gibibytes(value: int) -> str:
     return f"{value / 2**30:.4g} GiB"
 
 
-def siblings(pod: str, found: int, least: int) -> str:
-    return f"pre-filter pod {pod} cannot find enough sibling pods, current pods number: {found}, minMember of group: {least}"
+def too_few_siblings(pod: str, present: int, min_member: int) -> str:
+    return (
+        f"pre-filter pod {pod} cannot find enough sibling pods, current pods number: {present}, minMember of group: {min_member}"
+    )
 
 
-def gang(unfit: int, pending: int, tasks: int, least: int) -> str:
-    """Volcano's words for a gang of which only a part would fit."""
+def gang_unschedulable(unfit: int, pending: int, tasks: int, min_member: int) -> str:
+    """Volcano's message about a gang of which only a part fits."""
     parts = [f"{count} {word}" for count, word in ((pending - unfit, "Schedulable"), (unfit, "Unschedulable")) if count]
     return (
-        f"{unfit}/{tasks} tasks in gang unschedulable: pod group is not ready, {pending} Pending, {least} minAvailable; "
+        f"{unfit}/{tasks} tasks in gang unschedulable: pod group is not ready, {pending} Pending, {min_member} minAvailable; "
         f"Pending: {', '.join(parts)}"
     )

@@ -1,4 +1,4 @@
-"""Whether a node is one that a pod asks for: selectors, affinity, taints."""
+"""Node selectors, node affinity, taints and tolerations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from traincrew.scheduling.objects import Node, Object, PodSpec, Taint, Toleratio
 UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 NOT_READY = "node.kubernetes.io/not-ready"
 UNREACHABLE = "node.kubernetes.io/unreachable"
-REPELLING = ("NoSchedule", "NoExecute")
+NO_SCHEDULE_EFFECTS = ("NoSchedule", "NoExecute")
 
 
 def required(affinity: Object | None) -> Object | None:
@@ -21,7 +21,7 @@ def preferred(affinity: Object | None) -> list[Object]:
     return ((affinity or {}).get("nodeAffinity") or {}).get("preferredDuringSchedulingIgnoredDuringExecution") or []
 
 
-def chosen(spec: PodSpec, node: Node) -> bool:
+def matches_pod(spec: PodSpec, node: Node) -> bool:
     labels = node.metadata.labels
     if any(labels.get(key) != value for key, value in spec.node_selector.items()):
         return False
@@ -30,12 +30,12 @@ def chosen(spec: PodSpec, node: Node) -> bool:
 
 
 def matches(selector: Object, node: Node) -> bool:
-    """One of the terms must match."""
+    """The terms are ORed."""
     return any(term_matches(term, node) for term in selector.get("nodeSelectorTerms") or ())
 
 
 def term_matches(term: Object, node: Node) -> bool:
-    """All of a term's requirements must be met; one without any matches nothing."""
+    """The requirements of a term are ANDed. A term without requirements matches nothing."""
     expressions, names = term.get("matchExpressions") or (), term.get("matchFields") or ()
     if not expressions and not names:
         return False
@@ -45,10 +45,10 @@ def term_matches(term: Object, node: Node) -> bool:
     )
 
 
-def only_named(affinity: Object | None) -> set[str] | None:
-    """The nodes that every term names by their very names; None if some term does not."""
+def required_node_names(affinity: Object | None) -> set[str] | None:
+    """The nodes that the terms select by metadata.name; None if some term does not."""
     terms = (required(affinity) or {}).get("nodeSelectorTerms") or ()
-    found: set[str] = set()
+    nodes: set[str] = set()
     for term in terms:
         sets = [
             set(each.get("values") or ())
@@ -57,8 +57,8 @@ def only_named(affinity: Object | None) -> set[str] | None:
         ]
         if not sets:
             return None
-        found |= set.intersection(*sets)
-    return found if terms else None
+        nodes |= set.intersection(*sets)
+    return nodes if terms else None
 
 
 def tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
@@ -71,15 +71,15 @@ def _tolerates(toleration: Toleration, taint: Taint) -> bool:
     return toleration.operator == "Exists" or (toleration.operator in ("", "Equal") and toleration.value == taint.value)
 
 
-def taints(node: Node) -> list[Taint]:
-    """A node that says that it is not ready is as good as tainted: whoever would do so may not run here."""
-    found = list(node.spec.taints)
+def effective_taints(node: Node) -> list[Taint]:
+    """With the taint of a node that is not ready, which the node lifecycle controller would add if it ran."""
+    taints = list(node.spec.taints)
     ready = next((each.status for each in node.status.conditions if each.type == "Ready"), "True")
     key = {"True": "", "False": NOT_READY}.get(ready, UNREACHABLE)
-    if key and all(each.key != key for each in found):
-        found.append(Taint(key=key, effect="NoSchedule"))
-    return found
+    if key and all(each.key != key for each in taints):
+        taints.append(Taint(key=key, effect="NoSchedule"))
+    return taints
 
 
-def untolerated(spec: PodSpec, held: Iterable[Taint]) -> Taint | None:
-    return next((each for each in held if each.effect in REPELLING and not tolerates(spec.tolerations, each)), None)
+def untolerated_taint(spec: PodSpec, taints: Iterable[Taint]) -> Taint | None:
+    return next((each for each in taints if each.effect in NO_SCHEDULE_EFFECTS and not tolerates(spec.tolerations, each)), None)

@@ -1,4 +1,4 @@
-"""A node and what is left of it while pods are placed."""
+"""A node with its pods and its free resources during one scheduling cycle."""
 
 from __future__ import annotations
 
@@ -8,53 +8,53 @@ from traincrew.scheduling import node_affinity, resource_requests
 from traincrew.scheduling.objects import Node
 from traincrew.scheduling.pod_info import HostPort, PodInfo
 
-NOMINAL = {"cpu": 100, "memory": 200 * 2**20}
-"""What a pod that asks for nothing is taken to use: else all of them would go to one node."""
-ANY = "0.0.0.0"  # noqa: S104 - how the API writes all addresses
+DEFAULT_REQUESTS = {"cpu": 100, "memory": 200 * 2**20}
+"""Counted for a pod without requests when nodes are scored. Without it all such pods would go to one node."""
+ALL_ADDRESSES = "0.0.0.0"  # noqa: S104 - how the API writes all addresses
 
 
 class NodeInfo:
     def __init__(self, node: Node) -> None:
         self.node = node
-        self.capacity = resource_requests.read(node.status.allocatable)
-        self.free = dict(self.capacity)
-        self.most_pods = self.capacity.get("pods", 0)
-        self.taints = node_affinity.taints(node)
+        self.allocatable = resource_requests.parse(node.status.allocatable)
+        self.free = dict(self.allocatable)
+        self.max_pods = self.allocatable.get("pods", 0)
+        self.taints = node_affinity.effective_taints(node)
         self.pods: dict[str, PodInfo] = {}
-        self.load = dict.fromkeys(NOMINAL, 0)
+        self.non_zero_requests = dict.fromkeys(DEFAULT_REQUESTS, 0)
         self._ports: dict[HostPort, int] = {}
 
     def add(self, pod: PodInfo) -> None:
         self.pods[pod.uid] = pod
-        for name, nominal in NOMINAL.items():
-            self.load[name] += pod.wanted.get(name) or nominal
+        for name, default in DEFAULT_REQUESTS.items():
+            self.non_zero_requests[name] += pod.requests.get(name) or default
         free = self.free
-        for name, value in pod.wanted.items():
+        for name, value in pod.requests.items():
             free[name] = free.get(name, 0) - value
         for port in pod.ports:
             self._ports[port] = self._ports.get(port, 0) + 1
 
     def remove(self, pod: PodInfo) -> None:
         del self.pods[pod.uid]
-        for name, nominal in NOMINAL.items():
-            self.load[name] -= pod.wanted.get(name) or nominal
-        for name, value in pod.wanted.items():
+        for name, default in DEFAULT_REQUESTS.items():
+            self.non_zero_requests[name] -= pod.requests.get(name) or default
+        for name, value in pod.requests.items():
             self.free[name] += value
         for port in pod.ports:
             self._ports[port] -= 1
             if not self._ports[port]:
                 del self._ports[port]
 
-    def lacks(self, pod: PodInfo, overcommitted: Container[str]) -> list[str]:
-        """The names of the resources that do not suffice; `pods` first."""
-        found = ["pods"] if len(self.pods) >= self.most_pods else []
+    def insufficient_resources(self, pod: PodInfo, overcommitted: Container[str]) -> list[str]:
+        """The names of insufficient resources; `pods` first."""
+        names = ["pods"] if len(self.pods) >= self.max_pods else []
         free = self.free
-        found += [name for name, value in pod.wanted.items() if value > free.get(name, 0) and name not in overcommitted]
-        return found
+        names += [name for name, value in pod.requests.items() if value > free.get(name, 0) and name not in overcommitted]
+        return names
 
-    def ports_taken(self, pod: PodInfo) -> bool:
-        return any(_clash(wanted, taken) for wanted in pod.ports for taken in self._ports)
+    def has_port_conflict(self, pod: PodInfo) -> bool:
+        return any(_conflict(port, used) for port in pod.ports for used in self._ports)
 
 
-def _clash(one: HostPort, other: HostPort) -> bool:
-    return one[1:] == other[1:] and (one[0] == other[0] or ANY in (one[0], other[0]))
+def _conflict(one: HostPort, other: HostPort) -> bool:
+    return one[1:] == other[1:] and (one[0] == other[0] or ALL_ADDRESSES in (one[0], other[0]))

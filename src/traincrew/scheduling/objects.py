@@ -1,4 +1,4 @@
-"""The objects that placement reads, with just the fields that it looks at."""
+"""The API objects that the scheduler reads, with the fields that it needs."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from traincrew.model.meta import Meta, Struct, Time
 Object = dict[str, Any]
 
 
-class Resources(Struct):
+class ResourceRequirements(Struct):
     requests: dict[str, str | int | float] | None = None
 
 
-class Port(Struct, gc=False):
+class ContainerPort(Struct, gc=False):
     host_port: int = 0
     protocol: str = "TCP"
     host_ip: str = msgspec.field(default="", name="hostIP")
 
 
 class Container(Struct):
-    resources: Resources = Resources()
-    ports: list[Port] = []
+    resources: ResourceRequirements = ResourceRequirements()
+    ports: list[ContainerPort] = []
     restart_policy: str | None = None
 
 
@@ -34,7 +34,7 @@ class Toleration(Struct, gc=False):
     effect: str = ""
 
 
-class Gate(Struct, gc=False):
+class SchedulingGate(Struct, gc=False):
     name: str = ""
 
 
@@ -59,8 +59,8 @@ class PodSpec(Struct):
     containers: list[Container] = []
     init_containers: list[Container] = []
     overhead: dict[str, str | int | float] = {}
-    resources: Resources = Resources()
-    scheduling_gates: list[Gate] = []
+    resources: ResourceRequirements = ResourceRequirements()
+    scheduling_gates: list[SchedulingGate] = []
     volumes: list[Volume] = []
     topology_spread_constraints: list[Object] = []
 
@@ -82,7 +82,7 @@ class PodStatus(Struct):
         return next((each for each in self.conditions if each.type == type), None)
 
 
-class RawPod(Struct):
+class Pod(Struct):
     metadata: Meta
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
@@ -114,28 +114,28 @@ class Node(Struct):
         return self.metadata.name
 
 
-class ClaimSpec(Struct):
+class PersistentVolumeClaimSpec(Struct):
     volume_name: str = ""
     storage_class_name: str | None = None
 
 
-class Phase(Struct, gc=False):
+class PersistentVolumeClaimStatus(Struct, gc=False):
     phase: str = ""
 
 
-class Claim(Struct):
+class PersistentVolumeClaim(Struct):
     metadata: Meta
-    spec: ClaimSpec = ClaimSpec()
-    status: Phase = Phase()
+    spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
+    status: PersistentVolumeClaimStatus = PersistentVolumeClaimStatus()
 
 
-class VolumeSpec(Struct):
+class PersistentVolumeSpec(Struct):
     node_affinity: Object | None = None
 
 
 class PersistentVolume(Struct):
     metadata: Meta
-    spec: VolumeSpec = VolumeSpec()
+    spec: PersistentVolumeSpec = PersistentVolumeSpec()
 
 
 class StorageClass(Struct):
@@ -148,17 +148,17 @@ class PriorityClass(Struct):
     value: int = 0
 
 
-class Labelled(Struct):
+class PartialObjectMetadata(Struct):
     metadata: Meta
 
 
-class GroupSpec(Struct):
+class PodGroupSpec(Struct):
     min_member: int = 0
     min_resources: dict[str, str | int | float] | None = None
     priority_class_name: str = ""
 
 
-class GroupStatus(Struct):
+class PodGroupStatus(Struct):
     phase: str = ""
     running: int = 0
     succeeded: int = 0
@@ -166,9 +166,9 @@ class GroupStatus(Struct):
     scheduled: int = 0
 
 
-class Group(Struct):
+class PodGroup(Struct):
     """A PodGroup, of Volcano or of scheduler-plugins."""
 
     metadata: Meta
-    spec: GroupSpec = GroupSpec()
-    status: GroupStatus = GroupStatus()
+    spec: PodGroupSpec = PodGroupSpec()
+    status: PodGroupStatus = PodGroupStatus()

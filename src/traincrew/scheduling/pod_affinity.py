@@ -1,4 +1,4 @@
-"""Where a pod may go for the sake of other pods: affinity, anti-affinity, even spread."""
+"""Pod affinity, pod anti-affinity and topology spread constraints."""
 
 from __future__ import annotations
 
@@ -11,107 +11,118 @@ from traincrew.scheduling.objects import Object
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.scheduling.snapshot import Snapshot
 
-NO_COMPANY = "node(s) didn't match pod affinity rules"
-BAD_COMPANY = "node(s) didn't match pod anti-affinity rules"
-UNWELCOME = "node(s) didn't satisfy existing pods anti-affinity rules"
-UNEVEN = "node(s) didn't match pod topology spread constraints"
-NO_DOMAIN = f"{UNEVEN} (missing required label)"
+AFFINITY_MISMATCH = "node(s) didn't match pod affinity rules"
+ANTI_AFFINITY_MISMATCH = "node(s) didn't match pod anti-affinity rules"
+EXISTING_ANTI_AFFINITY_MISMATCH = "node(s) didn't satisfy existing pods anti-affinity rules"
+TOPOLOGY_SPREAD_MISMATCH = "node(s) didn't match pod topology spread constraints"
+TOPOLOGY_KEY_MISSING = f"{TOPOLOGY_SPREAD_MISMATCH} (missing required label)"
 
 
-def concerned(pod: PodInfo, world: Snapshot) -> bool:
-    """Whether others matter to it at all: for most pods they do not."""
-    return bool(pod.spec.affinity or world.repelling or pod.spec.topology_spread_constraints)
+def is_relevant(pod: PodInfo, snapshot: Snapshot) -> bool:
+    """Whether other pods restrict the choice of nodes. For most pods they do not."""
+    return bool(pod.spec.affinity or snapshot.anti_affinity_pods or pod.spec.topology_spread_constraints)
 
 
-def means(term: Object, owner: PodInfo, other: PodInfo, world: Snapshot) -> bool:
-    """Whether a term of one pod's affinity speaks of the other pod."""
-    return _in_scope(term, owner, other.metadata.namespace, world) and label_selectors.matches(
+def term_matches(term: Object, owner: PodInfo, other: PodInfo, snapshot: Snapshot) -> bool:
+    """Whether an affinity term of `owner` selects the other pod."""
+    return _in_scope(term, owner, other.metadata.namespace, snapshot) and label_selectors.matches(
         term.get("labelSelector"), other.metadata.labels
     )
 
 
-def _in_scope(term: Object, owner: PodInfo, namespace: str, world: Snapshot) -> bool:
+def _in_scope(term: Object, owner: PodInfo, namespace: str, snapshot: Snapshot) -> bool:
     named, selector = term.get("namespaces") or (), term.get("namespaceSelector")
     if not named and selector is None:
         return namespace == owner.metadata.namespace
     return namespace in named or (
-        selector is not None and label_selectors.matches(selector, world.laws.namespaces.get(namespace) or {})
+        selector is not None and label_selectors.matches(selector, snapshot.namespaces.get(namespace) or {})
     )
 
 
-def company(pod: PodInfo, room: NodeInfo, world: Snapshot) -> bool:
-    terms = pod.terms("podAffinity", "required")
-    labels = room.node.metadata.labels
+def satisfies_affinity(pod: PodInfo, node_info: NodeInfo, snapshot: Snapshot) -> bool:
+    terms = pod.affinity_terms("podAffinity", "required")
+    labels = node_info.node.metadata.labels
     if any(term.get("topologyKey", "") not in labels for term in terms):
         return False
-    friends = [where for other, where in world.here() if all(means(term, pod, other, world) for term in terms)]
-    if not friends:
-        # The first of a crowd that wants to be together is let in.
-        return all(means(term, pod, pod, world) for term in terms)
-    return all(_near(friends, room, term) for term in terms)
+    matching = [where for other, where in snapshot.pods() if all(term_matches(term, pod, other, snapshot) for term in terms)]
+    if not matching:
+        # The first pod of a group with affinity to itself may go anywhere.
+        return all(term_matches(term, pod, pod, snapshot) for term in terms)
+    return all(_in_same_domain(matching, node_info, term) for term in terms)
 
 
-def _near(friends: Iterable[NodeInfo], room: NodeInfo, term: Object) -> bool:
+def _in_same_domain(others: Iterable[NodeInfo], node_info: NodeInfo, term: Object) -> bool:
     key = term.get("topologyKey", "")
-    domain = room.node.metadata.labels.get(key)
-    return domain is not None and any(each.node.metadata.labels.get(key) == domain for each in friends)
+    domain = node_info.node.metadata.labels.get(key)
+    return domain is not None and any(each.node.metadata.labels.get(key) == domain for each in others)
 
 
-def repelled(pod: PodInfo, room: NodeInfo, world: Snapshot) -> bool:
-    terms = pod.terms("podAntiAffinity", "required")
-    return any(_near([where], room, term) for term in terms for other, where in world.here() if means(term, pod, other, world))
-
-
-def unwelcome(pod: PodInfo, room: NodeInfo, world: Snapshot) -> bool:
+def violates_anti_affinity(pod: PodInfo, node_info: NodeInfo, snapshot: Snapshot) -> bool:
+    terms = pod.affinity_terms("podAntiAffinity", "required")
     return any(
-        _near([where], room, term) and means(term, other, pod, world)
-        for other, where in world.repelling.values()
-        for term in other.terms("podAntiAffinity", "required")
+        _in_same_domain([where], node_info, term)
+        for term in terms
+        for other, where in snapshot.pods()
+        if term_matches(term, pod, other, snapshot)
     )
 
 
-def uneven(pod: PodInfo, room: NodeInfo, world: Snapshot) -> str:
-    """Why the pods would lie unevenly; empty: they would not."""
-    for rule in pod.spec.topology_spread_constraints:
-        if rule.get("whenUnsatisfiable") != "DoNotSchedule":
+def violates_existing_anti_affinity(pod: PodInfo, node_info: NodeInfo, snapshot: Snapshot) -> bool:
+    return any(
+        _in_same_domain([where], node_info, term) and term_matches(term, other, pod, snapshot)
+        for other, where in snapshot.anti_affinity_pods.values()
+        for term in other.affinity_terms("podAntiAffinity", "required")
+    )
+
+
+def topology_spread_violation(pod: PodInfo, node_info: NodeInfo, snapshot: Snapshot) -> str:
+    """The reason why the node violates a constraint; empty: it violates none."""
+    for constraint in pod.spec.topology_spread_constraints:
+        if constraint.get("whenUnsatisfiable") != "DoNotSchedule":
             continue
-        key = rule.get("topologyKey", "")
-        domain = room.node.metadata.labels.get(key)
+        key = constraint.get("topologyKey", "")
+        domain = node_info.node.metadata.labels.get(key)
         if domain is None:
-            return NO_DOMAIN
-        counts = _counts(pod, rule, world)
-        least = min(counts.values(), default=0) if len(counts) >= (rule.get("minDomains") or 1) else 0
-        own = int(label_selectors.matches(rule.get("labelSelector"), pod.metadata.labels))
-        if counts.get(domain, 0) + own - least > int(rule.get("maxSkew") or 1):
-            return UNEVEN
+            return TOPOLOGY_KEY_MISSING
+        counts = _matching_pods_by_domain(pod, constraint, snapshot)
+        minimum = min(counts.values(), default=0) if len(counts) >= (constraint.get("minDomains") or 1) else 0
+        own = int(label_selectors.matches(constraint.get("labelSelector"), pod.metadata.labels))
+        if counts.get(domain, 0) + own - minimum > int(constraint.get("maxSkew") or 1):
+            return TOPOLOGY_SPREAD_MISMATCH
     return ""
 
 
-def _counts(pod: PodInfo, rule: Object, world: Snapshot) -> dict[str, int]:
-    """How many alike there are in each domain that the pod could choose."""
-    key = rule.get("topologyKey", "")
-    found: dict[str, int] = {}
-    for room in world.rooms.values():
-        domain = room.node.metadata.labels.get(key)
-        if domain is None or (rule.get("nodeAffinityPolicy") != "Ignore" and not node_affinity.chosen(pod.spec, room.node)):
+def _matching_pods_by_domain(pod: PodInfo, constraint: Object, snapshot: Snapshot) -> dict[str, int]:
+    """The number of selected pods in each topology domain that is eligible for the pod."""
+    key = constraint.get("topologyKey", "")
+    counts: dict[str, int] = {}
+    for node_info in snapshot.node_infos.values():
+        domain = node_info.node.metadata.labels.get(key)
+        if domain is None or (
+            constraint.get("nodeAffinityPolicy") != "Ignore" and not node_affinity.matches_pod(pod.spec, node_info.node)
+        ):
             continue
-        alike = sum(
+        matching = sum(
             1
-            for other in room.pods.values()
+            for other in node_info.pods.values()
             if other.metadata.namespace == pod.metadata.namespace
             and not other.terminating
-            and label_selectors.matches(rule.get("labelSelector"), other.metadata.labels)
+            and label_selectors.matches(constraint.get("labelSelector"), other.metadata.labels)
         )
-        found[domain] = found.get(domain, 0) + alike
-    return found
+        counts[domain] = counts.get(domain, 0) + matching
+    return counts
 
 
-def sympathy(pod: PodInfo, room: NodeInfo, world: Snapshot) -> int:
-    """How much it would like to be there for the company, by the weights of its preferences."""
+def preferred_score(pod: PodInfo, node_info: NodeInfo, snapshot: Snapshot) -> int:
+    """The sum of the weights of preferred terms that the node satisfies."""
     total = 0
     for kind, sign in (("podAffinity", 1), ("podAntiAffinity", -1)):
-        for wish in pod.terms(kind, "preferred"):
-            term = wish.get("podAffinityTerm") or {}
-            near = sum(1 for other, where in world.here() if _near([where], room, term) and means(term, pod, other, world))
-            total += sign * int(wish.get("weight") or 0) * near
+        for preferred in pod.affinity_terms(kind, "preferred"):
+            term = preferred.get("podAffinityTerm") or {}
+            matching = sum(
+                1
+                for other, where in snapshot.pods()
+                if _in_same_domain([where], node_info, term) and term_matches(term, pod, other, snapshot)
+            )
+            total += sign * int(preferred.get("weight") or 0) * matching
     return total

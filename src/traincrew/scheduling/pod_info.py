@@ -1,4 +1,4 @@
-"""A pod as placement sees it: decoded once, with what every look at it would reckon again."""
+"""A pod as the scheduler sees it, decoded once, with its requests and host ports."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Mapping
 
 import msgspec
 
+from traincrew.apimachinery import times
 from traincrew.model.meta import Meta
 from traincrew.scheduling import resource_requests
-from traincrew.scheduling.objects import Object, PodSpec, PodStatus, RawPod
+from traincrew.scheduling.objects import Object, Pod, PodSpec, PodStatus
 
 HostPort = tuple[str, str, int]
 """Address, protocol, number."""
-EVER = dt.datetime.min.replace(tzinfo=dt.UTC)
-PREEMPTED = "PreemptionByScheduler"
+PREEMPTION_REASON = "PreemptionByScheduler"
 
-_decode = msgspec.json.Decoder(RawPod).decode
+_decode = msgspec.json.Decoder(Pod).decode
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -25,7 +25,7 @@ class PodInfo:
     metadata: Meta
     spec: PodSpec
     status: PodStatus
-    wanted: Mapping[str, int]
+    requests: Mapping[str, int]
     ports: tuple[HostPort, ...]
 
     @property
@@ -33,12 +33,12 @@ class PodInfo:
         return self.metadata.uid
 
     @property
-    def title(self) -> str:
+    def full_name(self) -> str:
         return f"{self.metadata.namespace}/{self.metadata.name}"
 
     @property
-    def since(self) -> dt.datetime:
-        return self.metadata.creation_timestamp or EVER
+    def created(self) -> dt.datetime:
+        return self.metadata.creation_timestamp or times.ZERO
 
     @property
     def finished(self) -> bool:
@@ -50,34 +50,34 @@ class PodInfo:
 
     @property
     def pending(self) -> bool:
-        """Whether it waits for a node: not gated, not on its way out."""
+        """Whether the pod waits for a node: it is neither gated nor terminating."""
         return not (self.spec.node_name or self.spec.scheduling_gates or self.terminating or self.finished)
 
     @property
     def preempted(self) -> bool:
-        """Whether it is on its way out to make room for another."""
-        told = self.status.condition("DisruptionTarget")
-        return self.terminating and told is not None and told.status == "True" and told.reason == PREEMPTED
+        """Whether the pod terminates as a victim of preemption."""
+        condition = self.status.condition("DisruptionTarget")
+        return self.terminating and condition is not None and condition.status == "True" and condition.reason == PREEMPTION_REASON
 
-    def on(self, node: str) -> PodInfo:
-        """The same pod, bound."""
+    def with_node(self, node: str) -> PodInfo:
+        """The same pod on a node."""
         return dataclasses.replace(self, spec=msgspec.structs.replace(self.spec, node_name=node))
 
-    def terms(self, kind: str, strength: str) -> list[Object]:
-        """Of its affinity: kind podAffinity or podAntiAffinity, strength required or preferred."""
-        found = ((self.spec.affinity or {}).get(kind) or {}).get(f"{strength}DuringSchedulingIgnoredDuringExecution")
-        return found or []
+    def affinity_terms(self, kind: str, strength: str) -> list[Object]:
+        """kind: podAffinity or podAntiAffinity; strength: required or preferred."""
+        terms = ((self.spec.affinity or {}).get(kind) or {}).get(f"{strength}DuringSchedulingIgnoredDuringExecution")
+        return terms or []
 
 
 def decode(raw: bytes) -> PodInfo:
-    return of(_decode(raw))
+    return from_pod(_decode(raw))
 
 
-def of(raw: RawPod) -> PodInfo:
+def from_pod(pod: Pod) -> PodInfo:
     ports = tuple(
         (port.host_ip or "0.0.0.0", port.protocol, port.host_port)  # noqa: S104 - means all addresses
-        for container in raw.spec.containers
+        for container in pod.spec.containers
         for port in container.ports
         if port.host_port
     )
-    return PodInfo(raw.metadata, raw.spec, raw.status, resource_requests.of_pod(raw.spec), ports)
+    return PodInfo(pod.metadata, pod.spec, pod.status, resource_requests.pod_requests(pod.spec), ports)

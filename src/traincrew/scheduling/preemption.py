@@ -1,4 +1,4 @@
-"""Who must go so that a more important pod, or gang, can come."""
+"""Preemption: which pods of lower priority are deleted so that a pod or a gang fits."""
 
 from __future__ import annotations
 
@@ -8,165 +8,177 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from traincrew.scheduling import filters, messages
-from traincrew.scheduling.filters import Verdict
-from traincrew.scheduling.gangs import GangKey, Groups, Members
+from traincrew.scheduling.filters import FilterStatus
+from traincrew.scheduling.gangs import GangKey, GangMembers, PodGroups
 from traincrew.scheduling.node_info import NodeInfo
 from traincrew.scheduling.pod_info import PodInfo
 from traincrew.scheduling.snapshot import Snapshot
 
-_FLOOR = 2**31
-"""Makes every priority positive, so that more victims never weigh less than fewer."""
+_PRIORITY_OFFSET = 2**31
+"""Makes every priority positive, so that more victims never cost less than fewer."""
 
-Nodes = dict[str, str]
-"""Where pods would go, by uid."""
-Fits = Callable[[], Nodes | None]
+NodeNames = dict[str, str]
+"""The node of each pod, by the pod's UID."""
+Fits = Callable[[], NodeNames | None]
 
 
-class Bundle(NamedTuple):
-    """Pods that go together: one of a gang takes the others with it once the gang is too small without it."""
+class VictimGroup(NamedTuple):
+    """Pods that are deleted together: a gang that falls below its minMember loses all of its pods."""
 
     pods: tuple[PodInfo, ...]
     priority: int
-    since: dt.datetime
+    started: dt.datetime
 
-    def on(self, node: str) -> bool:
+    def is_on(self, node: str) -> bool:
         return any(pod.spec.node_name == node for pod in self.pods)
 
 
-class Plan(NamedTuple):
+class Candidate(NamedTuple):
+    """The victims, and the nodes on which the preemptors then fit."""
+
     victims: list[PodInfo]
-    nodes: Nodes
+    nodes: NodeNames
 
 
-class Considered(NamedTuple):
-    plan: Plan | None
-    verdicts: list[Verdict]
-    """Why not, for each node, where there is no plan."""
+class PreemptionResult(NamedTuple):
+    candidate: Candidate | None
+    statuses: list[FilterStatus]
+    """Why preemption does not help, for each node, if there is no candidate."""
 
 
-def bundles(world: Snapshot, groups: Groups, members: Mapping[GangKey, Members]) -> list[Bundle]:
-    """The least important last."""
-    found, single = [], []
-    here = {pod.uid for pod, _ in world.here() if pod.spec.node_name and not pod.terminating}
+def victim_groups(snapshot: Snapshot, groups: PodGroups, members: Mapping[GangKey, GangMembers]) -> list[VictimGroup]:
+    """In descending order of importance."""
+    victims, single = [], []
+    eligible = {pod.uid for pod, _ in snapshot.pods() if pod.spec.node_name and not pod.terminating}
     ganged: set[str] = set()
-    for key, held in members.items():
-        standing = sorted((pod for pod in held.standing if pod.uid in here), key=_importance)
-        ganged |= {pod.uid for pod in standing}
-        least = groups[key].spec.min_member if key in groups else 0
-        core = standing[: least - held.succeeded] if least > held.succeeded else []
-        single += standing[len(core) :]
+    for key, present in members.items():
+        bound = sorted((pod for pod in present.bound if pod.uid in eligible), key=_importance)
+        ganged |= {pod.uid for pod in bound}
+        min_member = groups[key].spec.min_member if key in groups else 0
+        core = bound[: min_member - present.succeeded] if min_member > present.succeeded else []
+        single += bound[len(core) :]
         if core:
-            found.append(_bundle(core))
-    single += [pod for pod, _ in world.here() if pod.uid in here and pod.uid not in ganged]
-    found += [_bundle([pod]) for pod in single]
-    return sorted(found, key=lambda each: (-each.priority, each.since))
+            victims.append(_victim_group(core))
+    single += [pod for pod, _ in snapshot.pods() if pod.uid in eligible and pod.uid not in ganged]
+    victims += [_victim_group([pod]) for pod in single]
+    return sorted(victims, key=lambda each: (-each.priority, each.started))
 
 
-def _bundle(pods: list[PodInfo]) -> Bundle:
-    return Bundle(tuple(pods), max(pod.spec.priority for pod in pods), min(_started(pod) for pod in pods))
+def _victim_group(pods: list[PodInfo]) -> VictimGroup:
+    return VictimGroup(tuple(pods), max(pod.spec.priority for pod in pods), min(_started(pod) for pod in pods))
 
 
 def _started(pod: PodInfo) -> dt.datetime:
-    return pod.status.start_time or pod.since
+    return pod.status.start_time or pod.created
 
 
 def _importance(pod: PodInfo) -> tuple[int, dt.datetime, str]:
-    return (-pod.spec.priority, _started(pod), pod.title)
+    return (-pod.spec.priority, _started(pod), pod.full_name)
 
 
-def for_pod(pod: PodInfo, world: Snapshot, lower: list[Bundle], leaving: Iterable[PodInfo]) -> Considered:
-    """lower: whatever is less important; leaving: pods whose room will be free without more ado."""
-    plans, verdicts = [], []
-    with _without(world, leaving):
-        for room in world.rooms.values():
-            plan, verdict = _on_node(pod, room, world, [each for each in lower if each.on(room.node.name)])
-            if plan is not None and plan.victims:
-                plans.append(plan)
-            verdicts.append(verdict)
-    return Considered(min(plans, key=_cost) if plans else None, verdicts)
+def find_candidate(
+    pod: PodInfo, snapshot: Snapshot, lower: list[VictimGroup], terminating: Iterable[PodInfo]
+) -> PreemptionResult:
+    """lower: possible victims; terminating: pods whose resources will be free anyway."""
+    candidates, statuses = [], []
+    with _without(snapshot, terminating):
+        for node_info in snapshot.node_infos.values():
+            candidate, status = _dry_run(pod, node_info, snapshot, [each for each in lower if each.is_on(node_info.node.name)])
+            if candidate is not None and candidate.victims:
+                candidates.append(candidate)
+            statuses.append(status)
+    return PreemptionResult(min(candidates, key=_cost) if candidates else None, statuses)
 
 
-def for_gang(fits: Fits, world: Snapshot, lower: list[Bundle], leaving: Iterable[PodInfo]) -> Plan | None:
-    with _without(world, leaving):
-        plan = _least(fits, world, lower)
-    return plan if plan and plan.victims else None
+def find_gang_candidate(
+    fits: Fits, snapshot: Snapshot, lower: list[VictimGroup], terminating: Iterable[PodInfo]
+) -> Candidate | None:
+    with _without(snapshot, terminating):
+        candidate = _select_victims(fits, snapshot, lower)
+    return candidate if candidate and candidate.victims else None
 
 
-def _on_node(pod: PodInfo, room: NodeInfo, world: Snapshot, lower: list[Bundle]) -> tuple[Plan | None, Verdict]:
-    verdict = filters.verdict(pod, room, world)
-    if verdict is None or verdict.hopeless:
-        return None, Verdict((messages.NOT_HELPFUL if verdict else messages.NO_VICTIMS,), True)
+def _dry_run(
+    pod: PodInfo, node_info: NodeInfo, snapshot: Snapshot, lower: list[VictimGroup]
+) -> tuple[Candidate | None, FilterStatus]:
+    status = filters.run_filters(pod, node_info, snapshot)
+    if status is None or status.unresolvable:
+        return None, FilterStatus((messages.PREEMPTION_NOT_HELPFUL if status else messages.NO_VICTIMS,), True)
     if not lower:
-        return None, Verdict((messages.NO_VICTIMS,), True)
-    left: list[Verdict] = []
+        return None, FilterStatus((messages.NO_VICTIMS,), True)
+    last: list[FilterStatus] = []
 
-    def fits() -> Nodes | None:
-        found = filters.verdict(pod, room, world)
-        left[:] = [found or Verdict((messages.NOT_HELPFUL,), True)]
-        return {pod.uid: room.node.name} if found is None else None
+    def fits() -> NodeNames | None:
+        status = filters.run_filters(pod, node_info, snapshot)
+        last[:] = [status or FilterStatus((messages.PREEMPTION_NOT_HELPFUL,), True)]
+        return {pod.uid: node_info.node.name} if status is None else None
 
-    plan = _least(fits, world, lower)
-    return plan, left[0]
+    return _select_victims(fits, snapshot, lower), last[0]
 
 
-def _least(fits: Fits, world: Snapshot, lower: list[Bundle]) -> Plan | None:
-    """The least important leave until there is room; then, the most important first, each comes back that does not take it.
+def _select_victims(fits: Fits, snapshot: Snapshot, lower: list[VictimGroup]) -> Candidate | None:
+    """Removes the least important groups until the preemptor fits, then reprieves those that need not be removed.
 
-    More and more leave at a time: mostly a few are enough of a thousand, and the rest need not be touched.
+    The number removed doubles in each round: usually a few of a thousand are enough.
     """
-    left, gone = len(lower), 0
-    while left and (gone == 0 or fits() is None):
-        before, left = left, max(left - max(gone, 1), 0)
-        gone = len(lower) - left
-        for each in lower[left:before]:
-            _take(world, each.pods)
+    kept, removed = len(lower), 0
+    while kept and (removed == 0 or fits() is None):
+        before, kept = kept, max(kept - max(removed, 1), 0)
+        removed = len(lower) - kept
+        for each in lower[kept:before]:
+            _remove_pods(snapshot, each.pods)
     if fits() is None:
         for each in lower:
-            _put(world, each.pods)
+            _add_pods(snapshot, each.pods)
         return None
-    victims = _not_spared(fits, world, lower[left:])
+    victims = _without_reprieved(fits, snapshot, lower[kept:])
     nodes = fits()
     for each in victims:
-        _put(world, each.pods)
-    return None if nodes is None else Plan([pod for each in victims for pod in each.pods], nodes)
+        _add_pods(snapshot, each.pods)
+    return None if nodes is None else Candidate([pod for each in victims for pod in each.pods], nodes)
 
 
-def _not_spared(fits: Fits, world: Snapshot, lower: list[Bundle]) -> list[Bundle]:
-    """Whole stretches come back at once where they can: there may be a thousand, and most of them do."""
+def _without_reprieved(fits: Fits, snapshot: Snapshot, lower: list[VictimGroup]) -> list[VictimGroup]:
+    """Reprieves halves at a time: of a thousand groups most are reprieved."""
     for each in lower:
-        _put(world, each.pods)
+        _add_pods(snapshot, each.pods)
     if fits() is not None:
         return []
     for each in lower:
-        _take(world, each.pods)
+        _remove_pods(snapshot, each.pods)
     if len(lower) == 1:
         return lower
     half = len(lower) // 2
-    return _not_spared(fits, world, lower[:half]) + _not_spared(fits, world, lower[half:])
+    return _without_reprieved(fits, snapshot, lower[:half]) + _without_reprieved(fits, snapshot, lower[half:])
 
 
-def _cost(plan: Plan) -> tuple[int, int, int, float]:
-    """As kube-scheduler weighs nodes: the least important victim, then the least in sum, then the fewest, then the youngest."""
-    highest = max(pod.spec.priority for pod in plan.victims)
-    oldest = min(_started(pod) for pod in plan.victims if pod.spec.priority == highest)
-    return (highest, sum(pod.spec.priority + _FLOOR for pod in plan.victims), len(plan.victims), -oldest.timestamp())
+def _cost(candidate: Candidate) -> tuple[int, int, int, float]:
+    """kube-scheduler's order: lowest highest priority, lowest sum of priorities, fewest victims, latest start."""
+    highest = max(pod.spec.priority for pod in candidate.victims)
+    oldest = min(_started(pod) for pod in candidate.victims if pod.spec.priority == highest)
+    return (
+        highest,
+        sum(pod.spec.priority + _PRIORITY_OFFSET for pod in candidate.victims),
+        len(candidate.victims),
+        -oldest.timestamp(),
+    )
 
 
 @contextmanager
-def _without(world: Snapshot, leaving: Iterable[PodInfo]) -> Iterator[None]:
-    gone = [pod for pod in leaving if pod.uid in getattr(world.rooms.get(pod.spec.node_name), "pods", ())]
-    _take(world, gone)
+def _without(snapshot: Snapshot, terminating: Iterable[PodInfo]) -> Iterator[None]:
+    removed = [pod for pod in terminating if pod.uid in getattr(snapshot.node_infos.get(pod.spec.node_name), "pods", ())]
+    _remove_pods(snapshot, removed)
     try:
         yield
     finally:
-        _put(world, gone)
+        _add_pods(snapshot, removed)
 
 
-def _take(world: Snapshot, pods: Iterable[PodInfo]) -> None:
+def _remove_pods(snapshot: Snapshot, pods: Iterable[PodInfo]) -> None:
     for pod in pods:
-        world.take(pod, pod.spec.node_name)
+        snapshot.remove_pod(pod, pod.spec.node_name)
 
 
-def _put(world: Snapshot, pods: Iterable[PodInfo]) -> None:
+def _add_pods(snapshot: Snapshot, pods: Iterable[PodInfo]) -> None:
     for pod in pods:
-        world.put(pod, pod.spec.node_name)
+        snapshot.add_pod(pod, pod.spec.node_name)

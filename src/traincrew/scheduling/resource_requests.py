@@ -1,4 +1,4 @@
-"""What a pod asks of a node: cpu in thousandths, everything else whole, rounded up as the Go type's Value() does."""
+"""Resource requests of pods: cpu in MilliValue(), everything else in Value()."""
 
 from __future__ import annotations
 
@@ -7,65 +7,65 @@ from collections.abc import Iterable, Mapping
 from traincrew.apimachinery import quantities
 from traincrew.scheduling.objects import Container, PodSpec
 
-Amounts = dict[str, int]
+ResourceAmounts = dict[str, int]
 
 
-def read(listed: Mapping[str, quantities.Text]) -> Amounts:
-    """A list of resources as numbers; what is no quantity counts as nothing (the API server lets none in)."""
-    return {name: amount(name, value) for name, value in listed.items() if quantities.is_quantity(value)}
+def parse(resources: Mapping[str, quantities.Text]) -> ResourceAmounts:
+    """Invalid quantities are ignored: the API server does not admit any."""
+    return {name: amount(name, value) for name, value in resources.items() if quantities.is_quantity(value)}
 
 
 def amount(name: str, value: quantities.Text) -> int:
     return quantities.milli_value(value) if name == "cpu" else quantities.value(value)
 
 
-def add(total: Amounts, more: Mapping[str, int]) -> None:
+def add(total: ResourceAmounts, more: Mapping[str, int]) -> None:
     for name, value in more.items():
         total[name] = total.get(name, 0) + value
 
 
-def of_pod(spec: PodSpec) -> Amounts:
-    """The most that it needs at any one time: init containers run one after the other, sidecars beside all that follow."""
-    running: Amounts = {}
+def pod_requests(spec: PodSpec) -> ResourceAmounts:
+    """The peak: init containers run one after the other, sidecars together with all that follow."""
+    running: ResourceAmounts = {}
     for container in spec.containers:
-        add(running, _asked(container))
-    beside: Amounts = {}
-    peak: Amounts = {}
+        add(running, _container_requests(container))
+    sidecars: ResourceAmounts = {}
+    peak: ResourceAmounts = {}
     for container in spec.init_containers:
-        asked = _asked(container)
+        own = _container_requests(container)
         if container.restart_policy == "Always":
-            add(beside, asked)
-            _raise(peak, beside)
+            add(sidecars, own)
+            _raise_to(peak, sidecars)
         else:
-            add(asked, beside)
-            _raise(peak, asked)
-    add(running, beside)
-    _raise(running, peak)
-    for name, value in read(spec.resources.requests or {}).items():
+            add(own, sidecars)
+            _raise_to(peak, own)
+    add(running, sidecars)
+    _raise_to(running, peak)
+    for name, value in parse(spec.resources.requests or {}).items():
         running[name] = value
-    add(running, read(spec.overhead))
+    add(running, parse(spec.overhead))
     return {name: value for name, value in running.items() if value > 0}
 
 
-def most(rooms: Iterable[Mapping[str, int]]) -> Amounts:
-    """What the largest of them has, each resource by itself."""
-    found: Amounts = {}
-    for each in rooms:
-        _raise(found, each)
-    return found
+def maximum(lists: Iterable[Mapping[str, int]]) -> ResourceAmounts:
+    """The largest amount of each resource."""
+    result: ResourceAmounts = {}
+    for each in lists:
+        _raise_to(result, each)
+    return result
 
 
-def total(pods: Iterable[Mapping[str, int]]) -> Amounts:
-    found: Amounts = {}
-    for each in pods:
-        add(found, each)
-    return found
+def total(lists: Iterable[Mapping[str, int]]) -> ResourceAmounts:
+    result: ResourceAmounts = {}
+    for each in lists:
+        add(result, each)
+    return result
 
 
-def _asked(container: Container) -> Amounts:
-    return read(container.resources.requests or {})
+def _container_requests(container: Container) -> ResourceAmounts:
+    return parse(container.resources.requests or {})
 
 
-def _raise(peak: Amounts, to: Mapping[str, int]) -> None:
+def _raise_to(peak: ResourceAmounts, to: Mapping[str, int]) -> None:
     for name, value in to.items():
         peak[name] = max(peak.get(name, 0), value)

@@ -1,48 +1,45 @@
-"""The nodes with the pods on them, while placement goes on."""
+"""The nodes and the pods on them during one scheduling cycle."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
 from traincrew.scheduling.node_info import NodeInfo
 from traincrew.scheduling.objects import Node
 from traincrew.scheduling.pod_info import PodInfo
-from traincrew.scheduling.volumes import Shelf
-
-
-@dataclasses.dataclass(frozen=True)
-class Laws:
-    """What does not change while placement goes on."""
-
-    overcommitted: frozenset[str] = frozenset()
-    shelf: Shelf = Shelf()
-    namespaces: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
-    """The labels of each."""
+from traincrew.scheduling.volumes import StorageObjects
 
 
 class Snapshot:
-    def __init__(self, nodes: Iterable[Node], laws: Laws) -> None:
-        self.laws = laws
-        self.rooms = {node.name: NodeInfo(node) for node in sorted(nodes, key=lambda each: each.name)}
-        self.repelling: dict[str, tuple[PodInfo, NodeInfo]] = {}
-        """Pods here that want certain others not near them."""
+    def __init__(
+        self,
+        nodes: Iterable[Node],
+        overcommitted: frozenset[str],
+        storage: StorageObjects,
+        namespaces: Mapping[str, Mapping[str, str]],
+    ) -> None:
+        self.overcommitted, self.storage = overcommitted, storage
+        self.namespaces = namespaces
+        """The labels of each namespace."""
+        self.node_infos = {node.name: NodeInfo(node) for node in sorted(nodes, key=lambda each: each.name)}
+        self.anti_affinity_pods: dict[str, tuple[PodInfo, NodeInfo]] = {}
+        """Pods with required anti-affinity, by UID: they may exclude other pods from their nodes."""
 
-    def put(self, pod: PodInfo, node: str) -> None:
-        """A node that is not known holds nobody up."""
-        room = self.rooms.get(node)
-        if room is not None and pod.uid not in room.pods:
-            room.add(pod)
-            if pod.spec.affinity and pod.terms("podAntiAffinity", "required"):
-                self.repelling[pod.uid] = (pod, room)
+    def add_pod(self, pod: PodInfo, node: str) -> None:
+        """A pod on an unknown node is ignored."""
+        node_info = self.node_infos.get(node)
+        if node_info is not None and pod.uid not in node_info.pods:
+            node_info.add(pod)
+            if pod.spec.affinity and pod.affinity_terms("podAntiAffinity", "required"):
+                self.anti_affinity_pods[pod.uid] = (pod, node_info)
 
-    def take(self, pod: PodInfo, node: str) -> None:
-        room = self.rooms.get(node)
-        if room is not None and pod.uid in room.pods:
-            room.remove(pod)
-            self.repelling.pop(pod.uid, None)
+    def remove_pod(self, pod: PodInfo, node: str) -> None:
+        node_info = self.node_infos.get(node)
+        if node_info is not None and pod.uid in node_info.pods:
+            node_info.remove(pod)
+            self.anti_affinity_pods.pop(pod.uid, None)
 
-    def here(self) -> Iterator[tuple[PodInfo, NodeInfo]]:
-        for room in self.rooms.values():
-            for pod in room.pods.values():
-                yield pod, room
+    def pods(self) -> Iterator[tuple[PodInfo, NodeInfo]]:
+        for node_info in self.node_infos.values():
+            for pod in node_info.pods.values():
+                yield pod, node_info

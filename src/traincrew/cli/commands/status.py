@@ -77,7 +77,7 @@ def _asked(pods: list[bytes]) -> list[dict[str, int]]:
     from traincrew.scheduling import pod_info as scheduled
 
     found = [scheduled.decode(each) for each in pods]
-    return [dict(pod.wanted) for pod in found if pod.spec.node_name and not pod.finished]
+    return [dict(pod.requests) for pod in found if pod.spec.node_name and not pod.finished]
 
 
 async def _raw(client: RemoteClient, resource: Resource) -> list[bytes]:

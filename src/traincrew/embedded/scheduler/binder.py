@@ -16,8 +16,8 @@ from traincrew.client.event_recorder import EventRecorder
 from traincrew.embedded.scheduler.informers import CLAIMS, POD_GROUPS, SchedulerInformers
 from traincrew.model.resources import PODS, Resource
 from traincrew.scheduling import pod_groups, volumes
-from traincrew.scheduling.decision import Binding, Preemption, Refusal, Selection
-from traincrew.scheduling.pod_info import PREEMPTED, PodInfo
+from traincrew.scheduling.decisions import Binding, NodeSelection, Preemption, Unschedulable
+from traincrew.scheduling.pod_info import PREEMPTION_REASON, PodInfo
 
 log = logging.getLogger(__name__)
 
@@ -69,15 +69,15 @@ class Binder:
             except (errors.NotFound, errors.Conflict):
                 return False
             except errors.ApiError as error:
-                log.warning("binding failed", extra={"pod": pod.title, "error": error.message})
+                log.warning("binding failed", extra={"pod": pod.full_name, "error": error.message})
                 with contextlib.suppress(errors.ApiError):
                     await self._unscheduled(pod, FAILED, f"binding rejected: {error.message}", None)
                 return False
-        self._event(pod, events.NORMAL, "Scheduled", "Binding", f"Successfully assigned {pod.title} to {binding.node}")
+        self._event(pod, events.NORMAL, "Scheduled", "Binding", f"Successfully assigned {pod.full_name} to {binding.node}")
         return True
 
-    async def reject(self, refusal: Refusal) -> None:
-        await self._unscheduled(refusal.pod, UNSCHEDULABLE, refusal.message, refusal.nominated)
+    async def reject(self, unschedulable: Unschedulable) -> None:
+        await self._unscheduled(unschedulable.pod, UNSCHEDULABLE, unschedulable.message, unschedulable.nominated)
 
     async def _unscheduled(self, pod: PodInfo, reason: str, message: str, nominated: str | None) -> None:
         status: dict[str, Any] = {}
@@ -96,20 +96,20 @@ class Binder:
     async def preempt(self, preemption: Preemption) -> None:
         victim, by = preemption.victim, preemption.preemptor
         message = f"{by.spec.scheduler_name}: preempting to accommodate a higher priority pod"
-        condition = {"type": "DisruptionTarget", "status": "True", "reason": PREEMPTED, "message": message}
+        condition = {"type": "DisruptionTarget", "status": "True", "reason": PREEMPTION_REASON, "message": message}
         await self._patch_status(victim, {"conditions": [{**condition, "lastTransitionTime": clock.timestamp()}]})
         meta = victim.metadata
         await self._client.delete(PODS, meta.namespace, meta.name, uid=meta.uid)
         text = f"Preempted by pod {by.uid} on node {victim.spec.node_name}"
         self._event(victim, events.NORMAL, "Preempted", "Preempting", text, by)
 
-    async def select_node(self, selection: Selection) -> None:
+    async def select_node(self, selection: NodeSelection) -> None:
         """Annotates a claim with the node: volume provisioners wait for it."""
         meta = selection.claim.metadata
         body = {"metadata": {"uid": meta.uid, "annotations": {volumes.SELECTED_NODE: selection.node}}}
         await self._client.patch(CLAIMS, meta.namespace, meta.name, msgspec.json.encode(body))
 
-    async def update_group(self, change: pod_groups.Change) -> None:
+    async def update_group(self, change: pod_groups.PodGroupUpdate) -> None:
         self._group_event(change)
         current, meta = change.group.status, change.group.metadata
         wanted = {"phase": change.phase, "running": change.running, "succeeded": change.succeeded, "failed": change.failed}
@@ -123,12 +123,12 @@ class Binder:
             answer = await self._client.patch(resource, meta.namespace, meta.name, body, subresource="status")
             store.learn(answer)
 
-    def _group_event(self, change: pod_groups.Change) -> None:
+    def _group_event(self, change: pod_groups.PodGroupUpdate) -> None:
         uid = change.group.metadata.uid
-        if not change.short:
+        if not change.insufficient:
             self._group_messages.pop(uid, None)
             return
-        message = f"{pod_groups.OVERUSED}: {', '.join(change.short)}"
+        message = f"{pod_groups.OVERUSED}: {', '.join(change.insufficient)}"
         if self._group_messages.get(uid) != message:
             self._group_messages[uid] = message
             involved = events.reference(POD_GROUPS[change.key.system], change.group.metadata)

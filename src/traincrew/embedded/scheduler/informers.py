@@ -16,9 +16,9 @@ from traincrew.client.store import Store
 from traincrew.model import meta, resources
 from traincrew.model.resources import Resource
 from traincrew.scheduling import objects, pod_info
-from traincrew.scheduling.decision import Surroundings
+from traincrew.scheduling.decisions import ClusterState
 from traincrew.scheduling.gangs import PLUGINS, VOLCANO, GangKey
-from traincrew.scheduling.volumes import Shelf
+from traincrew.scheduling.volumes import StorageObjects
 
 log = logging.getLogger(__name__)
 
@@ -37,12 +37,12 @@ class SchedulerInformers:
         self._informers: list[Informer[Any]] = []
         self.pods = self._add(resources.PODS, pod_info.decode, _is_relevant_pod_change)
         self.nodes = self._add(NODES, _decoder(objects.Node), _is_relevant_node_change)
-        self._claims = self._add(CLAIMS, _decoder(objects.Claim))
+        self._claims = self._add(CLAIMS, _decoder(objects.PersistentVolumeClaim))
         self._volumes = self._add(VOLUMES, _decoder(objects.PersistentVolume))
         self._classes = self._add(STORAGE_CLASSES, _decoder(objects.StorageClass))
         self._priorities = self._add(resources.PRIORITY_CLASSES, _decoder(objects.PriorityClass))
-        self._namespaces = self._add(resources.NAMESPACES, _decoder(objects.Labelled))
-        self._crds = Store(_decoder(objects.Labelled), self._crd_changed)
+        self._namespaces = self._add(resources.NAMESPACES, _decoder(objects.PartialObjectMetadata))
+        self._crds = Store(_decoder(objects.PartialObjectMetadata), self._crd_changed)
         self._informers.append(Informer(reader, Scope(resources.CRDS), self._crds))
         self._pod_groups: dict[str, _PodGroupInformer] = {}
 
@@ -70,7 +70,7 @@ class SchedulerInformers:
         for followed in list(self._pod_groups.values()):  # started by the CRDs that are synced now
             await followed.informer.synced.wait()
 
-    def _crd_changed(self, old: objects.Labelled | None, new: objects.Labelled | None) -> None:
+    def _crd_changed(self, old: objects.PartialObjectMetadata | None, new: objects.PartialObjectMetadata | None) -> None:
         """PodGroups are watched only while their CRD is installed."""
         crd = new or old
         name = crd.metadata.name if crd else ""
@@ -82,7 +82,7 @@ class SchedulerInformers:
                     self._start(system, resource)
 
     def _start(self, system: str, resource: Resource) -> None:
-        store = Store(_decoder(objects.Group), lambda old, new: self._changed())
+        store = Store(_decoder(objects.PodGroup), lambda old, new: self._changed())
         informer = Informer(self._reader, Scope(resource), store, _log_undecodable(resource))
         self._pod_groups[system] = _PodGroupInformer(store, informer, asyncio.get_running_loop().create_task(informer.run()))
 
@@ -91,29 +91,29 @@ class SchedulerInformers:
             followed.task.cancel()
             self._changed()
 
-    def pod_groups(self, system: str) -> Store[objects.Group] | None:
+    def pod_groups(self, system: str) -> Store[objects.PodGroup] | None:
         followed = self._pod_groups.get(system)
         return followed.store if followed else None
 
-    def surroundings(self, now: dt.datetime) -> Surroundings:
+    def cluster_state(self, now: dt.datetime) -> ClusterState:
         groups = {
             GangKey(system, group.metadata.namespace, group.metadata.name): group
             for system, followed in self._pod_groups.items()
             for group in followed.store
         }
-        shelf = Shelf(
+        storage = StorageObjects(
             {(each.metadata.namespace, each.metadata.name): each for each in self._claims},
             {each.metadata.name: each for each in self._volumes},
             {each.metadata.name: each for each in self._classes},
         )
         priorities = {each.metadata.name: each.value for each in self._priorities}
         namespaces = {each.metadata.name: each.metadata.labels for each in self._namespaces}
-        return Surroundings(groups, priorities, shelf, namespaces, now)
+        return ClusterState(groups, priorities, storage, namespaces, now)
 
 
 class _PodGroupInformer(NamedTuple):
-    store: Store[objects.Group]
-    informer: Informer[objects.Group]
+    store: Store[objects.PodGroup]
+    informer: Informer[objects.PodGroup]
     task: asyncio.Task[None]
 
 

@@ -9,9 +9,9 @@ import socket
 from traincrew.client import clock, event_recorder, port
 from traincrew.embedded.scheduler.binder import Binder
 from traincrew.embedded.scheduler.informers import SchedulerInformers
-from traincrew.scheduling.decision import Binding, Placement, Policy
-from traincrew.scheduling.placement import place
+from traincrew.scheduling.decisions import Binding, Decisions, Profile
 from traincrew.scheduling.pod_info import PodInfo
+from traincrew.scheduling.scheduling_cycle import schedule
 
 log = logging.getLogger(__name__)
 
@@ -25,8 +25,8 @@ EVENTS = event_recorder.Delivery(backlog=10_000, workers=2)
 
 
 class Scheduler:
-    def __init__(self, client: port.Client, policy: Policy) -> None:
-        self._policy = policy
+    def __init__(self, client: port.Client, profile: Profile) -> None:
+        self._profile = profile
         self._changed = asyncio.Event()
         self._informers = SchedulerInformers(client, self._changed.set)
         self._recorder = event_recorder.EventRecorder(client, event_recorder.UniqueNames(), delivery=EVENTS)
@@ -54,17 +54,17 @@ class Scheduler:
             self._changed.clear()
             started = clock()
             try:
-                placement = self._decide()
+                decisions = self._decide()
             except Exception:
                 # The next change may remove the cause; the cluster must not be left without a scheduler.
                 log.exception("scheduling cycle failed")
                 await self._wait(pending=True)
                 continue
             duration = clock() - started
-            await self._write(placement)
+            await self._write(decisions)
             await asyncio.sleep(duration * PAUSE_FACTOR)
-            if not placement.unfinished:
-                await self._wait(bool(placement.refusals or any(each.short for each in placement.groups)))
+            if not decisions.incomplete:
+                await self._wait(bool(decisions.unschedulable or any(each.insufficient for each in decisions.groups)))
 
     async def _wait(self, pending: bool) -> None:
         try:
@@ -73,10 +73,10 @@ class Scheduler:
         except TimeoutError:
             return
 
-    def _decide(self) -> Placement:
+    def _decide(self) -> Decisions:
         pods = [known for each in self._informers.pods if (known := self._with_assumed(each)) is not None]
         self._assumed = {uid: self._assumed[uid] for uid in self._assumed.keys() & {pod.uid for pod in pods}}
-        return place(pods, list(self._informers.nodes), self._informers.surroundings(clock.now()), self._policy)
+        return schedule(pods, list(self._informers.nodes), self._informers.cluster_state(clock.now()), self._profile)
 
     def _with_assumed(self, pod: PodInfo) -> PodInfo | None:
         """The pod with its assumed node; None: the pod is not to be scheduled now."""
@@ -86,20 +86,20 @@ class Scheduler:
         if pod.uid in self._backoff:
             return None
         node = self._assumed.get(pod.uid)
-        return pod.on(node) if node else pod
+        return pod.with_node(node) if node else pod
 
-    async def _write(self, placement: Placement) -> None:
-        for binding in placement.bindings:
+    async def _write(self, decisions: Decisions) -> None:
+        for binding in decisions.bindings:
             self._assumed[binding.pod.uid] = binding.node
             task = asyncio.get_running_loop().create_task(self._bind(binding))
             self._bindings.add(task)
             task.add_done_callback(self._bindings.discard)
         binder = self._binder
-        binder.keep_groups({each.group.metadata.uid for each in placement.groups})
-        await binder.write_all(binder.update_group, placement.groups)
-        await binder.write_all(binder.select_node, placement.selections)
-        await binder.write_all(binder.preempt, placement.preemptions)
-        await binder.write_all(binder.reject, placement.refusals)
+        binder.keep_groups({each.group.metadata.uid for each in decisions.groups})
+        await binder.write_all(binder.update_group, decisions.groups)
+        await binder.write_all(binder.select_node, decisions.node_selections)
+        await binder.write_all(binder.preempt, decisions.preemptions)
+        await binder.write_all(binder.reject, decisions.unschedulable)
 
     async def _bind(self, binding: Binding) -> None:
         uid = binding.pod.uid

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.scheduling.made import bound, node, placed, pod, told
+from tests.scheduling.builders import bound, messages, node, pod, run_cycle
 
 HOST = "kubernetes.io/hostname"
 HARD = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -18,8 +18,8 @@ def test_a_pod_goes_where_its_company_is() -> None:
     spec = near("podAffinity", {"app": "web"})
     nodes = [node("a"), node("b")]
     web = pod("web", on="b", labels={"app": "web"})
-    assert bound(placed(web, pod("p", spec), nodes=nodes)) == {"p": "b"}
-    assert told(placed(pod("p", spec), nodes=[node()]))["p"].startswith(
+    assert bound(run_cycle(web, pod("p", spec), nodes=nodes)) == {"p": "b"}
+    assert messages(run_cycle(pod("p", spec), nodes=[node()]))["p"].startswith(
         "0/1 nodes are available: 1 node(s) didn't match pod affinity rules."
     )
 
@@ -27,32 +27,32 @@ def test_a_pod_goes_where_its_company_is() -> None:
 def test_the_first_of_a_crowd_is_let_in_and_the_others_follow() -> None:
     spec = near("podAffinity", {"app": "web"})
     crowd = [pod(f"p{index}", spec, labels={"app": "web"}, age=9 - index) for index in range(3)]
-    assert set(bound(placed(*crowd, nodes=[node("a"), node("b")])).values()) == {"a"}
+    assert set(bound(run_cycle(*crowd, nodes=[node("a"), node("b")])).values()) == {"a"}
 
 
 def test_pods_that_repel_each_other_go_apart() -> None:
     spec = near("podAntiAffinity", {"app": "web"})
     crowd = [pod(f"p{index}", spec, labels={"app": "web"}, age=9 - index) for index in range(3)]
-    result = placed(*crowd, nodes=[node("a"), node("b")])
+    result = run_cycle(*crowd, nodes=[node("a"), node("b")])
     assert bound(result) == {"p0": "a", "p1": "b"}
-    assert told(result)["p2"].startswith("0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules.")
+    assert messages(result)["p2"].startswith("0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules.")
 
 
 def test_a_pod_is_unwelcome_where_another_says_so() -> None:
     hermit = pod("hermit", near("podAntiAffinity", {"app": "web"}), on="machine")
-    result = placed(hermit, pod("p", labels={"app": "web"}), pod("q", labels={"app": "db"}))
+    result = run_cycle(hermit, pod("p", labels={"app": "web"}), pod("q", labels={"app": "db"}))
     assert bound(result) == {"q": "machine"}
     words = "0/1 nodes are available: 1 node(s) didn't satisfy existing pods anti-affinity rules."
-    assert told(result)["p"].startswith(words)
+    assert messages(result)["p"].startswith(words)
 
 
 def test_other_namespaces_count_only_where_they_are_named_or_chosen() -> None:
     other = pod("other", on="machine", labels={"app": "web"}, namespace="elsewhere")
-    assert bound(placed(other, pod("p", near("podAntiAffinity", {"app": "web"})))) == {"p": "machine"}
-    assert bound(placed(other, pod("p", near("podAntiAffinity", {"app": "web"}, namespaces=["elsewhere"])))) == {}
+    assert bound(run_cycle(other, pod("p", near("podAntiAffinity", {"app": "web"})))) == {"p": "machine"}
+    assert bound(run_cycle(other, pod("p", near("podAntiAffinity", {"app": "web"}, namespaces=["elsewhere"])))) == {}
     chosen = near("podAntiAffinity", {"app": "web"}, namespaceSelector={"matchLabels": {"kind": "far"}})
-    assert bound(placed(other, pod("p", chosen), namespaces={"elsewhere": {"kind": "far"}})) == {}
-    assert bound(placed(other, pod("p", chosen), namespaces={"elsewhere": {}})) == {"p": "machine"}
+    assert bound(run_cycle(other, pod("p", chosen), namespaces={"elsewhere": {"kind": "far"}})) == {}
+    assert bound(run_cycle(other, pod("p", chosen), namespaces={"elsewhere": {}})) == {"p": "machine"}
 
 
 def test_pods_are_spread_evenly() -> None:
@@ -65,13 +65,13 @@ def test_pods_are_spread_evenly() -> None:
     spec = {"topologySpreadConstraints": [rule]}
     nodes = [node("a", cpu="100"), node("b", cpu="1")]
     crowd = [pod(f"p{index}", spec, labels={"app": "w"}, wants={"cpu": "1"}, age=9 - index) for index in range(4)]
-    result = placed(*crowd, nodes=nodes)
+    result = run_cycle(*crowd, nodes=nodes)
     assert sorted(bound(result).values()) == ["a", "a", "b"]
-    assert "1 Insufficient cpu, 1 node(s) didn't match pod topology spread constraints." in told(result)["p3"]
+    assert "1 Insufficient cpu, 1 node(s) didn't match pod topology spread constraints." in messages(result)["p3"]
 
 
 def test_liked_company_decides_between_nodes() -> None:
     wish = {"weight": 50, "podAffinityTerm": {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": HOST}}
     spec = {"affinity": {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [wish]}}}
     web = pod("web", on="b", labels={"app": "web"})
-    assert bound(placed(web, pod("p", spec), nodes=[node("a"), node("b")])) == {"p": "b"}
+    assert bound(run_cycle(web, pod("p", spec), nodes=[node("a"), node("b")])) == {"p": "b"}

@@ -7,12 +7,12 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.scheduling.made import PLUGINS, VOLCANO, gang, group, node, placed, pod
+from tests.scheduling.builders import PLUGINS, VOLCANO, gang, group, node, pod, run_cycle
 
 from traincrew.scheduling import gangs, objects
-from traincrew.scheduling.decision import Placement, Policy
+from traincrew.scheduling.decisions import Decisions, Profile
 from traincrew.scheduling.pod_info import PodInfo
-from traincrew.scheduling.resource_requests import read
+from traincrew.scheduling.resource_requests import parse
 
 NAMES = ("a", "b", "c")
 AMOUNTS = st.fixed_dictionaries(
@@ -61,24 +61,24 @@ def worlds(draw: st.DrawFn) -> tuple[list[PodInfo], list[objects.Node], list[Any
     return draw(st.permutations(held)), draw(nodes()), [each for _, each in made]
 
 
-def decided(world: tuple[list[PodInfo], list[objects.Node], list[Any]], policy: Policy) -> Placement:
+def decided(world: tuple[list[PodInfo], list[objects.Node], list[Any]], policy: Profile) -> Decisions:
     held, machines, groups = world
-    return placed(*held, nodes=machines, groups=groups, policy=policy)
+    return run_cycle(*held, nodes=machines, groups=groups, policy=policy)
 
 
 @settings(max_examples=150, deadline=None)
 @given(worlds())
 def test_nothing_is_given_that_is_not_there(world: tuple[list[PodInfo], list[objects.Node], list[Any]]) -> None:
     held, machines, _ = world
-    result = decided(world, Policy())
+    result = decided(world, Profile())
     for machine in machines:
         new = [each.pod for each in result.bindings if each.node == machine.name]
         here = [each for each in held if each.spec.node_name == machine.name and not each.finished]
-        capacity = read(machine.status.allocatable)
+        capacity = parse(machine.status.allocatable)
         used: Counter[str] = Counter()
         for each in (*new, *here):
-            used.update(each.wanted)
-        asked = {name for each in new for name in each.wanted}
+            used.update(each.requests)
+        asked = {name for each in new for name in each.requests}
         assert all(used[name] <= capacity[name] for name in asked)
         assert not new or len(new) + len(here) <= capacity["pods"]
 
@@ -89,22 +89,22 @@ def test_each_waiting_pod_is_bound_or_told_why_not_and_no_other_is(
     world: tuple[list[PodInfo], list[objects.Node], list[Any]],
 ) -> None:
     held, machines, _ = world
-    result = decided(world, Policy())
-    spoken = Counter([each.pod.uid for each in result.bindings] + [each.pod.uid for each in result.refusals])
+    result = decided(world, Profile())
+    spoken = Counter([each.pod.uid for each in result.bindings] + [each.pod.uid for each in result.unschedulable])
     assert spoken == Counter(each.uid for each in held if each.pending)
     assert {each.node for each in result.bindings} <= {each.name for each in machines}
-    assert all(each.message for each in result.refusals)
+    assert all(each.message for each in result.unschedulable)
 
 
 @settings(max_examples=150, deadline=None)
 @given(worlds())
 def test_a_gang_stands_whole_or_not_at_all(world: tuple[list[PodInfo], list[objects.Node], list[Any]]) -> None:
     held, _, groups = world
-    result = decided(world, Policy())
-    members = gangs.assemble(held)
+    result = decided(world, Profile())
+    members = gangs.members_by_gang(held)
     for key, each in dict(groups).items():
-        new = sum(gangs.mark(binding.pod) == key for binding in result.bindings)
-        assert not new or new + len(members[key].standing) >= each.spec.min_member
+        new = sum(gangs.gang_of(binding.pod) == key for binding in result.bindings)
+        assert not new or new + len(members[key].bound) >= each.spec.min_member
 
 
 @settings(max_examples=150, deadline=None)
@@ -113,28 +113,28 @@ def test_only_the_less_important_go_and_for_somebody_who_may_ask_it(
     world: tuple[list[PodInfo], list[objects.Node], list[Any]],
 ) -> None:
     held, machines, groups = world
-    result = decided(world, Policy())
-    nominated = {each.pod.uid for each in result.refusals if each.nominated}
+    result = decided(world, Profile())
+    nominated = {each.pod.uid for each in result.unschedulable if each.nominated}
     for victim, by in result.preemptions:
         assert victim.spec.priority < by.spec.priority
         assert by.spec.preemption_policy != "Never"
-        assert by.uid in nominated or gangs.mark(by) is not None
+        assert by.uid in nominated or gangs.gang_of(by) is not None
         assert not victim.terminating
     assert len({each.victim.uid for each in result.preemptions}) == len(result.preemptions)
     left = members_left(held, result)
     for key, each in dict(groups).items():
-        before = len(gangs.assemble(held)[key].standing)
+        before = len(gangs.members_by_gang(held)[key].bound)
         # Either the gang keeps what it needs, or nothing of it is left on the nodes that are known.
         if left[key] < min(each.spec.min_member, before):
             known = {machine.name for machine in machines}
             gone = {preemption.victim.uid for preemption in result.preemptions}
-            core = [pod for pod in gangs.assemble(held)[key].standing if pod.spec.node_name in known]
+            core = [pod for pod in gangs.members_by_gang(held)[key].bound if pod.spec.node_name in known]
             assert sum(pod.uid in gone for pod in core) >= min(len(core), each.spec.min_member)
 
 
-def members_left(held: list[PodInfo], result: Placement) -> dict[gangs.GangKey, int]:
+def members_left(held: list[PodInfo], result: Decisions) -> dict[gangs.GangKey, int]:
     gone = {each.victim.uid for each in result.preemptions}
-    return {key: sum(pod.uid not in gone for pod in members.standing) for key, members in gangs.assemble(held).items()}
+    return {key: sum(pod.uid not in gone for pod in members.bound) for key, members in gangs.members_by_gang(held).items()}
 
 
 @settings(max_examples=100, deadline=None)
@@ -142,8 +142,8 @@ def members_left(held: list[PodInfo], result: Placement) -> dict[gangs.GangKey, 
 def test_what_was_decided_depends_on_nothing_but_what_is_there(
     world: tuple[list[PodInfo], list[objects.Node], list[Any]],
 ) -> None:
-    one = decided(world, Policy())
-    other = decided((list(reversed(world[0])), list(reversed(world[1])), world[2]), Policy())
+    one = decided(world, Profile())
+    other = decided((list(reversed(world[0])), list(reversed(world[1])), world[2]), Profile())
     assert {(each.pod.uid, each.node) for each in one.bindings} == {
         (each.pod.uid, each.node) for each in other.bindings
     } or twins(world[0])
@@ -151,7 +151,7 @@ def test_what_was_decided_depends_on_nothing_but_what_is_there(
 
 def twins(held: list[PodInfo]) -> bool:
     """Pods that nothing but their uid tells apart may change places."""
-    orders = [gangs.order_of(each) for each in held if each.pending]
+    orders = [gangs.queue_order(each) for each in held if each.pending]
     return len(set(orders)) < len(orders)
 
 
@@ -161,7 +161,7 @@ def test_after_all_is_carried_out_the_same_question_binds_nobody_more(
     world: tuple[list[PodInfo], list[objects.Node], list[Any]],
 ) -> None:
     held, machines, groups = world
-    first = decided(world, Policy())
+    first = decided(world, Profile())
     nodes = {each.pod.uid: each.node for each in first.bindings}
-    after = [each.on(nodes[each.uid]) if each.uid in nodes else each for each in held]
-    assert not decided((after, machines, groups), Policy()).bindings
+    after = [each.with_node(nodes[each.uid]) if each.uid in nodes else each for each in held]
+    assert not decided((after, machines, groups), Profile()).bindings

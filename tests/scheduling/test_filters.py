@@ -5,24 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.scheduling.made import bound, node, placed, pod, told
+from tests.scheduling.builders import bound, messages, node, pod, run_cycle
 
-from traincrew.scheduling.decision import Policy
+from traincrew.scheduling.decisions import Profile
 
 NO_VICTIMS = " preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
 NOT_HELPFUL = " preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
 
 
 def refused(spec: dict[str, Any], machine: Any = None, **more: Any) -> str:
-    return told(placed(pod("p", spec, **more), nodes=[machine or node()]))["p"]
+    return messages(run_cycle(pod("p", spec, **more), nodes=[machine or node()]))["p"]
 
 
 def test_what_is_asked_for_is_taken_from_what_is_left() -> None:
     machine = node(cpu="3", memory="4Gi")
     held = [pod("a", wants={"cpu": "1500m"}, on="machine"), pod("b", wants={"cpu": "1"}), pod("c", wants={"cpu": "1"})]
-    result = placed(*held, nodes=[machine])
+    result = run_cycle(*held, nodes=[machine])
     assert bound(result) == {"b": "machine"}
-    assert told(result) == {"c": "0/1 nodes are available: 1 Insufficient cpu." + NO_VICTIMS}
+    assert messages(result) == {"c": "0/1 nodes are available: 1 Insufficient cpu." + NO_VICTIMS}
 
 
 def test_all_that_is_missing_is_named() -> None:
@@ -37,9 +37,9 @@ def test_there_may_be_so_many_pods_and_no_more() -> None:
 
 def test_pods_that_are_through_take_no_room_and_those_going_do() -> None:
     gone = pod("a", wants={"cpu": "4"}, on="machine", status={"phase": "Succeeded"})
-    assert bound(placed(gone, pod("b", wants={"cpu": "4"}))) == {"b": "machine"}
+    assert bound(run_cycle(gone, pod("b", wants={"cpu": "4"}))) == {"b": "machine"}
     going = pod("a", wants={"cpu": "4"}, on="machine", deleting=True)
-    assert bound(placed(going, pod("b", wants={"cpu": "4"}))) == {}
+    assert bound(run_cycle(going, pod("b", wants={"cpu": "4"}))) == {}
 
 
 def test_init_containers_run_one_after_the_other_and_sidecars_beside_what_follows() -> None:
@@ -51,38 +51,38 @@ def test_init_containers_run_one_after_the_other_and_sidecars_beside_what_follow
         "containers": [container("1"), container("500m")],
         "overhead": {"cpu": "250m"},
     }
-    assert pod("p", spec).wanted == {"cpu": 3750}
-    assert pod("q", {"containers": spec["containers"]}).wanted == {"cpu": 1500}
+    assert pod("p", spec).requests == {"cpu": 3750}
+    assert pod("q", {"containers": spec["containers"]}).requests == {"cpu": 1500}
 
 
 @pytest.mark.parametrize("name", ["cpu", "memory", "nvidia.com/gpu"])
 def test_over_commitment_lets_pods_ask_for_more_than_there_is(name: str) -> None:
     held = [pod("a", wants={name: "100Gi"}), pod("b", wants={name: "100Gi"})]
-    assert bound(placed(*held, policy=Policy(overcommitted=frozenset({name})))) == {"a": "machine", "b": "machine"}
+    assert bound(run_cycle(*held, policy=Profile(overcommitted=frozenset({name})))) == {"a": "machine", "b": "machine"}
 
 
 def test_a_refusal_names_the_option_that_would_help() -> None:
-    policy = Policy(overcommitted=frozenset({"cpu"}), advises=True)
-    result = placed(pod("a", wants={"memory": "9Gi"}), pod("b", wants={"example.com/x": "1"}), policy=policy)
-    assert told(result)["a"].endswith("To let pods ask for more memory than there is, start the cluster "
+    policy = Profile(overcommitted=frozenset({"cpu"}), suggests_options=True)
+    result = run_cycle(pod("a", wants={"memory": "9Gi"}), pod("b", wants={"example.com/x": "1"}), policy=policy)
+    assert messages(result)["a"].endswith("To let pods request more memory than the machine has, start the cluster "
                                       "with `traincrew up --overcommit memory`.")  # fmt: skip
-    assert "`traincrew up --device example.com/x=N`" in told(result)["b"]
+    assert "`traincrew up --device example.com/x=N`" in messages(result)["b"]
 
 
 def test_what_can_never_fit_is_told_apart_from_what_waits_for_others() -> None:
-    policy = Policy(overcommitted=frozenset({"cpu"}), advises=True)
-    never = "This machine has 8 GiB of memory for pods, and this one asks for 9 GiB: it will never fit."
-    result = placed(
+    policy = Profile(overcommitted=frozenset({"cpu"}), suggests_options=True)
+    never = "This machine has 8 GiB of memory for pods. The pod requests 9 GiB and will never fit."
+    result = run_cycle(
         pod("a", wants={"memory": "9Gi"}), pod("b", wants={"memory": "5Gi"}), pod("c", wants={"memory": "5Gi"}), policy=policy
     )
-    assert never in told(result)["a"]
-    (waits,) = [name for name in ("b", "c") if name in told(result)]
-    assert "it will never fit" not in told(result)[waits]
-    assert "`traincrew up --overcommit memory`" in told(result)[waits]
+    assert never in messages(result)["a"]
+    (waits,) = [name for name in ("b", "c") if name in messages(result)]
+    assert "will never fit" not in messages(result)[waits]
+    assert "`traincrew up --overcommit memory`" in messages(result)[waits]
 
 
 def test_no_nodes_at_all() -> None:
-    assert told(placed(pod("p"), nodes=[])) == {"p": "no nodes available to schedule pods"}
+    assert messages(run_cycle(pod("p"), nodes=[])) == {"p": "no nodes available to schedule pods"}
 
 
 def test_taints_repel_those_who_do_not_tolerate_them() -> None:
@@ -95,16 +95,16 @@ def test_taints_repel_those_who_do_not_tolerate_them() -> None:
         {"key": "dedicated", "operator": "Exists"},
         {"key": "dedicated", "operator": "Equal", "value": "night", "effect": "NoSchedule"},
     ):
-        assert bound(placed(pod("p", {"tolerations": [toleration]}), nodes=[machine])) == {"p": "machine"}
+        assert bound(run_cycle(pod("p", {"tolerations": [toleration]}), nodes=[machine])) == {"p": "machine"}
     for toleration in ({"key": "dedicated", "value": "day"}, {"key": "dedicated", "operator": "Exists", "effect": "NoExecute"}):
-        assert bound(placed(pod("p", {"tolerations": [toleration]}), nodes=[machine])) == {}
+        assert bound(run_cycle(pod("p", {"tolerations": [toleration]}), nodes=[machine])) == {}
 
 
 def test_a_closed_node_takes_only_those_who_tolerate_that() -> None:
     machine = node(spec={"unschedulable": True})
     assert refused({}, machine) == "0/1 nodes are available: 1 node(s) were unschedulable." + NOT_HELPFUL
     toleration = {"key": "node.kubernetes.io/unschedulable", "operator": "Exists", "effect": "NoSchedule"}
-    assert bound(placed(pod("p", {"tolerations": [toleration]}), nodes=[machine])) == {"p": "machine"}
+    assert bound(run_cycle(pod("p", {"tolerations": [toleration]}), nodes=[machine])) == {"p": "machine"}
 
 
 def test_a_node_that_is_not_ready_takes_nobody() -> None:
@@ -134,7 +134,7 @@ def affinity(*expressions: dict[str, Any], **fields: Any) -> dict[str, Any]:
 def test_nodes_are_chosen_by_their_labels(spec: dict[str, Any], goes: bool) -> None:
     machine = node(labels={"disk": "ssd", "cores": "16"})
     if goes:
-        assert bound(placed(pod("p", spec), nodes=[machine])) == {"p": "machine"}
+        assert bound(run_cycle(pod("p", spec), nodes=[machine])) == {"p": "machine"}
     else:
         assert (
             refused(spec, machine)
@@ -145,7 +145,7 @@ def test_nodes_are_chosen_by_their_labels(spec: dict[str, Any], goes: bool) -> N
 def test_nodes_are_chosen_by_name() -> None:
     field = {"key": "metadata.name", "operator": "In", "values": ["b"]}
     nodes = [node("a"), node("b")]
-    assert bound(placed(pod("p", affinity(matchFields=[field])), nodes=nodes)) == {"p": "b"}
+    assert bound(run_cycle(pod("p", affinity(matchFields=[field])), nodes=nodes)) == {"p": "b"}
     words = "0/1 nodes are available: 1 node(s) didn't satisfy plugin(s) [NodeAffinity]."
     assert refused(affinity(matchFields=[field]), node("a")) == words + NOT_HELPFUL
 
@@ -155,15 +155,15 @@ def test_a_host_port_is_had_once() -> None:
         return {"containers": [{"ports": [{"containerPort": 1, "hostPort": 80, "protocol": "TCP", "hostIP": address}]}]}
 
     holder = pod("a", spec("127.0.0.1"), on="machine")
-    result = placed(holder, pod("b", spec("127.0.0.2")), pod("c", spec("")))
+    result = run_cycle(holder, pod("b", spec("127.0.0.2")), pod("c", spec("")))
     assert bound(result) == {"b": "machine"}
     words = "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports."
-    assert told(result)["c"] == words + NO_VICTIMS
+    assert messages(result)["c"] == words + NO_VICTIMS
 
 
 def test_gated_and_foreign_pods_are_left_alone() -> None:
-    result = placed(pod("a", {"schedulingGates": [{"name": "wait"}]}), pod("b", {"schedulerName": "mine"}))
-    assert (bound(result), told(result)) == ({}, {})
+    result = run_cycle(pod("a", {"schedulingGates": [{"name": "wait"}]}), pod("b", {"schedulerName": "mine"}))
+    assert (bound(result), messages(result)) == ({}, {})
 
 
 def test_each_node_has_its_say() -> None:
@@ -176,17 +176,17 @@ def test_each_node_has_its_say() -> None:
         "0/3 nodes are available: 1 node(s) had untolerated taint {k: v}, 2 Insufficient cpu. preemption: 0/3 nodes are "
         "available: 1 Preemption is not helpful for scheduling, 2 No preemption victims found for incoming pod."
     )
-    assert told(placed(pod("p", wants={"cpu": "2"}), nodes=nodes)) == {"p": words}
+    assert messages(run_cycle(pod("p", wants={"cpu": "2"}), nodes=nodes)) == {"p": words}
 
 
 def test_wishes_and_soft_taints_decide_between_nodes() -> None:
     wish = {"weight": 10, "preference": {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}}
     spec = {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [wish]}}}
     nodes = [node("a"), node("b", labels={"disk": "ssd"})]
-    assert bound(placed(pod("p", spec), nodes=nodes)) == {"p": "b"}
+    assert bound(run_cycle(pod("p", spec), nodes=nodes)) == {"p": "b"}
     shy = [node("a", spec={"taints": [{"key": "k", "effect": "PreferNoSchedule"}]}), node("b")]
-    assert bound(placed(pod("p"), nodes=shy)) == {"p": "b"}
-    assert bound(placed(pod("p", wants={"cpu": "1"}), pod("q", wants={"cpu": "3"}, on="a"), nodes=[node("a"), node("b")])) == {
+    assert bound(run_cycle(pod("p"), nodes=shy)) == {"p": "b"}
+    assert bound(run_cycle(pod("p", wants={"cpu": "1"}), pod("q", wants={"cpu": "3"}, on="a"), nodes=[node("a"), node("b")])) == {
         "p": "b"
     }
 
@@ -197,4 +197,4 @@ def test_higher_priority_goes_first_then_age() -> None:
         pod("old", wants={"cpu": "2"}, age=9),
         pod("high", {"priority": 5}, wants={"cpu": "2"}),
     ]
-    assert list(bound(placed(*held))) == ["high", "old"]
+    assert list(bound(run_cycle(*held))) == ["high", "old"]

@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 
 from traincrew.scheduling import objects, pod_info
-from traincrew.scheduling.decision import Placement, Policy, Surroundings
+from traincrew.scheduling.decisions import ClusterState, Decisions, Profile
 from traincrew.scheduling.gangs import PLUGINS, VOLCANO, GangKey
-from traincrew.scheduling.placement import place
 from traincrew.scheduling.pod_info import PodInfo
+from traincrew.scheduling.scheduling_cycle import schedule
 
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
-STRICT = Policy()
+STRICT = Profile()
 _numbers = itertools.count()
 
 
@@ -44,14 +44,14 @@ def node(name: str = "machine", spec: dict[str, Any] | None = None, **has: Any) 
     return msgspec.json.decode(msgspec.json.encode(body), type=objects.Node)
 
 
-def group(name: str, least: int, system: str = VOLCANO, **more: Any) -> tuple[GangKey, objects.Group]:
+def group(name: str, least: int, system: str = VOLCANO, **more: Any) -> tuple[GangKey, objects.PodGroup]:
     """more: phase, age, needs (minResources), priority_class."""
     meta = {"name": name, "namespace": "team", "uid": f"uid-{name}"}
     meta["creationTimestamp"] = written(START - dt.timedelta(seconds=more.get("age", 0)))
     spec = {"minMember": least, "minResources": more.get("needs"), "priorityClassName": more.get("priority_class", "")}
     phase = {"phase": more.get("phase", "Inqueue" if system == VOLCANO else "Scheduling")}
     body = {"metadata": meta, "spec": spec, "status": phase}
-    return GangKey(system, "team", name), msgspec.json.decode(msgspec.json.encode(body), type=objects.Group)
+    return GangKey(system, "team", name), msgspec.json.decode(msgspec.json.encode(body), type=objects.PodGroup)
 
 
 def gang(name: str, size: int, wants: dict[str, str], **more: Any) -> list[PodInfo]:
@@ -71,22 +71,22 @@ def written(moment: dt.datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def placed(*held: PodInfo, nodes: list[objects.Node] | None = None, policy: Policy = STRICT, **around: Any) -> Placement:
+def run_cycle(*held: PodInfo, nodes: list[objects.Node] | None = None, policy: Profile = STRICT, **around: Any) -> Decisions:
     groups = dict(around.pop("groups", ()))
-    surroundings = Surroundings(groups=groups, now=around.pop("now", START), **around)
-    return place(held, [node()] if nodes is None else nodes, surroundings, policy)
+    state = ClusterState(groups=groups, now=around.pop("now", START), **around)
+    return schedule(held, [node()] if nodes is None else nodes, state, policy)
 
 
-def bound(placement: Placement) -> dict[str, str]:
+def bound(placement: Decisions) -> dict[str, str]:
     return {each.pod.metadata.name: each.node for each in placement.bindings}
 
 
-def told(placement: Placement) -> dict[str, str]:
-    return {each.pod.metadata.name: each.message for each in placement.refusals}
+def messages(placement: Decisions) -> dict[str, str]:
+    return {each.pod.metadata.name: each.message for each in placement.unschedulable}
 
 
-def victims(placement: Placement) -> set[str]:
+def victims(placement: Decisions) -> set[str]:
     return {each.victim.metadata.name for each in placement.preemptions}
 
 
-__all__ = ["PLUGINS", "VOLCANO", "bound", "gang", "group", "node", "placed", "pod", "told", "victims"]
+__all__ = ["PLUGINS", "VOLCANO", "bound", "gang", "group", "messages", "node", "pod", "run_cycle", "victims"]
