@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.planner.hypothesis_settings import max_examples
 from tests.planner.simulation import merged
 
-from traincrew.apimachinery import merge_diff
+from traincrew.apimachinery import merge_patch_diff
 
 _LEAVES = st.one_of(st.booleans(), st.integers(-3, 3), st.text("ab", max_size=2), st.lists(st.integers(0, 2), max_size=2))
 _OBJECTS = st.recursive(
@@ -23,28 +23,28 @@ _OBJECTS = st.recursive(
 @max_examples(100)
 @hypothesis.given(_OBJECTS, _OBJECTS)
 def test_applied_to_the_old_value_it_gives_the_new_one(old: dict[str, Any], new: dict[str, Any]) -> None:
-    assert merged(old, merge_diff.merge_patch(old, new)) == new
+    assert merged(old, merge_patch_diff.create_merge_patch(old, new)) == new
 
 
 @max_examples(100)
 @hypothesis.given(_OBJECTS)
 def test_between_equal_values_it_is_empty(value: dict[str, Any]) -> None:
-    assert merge_diff.merge_patch(value, value) == {}
+    assert merge_patch_diff.create_merge_patch(value, value) == {}
 
 
 def test_what_has_gone_is_sent_as_null_and_what_stays_is_not_sent() -> None:
     old = {"a": 1, "b": {"c": 1, "d": [1]}, "e": {"f": 1}}
     new = {"a": 1, "b": {"c": 2, "d": [1]}, "e": {}}
-    assert merge_diff.merge_patch(old, new) == {"b": {"c": 2}, "e": {"f": None}}
+    assert merge_patch_diff.create_merge_patch(old, new) == {"b": {"c": 2}, "e": {"f": None}}
 
 
 def test_a_list_is_replaced_whole() -> None:
-    assert merge_diff.merge_patch({"a": [1, 2]}, {"a": [2]}) == {"a": [2]}
+    assert merge_patch_diff.create_merge_patch({"a": [1, 2]}, {"a": [2]}) == {"a": [2]}
 
 
 def test_a_value_that_changes_its_type_is_replaced() -> None:
-    assert merge_diff.merge_patch({"a": {"b": 1}}, {"a": 1}) == {"a": 1}
-    assert merged({"a": 1}, merge_diff.merge_patch({"a": 1}, {"a": {"b": 1}})) == {"a": {"b": 1}}
+    assert merge_patch_diff.create_merge_patch({"a": {"b": 1}}, {"a": 1}) == {"a": 1}
+    assert merged({"a": 1}, merge_patch_diff.create_merge_patch({"a": 1}, {"a": {"b": 1}})) == {"a": {"b": 1}}
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_value_that_changes_its_type_is_replaced() -> None:
     ],
 )
 def test_what_is_stored_already_says_what_is_wanted(found: Any, wanted: Any) -> None:
-    assert merge_diff.holds(found, wanted)
+    assert merge_patch_diff.contains(found, wanted)
 
 
 @pytest.mark.parametrize(
@@ -75,4 +75,4 @@ def test_what_is_stored_already_says_what_is_wanted(found: Any, wanted: Any) -> 
     ],
 )
 def test_what_differs_is_seen(found: Any, wanted: Any) -> None:
-    assert not merge_diff.holds(found, wanted)
+    assert not merge_patch_diff.contains(found, wanted)

@@ -89,7 +89,7 @@ async def test_impersonators_become_the_same_user(caller: Caller, headers: list[
         acting = impersonation.acting(admin, multidict.CIMultiDict(headers), Policy(), path)
         told = json.loads(text)
         ours: Any = access_reviews.self_subject(posted, acting, told["metadata"]["creationTimestamp"])
-    except api_errors.Bare as refused:
+    except api_errors.PlainTextError as refused:
         told, ours = text.strip(), refused.text.strip()
     assert ours == told
 

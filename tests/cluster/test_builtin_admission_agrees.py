@@ -60,7 +60,7 @@ def test_quotas_reject_in_the_same_message(api: Api, namespace: str, case: tuple
     pod = corpus.edited(plugins.pod(namespace), line)
     told = ""
     try:
-        quota_usage.charge(quota_usage.Request(prepared(pod), "pods"), [stored])
+        quota_usage.check_request(quota_usage.QuotaRequest(prepared(pod), "pods"), [stored])
     except api_errors.StatusError as refusal:
         told = refusal.message
     assert eventually(lambda: [posted(api, namespace, pod)[0]] if posted(api, namespace, pod)[0] == told else None) == [told]

@@ -113,6 +113,8 @@ def ours(live: Object | None, step: Step, now: str, by: tuple[str, dict[str, Sch
     assert live is not None
     assert after is not None
     written = dict(after)
-    field_managers.updated(live, written, versions[version], manager=step.manager, now=now, reset=STATUS, versions=versions)
+    field_managers.update_managed_fields(
+        live, written, versions[version], manager=step.manager, now=now, reset=STATUS, versions=versions
+    )
     assert merge_patch.apply(live, step.body)["spec"].items() <= after["spec"].items()
     return written

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from traincrew import settings
-from traincrew.apimachinery import merge_diff
+from traincrew.apimachinery import merge_patch_diff
 from traincrew.kinds.kind import JobKind, decode
 from traincrew.model import jobs, objects, resources
 from traincrew.model.observed import Observed, PodEvent, Refusal
@@ -174,7 +174,7 @@ class Simulation:
     def _write_status(self, plan: Plan) -> None:
         assert self.job is not None
         before, after = msgspec.to_builtins(self.stored.status), msgspec.to_builtins(plan.status)
-        written = merged(before, merge_diff.merge_patch(before, after))
+        written = merged(before, merge_patch_diff.create_merge_patch(before, after))
         assert written == after
         self.job["status"] = written
 

@@ -24,10 +24,10 @@ class StatusDetails:
         return f"{self.kind}.{self.group}" if self.group else self.kind
 
 
-NOTHING = StatusDetails()
+NO_DETAILS = StatusDetails()
 
 
-class Bare(Exception):
+class PlainTextError(Exception):
     """A refusal without a Status: what answers does not know the API, only HTTP."""
 
     def __init__(self, code: int, text: str) -> None:
@@ -35,8 +35,8 @@ class Bare(Exception):
         self.code, self.text = code, text
 
 
-def no_page() -> Bare:
-    return Bare(404, "404 page not found\n")
+def page_not_found() -> PlainTextError:
+    return PlainTextError(404, "404 page not found\n")
 
 
 class StatusError(Exception):
@@ -45,7 +45,7 @@ class StatusError(Exception):
         code: int,
         reason: str,
         message: str,
-        subject: StatusDetails = NOTHING,
+        subject: StatusDetails = NO_DETAILS,
         *,
         causes: Sequence[dict[str, str]] = (),
         retry_after: int = 0,
@@ -84,11 +84,11 @@ def not_found(subject: StatusDetails) -> StatusError:
     return StatusError(404, "NotFound", f"{subject.resource} {go_format.quote(subject.name)} not found", subject)
 
 
-def no_such_path() -> StatusError:
-    return routed(404, "NotFound", "the server could not find the requested resource")
+def path_not_found() -> StatusError:
+    return router_error(404, "NotFound", "the server could not find the requested resource")
 
 
-def routed(code: int, reason: str, message: str) -> StatusError:
+def router_error(code: int, reason: str, message: str) -> StatusError:
     refusal = StatusError(code, reason, message)
     refusal.routed = True
     return refusal
@@ -103,11 +103,11 @@ def conflict(subject: StatusDetails, why: str) -> StatusError:
     return StatusError(409, "Conflict", message, subject)
 
 
-CHANGED = "the object has been modified; please apply your changes to the latest version and try again"
+OPTIMISTIC_LOCK_ERROR = "the object has been modified; please apply your changes to the latest version and try again"
 
 
-def modified(subject: StatusDetails) -> StatusError:
-    return conflict(subject, CHANGED)
+def optimistic_lock_conflict(subject: StatusDetails) -> StatusError:
+    return conflict(subject, OPTIMISTIC_LOCK_ERROR)
 
 
 def invalid(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> StatusError:
@@ -139,10 +139,10 @@ def expired(message: str) -> StatusError:
 
 
 def method_not_allowed() -> StatusError:
-    return routed(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+    return router_error(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 
 
-def not_supported(subject: StatusDetails, verb: str) -> StatusError:
+def method_not_supported(subject: StatusDetails, verb: str) -> StatusError:
     """The same of a custom resource."""
     message = f'{verb} is not supported on resources of kind "{subject.resource}"'
     return StatusError(405, "MethodNotAllowed", message, StatusDetails(subject.kind, subject.group))
@@ -152,13 +152,13 @@ def unsupported_media_type(message: str) -> StatusError:
     return StatusError(415, "UnsupportedMediaType", message)
 
 
-def too_large(message: str) -> StatusError:
+def request_entity_too_large(message: str) -> StatusError:
     return StatusError(413, "RequestEntityTooLarge", message)
 
 
-def internal(message: str) -> StatusError:
+def internal_error(message: str) -> StatusError:
     return StatusError(500, "InternalError", f"Internal error occurred: {message}", causes=[{"message": message}])
 
 
-def unavailable(message: str, retry_after: int = 1) -> StatusError:
+def service_unavailable(message: str, retry_after: int = 1) -> StatusError:
     return StatusError(503, "ServiceUnavailable", message, retry_after=retry_after)

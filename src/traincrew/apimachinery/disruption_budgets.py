@@ -11,14 +11,14 @@ def conditions(status: Object, now: str) -> list[Object]:
     """Whether a pod may go just now, beside whatever else is told there."""
     allowed = status.get("disruptionsAllowed", 0) > 0
     reason = "SufficientPods" if allowed else "InsufficientPods"
-    return _told(status, {"status": "True" if allowed else "False", "reason": reason, "message": ""}, now)
+    return _with_condition(status, {"status": "True" if allowed else "False", "reason": reason, "message": ""}, now)
 
 
-def unsynced(status: Object, why: str, now: str) -> list[Object]:
-    return _told(status, {"status": "False", "reason": "SyncFailed", "message": why}, now)
+def sync_failed_conditions(status: Object, why: str, now: str) -> list[Object]:
+    return _with_condition(status, {"status": "False", "reason": "SyncFailed", "message": why}, now)
 
 
-def _told(status: Object, said: Object, now: str) -> list[Object]:
+def _with_condition(status: Object, said: Object, now: str) -> list[Object]:
     generation = {"observedGeneration": status["observedGeneration"]} if status.get("observedGeneration") else {}
     before = list(status.get("conditions") or ())
     at = next((index for index, each in enumerate(before) if each["type"] == ALLOWED), len(before))

@@ -12,11 +12,11 @@ from typing import Any
 Step = Callable[[Any], Iterator[Any]]
 
 
-class Unreadable(ValueError):
+class JSONPathError(ValueError):
     """Not a path that an API server knows."""
 
 
-class Unfit(Exception):
+class JSONPathMismatch(Exception):
     """The path asks of a value what that has not: an index of an object, an item beyond a list's end."""
 
 
@@ -30,7 +30,7 @@ class Path:
         """The first thing found, if there is any. A value without the parts that the path asks for has none."""
         try:
             found = list(self.found(value))
-        except Unfit:
+        except JSONPathMismatch:
             return False, None
         return (True, found[0]) if found else (False, None)
 
@@ -73,7 +73,7 @@ def parse(text: str) -> Path:
                 position = match.end()
                 break
         else:
-            raise Unreadable(text)
+            raise JSONPathError(text)
     return Path(tuple(steps), root)
 
 
@@ -91,7 +91,7 @@ def _read_filter(match: re.Match[str]) -> list[Step]:
     if compared is None:
         return [functools.partial(_having, parse(match[1]))]
     if compared[2] not in _COMPARE:
-        raise Unreadable(match[0])
+        raise JSONPathError(match[0])
     return [functools.partial(_where, parse(compared[1]), _COMPARE[compared[2]], _operand(compared[3].strip()))]
 
 
@@ -103,7 +103,7 @@ def _read_bracket(match: re.Match[str]) -> list[Step]:
         return list(parse(f".{key[1]}").steps)
     chosen = _SLICE.fullmatch(inner)
     if chosen is None or not inner:
-        raise Unreadable(match[0])
+        raise JSONPathError(match[0])
     return [functools.partial(_items, chosen.groups())]
 
 
@@ -156,12 +156,12 @@ def _descendants(value: Any) -> Iterator[Any]:
 
 def _items(bounds: tuple[str | None, ...], value: Any) -> Iterator[Any]:
     if not isinstance(value, list):
-        raise Unfit
+        raise JSONPathMismatch
     start, end, step = _bounds(bounds, len(value))
     if start == end:
         return
     if not (0 <= start < len(value) and 0 <= end <= len(value) and start < end):
-        raise Unfit
+        raise JSONPathMismatch
     yield from value[start:end:step]
 
 
@@ -184,30 +184,30 @@ def _union(paths: tuple[Path, ...], value: Any) -> Iterator[Any]:
 
 
 def _having(path: Path, value: Any) -> Iterator[Any]:
-    for item in _listed(value):
+    for item in _as_list(value):
         if path.first(item)[0]:
             yield item
 
 
 def _where(path: Path, compare: Callable[[Any, Any], bool], wanted: Any, value: Any) -> Iterator[Any]:
-    for item in _listed(value):
+    for item in _as_list(value):
         found, left = path.first(item)
         right = wanted
         if isinstance(wanted, Path):
             known, right = wanted.first(item)
             found = found and known
-        if found and _holds(compare, left, right):
+        if found and _compare_values(compare, left, right):
             yield item
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise Unfit
+        raise JSONPathMismatch
     return value
 
 
-def _holds(compare: Callable[[Any, Any], bool], left: Any, right: Any) -> bool:
+def _compare_values(compare: Callable[[Any, Any], bool], left: Any, right: Any) -> bool:
     # Text is compared with text, a number with a number of its sort; anything else is an error and finds nothing.
     if type(left) is not type(right):
-        raise Unfit
+        raise JSONPathMismatch
     return compare(left, right)

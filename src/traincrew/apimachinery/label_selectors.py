@@ -19,7 +19,7 @@ _OPERATORS = {
 def validate(selector: Object | None, path: str, errors: list[FieldError]) -> None:
     if not selector:
         return
-    object_metadata.check_labels(selector.get("matchLabels") or {}, f"{path}.matchLabels", errors)
+    object_metadata.validate_labels(selector.get("matchLabels") or {}, f"{path}.matchLabels", errors)
     for index, requirement in enumerate(selector.get("matchExpressions") or ()):
         validate_requirement(requirement, f"{path}.matchExpressions[{index}]", errors)
 
@@ -37,7 +37,7 @@ def validate_requirement(requirement: Object, path: str, errors: list[FieldError
     elif not any_operator:
         errors.append(field_errors.invalid(f"{path}.operator", operator, "not a valid selector operator"))
     key = requirement.get("key") or ""
-    errors += [field_errors.invalid(f"{path}.key", key, fault) for fault in name_validation.qualified(key)]
+    errors += [field_errors.invalid(f"{path}.key", key, fault) for fault in name_validation.qualified_name(key)]
     for index, value in enumerate(values):
         errors += [field_errors.invalid(f"{path}.values[{index}]", value, fault) for fault in name_validation.label_value(value)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
-Faults = tuple[str, ...]
+Messages = tuple[str, ...]
 
 _QUALIFIED_FORM = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_FORM = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -78,7 +78,7 @@ def _length(word: str) -> int:
 
 
 @cached
-def dns_label(word: str) -> Faults:
+def dns_label(word: str) -> Messages:
     faults = [too_long(63)] if _length(word) > 63 else []
     if not _label_form.fullmatch(word):
         faults.append("must not contain dots" if _subdomain_form.fullmatch(word) else _LABEL)
@@ -86,7 +86,7 @@ def dns_label(word: str) -> Faults:
 
 
 @cached
-def dns_subdomain(word: str) -> Faults:
+def dns_subdomain(word: str) -> Messages:
     faults = [too_long(253)] if _length(word) > 253 else []
     if not _subdomain_form.fullmatch(word):
         faults.append(_SUBDOMAIN)
@@ -94,14 +94,14 @@ def dns_subdomain(word: str) -> Faults:
 
 
 @cached
-def dns_1035_label(word: str) -> Faults:
+def dns_1035_label(word: str) -> Messages:
     faults = [too_long(63)] if _length(word) > 63 else []
     if not _dns_1035_form.fullmatch(word):
         faults.append(_DNS_1035)
     return tuple(faults)
 
 
-def path_segment(word: str) -> Faults:
+def path_segment(word: str) -> Messages:
     """RBAC objects may be called nearly anything that fits into a URL."""
     if word in (".", ".."):
         return (f"may not be '{word}'",)
@@ -109,7 +109,7 @@ def path_segment(word: str) -> Faults:
 
 
 @cached
-def qualified(word: str) -> Faults:
+def qualified_name(word: str) -> Messages:
     """`name` or `prefix/name`: labels, annotations, finalizers, resources."""
     prefix, slash, name = word.rpartition("/")
     if "/" in prefix:
@@ -128,7 +128,7 @@ def qualified(word: str) -> Faults:
 
 
 @cached
-def label_value(word: str) -> Faults:
+def label_value(word: str) -> Messages:
     faults = [too_long(63)] if _length(word) > 63 else []
     if word and not _qualified_form.fullmatch(word):
         faults.append(_LABEL_VALUE)
@@ -136,13 +136,13 @@ def label_value(word: str) -> Faults:
 
 
 @cached
-def env_name(word: str) -> Faults:
+def env_var_name(word: str) -> Messages:
     """The rule since 1.32, which is wider than C's identifiers."""
     return () if word.isascii() and word.isprintable() and "=" not in word else (_ENV,)
 
 
 @cached
-def config_key(word: str) -> Faults:
+def config_key(word: str) -> Messages:
     faults = [too_long(253)] if _length(word) > 253 else []
     if not _key_form.fullmatch(word):
         faults.append(_KEY)
@@ -154,7 +154,7 @@ def config_key(word: str) -> Faults:
 
 
 @cached
-def port_name(word: str) -> Faults:
+def port_name(word: str) -> Messages:
     faults = [too_long(15)] if len(word) > 15 else []
     if not _port_charset.fullmatch(word):
         faults.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
@@ -167,27 +167,27 @@ def port_name(word: str) -> Faults:
     return tuple(faults)
 
 
-def port_number(port: int) -> Faults:
+def port_number(port: int) -> Messages:
     return () if 1 <= port <= 65535 else (out_of_range(1, 65535),)
 
 
-def account_number(number: int) -> Faults:
+def user_or_group_id(number: int) -> Messages:
     """Of a user or a group."""
     return () if 0 <= number <= 2147483647 else (out_of_range(0, 2147483647),)
 
 
-def header(word: str) -> Faults:
+def http_header_name(word: str) -> Messages:
     return () if _header_form.fullmatch(word) else (_HEADER,)
 
 
-def percent(word: str) -> Faults:
+def percent(word: str) -> Messages:
     return () if _percent_form.fullmatch(word) else (_PERCENT,)
 
 
-def url_path(word: str) -> Faults:
+def url_path(word: str) -> Messages:
     return () if _path_form.fullmatch(word) else (f"Invalid path (regex used for validation is '{_PATH_FORM}')",)
 
 
-def as_prefix(word: str) -> str:
+def mask_trailing_dash(word: str) -> str:
     """generateName may end in a dash, which the final name does not."""
     return word[:-2] + "a" if len(word) > 1 and word.endswith("-") else word

@@ -9,32 +9,32 @@ from traincrew.apimachinery import field_errors, go_format, name_validation
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Object
 
-Naming = Callable[[str], name_validation.Faults]
+NameValidator = Callable[[str], name_validation.Messages]
 
 IMMUTABLE = "field is immutable"
-NEGATIVE = "must be greater than or equal to 0"
+MUST_NOT_BE_NEGATIVE = "must be greater than or equal to 0"
 
 _ANNOTATION_BYTES = 256 * 1024
 _STANDARD_FINALIZERS = frozenset(("kubernetes", "orphan", "foregroundDeletion"))
-_KEPT = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+_IMMUTABLE_FIELDS = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 
 
-def check(meta: Object, namespaced: bool, naming: Naming, standard_finalizers: bool = True) -> list[FieldError]:
+def validate(meta: Object, namespaced: bool, naming: NameValidator, standard_finalizers: bool = True) -> list[FieldError]:
     errors: list[FieldError] = []
     _check_name(meta, naming, errors)
     _check_namespace(meta.get("namespace") or "", namespaced, errors)
     if (generation := meta.get("generation") or 0) < 0:
-        errors.append(field_errors.invalid("metadata.generation", generation, NEGATIVE))
+        errors.append(field_errors.invalid("metadata.generation", generation, MUST_NOT_BE_NEGATIVE))
     _check_maps(meta, errors)
     if finalizers := meta.get("finalizers"):
         _check_finalizers(finalizers, errors)
     _check_managers(meta.get("managedFields") or (), errors)
     if finalizers and standard_finalizers:
-        check_standard_finalizers(finalizers, errors)
+        validate_standard_finalizers(finalizers, errors)
     return errors
 
 
-def check_update(new: Object, old: Object) -> list[FieldError]:
+def validate_update(new: Object, old: Object) -> list[FieldError]:
     """What every kind refuses in the metadata of a changed object."""
     errors: list[FieldError] = []
     if old.get("deletionTimestamp"):
@@ -43,7 +43,7 @@ def check_update(new: Object, old: Object) -> list[FieldError]:
         errors.append(field_errors.invalid("metadata.resourceVersion", "", "must be specified for an update"))
     if (new.get("generation") or 0) < (old.get("generation") or 0):
         errors.append(field_errors.invalid("metadata.generation", new.get("generation") or 0, "must not be decremented"))
-    for field in _KEPT:
+    for field in _IMMUTABLE_FIELDS:
         if (new.get(field) or None) != (old.get(field) or None):
             errors.append(_changed(field, new.get(field)))
     _check_maps(new, errors)
@@ -51,11 +51,11 @@ def check_update(new: Object, old: Object) -> list[FieldError]:
     return errors
 
 
-def check_kind_update(new: Object, old: Object) -> list[FieldError]:
+def validate_kind_update(new: Object, old: Object) -> list[FieldError]:
     """The same as the built-in kinds check it once more, with their own rule about finalizers."""
-    errors = check_update(new, old)
+    errors = validate_update(new, old)
     if finalizers := new.get("finalizers"):
-        check_standard_finalizers(finalizers, errors)
+        validate_standard_finalizers(finalizers, errors)
     return errors
 
 
@@ -69,10 +69,11 @@ def _changed(field: str, value: Any) -> FieldError:
     return field_errors.invalid(path, value or "", IMMUTABLE)
 
 
-def _check_name(meta: Object, naming: Naming, errors: list[FieldError]) -> None:
+def _check_name(meta: Object, naming: NameValidator, errors: list[FieldError]) -> None:
     if prefix := meta.get("generateName"):
         errors += [
-            field_errors.invalid("metadata.generateName", prefix, fault) for fault in naming(name_validation.as_prefix(prefix))
+            field_errors.invalid("metadata.generateName", prefix, fault)
+            for fault in naming(name_validation.mask_trailing_dash(prefix))
         ]
     if name := meta.get("name"):
         errors += [field_errors.invalid("metadata.name", name, fault) for fault in naming(name)]
@@ -92,25 +93,25 @@ def _check_namespace(namespace: str, namespaced: bool, errors: list[FieldError])
 
 def _check_maps(meta: Object, errors: list[FieldError]) -> None:
     if labels := meta.get("labels"):
-        check_labels(labels, "metadata.labels", errors)
+        validate_labels(labels, "metadata.labels", errors)
     if annotations := meta.get("annotations"):
-        check_annotations(annotations, "metadata.annotations", errors)
+        validate_annotations(annotations, "metadata.annotations", errors)
     if owners := meta.get("ownerReferences"):
         _check_owners(owners, errors)
 
 
-def check_labels(labels: Mapping[str, str], path: str, errors: list[FieldError]) -> None:
+def validate_labels(labels: Mapping[str, str], path: str, errors: list[FieldError]) -> None:
     for key, value in labels.items():
-        if faults := name_validation.qualified(key):
+        if faults := name_validation.qualified_name(key):
             errors += [field_errors.invalid(path, key, fault) for fault in faults]
         if faults := name_validation.label_value(value):
             errors += [field_errors.invalid(path, value, fault) for fault in faults]
 
 
-def check_annotations(annotations: Mapping[str, str], path: str, errors: list[FieldError]) -> None:
+def validate_annotations(annotations: Mapping[str, str], path: str, errors: list[FieldError]) -> None:
     size = 0
     for key, value in annotations.items():
-        if faults := name_validation.qualified(key.lower()):
+        if faults := name_validation.qualified_name(key.lower()):
             errors += [field_errors.invalid(path, key, fault) for fault in faults]
         size += len(key.encode()) + len(value.encode())
     if size > _ANNOTATION_BYTES:
@@ -143,13 +144,13 @@ def _check_owner(owner: Object, path: str, errors: list[FieldError]) -> None:
 def _check_finalizers(finalizers: Sequence[str], errors: list[FieldError]) -> None:
     path = "metadata.finalizers"
     for finalizer in finalizers:
-        errors += [field_errors.invalid(path, finalizer, fault) for fault in name_validation.qualified(finalizer)]
+        errors += [field_errors.invalid(path, finalizer, fault) for fault in name_validation.qualified_name(finalizer)]
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         words = "finalizer orphan and foregroundDeletion cannot be both set"
         errors.append(field_errors.invalid_formatted(path, go_format.string_slice(finalizers), words))
 
 
-def check_standard_finalizers(finalizers: Sequence[str], errors: list[FieldError], path: str = "metadata.finalizers") -> None:
+def validate_standard_finalizers(finalizers: Sequence[str], errors: list[FieldError], path: str = "metadata.finalizers") -> None:
     """What has no domain must be one of Kubernetes' own."""
     for index, finalizer in enumerate(finalizers):
         if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:

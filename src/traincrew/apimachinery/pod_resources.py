@@ -10,7 +10,7 @@ from traincrew.apimachinery.resource_info import Object
 _COUNTED = ("cpu", "memory")
 
 
-def of_service(spec: Object) -> str:
+def qos_class(spec: Object) -> str:
     requests: dict[str, int] = {}
     limits: dict[str, int] = {}
     guaranteed = True
@@ -37,14 +37,14 @@ def _count(totals: dict[str, int], resources: dict[str, str] | None) -> int:
 
 
 def requests(spec: Object) -> dict[str, str]:
-    return _whole(spec, "requests")
+    return _pod_total(spec, "requests")
 
 
 def limits(spec: Object) -> dict[str, str]:
-    return _whole(spec, "limits")
+    return _pod_total(spec, "limits")
 
 
-def _whole(spec: Object, side: str) -> dict[str, str]:
+def _pod_total(spec: Object, side: str) -> dict[str, str]:
     """Containers run together, init containers one by one, but for those that keep running beside all that follow."""
     together = _sum(container["resources"].get(side) or {} for container in spec.get("containers") or ())
     beside: dict[str, str] = {}
@@ -53,10 +53,10 @@ def _whole(spec: Object, side: str) -> dict[str, str]:
         mine = container["resources"].get(side) or {}
         if container.get("restartPolicy") == "Always":
             together, beside = _sum((together, mine)), _sum((beside, mine))
-            starting = _most(starting, beside)
+            starting = _maximum(starting, beside)
         else:
-            starting = _most(starting, _sum((mine, beside)))
-    total = _most(together, starting)
+            starting = _maximum(starting, _sum((mine, beside)))
+    total = _maximum(together, starting)
     overhead = spec.get("overhead")
     if overhead and side == "requests":
         return _sum((total, overhead))
@@ -75,7 +75,7 @@ def _sum(lists: Iterable[dict[str, str]]) -> dict[str, str]:
     return total
 
 
-def _most(one: dict[str, str], other: dict[str, str]) -> dict[str, str]:
+def _maximum(one: dict[str, str], other: dict[str, str]) -> dict[str, str]:
     most = dict(one)
     for name, value in other.items():
         if name not in most or quantities.nanos(value) > quantities.nanos(most[name]):

@@ -9,17 +9,17 @@ from traincrew.apimachinery import api_errors, label_selectors, pod_resources, q
 from traincrew.apimachinery.api_errors import StatusDetails, StatusError
 from traincrew.apimachinery.resource_info import Object
 
-Amounts = dict[str, str]
+ResourceUsage = dict[str, str]
 
-_COUNTED = ("cpu", "memory", "ephemeral-storage")
-_MUST_BE_GIVEN = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
-_OLD_NAMES = (
+_COMPUTE_RESOURCES = ("cpu", "memory", "ephemeral-storage")
+_REQUIRED_RESOURCES = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
+_COUNTED_RESOURCES = (
     "pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps", "persistentvolumeclaims",
 )  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
-class Request:
+class QuotaRequest:
     """An object that somebody wants to create, or to change from `old`."""
 
     obj: Object
@@ -32,31 +32,31 @@ class Request:
         return f"count/{self.plural}.{self.group}" if self.group else f"count/{self.plural}"
 
 
-def usage(request: Request) -> Amounts:
+def usage(request: QuotaRequest) -> ResourceUsage:
     """What the object uses, under every name that a quota may know it by."""
     return _usage(request, request.obj)
 
 
-def _usage(request: Request, obj: Object) -> Amounts:
-    used: Amounts = {request.counted_as: "1"}
+def _usage(request: QuotaRequest, obj: Object) -> ResourceUsage:
+    used: ResourceUsage = {request.counted_as: "1"}
     if request.group:
         return used
     if request.plural == "pods":
         if (obj.get("status") or {}).get("phase") in ("Failed", "Succeeded"):
             return used
-        return used | {"pods": "1"} | _compute(pod_resources.requests(obj["spec"]), pod_resources.limits(obj["spec"]))
-    if request.plural in _OLD_NAMES:
+        return used | {"pods": "1"} | _compute_usage(pod_resources.requests(obj["spec"]), pod_resources.limits(obj["spec"]))
+    if request.plural in _COUNTED_RESOURCES:
         used[request.plural] = "1"
     if request.plural == "services":
-        used |= _of_service(obj["spec"])
+        used |= _service_usage(obj["spec"])
     if request.plural == "persistentvolumeclaims":
-        used |= _of_claim(obj["spec"])
+        used |= _claim_usage(obj["spec"])
     return used
 
 
-def _compute(requests: Mapping[str, str], limits: Mapping[str, str]) -> Amounts:
-    used: Amounts = {}
-    for name in _COUNTED:
+def _compute_usage(requests: Mapping[str, str], limits: Mapping[str, str]) -> ResourceUsage:
+    used: ResourceUsage = {}
+    for name in _COMPUTE_RESOURCES:
         if name in requests:
             used[name] = used[f"requests.{name}"] = requests[name]
         if name in limits:
@@ -69,7 +69,7 @@ def _compute(requests: Mapping[str, str], limits: Mapping[str, str]) -> Amounts:
     return used
 
 
-def _of_service(spec: Object) -> Amounts:
+def _service_usage(spec: Object) -> ResourceUsage:
     ports = [port for port in spec.get("ports") or () if port.get("nodePort")]
     used = {"services.nodeports": "0", "services.loadbalancers": "0"}
     if spec.get("type") == "NodePort":
@@ -81,9 +81,9 @@ def _of_service(spec: Object) -> Amounts:
     return used
 
 
-def _of_claim(spec: Object) -> Amounts:
+def _claim_usage(spec: Object) -> ResourceUsage:
     storage = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
-    used: Amounts = {} if storage is None else {"requests.storage": storage}
+    used: ResourceUsage = {} if storage is None else {"requests.storage": storage}
     if called := spec.get("storageClassName"):
         prefix = f"{called}.storageclass.storage.k8s.io"
         used[f"{prefix}/persistentvolumeclaims"] = "1"
@@ -92,7 +92,7 @@ def _of_claim(spec: Object) -> Amounts:
     return used
 
 
-def total(requests: Iterable[Request], quota: Object) -> Amounts:
+def total(requests: Iterable[QuotaRequest], quota: Object) -> ResourceUsage:
     """What is used of everything a quota limits: its `status.used`."""
     hard = (quota.get("spec") or {}).get("hard") or {}
     sums: dict[str, list[str | int | float]] = {name: [] for name in hard}
@@ -105,14 +105,14 @@ def total(requests: Iterable[Request], quota: Object) -> Amounts:
     return {name: quantities.add(values) if values else "0" for name, values in sums.items()}
 
 
-def charge(request: Request, quotas: Sequence[Object]) -> dict[str, Amounts]:
+def check_request(request: QuotaRequest, quotas: Sequence[Object]) -> dict[str, ResourceUsage]:
     """`status.used` of each quota once the object is there, by the quota's name; only those that change.
 
     Raises the Refusal of the API server if one has no room. The quotas' status says what is limited and used.
     """
     delta = _delta(request)
-    concerned = [quota for quota in quotas if _concerns(quota, request)]
-    changed: dict[str, Amounts] = {}
+    concerned = [quota for quota in quotas if _applies_to(quota, request)]
+    changed: dict[str, ResourceUsage] = {}
     for quota in concerned if delta else ():
         status, name = quota.get("status") or {}, quota["metadata"]["name"]
         hard, used = status.get("hard") or {}, status.get("used") or {}
@@ -120,34 +120,34 @@ def charge(request: Request, quotas: Sequence[Object]) -> dict[str, Amounts]:
         after = {key: quantities.add([used.get(key, "0"), value]) for key, value in asked.items()}
         exceeded = [key for key in after if quantities.nanos(after[key]) > quantities.nanos(hard[key])]
         if exceeded:
-            raise _refused(request, _told(name, exceeded, asked, used, hard))
+            raise _forbidden(request, _exceeded_message(name, exceeded, asked, used, hard))
         if asked:
             changed[name] = {**used, **after}
     return changed
 
 
-def _concerns(quota: Object, request: Request) -> bool:
+def _applies_to(quota: Object, request: QuotaRequest) -> bool:
     hard = (quota.get("status") or {}).get("hard") or {}
-    names = [name for name in hard if _is_about(name, request)]
+    names = [name for name in hard if _limits_request(name, request)]
     if not names or not _matches(quota, request):
         return False
     name = quota["metadata"]["name"]
-    missing = _missing(request.obj["spec"], names) if request.plural == "pods" and not request.group else ""
+    missing = _missing_resources(request.obj["spec"], names) if request.plural == "pods" and not request.group else ""
     if missing:
-        raise _refused(request, f"failed quota: {name}: must specify {missing}")
+        raise _forbidden(request, f"failed quota: {name}: must specify {missing}")
     if any(each not in ((quota.get("status") or {}).get("used") or {}) for each in names):
-        raise _refused(request, f"status unknown for quota: {name}, resources: {','.join(sorted(names))}")
+        raise _forbidden(request, f"status unknown for quota: {name}, resources: {','.join(sorted(names))}")
     return True
 
 
-def _is_about(name: str, request: Request) -> bool:
+def _limits_request(name: str, request: QuotaRequest) -> bool:
     if name == request.counted_as:
         return True
     if request.group:
         return False
     if request.plural == "pods":
         compute = name.removeprefix("requests.").removeprefix("limits.")
-        return name == "pods" or compute in _COUNTED or compute.startswith("hugepages-") or _is_extended_request(name)
+        return name == "pods" or compute in _COMPUTE_RESOURCES or compute.startswith("hugepages-") or _is_extended_request(name)
     if request.plural == "persistentvolumeclaims":
         return name in (request.plural, "requests.storage") or ".storageclass.storage.k8s.io/" in name
     return name == request.plural or (request.plural == "services" and name.startswith("services."))
@@ -157,43 +157,43 @@ def _is_extended_request(name: str) -> bool:
     return name.startswith("requests.") and not resource_lists.is_native(name) and ".storageclass.storage.k8s.io/" not in name
 
 
-def _missing(spec: Object, names: Iterable[str]) -> str:
-    wanted = sorted({*names} & {*_MUST_BE_GIVEN})
+def _missing_resources(spec: Object, names: Iterable[str]) -> str:
+    wanted = sorted({*names} & {*_REQUIRED_RESOURCES})
     lacking: dict[str, set[str]] = {}
     for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
         mine = container.get("resources") or {}
-        given = _compute(mine.get("requests") or {}, mine.get("limits") or {})
+        given = _compute_usage(mine.get("requests") or {}, mine.get("limits") or {})
         for name in wanted:
             if name not in given:
                 lacking.setdefault(name, set()).add(container.get("name") or "")
     return "; ".join(f"{name} for: {','.join(sorted(lacking[name]))}" for name in sorted(lacking))
 
 
-def _matches(quota: Object, request: Request) -> bool:
+def _matches(quota: Object, request: QuotaRequest) -> bool:
     spec = quota.get("spec") or {}
     wanted = [{"scopeName": scope, "operator": "Exists"} for scope in spec.get("scopes") or ()]
     wanted += (spec.get("scopeSelector") or {}).get("matchExpressions") or []
     return all(_in_scope(each, request) for each in wanted)
 
 
-def _in_scope(requirement: Object, request: Request) -> bool:
+def _in_scope(requirement: Object, request: QuotaRequest) -> bool:
     if request.plural != "pods" or request.group:
         return False
     spec, scope = request.obj["spec"], requirement.get("scopeName")
     if scope in ("Terminating", "NotTerminating"):
         return (spec.get("activeDeadlineSeconds") is not None) is (scope == "Terminating")
     if scope in ("BestEffort", "NotBestEffort"):
-        return (pod_resources.of_service(spec) == "BestEffort") is (scope == "BestEffort")
+        return (pod_resources.qos_class(spec) == "BestEffort") is (scope == "BestEffort")
     if scope == "PriorityClass":
         return _in_class(requirement, spec.get("priorityClassName") or "")
-    return scope == "CrossNamespacePodAffinity" and _crosses(spec.get("affinity") or {})
+    return scope == "CrossNamespacePodAffinity" and _crosses_namespaces(spec.get("affinity") or {})
 
 
 def _in_class(requirement: Object, name: str) -> bool:
     return label_selectors.meets({**requirement, "key": "PriorityClass"}, {"PriorityClass": name} if name else {})
 
 
-def _crosses(affinity: Object) -> bool:
+def _crosses_namespaces(affinity: Object) -> bool:
     for kind in ("podAffinity", "podAntiAffinity"):
         terms = affinity.get(kind) or {}
         preferred = terms.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
@@ -204,25 +204,25 @@ def _crosses(affinity: Object) -> bool:
     return False
 
 
-def _delta(request: Request) -> Amounts:
+def _delta(request: QuotaRequest) -> ResourceUsage:
     used = usage(request)
     if request.old is not None:
         before = _usage(request, request.old)
-        used = {name: _less(value, before.get(name, "0")) for name, value in used.items()}
+        used = {name: _subtract(value, before.get(name, "0")) for name, value in used.items()}
     return {name: value for name, value in used.items() if quantities.nanos(value) > 0}
 
 
-def _less(value: str, before: str) -> str:
+def _subtract(value: str, before: str) -> str:
     left = max(quantities.nanos(value) - quantities.nanos(before), 0)
     return quantities.from_nanos(left, quantities.format_of(value)).canonical()
 
 
-def _told(name: str, exceeded: list[str], asked: Amounts, used: Amounts, hard: Amounts) -> str:
-    def listed(amounts: Amounts) -> str:
+def _exceeded_message(name: str, exceeded: list[str], asked: ResourceUsage, used: ResourceUsage, hard: ResourceUsage) -> str:
+    def listed(amounts: ResourceUsage) -> str:
         return ",".join(f"{key}={amounts[key]}" for key in sorted(exceeded) if key in amounts)
 
     return f"exceeded quota: {name}, requested: {listed(asked)}, used: {listed(used)}, limited: {listed(hard)}"
 
 
-def _refused(request: Request, why: str) -> StatusError:
+def _forbidden(request: QuotaRequest, why: str) -> StatusError:
     return api_errors.forbidden(StatusDetails(request.plural, request.group, request.obj["metadata"].get("name") or ""), why)

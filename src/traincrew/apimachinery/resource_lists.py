@@ -6,7 +6,7 @@ import functools
 
 from traincrew.apimachinery import field_errors, name_validation, quantities
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.object_metadata import NEGATIVE
+from traincrew.apimachinery.object_metadata import MUST_NOT_BE_NEGATIVE
 from traincrew.apimachinery.resource_info import Object
 
 HUGE_PAGES = "hugepages-"
@@ -33,10 +33,10 @@ def is_native(name: str) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def is_extended(name: str) -> bool:
-    return not is_native(name) and not name.startswith("requests.") and not name_validation.qualified(f"requests.{name}")
+    return not is_native(name) and not name.startswith("requests.") and not name_validation.qualified_name(f"requests.{name}")
 
 
-def overcommits(name: str) -> bool:
+def is_overcommit_allowed(name: str) -> bool:
     """Whether a limit may be above the request."""
     return is_native(name) and not is_huge_pages(name)
 
@@ -45,12 +45,12 @@ def is_standard_quota(name: str) -> bool:
     return name in _QUOTA or name.startswith((HUGE_PAGES, f"requests.{HUGE_PAGES}"))
 
 
-def is_counted(name: str) -> bool:
+def is_integer_resource(name: str) -> bool:
     return name in _COUNTS or is_extended(name)
 
 
-def check_name(name: str, path: str, errors: list[FieldError]) -> bool:
-    if faults := name_validation.qualified(name):
+def validate_name(name: str, path: str, errors: list[FieldError]) -> bool:
+    if faults := name_validation.qualified_name(name):
         errors += [field_errors.invalid_formatted(path, name, fault) for fault in faults]
         return False
     if "/" not in name and name not in _STANDARD and not name.startswith((HUGE_PAGES, f"requests.{HUGE_PAGES}")):
@@ -59,10 +59,10 @@ def check_name(name: str, path: str, errors: list[FieldError]) -> bool:
     return True
 
 
-def check_container_name(name: str, path: str, errors: list[FieldError]) -> None:
+def validate_container_name(name: str, path: str, errors: list[FieldError]) -> None:
     if name in _CONTAINER:
         return
-    check_name(name, path, errors)
+    validate_name(name, path, errors)
     if "/" not in name:
         if not is_huge_pages(name):
             errors.append(field_errors.invalid_formatted(path, name, "must be a standard resource for containers"))
@@ -70,54 +70,54 @@ def check_container_name(name: str, path: str, errors: list[FieldError]) -> None
         errors.append(field_errors.invalid_formatted(path, name, "doesn't follow extended resource name standard"))
 
 
-def check_quota_name(name: str, path: str, errors: list[FieldError]) -> None:
-    check_name(name, path, errors)
+def validate_quota_name(name: str, path: str, errors: list[FieldError]) -> None:
+    validate_name(name, path, errors)
     if "/" not in name and not is_standard_quota(name):
         errors.append(field_errors.invalid_formatted(path, name, "must be a standard resource for quota"))
 
 
-def check_amount(name: str, value: str, path: str, errors: list[FieldError]) -> None:
+def validate_value(name: str, value: str, path: str, errors: list[FieldError]) -> None:
     if quantities.nanos(value) < 0:
-        errors.append(field_errors.invalid(path, value, NEGATIVE))
-    if is_counted(name) and not quantities.is_integer(value):
+        errors.append(field_errors.invalid(path, value, MUST_NOT_BE_NEGATIVE))
+    if is_integer_resource(name) and not quantities.is_integer(value):
         errors.append(field_errors.invalid_formatted(path, quantities.go_syntax(value), "must be an integer"))
 
 
-def check_requirements(requirements: Object, path: str, errors: list[FieldError]) -> None:
+def validate_requirements(requirements: Object, path: str, errors: list[FieldError]) -> None:
     """Requests and limits of a container."""
     limits, requests = requirements.get("limits") or {}, requirements.get("requests") or {}
     for name, value in limits.items():
-        if not _is_usual(name, value):
-            _check_odd(name, value, f"{path}.limits[{name}]", errors)
+        if not _is_valid_compute_resource(name, value):
+            _validate_resource(name, value, f"{path}.limits[{name}]", errors)
     for name, value in requests.items():
-        if not _is_usual(name, value):
-            _check_odd(name, value, f"{path}.requests[{name}]", errors)
+        if not _is_valid_compute_resource(name, value):
+            _validate_resource(name, value, f"{path}.requests[{name}]", errors)
         if limits.get(name) != value:
-            _check_against_limit(name, value, limits, path, errors)
+            _validate_against_limit(name, value, limits, path, errors)
     if any(map(is_huge_pages, (*limits, *requests))) and not {"cpu", "memory"} & {*limits, *requests}:
         errors.append(field_errors.forbidden(path, "HugePages require cpu or memory"))
 
 
 @functools.lru_cache(maxsize=4096)
-def _is_usual(name: str, value: str) -> bool:
+def _is_valid_compute_resource(name: str, value: str) -> bool:
     return name in _CONTAINER and quantities.nanos(value) >= 0
 
 
-def _check_odd(name: str, value: str, path: str, errors: list[FieldError]) -> None:
-    check_container_name(name, path, errors)
-    check_amount(name, value, path, errors)
+def _validate_resource(name: str, value: str, path: str, errors: list[FieldError]) -> None:
+    validate_container_name(name, path, errors)
+    validate_value(name, value, path, errors)
     if is_huge_pages(name):
-        _check_pages(name, value, path, errors)
+        _validate_huge_pages(name, value, path, errors)
 
 
-def _check_against_limit(name: str, value: str, limits: dict[str, str], path: str, errors: list[FieldError]) -> None:
+def _validate_against_limit(name: str, value: str, limits: dict[str, str], path: str, errors: list[FieldError]) -> None:
     limit = limits.get(name)
     if limit is None:
-        if not overcommits(name):
+        if not is_overcommit_allowed(name):
             errors.append(field_errors.required(f"{path}.limits", "Limit must be set for non overcommitable resources"))
     else:
         request, most = quantities.nanos(value), quantities.nanos(limit)
-        if request != most and not overcommits(name):
+        if request != most and not is_overcommit_allowed(name):
             errors.append(field_errors.invalid(f"{path}.requests", value, f"must be equal to {name} limit of {limit}"))
         elif request > most:
             errors.append(
@@ -125,7 +125,7 @@ def _check_against_limit(name: str, value: str, limits: dict[str, str], path: st
             )
 
 
-def _check_pages(name: str, value: str, path: str, errors: list[FieldError]) -> None:
+def _validate_huge_pages(name: str, value: str, path: str, errors: list[FieldError]) -> None:
     size = name.removeprefix(HUGE_PAGES)
     whole = quantities.is_quantity(size) and quantities.value(size) > 0 and quantities.value(value) % quantities.value(size) == 0
     if not whole:

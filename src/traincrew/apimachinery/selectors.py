@@ -107,7 +107,7 @@ def _requirement(words: _Words) -> Requirement:
     key = words.next()
     if key in _SYMBOLS:
         raise _RequirementError(f"found '{key}', expected: identifier")
-    if faults := name_validation.qualified(key):
+    if faults := name_validation.qualified_name(key):
         raise _RequirementError(f'<nil>: Invalid value: "{key}": {"; ".join(faults)}')
     if absent:
         return Requirement(key, DOES_NOT_EXIST)

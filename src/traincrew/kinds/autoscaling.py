@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from traincrew.apimachinery import merge_diff
+from traincrew.apimachinery import merge_patch_diff
 from traincrew.kinds import validation_rules
 from traincrew.kinds.kind import Dependent, Dependents, JobKind, Violation, unenforced
 from traincrew.model import jobs, resources
@@ -59,6 +59,8 @@ def _autoscalers(kind: str, job: jobs.Job, observed: Observed) -> list[Dependent
         "metrics": elastic.metrics,
     }
     existing = next((scaler for scaler in observed.autoscalers if scaler.metadata.name == job.name), None)
-    drift = {key: value for key, value in spec.items() if existing and not merge_diff.holds(existing.spec.get(key), value)}
+    drift = {
+        key: value for key, value in spec.items() if existing and not merge_patch_diff.contains(existing.spec.get(key), value)
+    }
     body = {"metadata": {"name": job.name}, "spec": spec}
     return [Dependent(resources.AUTOSCALERS, body, existing is not None, {"spec": drift} if drift else None)]

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from traincrew import errors
-from traincrew.apimachinery import merge_diff
+from traincrew.apimachinery import merge_patch_diff
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs
 from traincrew.model.status import JobStatus
@@ -60,7 +60,7 @@ class PlanExecutor:
         before, after = (msgspec.to_builtins(each) for each in (job.status, status))
         meta = job.metadata
         body = msgspec.json.encode(
-            {"metadata": {"resourceVersion": meta.resource_version}, "status": merge_diff.merge_patch(before, after)}
+            {"metadata": {"resourceVersion": meta.resource_version}, "status": merge_patch_diff.create_merge_patch(before, after)}
         )
         observer = self._context.observer
         store, ports = observer.jobs[kind.plural], observer.ports

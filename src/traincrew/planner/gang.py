@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traincrew.apimachinery import merge_diff, quantities
+from traincrew.apimachinery import merge_patch_diff, quantities
 from traincrew.kinds.kind import Dependent
 from traincrew.kinds.replica import Manifest, Role
 from traincrew.model import jobs, objects, resources
@@ -33,7 +33,7 @@ def pod_groups(replicas: Replicas) -> list[Dependent]:
         return []
     found = next((group for group in replicas.observed.pod_groups if group.metadata.name == replicas.job.name), None)
     spec = _spec(replicas, found)
-    drift = {key: value for key, value in spec.items() if found and not merge_diff.holds(found.spec.get(key), value)}
+    drift = {key: value for key, value in spec.items() if found and not merge_patch_diff.contains(found.spec.get(key), value)}
     meta: Manifest = {"name": replicas.job.name}
     annotations = {key: text for key, text in replicas.job.metadata.annotations.items() if key != LAST_APPLIED}
     if annotations:

@@ -98,7 +98,7 @@ def check(meta: Meta) -> Iterator[Finding]:
     """What an API server refuses in the metadata of a new object."""
     name, prefix = meta.get("name") or "", meta.get("generateName") or ""
     if prefix:
-        yield from _subdomain((*_AT, "generateName"), name_validation.as_prefix(prefix), prefix)
+        yield from _subdomain((*_AT, "generateName"), name_validation.mask_trailing_dash(prefix), prefix)
     if not name and not prefix:
         yield Finding((*_AT, "name"), "name or generateName is required")
     elif name or generated_name(meta):
@@ -135,7 +135,7 @@ def _subdomain(path: Path, name: str, told: str) -> Iterator[Finding]:
 
 
 def _qualified(key: str) -> str:
-    return f"{key!r} is not a name such as my-name or example.com/my-name" if name_validation.qualified(key) else ""
+    return f"{key!r} is not a name such as my-name or example.com/my-name" if name_validation.qualified_name(key) else ""
 
 
 def _owners(owners: list[Meta]) -> Iterator[Finding]:

@@ -72,7 +72,7 @@ def written(live: Object | None, step: Step, schema: Schema, now: str) -> Object
 def owners(live: Object, after: Object, step: Step, schema: Schema, now: str) -> list[Object]:
     """managedFields as we write them when this has taken the place of the live object."""
     after = dict(after)
-    field_managers.updated(
+    field_managers.update_managed_fields(
         live, after, schema, manager=step.manager, subresource=step.subresource, now=now, reset=reset(live["kind"], step)
     )
     found: list[Object] = after["metadata"].get("managedFields") or []

@@ -246,7 +246,7 @@ def test_a_field_that_has_become_whole_since_is_owned_as_such() -> None:
     del before["properties"]["spec"]["properties"]["whole"]["x-kubernetes-map-type"]
     live = applied(None, custom(whole={"a": 1}), schema=before)
     after = copy.deepcopy(live) | {"spec": {"whole": {"a": 1}, "tags": ["x"]}}
-    field_managers.updated(live, after, CUSTOM, manager="u", now=NOW)
+    field_managers.update_managed_fields(live, after, CUSTOM, manager="u", now=NOW)
     assert owned(after)["m"] == {"f:spec": {"f:whole": {}}}
 
 

@@ -26,7 +26,7 @@ def live() -> Object:
 
 def updated(before: Object | None, after: Object, manager: str = "u", **how: Any) -> dict[str, Any]:
     kept = copy.deepcopy(before)
-    field_managers.updated(before, after, CONFIG_MAP, **({"manager": manager, "now": LATER} | how))
+    field_managers.update_managed_fields(before, after, CONFIG_MAP, **({"manager": manager, "now": LATER} | how))
     assert before == kept, "what was there before was changed"
     return {entry["manager"]: entry["fieldsV1"] for entry in after["metadata"].get("managedFields", ())}
 
@@ -98,6 +98,6 @@ def test_fields_that_are_put_back_change_no_hands(live: Object) -> None:
 def test_a_write_that_moves_only_times_is_none(live: Object) -> None:
     later = copy.deepcopy(live)
     later["metadata"]["managedFields"][0]["time"] = LATER
-    assert field_managers.settled(live, later) is live
+    assert field_managers.ignore_timestamps(live, later) is live
     later["data"]["a"] = "9"
-    assert field_managers.settled(live, later) is later
+    assert field_managers.ignore_timestamps(live, later) is later

@@ -82,7 +82,7 @@ async def send(daemon: Daemon, request: RawRequest) -> Result:
         sent = [request.headers.get(name, "") for name in ("Content-Type", "Accept", "User-Agent")]
         where = (target.namespace if info.namespaced else "", target.name, target.subresource)
         return await _handled(daemon, Request(users.administrator(), verb, info, *where, query, request.body, *sent))
-    except api_errors.Bare:
+    except api_errors.PlainTextError:
         return NOT_HANDLED
     except api_errors.StatusError as error:
         return Result(error.code, json.dumps(error.status()).encode())

@@ -5,19 +5,19 @@ from __future__ import annotations
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.apimachinery.patches import field_sets, path_elements
 from traincrew.apimachinery.patches.field_sets import Fields
-from traincrew.apimachinery.patches.managed_fields import Owner
+from traincrew.apimachinery.patches.managed_fields import FieldManager
 
 
-class Conflicts(Exception):
-    def __init__(self, fields: dict[Owner, Fields]) -> None:
+class ApplyConflicts(Exception):
+    def __init__(self, fields: dict[FieldManager, Fields]) -> None:
         super().__init__("conflicts")
         self.fields = fields
 
 
-def refusal(conflicts: dict[Owner, Fields]) -> StatusError:
+def conflict_error(conflicts: dict[FieldManager, Fields]) -> StatusError:
     """409, with a cause for every field."""
     owners = sorted(conflicts, key=lambda owner: owner.identifier)
-    told = [(owner, _told(path)) for owner in owners for path in field_sets.paths(conflicts[owner])]
+    told = [(owner, _field_path(path)) for owner in owners for path in field_sets.paths(conflicts[owner])]
     causes = [
         {"reason": "FieldManagerConflict", "message": f"conflict with {owner.told()}", "field": path} for owner, path in told
     ]
@@ -31,5 +31,5 @@ def refusal(conflicts: dict[Owner, Fields]) -> StatusError:
     return StatusError(409, "Conflict", f"Apply failed with {text}", causes=causes)
 
 
-def _told(path: tuple[str, ...]) -> str:
-    return "".join(map(path_elements.told, path))
+def _field_path(path: tuple[str, ...]) -> str:
+    return "".join(map(path_elements.display, path))

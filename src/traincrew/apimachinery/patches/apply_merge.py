@@ -6,36 +6,36 @@ from typing import Any
 
 from traincrew.apimachinery.patches import field_sets, list_items
 from traincrew.apimachinery.patches.field_sets import Fields
-from traincrew.apimachinery.patches.merge_shapes import ATOMIC, LIST, MAP, SCALAR, Shape
+from traincrew.apimachinery.patches.typed_schemas import ATOMIC, LIST, MAP, SCALAR, TypeDef
 from traincrew.apimachinery.resource_info import Object
 
 
-def merged(live: Object, applied: Object, shape: Shape) -> Object:
+def merge(live: Object, applied: Object, shape: TypeDef) -> Object:
     """The live object with what the configuration says. Neither is changed; the result shares with them what it can."""
-    return _merged_maps(live, applied, shape) or {}
+    return _merge_maps(live, applied, shape) or {}
 
 
 _NOTHING: Any = object()
 
 
-def _merged(live: Any, applied: Any, shape: Shape) -> Any:
+def _merge_values(live: Any, applied: Any, shape: TypeDef) -> Any:
     kind = shape.kind(applied)
     if kind == MAP and not shape.atomic_map:
         here, there = live if isinstance(live, dict) else None, applied if isinstance(applied, dict) else None
         if here or there:
-            return _merged_maps(here or {}, there or {}, shape) or _NOTHING
+            return _merge_maps(here or {}, there or {}, shape) or _NOTHING
     elif kind == LIST and not shape.atomic_list:
         rows, lines = live if isinstance(live, list) else None, applied if isinstance(applied, list) else None
         if rows or lines:
-            return _merged_lists(rows or [], lines or [], shape) or _NOTHING
+            return _merge_lists(rows or [], lines or [], shape) or _NOTHING
     return applied
 
 
-def _merged_maps(live: Object, applied: Object, shape: Shape) -> Object:
+def _merge_maps(live: Object, applied: Object, shape: TypeDef) -> Object:
     found = dict(live)
     for name, value in applied.items():
         if name in live:
-            value = _merged(live[name], value, shape.field(name) or ATOMIC)
+            value = _merge_values(live[name], value, shape.field(name) or ATOMIC)
         if value is _NOTHING:
             found.pop(name, None)
         else:
@@ -43,10 +43,10 @@ def _merged_maps(live: Object, applied: Object, shape: Shape) -> Object:
     return found
 
 
-def _merged_lists(live: list[Any], applied: list[Any], shape: Shape) -> list[Any]:
+def _merge_lists(live: list[Any], applied: list[Any], shape: TypeDef) -> list[Any]:
     """Applied items in their own order; live ones that are not applied stay where they were among them."""
-    here = [list_items.element(each, shape) for each in live]
-    there = [list_items.element(each, shape) for each in applied]
+    here = [list_items.path_element(each, shape) for each in live]
+    there = [list_items.path_element(each, shape) for each in applied]
     rows, lines = _unique(here, live), dict(zip(there, applied, strict=True))
     shared = iter([name for name in there if name in rows])
     awaited, found, done = next(shared, None), [], set()
@@ -70,7 +70,7 @@ def _merged_lists(live: list[Any], applied: list[Any], shape: Shape) -> list[Any
         if right < len(there):
             name = there[right]
             done.add(name)
-            found.append(_merged(rows[name], lines[name], shape.items) if name in rows else lines[name])
+            found.append(_merge_values(rows[name], lines[name], shape.items) if name in rows else lines[name])
             right += 1
             if name == awaited:
                 awaited = next(shared, None)
@@ -85,7 +85,7 @@ def _unique(names: list[str], values: list[Any]) -> dict[str, Any]:
     return found
 
 
-def removed(value: Any, fields: Fields, shape: Shape) -> Any:
+def remove_fields(value: Any, fields: Fields, shape: TypeDef) -> Any:
     """The value without these fields. None if nothing is left of it."""
     kind = shape.kind(value)
     if kind == SCALAR:
@@ -93,42 +93,42 @@ def removed(value: Any, fields: Fields, shape: Shape) -> Any:
     if not value or (shape.atomic_map if kind == MAP else shape.atomic_list):
         return None
     if kind == MAP and isinstance(value, dict):
-        return _removed_fields(value, fields, shape) or None
-    return (_removed_items(value, fields, shape) or None) if kind == LIST and isinstance(value, list) else None
+        return _remove_map_fields(value, fields, shape) or None
+    return (_remove_list_items(value, fields, shape) or None) if kind == LIST and isinstance(value, list) else None
 
 
-def _removed_fields(value: Object, fields: Fields, shape: Shape) -> Object:
+def _remove_map_fields(value: Object, fields: Fields, shape: TypeDef) -> Object:
     found = {}
     for name, each in value.items():
         node = fields.get(f"f:{name}")
         if node is None:
             found[name] = each
         elif not field_sets.is_member(node):
-            found[name] = removed(each, node, shape.field(name) or ATOMIC)
+            found[name] = remove_fields(each, node, shape.field(name) or ATOMIC)
     return found
 
 
-def _removed_items(value: list[Any], fields: Fields, shape: Shape) -> list[Any]:
+def _remove_list_items(value: list[Any], fields: Fields, shape: TypeDef) -> list[Any]:
     found = []
     for each in value:
-        node = fields.get(list_items.element(each, shape))
+        node = fields.get(list_items.path_element(each, shape))
         if node is None:
             found.append(each)
         elif not field_sets.is_member(node):
-            found.append(removed(each, node, shape.items))
+            found.append(remove_fields(each, node, shape.items))
     return found
 
 
-def with_named(fields: Fields, shape: Shape | None) -> Fields:
+def with_declared_parents(fields: Fields, shape: TypeDef | None) -> Fields:
     """The set with the declared fields above those that it holds, too."""
     found: Fields = {}
     for key, node in fields.items():
         if not node:
             found[key] = node
         elif key[0] == "f" and shape is not None and MAP in shape.kinds:
-            below = with_named(node, shape.field(key[2:]))
+            below = with_declared_parents(node, shape.field(key[2:]))
             found[key] = field_sets.member(below) if shape.declares(key[2:]) else below
         else:
             listed = shape.items if key[0] == "k" and shape is not None and LIST in shape.kinds else None
-            found[key] = with_named(node, listed)
+            found[key] = with_declared_parents(node, listed)
     return found

@@ -6,59 +6,59 @@ from typing import Any
 
 from traincrew.apimachinery import go_format
 from traincrew.apimachinery.patches import list_items, path_elements
-from traincrew.apimachinery.patches.merge_shapes import BOOLEAN, LIST, MAP, NUMERIC, STRING, Shape
+from traincrew.apimachinery.patches.typed_schemas import BOOLEAN, LIST, MAP, NUMERIC, STRING, TypeDef
 from traincrew.apimachinery.resource_info import Object
 
-Fault = tuple[str, str]
+TypedError = tuple[str, str]
 """Path and message."""
 
 
-def faults(document: Object, shape: Shape) -> str:
+def error_message(document: Object, shape: TypeDef) -> str:
     """All that is wrong, as one text. Empty if nothing is."""
-    found = [f"{path}: {message}" if path else message for path, message in _faults(document, shape)]
+    found = [f"{path}: {message}" if path else message for path, message in _errors(document, shape)]
     return found[0] if len(found) == 1 else "\n  ".join(["errors:", *found]) if found else ""
 
 
-def _faults(value: Any, shape: Shape) -> list[Fault]:
+def _errors(value: Any, shape: TypeDef) -> list[TypedError]:
     kind = shape.kind(value)
     if value is None:
         return []
     if kind == MAP:
-        return _map_faults(value, shape) if isinstance(value, dict) else [("", f"expected map, got {_boxed(value)}")]
+        return _map_errors(value, shape) if isinstance(value, dict) else [("", f"expected map, got {_boxed(value)}")]
     if kind == LIST:
-        return _list_faults(value, shape) if isinstance(value, list) else [("", f"expected list, got {_boxed(value)}")]
-    message = _scalar_fault(value, shape.scalar)
+        return _list_errors(value, shape) if isinstance(value, list) else [("", f"expected list, got {_boxed(value)}")]
+    message = _scalar_error(value, shape.scalar)
     return [("", message)] if message else []
 
 
-def _map_faults(value: Object, shape: Shape) -> list[Fault]:
-    found: list[Fault] = []
+def _map_errors(value: Object, shape: TypeDef) -> list[TypedError]:
+    found: list[TypedError] = []
     for name, each in value.items():
         below = shape.field(name)
         if below is None:
             return [*found, (f".{name}", "field not declared in schema")]
-        if faulty := _faults(each, below):
+        if faulty := _errors(each, below):
             found += [(f".{name}{path}", message) for path, message in faulty]
     return found
 
 
-def _list_faults(value: list[Any], shape: Shape) -> list[Fault]:
-    found: list[Fault] = []
+def _list_errors(value: list[Any], shape: TypeDef) -> list[TypedError]:
+    found: list[TypedError] = []
     seen = set()
     for at, each in enumerate(value):
         try:
-            element = f"i:{at}" if shape.atomic_list else list_items.element(each, shape)
-        except list_items.Unnamed as fault:
+            element = f"i:{at}" if shape.atomic_list else list_items.path_element(each, shape)
+        except list_items.MissingKeyError as fault:
             return [*found, ("", f"element {at}: {fault}")]
         if element in seen:
-            found.append(("", f"duplicate entries for key {path_elements.told(element)}"))
+            found.append(("", f"duplicate entries for key {path_elements.display(element)}"))
         seen.add(element)
-        if faulty := _faults(each, shape.items):
-            found += [(f"{path_elements.told(element)}{path}", message) for path, message in faulty]
+        if faulty := _errors(each, shape.items):
+            found += [(f"{path_elements.display(element)}{path}", message) for path, message in faulty]
     return found
 
 
-def _scalar_fault(value: Any, scalar: str) -> str:
+def _scalar_error(value: Any, scalar: str) -> str:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if scalar == NUMERIC:
         return "" if is_number else f"expected numeric (int or float), got {go_format.type_name(value)}"

@@ -6,120 +6,127 @@ import dataclasses
 import functools
 from typing import Any, Unpack
 
-from traincrew.apimachinery.patches import field_sets, managed_fields, merge_shapes
-from traincrew.apimachinery.patches.field_changes import Differences, compare
+from traincrew.apimachinery.patches import field_sets, managed_fields, typed_schemas
+from traincrew.apimachinery.patches.field_comparison import Comparison, compare
 from traincrew.apimachinery.patches.field_sets import Fields
-from traincrew.apimachinery.patches.go_zero_values import is_custom, zero
-from traincrew.apimachinery.patches.managed_fields import UPDATE, Owner, Owners, Share, Writer, Writing
-from traincrew.apimachinery.patches.schema_reconciliation import reconciled
+from traincrew.apimachinery.patches.managed_fields import (
+    UPDATE,
+    FieldManager,
+    Managers,
+    VersionedSet,
+    WriteContext,
+    WriteContextFields,
+)
+from traincrew.apimachinery.patches.schema_reconciliation import reconcile
+from traincrew.apimachinery.patches.zero_objects import is_custom, zero_object
 from traincrew.apimachinery.resource_info import Object, Schema
 
 BEFORE_FIRST_APPLY = "before-first-apply"
 
 
-def updated(before: Object | None, after: Object, schema: Schema, **writing: Unpack[Writing]) -> None:
+def update_managed_fields(before: Object | None, after: Object, schema: Schema, **writing: Unpack[WriteContextFields]) -> None:
     """Sets metadata.managedFields of `after`, which a Writer has put in the place of `before`.
 
     `before` None: the object is new, and the writer owns all of it. An object whose owners were not kept until now
     stays without. The writer may have set managedFields itself: a list of one empty entry forgets them, and so does an
     empty list, but that of custom resources the API server does not see.
     """
-    writer = Writer(**writing)
+    writer = WriteContext(**writing)
     given = after["metadata"].get("managedFields")
     if writer.subresource or (given == [] and is_custom(schema)):
         given = None
-    known = _known(before, given)
+    known = _current_managers(before, given)
     if known or before is None:
-        known = _updated(before, after, schema, known, writer)
-    after["metadata"] = owned(after["metadata"], known)
+        known = _after_update(before, after, schema, known, writer)
+    after["metadata"] = with_managers(after["metadata"], known)
 
 
-def owned(metadata: Object, by: Owners) -> Object:
+def with_managers(metadata: Object, by: Managers) -> Object:
     """Metadata that names these owners. It is often shared with other objects, so it is not changed but copied."""
     bare = {key: value for key, value in metadata.items() if key != "managedFields"}
-    return {**bare, "managedFields": managed_fields.written(by)} if by else bare
+    return {**bare, "managedFields": managed_fields.encode(by)} if by else bare
 
 
-def first_apply(live: Object, schema: Schema, writer: Writer) -> Owners:
+def first_apply(live: Object, schema: Schema, writer: WriteContext) -> Managers:
     """Owners of an object that has none yet: whatever it holds is `before-first-apply`'s."""
-    return _updated(None, live, schema, {}, dataclasses.replace(writer, manager=BEFORE_FIRST_APPLY))
+    return _after_update(None, live, schema, {}, dataclasses.replace(writer, manager=BEFORE_FIRST_APPLY))
 
 
-def settled(before: Object, after: Object) -> Object:
+def ignore_timestamps(before: Object, after: Object) -> Object:
     """`before`, if the two differ in nothing but the times of managedFields: then nothing was written."""
     was, now = before["metadata"], after["metadata"]
-    if not _timeless(was.get("managedFields"), now.get("managedFields")):
+    if not _equal_without_times(was.get("managedFields"), now.get("managedFields")):
         return after
     bare = {key: value for key, value in now.items() if key != "managedFields"}
     same = bare == {key: value for key, value in was.items() if key != "managedFields"}
     return before if same and {**after, "metadata": None} == {**before, "metadata": None} else after
 
 
-def _timeless(was: list[Object] | None, now: list[Object] | None) -> bool:
+def _equal_without_times(was: list[Object] | None, now: list[Object] | None) -> bool:
     if not was or not now or len(was) != len(now):
         return False
     return all({**one, "time": None} == {**other, "time": None} for one, other in zip(was, now, strict=True))
 
 
-def _known(before: Object | None, given: Any) -> Owners:
+def _current_managers(before: Object | None, given: Any) -> Managers:
     live = (before or {}).get("metadata", {}).get("managedFields") or []
     if given is not None and given is not live:
         if given in ([], [{}]):
             return {}
         try:
-            if found := managed_fields.checked(given):
+            if found := managed_fields.decode_strict(given):
                 return found
         except ValueError:
             pass
-    return managed_fields.read(live)
+    return managed_fields.decode(live)
 
 
-def _updated(before: Object | None, after: Object, schema: Schema, known: Owners, writer: Writer) -> Owners:
+def _after_update(before: Object | None, after: Object, schema: Schema, known: Managers, writer: WriteContext) -> Managers:
     if before is None:
-        before = zero(schema, after)
+        before = zero_object(schema, after)
     version = after["apiVersion"]
-    known = current(known, after, schema, writer)
-    changes = Changes(before, after, schema, version, writer)
-    left = given_up(known, changes)
+    known = reconcile_managers(known, after, schema, writer)
+    changes = VersionedComparison(before, after, schema, version, writer)
+    left = release_changed(known, changes)
     found = changes.own
-    gained = field_sets.difference(field_sets.union(found.modified, found.added), managed_fields.NEVER_OWNED)
+    gained = field_sets.difference(field_sets.union(found.modified, found.added), managed_fields.STRIPPED_FIELDS)
     if gained:
-        owner = Owner(writer.manager or "unknown", UPDATE, version, writer.subresource)
+        owner = FieldManager(writer.manager or "unknown", UPDATE, version, writer.subresource)
         had = left[owner].fields if owner in left else field_sets.EMPTY
-        left[owner] = Share(field_sets.union(gained, had), version, writer.now)
-    return managed_fields.capped(left)
+        left[owner] = VersionedSet(field_sets.union(gained, had), version, writer.now)
+    return managed_fields.cap_updaters(left)
 
 
-def current(known: Owners, after: Object, schema: Schema, writer: Writer) -> Owners:
+def reconcile_managers(known: Managers, after: Object, schema: Schema, writer: WriteContext) -> Managers:
     """Owners by the schemas of today. Those of built-in kinds do not change while a server runs."""
     if not is_custom(schema) or not known:
         return known
-    return reconciled(known, schema, writer)
+    return reconcile(known, schema, writer)
 
 
-class Changes:
+class VersionedComparison:
     """In what two objects differ, in whichever version somebody owns them. Versions have the same fields."""
 
-    def __init__(self, before: Object, after: Object, schema: Schema, version: str, writer: Writer) -> None:
+    def __init__(self, before: Object, after: Object, schema: Schema, version: str, writer: WriteContext) -> None:
         self._before, self._after, self._versions = before, after, writer.versions
         self.version, self.reset = version, reset_fields(writer.reset)
-        self.own = compare(before, after, merge_shapes.of(schema)).without(self.reset)
-        self._found: dict[str, Differences] = {version: self.own}
+        self.own = compare(before, after, typed_schemas.type_of(schema)).without(self.reset)
+        self._found: dict[str, Comparison] = {version: self.own}
 
-    def seen_in(self, version: str) -> Differences | None:
+    def seen_in(self, version: str) -> Comparison | None:
         """None: there is no such version."""
         if version in self._found or self._versions is None:
             return self._found.get(version, self.own)
         schema = self._versions.get(version)
         if schema is None:
             return None
-        self._found[version] = compare(self._before, self._after, merge_shapes.of(schema)).without(self.reset)
+        self._found[version] = compare(self._before, self._after, typed_schemas.type_of(schema)).without(self.reset)
         return self._found[version]
 
 
-def given_up(known: Owners, changes: Changes, but: Owner | None = None) -> Owners:
+def release_changed(known: Managers, changes: VersionedComparison, but: FieldManager | None = None) -> Managers:
     """What is left to all owners when somebody else has made these changes."""
-    left: Owners = {}
+    left: Managers = {}
     for owner, share in known.items():
         if owner == but:
             left[owner] = share
@@ -132,4 +139,4 @@ def given_up(known: Owners, changes: Changes, but: Owner | None = None) -> Owner
 
 @functools.lru_cache(256)
 def reset_fields(paths: frozenset[tuple[str, ...]]) -> Fields:
-    return field_sets.of(paths)
+    return field_sets.from_paths(paths)

@@ -28,7 +28,7 @@ def member(below: Fields) -> Fields:
     return {SELF: FIELD, **below} if below and SELF not in below else below
 
 
-def of(paths: Iterable[tuple[str, ...]]) -> Fields:
+def from_paths(paths: Iterable[tuple[str, ...]]) -> Fields:
     """A set of named fields."""
     found: Fields = {}
     for path in paths:
@@ -46,11 +46,11 @@ def union(one: Fields, other: Fields) -> Fields:
         return one
     found = dict(one)
     for key, node in other.items():
-        found[key] = _either(found[key], node) if key in found else node
+        found[key] = _union(found[key], node) if key in found else node
     return found
 
 
-def _either(one: Fields, other: Fields) -> Fields:
+def _union(one: Fields, other: Fields) -> Fields:
     if not one:
         return member(other)
     return member(one) if not other else union(one, other)
@@ -61,7 +61,7 @@ def difference(one: Fields, other: Fields) -> Fields:
     found: Fields | None = None
     for key in other if len(other) < len(one) else one:
         if key in one and key in other:
-            left = _less(one[key], other[key])
+            left = _difference(one[key], other[key])
             if left is one[key]:
                 continue
             found = dict(one) if found is None else found
@@ -72,7 +72,7 @@ def difference(one: Fields, other: Fields) -> Fields:
     return one if found is None else found
 
 
-def _less(one: Fields, other: Fields) -> Fields | None:
+def _difference(one: Fields, other: Fields) -> Fields | None:
     if not one:
         return None if is_member(other) else one
     left = difference(one, other or {SELF: FIELD})
@@ -81,12 +81,12 @@ def _less(one: Fields, other: Fields) -> Fields | None:
     return FIELD if len(left) == 1 and SELF in left else left or None
 
 
-def without(one: Fields, other: Fields) -> Fields:
+def recursive_difference(one: Fields, other: Fields) -> Fields:
     """Without the fields of the other and all that is below them."""
     found: Fields | None = None
     for key in other:
         if key in one:
-            left = None if is_member(other[key]) else _pruned(one[key], other[key])
+            left = None if is_member(other[key]) else _recursive_difference(one[key], other[key])
             if left is one[key]:
                 continue
             found = dict(one) if found is None else found
@@ -97,10 +97,10 @@ def without(one: Fields, other: Fields) -> Fields:
     return one if found is None else found
 
 
-def _pruned(one: Fields, other: Fields) -> Fields | None:
+def _recursive_difference(one: Fields, other: Fields) -> Fields | None:
     if not one:
         return one
-    left = without(one, other)
+    left = recursive_difference(one, other)
     if left is one:
         return one
     return FIELD if len(left) == 1 and SELF in left else left or None
@@ -110,13 +110,13 @@ def intersection(one: Fields, other: Fields) -> Fields:
     found = {}
     for key in one if len(one) < len(other) else other:
         if key in one and key in other:
-            both = _shared(one[key], other[key])
+            both = _intersection(one[key], other[key])
             if both is not None:
                 found[key] = both
     return found
 
 
-def _shared(one: Fields, other: Fields) -> Fields | None:
+def _intersection(one: Fields, other: Fields) -> Fields | None:
     below = intersection(one, other)
     below.pop(SELF, None)
     if is_member(one) and is_member(other):
@@ -135,7 +135,7 @@ def has(fields: Fields, path: tuple[str, ...]) -> bool:
 
 def paths(fields: Fields, before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """In the order in which the API server names them: a level's own fields first."""
-    keys = sorted((key for key in fields if key != SELF), key=path_elements.rank)
+    keys = sorted((key for key in fields if key != SELF), key=path_elements.sort_key)
     yield from ((*before, key) for key in keys if is_member(fields[key]))
     for key in keys:
         if fields[key]:
@@ -144,11 +144,11 @@ def paths(fields: Fields, before: tuple[str, ...] = ()) -> Iterator[tuple[str, .
 
 def ordered(fields: Fields) -> Fields:
     """The same set, its keys in the order in which the API server writes them."""
-    keys = sorted(fields) if all(key[0] in "f." for key in fields) else sorted(fields, key=path_elements.rank)
+    keys = sorted(fields) if all(key[0] in "f." for key in fields) else sorted(fields, key=path_elements.sort_key)
     return {key: ordered(node) if (node := fields[key]) else node for key in keys}
 
 
-def read(fields: Any) -> Fields:
+def decode(fields: Any) -> Fields:
     """A set that somebody wrote. A ValueError if it is none."""
     if not isinstance(fields, dict):
         raise ValueError(fields)
@@ -156,6 +156,6 @@ def read(fields: Any) -> Fields:
     for key, node in fields.items():
         if key == SELF:
             found[SELF] = FIELD
-        elif (element := path_elements.normal(key)) is not None:
-            found[element] = read(node) if node else FIELD
+        elif (element := path_elements.normalize(key)) is not None:
+            found[element] = decode(node) if node else FIELD
     return FIELD if len(found) == 1 and SELF in found else found

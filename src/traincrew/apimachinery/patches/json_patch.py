@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from traincrew.apimachinery import api_errors, field_errors, go_format, json_equality
-from traincrew.apimachinery.api_errors import StatusError, bad_request, too_large
+from traincrew.apimachinery.api_errors import StatusError, bad_request, request_entity_too_large
 from traincrew.apimachinery.patches import path_elements
-from traincrew.apimachinery.patches.patch_errors import Rejected
+from traincrew.apimachinery.patches.patch_errors import PatchRejected
 from traincrew.apimachinery.resource_info import Object
 
-MOST_OPERATIONS = 10_000
+MAX_OPERATIONS = 10_000
 
 _FIELDS = ("op", "path", "from", "value")
 _TYPE_META = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
@@ -24,27 +24,27 @@ def apply(document: Object, operations: Any, *, lenient: bool = False) -> Object
 
     Lenient: fieldValidation is Ignore, then the API server reads the patch in another way.
     """
-    check(operations, lenient)
+    validate(operations, lenient)
     patched = _Document(document)
     for operation in operations or ():
         patched.carry_out(operation)
-    return whole(patched.root)
+    return ensure_object(patched.root)
 
 
-def check(operations: Any, lenient: bool = False) -> None:
+def validate(operations: Any, lenient: bool = False) -> None:
     """That the body is a list of operations: a 400 if not."""
     if operations is None:
         return
     if not isinstance(operations, list):
-        raise _undecodable(operations, "jsonpatch.Patch" if lenient else "[]handlers.jsonPatchOp", lenient)
+        raise _decode_error(operations, "jsonpatch.Patch" if lenient else "[]handlers.jsonPatchOp", lenient)
     for operation in operations:
-        _check_operation(operation, lenient)
-    if len(operations) > MOST_OPERATIONS:
-        told = f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(operations)}"
-        raise too_large(f"Request entity too large: {told}")
+        _validate_operation(operation, lenient)
+    if len(operations) > MAX_OPERATIONS:
+        told = f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
+        raise request_entity_too_large(f"Request entity too large: {told}")
 
 
-def whole(patched: Any) -> Object:
+def ensure_object(patched: Any) -> Object:
     """What a patch has made of an object: it must still be one."""
     if isinstance(patched, dict):
         return patched
@@ -59,22 +59,22 @@ def unknown_fields(operations: list[Object]) -> list[str]:
     return [f'json patch unknown field "[{at}].{field}"' for at, field in found]
 
 
-def _check_operation(operation: Any, lenient: bool) -> None:
+def _validate_operation(operation: Any, lenient: bool) -> None:
     if operation is None:
         return
     if not isinstance(operation, dict):
-        raise _undecodable(operation, "jsonpatch.Operation" if lenient else "handlers.jsonPatchOp", lenient)
+        raise _decode_error(operation, "jsonpatch.Operation" if lenient else "handlers.jsonPatchOp", lenient)
     for field in ("op", "path", "from"):
         value = operation.get(field)
         if value is None or isinstance(value, str):
             continue
         if lenient:
-            raise Rejected()
+            raise PatchRejected()
         wanted = f"Go struct field jsonPatchOp.{field} of type string"
         raise bad_request(f"error decoding patch: json: cannot unmarshal {go_format.json_type(value)} into {wanted}")
 
 
-def _undecodable(value: Any, wanted: str, lenient: bool) -> StatusError:
+def _decode_error(value: Any, wanted: str, lenient: bool) -> StatusError:
     why = f"json: cannot unmarshal {go_format.json_type(value)} into Go value of type {wanted}"
     return bad_request(why if lenient else f"error decoding patch: {why}")
 
@@ -90,7 +90,7 @@ class _Document:
     def carry_out(self, operation: Object | None) -> None:
         do = _OPERATIONS.get((operation or {}).get("op") or "")
         if do is None or operation is None:
-            raise Rejected()
+            raise PatchRejected()
         do(self, operation)
 
     def add(self, operation: Object) -> None:
@@ -129,7 +129,7 @@ class _Document:
             container, key = self._find(path)
             found = container.get(key) if isinstance(container, dict) else container[_index(key, len(container))]
         if "value" not in operation or not json_equality.deep_equal(found, wanted):
-            raise Rejected()
+            raise PatchRejected()
 
     def _put(self, path: str, value: Any) -> None:
         container, key = self._find(path)
@@ -145,23 +145,23 @@ class _Document:
         if isinstance(container, list):
             return container.pop(_index(key, len(container)))
         if key not in container:
-            raise Rejected()
+            raise PatchRejected()
         return container.pop(key)
 
     def _find(self, path: str) -> tuple[Any, str]:
         """The container that holds what the path points to, ready to be changed, and the key within it."""
         keys = path.split("/")[1:]
         if not keys or not isinstance(self.root, dict | list):
-            raise Rejected()
+            raise PatchRejected()
         self.root = container = self._owned(self.root)
-        for key in map(_unescaped, keys[:-1]):
+        for key in map(_unescape, keys[:-1]):
             at: Any = key if isinstance(container, dict) else _index(key, len(container))
             if isinstance(container, dict) and key not in container:
-                raise Rejected()
+                raise PatchRejected()
             if not isinstance(container[at], dict | list):
-                raise Rejected()
+                raise PatchRejected()
             container[at] = container = self._owned(container[at])
-        return container, _unescaped(keys[-1])
+        return container, _unescape(keys[-1])
 
     def _owned(self, container: Any) -> Any:
         if id(container) in self._own:
@@ -190,19 +190,19 @@ _OPERATIONS: dict[str, Callable[[_Document, Object], None]] = {
 def _field(operation: Object, name: str) -> str:
     value = operation.get(name)
     if value is None:
-        raise Rejected()
+        raise PatchRejected()
     return str(value)
 
 
-def _unescaped(key: str) -> str:
+def _unescape(key: str) -> str:
     return key.replace("~1", "/").replace("~0", "~") if "~" in key else key
 
 
 def _index(key: str, length: int) -> int:
     """Negative indices count from the end."""
     if not _INDEX.fullmatch(key):
-        raise Rejected()
+        raise PatchRejected()
     index = int(key)
     if not -length <= index < length:
-        raise Rejected()
+        raise PatchRejected()
     return index + length if index < 0 else index

@@ -6,26 +6,26 @@ from collections.abc import Sequence
 from typing import Any
 
 from traincrew.apimachinery.patches import path_elements
-from traincrew.apimachinery.patches.merge_shapes import Shape
+from traincrew.apimachinery.patches.typed_schemas import TypeDef
 
 
-class Unnamed(ValueError):
+class MissingKeyError(ValueError):
     """An item that lacks what it is named by."""
 
 
-def element(item: Any, shape: Shape) -> str:
+def path_element(item: Any, shape: TypeDef) -> str:
     """The path element of one item in a list of this shape."""
     return _key(item, shape) if shape.keys else _value(item)
 
 
-def _key(item: Any, shape: Shape) -> str:
+def _key(item: Any, shape: TypeDef) -> str:
     if item is None:
-        raise Unnamed("associative list with keys may not have a null element")
+        raise MissingKeyError("associative list with keys may not have a null element")
     if not isinstance(item, dict):
-        raise Unnamed("associative list with keys may not have non-map elements")
+        raise MissingKeyError("associative list with keys may not have non-map elements")
     keys = shape.keys
     if len(keys) == 1 and type(value := item.get(keys[0])) is str:
-        return path_elements.named(keys[0], value)
+        return path_elements.single_key_element(keys[0], value)
     values = {}
     for key in keys:
         if key in item:
@@ -33,29 +33,29 @@ def _key(item: Any, shape: Shape) -> str:
         elif shape.defaults.get(key) is not None:
             values[key] = shape.defaults[key]
         else:
-            raise Unnamed(
+            raise MissingKeyError(
                 f'associative list with keys has an element that omits key field "{key}" (and doesn\'t have default value)'
             )
-    return path_elements.keyed(values)
+    return path_elements.key_element(values)
 
 
 def _value(item: Any) -> str:
     if isinstance(item, dict):
-        raise Unnamed("associative list without keys has an element that's a map type")
+        raise MissingKeyError("associative list without keys has an element that's a map type")
     if isinstance(item, list):
-        raise Unnamed("not supported: associative list with lists as elements")
+        raise MissingKeyError("not supported: associative list with lists as elements")
     if item is None:
-        raise Unnamed("associative list without keys has an element that's an explicit null")
-    return path_elements.valued(item)
+        raise MissingKeyError("associative list without keys has an element that's an explicit null")
+    return path_elements.value_element(item)
 
 
-def grouped(items: Sequence[Any], shape: Shape) -> dict[str, list[Any]]:
+def group_by_element(items: Sequence[Any], shape: TypeDef) -> dict[str, list[Any]]:
     """Items by their path elements. What cannot be named is left out: nobody owns it."""
     found: dict[str, list[Any]] = {}
     for item in items:
         try:
-            name = element(item, shape)
-        except Unnamed:
+            name = path_element(item, shape)
+        except MissingKeyError:
             continue
         if name in found:
             found[name].append(item)

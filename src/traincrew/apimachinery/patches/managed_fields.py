@@ -12,14 +12,16 @@ from traincrew.apimachinery.patches.field_sets import Fields
 from traincrew.apimachinery.resource_info import Object, Schema
 
 UPDATE, APPLY = "Update", "Apply"
-MOST_UPDATERS = 10
-ANCIENT = "ancient-changes"
-_OF_THE_SERVER = "name namespace creationTimestamp selfLink uid clusterName generation managedFields resourceVersion"
-NEVER_OWNED = field_sets.of([("apiVersion",), ("kind",), ("metadata",), *(("metadata", name) for name in _OF_THE_SERVER.split())])
+MAX_UPDATE_MANAGERS = 10
+ANCIENT_CHANGES = "ancient-changes"
+_STRIPPED_METADATA = "name namespace creationTimestamp selfLink uid clusterName generation managedFields resourceVersion"
+STRIPPED_FIELDS = field_sets.from_paths(
+    [("apiVersion",), ("kind",), ("metadata",), *(("metadata", name) for name in _STRIPPED_METADATA.split())]
+)
 
 
 @dataclasses.dataclass(frozen=True)
-class Writer:
+class WriteContext:
     """Who writes, when, and by which door."""
 
     manager: str
@@ -33,7 +35,7 @@ class Writer:
     None: one schema for all."""
 
 
-class Writing(TypedDict):
+class WriteContextFields(TypedDict):
     """A Writer's fields, as keyword arguments."""
 
     manager: str
@@ -44,7 +46,7 @@ class Writing(TypedDict):
 
 
 @dataclasses.dataclass(frozen=True)
-class Owner:
+class FieldManager:
     """Who did what: one entry of managedFields is one owner's. An applier stays the same whatever version it uses."""
 
     manager: str
@@ -68,7 +70,7 @@ class Owner:
 
 
 @dataclasses.dataclass(frozen=True)
-class Share:
+class VersionedSet:
     """What one owner owns."""
 
     fields: Fields
@@ -77,70 +79,73 @@ class Share:
     entry: Object | None = None
     """The entry that it was read from, if it is still the same."""
 
-    def owning(self, fields: Fields) -> Share:
-        return self if fields is self.fields else Share(fields, self.version, self.time)
+    def owning(self, fields: Fields) -> VersionedSet:
+        return self if fields is self.fields else VersionedSet(fields, self.version, self.time)
 
 
-Owners = dict[Owner, Share]
+Managers = dict[FieldManager, VersionedSet]
 
 
-def read(entries: Any) -> Owners:
+def decode(entries: Any) -> Managers:
     """A ValueError if that is not how managedFields are written."""
     if not isinstance(entries, list):
         raise ValueError(entries)
-    found: Owners = {}
+    found: Managers = {}
     for entry in entries:
         version, operation = entry.get("apiVersion"), entry.get("operation")
         if operation not in (UPDATE, APPLY) or not version or entry.get("fieldsType") != "FieldsV1":
             raise ValueError(entry)
         applied = operation == APPLY
-        owner = Owner(entry.get("manager", ""), operation, "" if applied else version, entry.get("subresource", ""))
-        found[owner] = Share(entry.get("fieldsV1") or {}, version, entry.get("time") or "", entry)
+        owner = FieldManager(entry.get("manager", ""), operation, "" if applied else version, entry.get("subresource", ""))
+        found[owner] = VersionedSet(entry.get("fieldsV1") or {}, version, entry.get("time") or "", entry)
     return found
 
 
-def checked(entries: Any) -> Owners:
+def decode_strict(entries: Any) -> Managers:
     """What somebody else wrote; a ValueError if it does not hold together."""
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ValueError(entries)
-    return {owner: Share(field_sets.read(share.fields), share.version, share.time) for owner, share in read(entries).items()}
+    return {
+        owner: VersionedSet(field_sets.decode(share.fields), share.version, share.time)
+        for owner, share in decode(entries).items()
+    }
 
 
-def written(owners: Owners) -> list[Object]:
+def encode(owners: Managers) -> list[Object]:
     entries = [share.entry or _entry(owner, share) for owner, share in owners.items()]
-    return sorted(entries, key=_place)
+    return sorted(entries, key=_sort_key)
 
 
-def _entry(owner: Owner, share: Share) -> Object:
+def _entry(owner: FieldManager, share: VersionedSet) -> Object:
     entry = {"manager": owner.manager, "operation": owner.operation, "apiVersion": share.version}
     entry |= {"time": share.time} if share.time else {}
     whole: Object = {**entry, "fieldsType": "FieldsV1", "fieldsV1": field_sets.ordered(share.fields)}
     return whole | ({"subresource": owner.subresource} if owner.subresource else {})
 
 
-def _place(entry: Object) -> tuple[str, ...]:
+def _sort_key(entry: Object) -> tuple[str, ...]:
     names = ("operation", "time", "manager", "apiVersion", "subresource")
     return tuple(entry.get(name) or "" for name in names)
 
 
-def capped(owners: Owners) -> Owners:
+def cap_updaters(owners: Managers) -> Managers:
     """Of more than ten updaters the oldest become one, for each version."""
     updaters = [owner for owner in owners if owner.operation == UPDATE]
     many = len(updaters)
-    if many <= MOST_UPDATERS:
+    if many <= MAX_UPDATE_MANAGERS:
         return owners
-    left, first = dict(owners), dict[str, Owner]()
+    left, first = dict(owners), dict[str, FieldManager]()
     for owner in sorted(updaters, key=lambda each: (owners[each].time, each.identifier)):
-        if many <= MOST_UPDATERS:
+        if many <= MAX_UPDATE_MANAGERS:
             break
         version = owners[owner].version
         if version not in first:
             first[version] = owner
             continue
-        bucket = Owner(ANCIENT, UPDATE, version)
+        bucket = FieldManager(ANCIENT_CHANGES, UPDATE, version)
         if bucket not in left:
             left[bucket] = left.pop(first[version])
         fields = field_sets.union(left.pop(owner).fields, left[bucket].fields)
-        left[bucket] = Share(fields, version, owners[owner].time)
+        left[bucket] = VersionedSet(fields, version, owners[owner].time)
         many -= 1
     return left

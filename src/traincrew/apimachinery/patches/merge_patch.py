@@ -16,10 +16,10 @@ def apply(document: Object, patch: Any) -> Object:
     if not isinstance(patch, dict):
         found = go_format.json_type(patch)
         raise bad_request(f"error decoding patch: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
-    return _merged(document, patch)
+    return _merge(document, patch)
 
 
-def _merged(document: Object, patch: Object) -> Object:
+def _merge(document: Object, patch: Object) -> Object:
     merged = dict(document)
     for key, value in patch.items():
         if value is None:
@@ -27,7 +27,7 @@ def _merged(document: Object, patch: Object) -> Object:
             continue
         current = merged.get(key)
         if isinstance(current, dict) and isinstance(value, dict):
-            merged[key] = _merged(current, value)
+            merged[key] = _merge(current, value)
         elif isinstance(current, dict):
             # As the API server does it: nulls within a list that takes an object's place are kept.
             merged[key] = value

@@ -7,7 +7,7 @@ from typing import Any
 from traincrew.apimachinery.api_errors import StatusError
 
 
-class Rejected(StatusError):
+class PatchRejected(StatusError):
     """The same whatever the reason: a Kubernetes API server does not tell."""
 
     def __init__(self) -> None:

@@ -24,20 +24,20 @@ def literal(value: Any) -> str:
 
 
 @functools.lru_cache(4096)
-def named(key: str, value: str) -> str:
+def single_key_element(key: str, value: str) -> str:
     """The commonest element: the item of a list that is keyed by one field."""
     return f'k:{{"{key}":{literal(value)}}}'
 
 
-def keyed(values: dict[str, Any]) -> str:
+def key_element(values: dict[str, Any]) -> str:
     if len(values) == 1:
         ((key, value),) = values.items()
         if type(value) is str:
-            return named(key, value)
+            return single_key_element(key, value)
     return "k:{" + ",".join(f'"{key}":{literal(values[key])}' for key in sorted(values)) + "}"
 
 
-def valued(value: Any) -> str:
+def value_element(value: Any) -> str:
     return f"v:{literal(value)}"
 
 
@@ -45,7 +45,7 @@ def content(element: str) -> Any:
     return _decode(element[2:].encode())
 
 
-def normal(element: str) -> str | None:
+def normalize(element: str) -> str | None:
     """As we would write it; None if nobody knows what it means. A ValueError if it is broken."""
     if len(element) < 2 or element[1] != ":":
         raise ValueError(element)
@@ -53,9 +53,9 @@ def normal(element: str) -> str | None:
         case "f":
             return element
         case "k" if isinstance(fields := content(element), dict):
-            return keyed(fields)
+            return key_element(fields)
         case "v":
-            return valued(content(element))
+            return value_element(content(element))
         case "i":
             return f"i:{int(element[2:])}"
         case "k":
@@ -64,21 +64,21 @@ def normal(element: str) -> str | None:
 
 
 @functools.lru_cache(4096)
-def rank(element: str) -> tuple[Any, ...]:
+def sort_key(element: str) -> tuple[Any, ...]:
     """Sorts as the API server does: fields, keys, values, indices; numbers by size."""
     match element[0]:
         case "f":
             return (0, element)
         case "k":
-            return (1, *((key, _rank(value)) for key, value in sorted(content(element).items())))
+            return (1, *((key, _value_sort_key(value)) for key, value in sorted(content(element).items())))
         case "v":
-            return (2, _rank(content(element)))
+            return (2, _value_sort_key(content(element)))
         case "i":
             return (3, int(element[2:]))
     return (-1,)
 
 
-def _rank(value: Any) -> tuple[int, Any]:
+def _value_sort_key(value: Any) -> tuple[int, Any]:
     if isinstance(value, bool):
         return (2, value)
     if isinstance(value, int | float):
@@ -88,25 +88,25 @@ def _rank(value: Any) -> tuple[int, Any]:
     return (3, literal(value))
 
 
-def told(element: str) -> str:
+def display(element: str) -> str:
     """As messages show it: .spec, [name="x"], [="x"], [0]."""
     match element[0]:
         case "f":
             return f".{element[2:]}"
         case "k":
-            return "[" + ",".join(f"{key}={_told(value)}" for key, value in sorted(content(element).items())) + "]"
+            return "[" + ",".join(f"{key}={_display_value(value)}" for key, value in sorted(content(element).items())) + "]"
         case "v":
-            return f"[={_told(content(element))}]"
+            return f"[={_display_value(content(element))}]"
     return f"[{element[2:]}]"
 
 
-def _told(value: Any) -> str:
+def _display_value(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, str):
         return go_format.quote(value)
     if isinstance(value, list):
-        return "[" + ",".join(map(_told, value)) + "]"
+        return "[" + ",".join(map(_display_value, value)) + "]"
     if isinstance(value, dict):
-        return "".join(f"{key}={_told(each)}" for key, each in value.items())
+        return "".join(f"{key}={_display_value(each)}" for key, each in value.items())
     return go_format.plain(value)

@@ -8,46 +8,46 @@ from typing import Any
 
 from traincrew.apimachinery import go_format
 from traincrew.apimachinery.api_errors import StatusError
-from traincrew.apimachinery.patches.merge_shapes import METADATA
-from traincrew.apimachinery.patches.patch_errors import Rejected
+from traincrew.apimachinery.patches.patch_errors import PatchRejected
+from traincrew.apimachinery.patches.typed_schemas import METADATA
 from traincrew.apimachinery.resource_info import Object, Schema
 
 NO_ELEMENTS = "no elements in any of the given slices"
 _DIRECTIVE = "$patch"
 
 
-def failed(message: str) -> StatusError:
+def internal_patch_error(message: str) -> StatusError:
     """What the API server takes for a fault of its own, though it is one of the patch."""
     return StatusError(500, "", message)
 
 
 @dataclasses.dataclass(frozen=True)
-class Fields:
+class PatchSchema:
     """The fields of an object, by its schema: how each is patched."""
 
     schema: Schema
 
     @classmethod
-    def of(cls, schema: Schema) -> Fields:
+    def of(cls, schema: Schema) -> PatchSchema:
         """The schema of a whole object. Its metadata may be left undescribed."""
         properties = schema.get("properties", {})
         if "properties" in properties.get("metadata", {}):
             return cls(schema)
         return cls({**schema, "properties": {**properties, "metadata": METADATA}})
 
-    def field(self, name: str) -> Meta:
+    def field(self, name: str) -> PatchMeta:
         found = self.schema.get("properties", {}).get(name)
         if found is None:
             more = self.schema.get("additionalProperties")
             found = more if isinstance(more, dict) else {}
-        return Meta(found)
+        return PatchMeta(found)
 
-    def list_field(self, name: str) -> Meta:
+    def list_field(self, name: str) -> PatchMeta:
         if name not in self.schema.get("properties", {}) and not self._free:
             struct = self.schema.get("x-go-struct", "Unknown")
-            raise failed(f'unable to find api field in struct {struct} for the json field "{name}"')
+            raise internal_patch_error(f'unable to find api field in struct {struct} for the json field "{name}"')
         meta = self.field(name)
-        return Meta(meta.schema, items=True)
+        return PatchMeta(meta.schema, items=True)
 
     @property
     def _free(self) -> bool:
@@ -55,7 +55,7 @@ class Fields:
 
 
 @dataclasses.dataclass(frozen=True)
-class Meta:
+class PatchMeta:
     schema: Schema
     items: bool = False
 
@@ -69,24 +69,24 @@ class Meta:
         return str(self.schema.get("x-kubernetes-patch-merge-key", ""))
 
     @property
-    def fields(self) -> Fields:
-        return Fields(self.schema.get("items", {}) if self.items else self.schema)
+    def fields(self) -> PatchSchema:
+        return PatchSchema(self.schema.get("items", {}) if self.items else self.schema)
 
 
-Merge = Callable[[Object, Object, Fields], Object]
+Merge = Callable[[Object, Object, PatchSchema], Object]
 
 
-def merge_lists(original: list[Any], patch: list[Any], meta: Meta, merge: Merge) -> list[Any]:
+def merge_lists(original: list[Any], patch: list[Any], meta: PatchMeta, merge: Merge) -> list[Any]:
     if not original and not patch:
         return original
     kind = element_type(original, patch)
     if kind is not dict:
-        merged = _without_repetition([*original, *patch])
+        merged = _unique([*original, *patch])
         ordered, others = split(merged, patch, "")
         return arrange((ordered, patch), (others, original), "")
     if not meta.key:
-        raise failed("cannot merge lists without merge key for struct")
-    original, patch = _directed(original, patch, meta.key)
+        raise internal_patch_error("cannot merge lists without merge key for struct")
+    original, patch = _apply_directives(original, patch, meta.key)
     merged = _merge_items(original, patch, meta, merge)
     ordered, others = split(merged, patch, meta.key)
     return arrange((ordered, patch), (others, original), meta.key)
@@ -98,17 +98,17 @@ def element_type(*lists: list[Any]) -> type | None:
         if found is None:
             found = type(each)
             if found is list:
-                raise Rejected()
+                raise PatchRejected()
         elif type(each) is not found:
-            raise failed(f"list element types are not identical: {go_format.plain(list(lists))}")
+            raise internal_patch_error(f"list element types are not identical: {go_format.plain(list(lists))}")
     return found
 
 
-def _without_repetition(values: list[Any]) -> list[Any]:
+def _unique(values: list[Any]) -> list[Any]:
     return list({(type(each), each): each for each in values}.values())
 
 
-def _directed(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
+def _apply_directives(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
     """Carries out the items that are directives."""
     items, replaced = [], False
     for item in patch:
@@ -121,16 +121,16 @@ def _directed(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any
             case "replace":
                 replaced = True
             case "merge":
-                raise failed("merging lists cannot yet be specified in the patch")
+                raise internal_patch_error("merging lists cannot yet be specified in the patch")
             case other:
-                raise failed(f"unknown patch type: {go_format.plain(other)} in map: {go_format.plain(item)}")
+                raise internal_patch_error(f"unknown patch type: {go_format.plain(other)} in map: {go_format.plain(item)}")
     return (items, []) if replaced else (original, items)
 
 
 _NONE: Any = object()
 
 
-def _merge_items(original: list[Any], patch: list[Any], meta: Meta, merge: Merge) -> list[Any]:
+def _merge_items(original: list[Any], patch: list[Any], meta: PatchMeta, merge: Merge) -> list[Any]:
     merged = list(original)
     for item in patch:
         _check_key(item, meta.key)
@@ -144,7 +144,7 @@ def _merge_items(original: list[Any], patch: list[Any], meta: Meta, merge: Merge
 
 def _check_key(item: Object, key: str) -> None:
     if key not in item:
-        raise failed(f"map: {go_format.plain(item)} does not contain declared merge key: {key}")
+        raise internal_patch_error(f"map: {go_format.plain(item)} does not contain declared merge key: {key}")
 
 
 def split(items: list[Any], by: list[Any], key: str) -> tuple[list[Any], list[Any]]:
@@ -153,7 +153,7 @@ def split(items: list[Any], by: list[Any], key: str) -> tuple[list[Any], list[An
     others: list[Any] = []
     for item in items:
         if key and not isinstance(item, dict):
-            raise failed(f"expected a map[string]interface {{}}, but received a {go_format.type_name(item)}")
+            raise internal_patch_error(f"expected a map[string]interface {{}}, but received a {go_format.type_name(item)}")
         if key:
             _check_key(item, key)
         (named if _find(by, item[key] if key else item, key) >= 0 else others).append(item)
@@ -173,27 +173,27 @@ def arrange(patched: Ordered, others: Ordered, key: str) -> list[Any]:
     right, left = _sorted(*patched, key), _sorted(*others, key)
     arranged: list[Any] = []
     while left and right:
-        here, there = _place(server, left[0], key), _place(server, right[0], key)
+        here, there = _position(server, left[0], key), _position(server, right[0], key)
         arranged.append((left if 0 <= here < there else right).pop(0))
     return [*arranged, *left, *right]
 
 
 def _sorted(items: list[Any], order: Sequence[Any], key: str) -> list[Any]:
     def place(item: Any) -> int:
-        at = _place(order, item, key)
+        at = _position(order, item, key)
         return at if at >= 0 else len(order)
 
     return sorted(items, key=place)
 
 
-def _place(items: Sequence[Any], item: Any, key: str) -> int:
+def _position(items: Sequence[Any], item: Any, key: str) -> int:
     return _find(items, item.get(key) if key else item, key)
 
 
 def _find(items: Sequence[Any], value: Any, key: str) -> int:
     for at, each in enumerate(items):
         if key and not isinstance(each, dict):
-            raise failed(f"value for key {at} is not a map")
+            raise internal_patch_error(f"value for key {at} is not a map")
         if (each.get(key, _NONE) if key else each) == value:
             return at
     return -1

@@ -6,7 +6,15 @@ from typing import Any
 
 from traincrew.apimachinery import go_format
 from traincrew.apimachinery.api_errors import bad_request
-from traincrew.apimachinery.patches.strategic_lists import NO_ELEMENTS, Fields, arrange, element_type, failed, merge_lists, split
+from traincrew.apimachinery.patches.strategic_lists import (
+    NO_ELEMENTS,
+    PatchSchema,
+    arrange,
+    element_type,
+    internal_patch_error,
+    merge_lists,
+    split,
+)
 from traincrew.apimachinery.resource_info import Object, Schema
 
 DIRECTIVE = "$patch"
@@ -22,19 +30,19 @@ def apply(document: Object, patch: Any, schema: Schema) -> Object:
     if not isinstance(patch, dict):
         found = go_format.json_type(patch)
         raise bad_request(f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
-    return merge_maps(document, patch, Fields.of(schema))
+    return merge_maps(document, patch, PatchSchema.of(schema))
 
 
-def merge_maps(original: Object, patch: Object, fields: Fields) -> Object:
+def merge_maps(original: Object, patch: Object, fields: PatchSchema) -> Object:
     if DIRECTIVE in patch:
-        return _directed(patch)
+        return _apply_directive(patch)
     merged, patch = dict(original), dict(patch)
     _retain(merged, patch)
     for key in [key for key in patch if key.startswith(_ORDER)]:
         _order(merged, patch, key, fields)
     for key, value in patch.items():
         if key.startswith(_DELETE):
-            _delete(merged, _named(key, _DELETE, "invalid patch format of primitive list"), value, fields)
+            _delete(merged, _directive_key(key, _DELETE, "invalid patch format of primitive list"), value, fields)
         elif value is None:
             merged.pop(key, None)
         else:
@@ -42,14 +50,14 @@ def merge_maps(original: Object, patch: Object, fields: Fields) -> Object:
     return merged
 
 
-def _directed(patch: Object) -> Object:
+def _apply_directive(patch: Object) -> Object:
     match patch[DIRECTIVE]:
         case "replace":
             return {key: value for key, value in patch.items() if key != DIRECTIVE}
         case "delete":
             return {}
         case other:
-            raise failed(f"unknown patch type: {go_format.plain(other)} in map: {go_format.plain(patch)}")
+            raise internal_patch_error(f"unknown patch type: {go_format.plain(other)} in map: {go_format.plain(patch)}")
 
 
 def _retain(merged: Object, patch: Object) -> None:
@@ -65,7 +73,7 @@ def _retain(merged: Object, patch: Object) -> None:
         del merged[key]
 
 
-def _merge_field(merged: Object, key: str, value: Any, fields: Fields) -> None:
+def _merge_field(merged: Object, key: str, value: Any, fields: PatchSchema) -> None:
     current = merged.get(key)
     if isinstance(current, dict) and isinstance(value, dict):
         meta = fields.field(key)
@@ -74,14 +82,14 @@ def _merge_field(merged: Object, key: str, value: Any, fields: Fields) -> None:
         meta = fields.list_field(key)
         merged[key] = merge_lists(current, value, meta, merge_maps) if meta.strategy == "merge" else value
     else:
-        bare = _bare(_without_nulls(value))
+        bare = _without_directives(_without_nulls(value))
         if bare is _NOTHING:
             merged.pop(key, None)
         else:
             merged[key] = bare
 
 
-def _delete(merged: Object, key: str, values: Any, fields: Fields) -> None:
+def _delete(merged: Object, key: str, values: Any, fields: PatchSchema) -> None:
     current = merged.get(key)
     if values is None:
         merged.pop(key, None)
@@ -95,12 +103,12 @@ def _delete(merged: Object, key: str, values: Any, fields: Fields) -> None:
             merged[key] = merge_lists(current, values, fields.list_field(key), merge_maps)
 
 
-def _order(merged: Object, patch: Object, directive: str, fields: Fields) -> None:
+def _order(merged: Object, patch: Object, directive: str, fields: PatchSchema) -> None:
     """Merges the list that the directive names, in the order that it gives; the list is done then and leaves the patch."""
     order = patch.pop(directive)
     if not isinstance(order, list):
-        raise failed(f"expected a []interface {{}}, but received a {go_format.type_name(order)}")
-    key = _named(directive, _ORDER, "invalid patch format of setElementOrder list")
+        raise internal_patch_error(f"expected a []interface {{}}, but received a {go_format.type_name(order)}")
+    key = _directive_key(directive, _ORDER, "invalid patch format of setElementOrder list")
     current, values = _list_at(merged, key), _list_at(patch, key)
     meta = fields.list_field(key)
     _check_order(values or [], order, meta.key)
@@ -109,7 +117,7 @@ def _order(merged: Object, patch: Object, directive: str, fields: Fields) -> Non
     if values is None:
         found = current or []
     elif current is None:
-        found = [bare for each in values if (bare := _bare(each)) is not _NOTHING]
+        found = [bare for each in values if (bare := _without_directives(each)) is not _NOTHING]
     elif meta.strategy == "merge":
         found = merge_lists(current, values, meta, merge_maps)
     else:
@@ -117,7 +125,7 @@ def _order(merged: Object, patch: Object, directive: str, fields: Fields) -> Non
     ordered, others = split(found, order, meta.key)
     kind = element_type(current or [], values or [])
     if kind is None:
-        raise failed(NO_ELEMENTS)
+        raise internal_patch_error(NO_ELEMENTS)
     merged[key] = arrange((ordered, order), (others, current or []), meta.key if kind is dict else "")
     patch.pop(key, None)
 
@@ -127,7 +135,9 @@ def _list_at(holder: Object, key: str) -> list[Any] | None:
         return None
     value = holder[key]
     if not isinstance(value, list):
-        raise failed(f"expected a []interface {{}}, but received a {go_format.type_name(value).replace('<nil>', '%!s(<nil>)')}")
+        raise internal_patch_error(
+            f"expected a []interface {{}}, but received a {go_format.type_name(value).replace('<nil>', '%!s(<nil>)')}"
+        )
     return value
 
 
@@ -145,7 +155,7 @@ def _check_order(values: list[Any], order: list[Any], key: str) -> None:
         place += 1
     if at < len(awaited):
         shown, wanted = go_format.plain(values), go_format.plain(order)
-        raise failed(f"The order in patch list:\n{shown}\n doesn't match {_ORDER} list:\n{wanted}\n")
+        raise internal_patch_error(f"The order in patch list:\n{shown}\n doesn't match {_ORDER} list:\n{wanted}\n")
 
 
 def _same_item(one: Any, other: Any, key: str) -> bool:
@@ -153,13 +163,13 @@ def _same_item(one: Any, other: Any, key: str) -> bool:
         return bool(one == other)
     for each in (one, other):
         if not isinstance(each, dict):
-            raise failed(f"expected a map[string]interface {{}}, but received a {go_format.type_name(each)}")
+            raise internal_patch_error(f"expected a map[string]interface {{}}, but received a {go_format.type_name(each)}")
         if key not in each:
-            raise failed(f"map: {go_format.plain(each)} does not contain declared merge key: {key}")
+            raise internal_patch_error(f"map: {go_format.plain(each)} does not contain declared merge key: {key}")
     return bool(one[key] == other[key])
 
 
-def _named(directive: str, prefix: str, fault: str) -> str:
+def _directive_key(directive: str, prefix: str, fault: str) -> str:
     before, slash, key = directive.partition("/")
     if before != prefix or not slash:
         raise bad_request(fault)
@@ -169,15 +179,15 @@ def _named(directive: str, prefix: str, fault: str) -> str:
 _NOTHING: Any = object()
 
 
-def _bare(value: Any) -> Any:
+def _without_directives(value: Any) -> Any:
     """Without directives: they have nothing to act on where the document has no such field."""
     if isinstance(value, dict):
         if DIRECTIVE in value:
             return _NOTHING
-        bared = {key: _bare(each) for key, each in value.items()}
+        bared = {key: _without_directives(each) for key, each in value.items()}
         return {key: each for key, each in bared.items() if each is not _NOTHING}
     if isinstance(value, list):
-        return [bare for each in value if (bare := _bare(each)) is not _NOTHING]
+        return [bare for each in value if (bare := _without_directives(each)) is not _NOTHING]
     return value
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from traincrew import errors
-from traincrew.apimachinery import merge_diff
+from traincrew.apimachinery import merge_patch_diff
 from traincrew.cli.jobs import deletion
 from traincrew.cli.jobs.manifests import Wanted
 from traincrew.cli.jobs.rest_mapping import Mapping
@@ -99,7 +99,7 @@ class Submission:
     def _refuse(self, wanted: Sequence[Wanted], places: Sequence[Place], present: Sequence[dict[str, Any] | None]) -> None:
         told = []
         for each, place, there in zip(wanted, places, present, strict=True):
-            if there is not None and (each.job is not None or not merge_diff.holds(there, each.document)):
+            if there is not None and (each.job is not None or not merge_patch_diff.contains(there, each.document)):
                 told.append(f"{each.where}: {place} already exists")
         if told:
             hint = "Nothing was changed. Use --replace to replace existing objects."
@@ -113,7 +113,7 @@ class Submission:
             await deletion.delete(self._client, old)
             await deletion.until_gone(self._client, old)
             await self._create(wanted, place)
-        elif not merge_diff.holds(there, wanted.document):
+        elif not merge_patch_diff.contains(there, wanted.document):
             body = msgspec.json.encode(wanted.document)
             await self._client.patch(place.resource, place.namespace, place.name, body)
             self._say(f"{place} configured")

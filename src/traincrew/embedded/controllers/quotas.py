@@ -55,7 +55,7 @@ class QuotaController:
             return None
         hard = quota.body.get("spec", {}).get("hard") or {}
         requests = [
-            quota_usage.Request(each, resource.plural, resource.group)
+            quota_usage.QuotaRequest(each, resource.plural, resource.group)
             for resource in self._countable()
             if resource.namespaced and _is_limited(hard, resource)
             for each in await self._list(resource, key[0])

@@ -49,7 +49,7 @@ class Gate:
         if not allowed:
             raise attributes.forbidden(user, asked, reason)
         if request.method != "POST":
-            raise api_errors.no_such_path()
+            raise api_errors.path_not_found()
         return self._created(asked, user, json.loads(body))
 
     def _created(self, asked: attributes.Attributes, user: User, posted: Object) -> Object:
@@ -67,7 +67,7 @@ class Gate:
                 return token_requests.issue(
                     self.tokens, posted, token_requests.TokenRequestScope(asked.namespace, asked.name, now)
                 )
-        raise api_errors.no_such_path()
+        raise api_errors.path_not_found()
 
 
 @contextlib.asynccontextmanager

@@ -79,6 +79,6 @@ def test_a_definition_that_ends_takes_no_new_objects() -> None:
 
 
 def test_broken_encoding_is_refused_in_a_path_and_passed_over_in_a_query() -> None:
-    with pytest.raises(api_errors.Bare):
+    with pytest.raises(api_errors.PlainTextError):
         request_info.decoded("/api/v1/%zz")
     assert request_info.query("a=%zz&b=1;2&c=x+y&c=%20") == {"c": ["x y", " "]}

@@ -52,5 +52,5 @@ def test_paths_may_lead_nowhere(path: str) -> None:
 
 @pytest.mark.parametrize("path", ["spec", ".spec[", ".spec[x]", ".spec[]", ".spec.{a}", "..[?(", ".a[?(@.b=~1)]"])
 def test_odd_texts_are_no_paths(path: str) -> None:
-    with pytest.raises(jsonpath.Unreadable):
+    with pytest.raises(jsonpath.JSONPathError):
         jsonpath.parse(path)

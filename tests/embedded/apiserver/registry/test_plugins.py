@@ -28,8 +28,8 @@ def limited(hard: dict[str, str], used: dict[str, str]) -> corpus.Object:
 
 
 def test_a_quota_with_room_is_charged() -> None:
-    found = quota_usage.charge(
-        quota_usage.Request(pod(SIZED), "pods"),
+    found = quota_usage.check_request(
+        quota_usage.QuotaRequest(pod(SIZED), "pods"),
         [limited({"pods": "3", "requests.cpu": "2"}, {"pods": "2", "requests.cpu": "500m"})],
     )
     assert found == {"q": {"pods": "3", "requests.cpu": "2"}}
@@ -37,30 +37,32 @@ def test_a_quota_with_room_is_charged() -> None:
 
 def test_a_quota_without_room_refuses() -> None:
     with pytest.raises(StatusError) as refusal:
-        quota_usage.charge(quota_usage.Request(pod(), "pods"), [limited({"pods": "2"}, {"pods": "2"})])
+        quota_usage.check_request(quota_usage.QuotaRequest(pod(), "pods"), [limited({"pods": "2"}, {"pods": "2"})])
     assert refusal.value.message == 'pods "p" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2'
 
 
 def test_a_quota_on_limits_wants_them_told() -> None:
     with pytest.raises(StatusError) as refusal:
-        quota_usage.charge(quota_usage.Request(pod(SIZED), "pods"), [limited({"limits.cpu": "2"}, {"limits.cpu": "0"})])
+        quota_usage.check_request(
+            quota_usage.QuotaRequest(pod(SIZED), "pods"), [limited({"limits.cpu": "2"}, {"limits.cpu": "0"})]
+        )
     assert refusal.value.message == 'pods "p" is forbidden: failed quota: q: must specify limits.cpu for: side'
 
 
 def test_what_is_used_is_counted_from_the_objects() -> None:
     ended = pod(SIZED)
     ended["status"]["phase"] = "Succeeded"
-    requests = [quota_usage.Request(each, "pods") for each in (pod(SIZED), pod(SIZED), ended)]
+    requests = [quota_usage.QuotaRequest(each, "pods") for each in (pod(SIZED), pod(SIZED), ended)]
     hard = {"pods": "9", "requests.cpu": "9", "count/pods": "9", "services": "9"}
     used = quota_usage.total(requests, limited(hard, {}))
     assert used == {"pods": "2", "requests.cpu": "3", "count/pods": "3", "services": "0"}
 
 
 def test_a_quota_of_other_objects_counts_them_by_their_group() -> None:
-    job = quota_usage.Request({"metadata": {"name": "j"}}, "jobs", "batch")
+    job = quota_usage.QuotaRequest({"metadata": {"name": "j"}}, "jobs", "batch")
     with pytest.raises(StatusError, match="exceeded quota"):
-        quota_usage.charge(job, [limited({"count/jobs.batch": "1"}, {"count/jobs.batch": "1"})])
-    assert quota_usage.charge(job, [limited({"pods": "0"}, {"pods": "0"})]) == {}
+        quota_usage.check_request(job, [limited({"count/jobs.batch": "1"}, {"count/jobs.batch": "1"})])
+    assert quota_usage.check_request(job, [limited({"pods": "0"}, {"pods": "0"})]) == {}
 
 
 def test_a_limit_range_fills_and_says_so() -> None:

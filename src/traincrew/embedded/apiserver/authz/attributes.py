@@ -77,7 +77,7 @@ def forbidden(user: User, asked: Attributes, reason: str = "") -> api_errors.Sta
     """A 403 with the message of kube-apiserver."""
     told = _sanitized(_message(user, asked)) + (f": {reason}" if reason else "")
     if asked.path:
-        return api_errors.routed(403, "Forbidden", f"forbidden: {told}")
+        return api_errors.router_error(403, "Forbidden", f"forbidden: {told}")
     return api_errors.forbidden(api_errors.StatusDetails(asked.resource, asked.group, asked.name), told)
 
 

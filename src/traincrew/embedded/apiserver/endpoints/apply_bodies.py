@@ -32,7 +32,7 @@ class Configuration(NamedTuple):
 def read(request: Request) -> Configuration:
     info = request.info
     content, twice = _content(request.body)
-    apply.check(content, info.schema, (info.api_version, info.kind))
+    apply.validate(content, info.schema, (info.api_version, info.kind))
     expected = decoding.Expected(info.kind, info.api_version)
     return Configuration(decoding.decode(msgspec.json.encode(content), JSON, info.schema, expected, "Ignore").object, twice)
 

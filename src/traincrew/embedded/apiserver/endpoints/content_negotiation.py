@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 
-from traincrew.apimachinery.api_errors import StatusError, routed
+from traincrew.apimachinery.api_errors import StatusError, router_error
 
 JSON = "application/json"
 YAML = "application/yaml"
@@ -72,7 +72,7 @@ def choose(header: str, transforms: frozenset[tuple[str, str, str]] = RESOURCES,
     """Raises a 406. `listed` are the types by which built-in resources are routed: OBJECT, LIST; custom ones have none."""
     if listed and header and not _routed(header, listed):
         available = ", ".join(listed)
-        raise routed(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {available}")
+        raise router_error(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {available}")
     if not header:
         return Form()
     for clause in _clauses(header):

@@ -82,7 +82,7 @@ async def _deleted(scope: RequestScope, request: Request, wanted: Options) -> Re
             return await _delete(scope, request, record, wanted)
         except RevisionConflict:
             if wanted.version or attempt == ATTEMPTS - 1:
-                raise api_errors.modified(request.subject) from None
+                raise api_errors.optimistic_lock_conflict(request.subject) from None
     raise AssertionError("unreachable")
 
 

@@ -126,14 +126,14 @@ def _told() -> Iterator[None]:
     try:
         yield
     except StoreUnavailable as fault:
-        raise api_errors.unavailable(str(fault)) from fault
+        raise api_errors.service_unavailable(str(fault)) from fault
 
 
 def _check_served(request: Request) -> None:
     if request.subresource:
         found = request.info.subresource(request.subresource)
         if found is None:
-            raise api_errors.no_such_path()
+            raise api_errors.path_not_found()
         verbs = found.verbs
     else:
         verbs = request.info.verbs

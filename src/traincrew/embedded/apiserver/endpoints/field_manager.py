@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traincrew.apimachinery.patches.managed_fields import Writing
+from traincrew.apimachinery.patches.managed_fields import WriteContextFields
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.requests.request import Request
 from traincrew.embedded.apiserver.requests.scope import RequestScope
@@ -19,10 +19,12 @@ def is_tracked(metadata: Object) -> bool:
     return "managedFields" in metadata or LAST_APPLIED in (metadata.get("annotations") or ())
 
 
-def writing(scope: RequestScope, request: Request, manager: str) -> Writing:
+def writing(scope: RequestScope, request: Request, manager: str) -> WriteContextFields:
     info = request.info
     schemas = {each.api_version: each.schema for each in scope.registry.versions(info)} if info.definition else None
-    return Writing(manager=manager, now=scope.now(), subresource=request.subresource, reset=_reset(request), versions=schemas)
+    return WriteContextFields(
+        manager=manager, now=scope.now(), subresource=request.subresource, reset=_reset(request), versions=schemas
+    )
 
 
 def _reset(request: Request) -> frozenset[tuple[str, ...]]:

@@ -37,7 +37,7 @@ class LocalClient:
     def _request(self, verb: str, resource: Resource, namespace: str | None, name: str = "", subresource: str = "") -> Request:
         info = self._handler.scope.registry.find(resource.group, resource.version, resource.plural)
         if info is None:
-            raise _told(api_errors.no_such_path())
+            raise _told(api_errors.path_not_found())
         place = (namespace or "") if info.namespaced else ""
         return Request(self._user, verb, info, place, name, subresource, agent=self._agent)
 

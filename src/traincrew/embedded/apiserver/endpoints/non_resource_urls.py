@@ -49,11 +49,11 @@ class Pages:
             raise api_errors.method_not_allowed()
         return self._answer(http_request, key)
 
-    def missing(self, path: str) -> api_errors.StatusError | api_errors.Bare:
+    def missing(self, path: str) -> api_errors.StatusError | api_errors.PlainTextError:
         """What is said where there is nothing: a Status by the router of the built-in groups, else a bare page."""
         if path.startswith("/openapi/v3/"):
-            return api_errors.Bare(404, "")
-        return api_errors.no_such_path() if self._routed(path) else api_errors.no_page()
+            return api_errors.PlainTextError(404, "")
+        return api_errors.path_not_found() if self._routed(path) else api_errors.page_not_found()
 
     def _routed(self, path: str) -> bool:
         parts = path.split("/")

@@ -31,7 +31,7 @@ def _kind(request: Request) -> str:
     if kind in OF_CUSTOM or (kind == STRATEGIC and request.info.definition is None):
         return kind
     if request.info.definition is None:
-        raise api_errors.routed(415, "UnsupportedMediaType", "415: Unsupported Media Type")
+        raise api_errors.router_error(415, "UnsupportedMediaType", "415: Unsupported Media Type")
     told = "the body of the request was in an unknown format - accepted media types include:"
     raise api_errors.unsupported_media_type(f"{told} {', '.join(OF_CUSTOM)}")
 

@@ -12,7 +12,7 @@ ON_MANY = {"get": "list", "delete": "deletecollection"}
 OF_NAMED = frozenset(("get", "update", "patch", "delete"))
 OF_MANY = frozenset(("list", "create", "deletecollection"))
 
-Fault = api_errors.StatusError | api_errors.Bare
+Fault = api_errors.StatusError | api_errors.PlainTextError
 
 
 def verb(method: str, target: Target, query: Query) -> str:
@@ -41,7 +41,7 @@ def _misnamed(name: str) -> Fault | None:
 def _built_in(method: str, verb: str, target: Target, info: ResourceInfo) -> Fault | None:
     there = _verbs(target, info)
     if not there:
-        return api_errors.no_such_path()
+        return api_errors.path_not_found()
     return None if verb in there and method != "HEAD" else api_errors.method_not_allowed()
 
 
@@ -63,16 +63,16 @@ def _verbs(target: Target, info: ResourceInfo) -> frozenset[str] | set[str]:
 def _custom(verb: str, target: Target, info: ResourceInfo) -> Fault | None:
     subject = api_errors.StatusDetails(info.plural, info.group, target.name)
     if target.namespace and not info.namespaced:
-        return api_errors.no_page()
+        return api_errors.page_not_found()
     if info.namespaced and not target.namespace and verb not in ("list", "watch"):
-        return api_errors.no_page()
+        return api_errors.page_not_found()
     if target.subresource:
         found = info.subresource(target.subresource)
         if found is None:
             return api_errors.not_found(subject)
-        return None if verb in found.verbs else api_errors.not_supported(subject, verb)
+        return None if verb in found.verbs else api_errors.method_not_supported(subject, verb)
     if verb not in info.verbs:
-        return api_errors.not_supported(subject, verb)
+        return api_errors.method_not_supported(subject, verb)
     if verb in ("update", "patch") and not target.name:
         return api_errors.bad_request("name must be provided")
     return _ending(subject, info) if verb == "create" else None
@@ -81,6 +81,6 @@ def _custom(verb: str, target: Target, info: ResourceInfo) -> Fault | None:
 def _ending(subject: api_errors.StatusDetails, info: ResourceInfo) -> Fault | None:
     if not (info.definition or {}).get("metadata", {}).get("deletionTimestamp"):
         return None
-    refusal = api_errors.not_supported(subject, "create")
+    refusal = api_errors.method_not_supported(subject, "create")
     refusal.message = "create not allowed while custom resource definition is terminating"
     return refusal

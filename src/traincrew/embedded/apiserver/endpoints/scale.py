@@ -36,7 +36,7 @@ def scale(obj: Object, info: ResourceInfo) -> Object:
     kept = {key: meta[key] for key in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp") if key in meta}
     replicas = _value(obj, where.spec)
     if replicas is None and info.definition is not None:
-        raise api_errors.internal(f'the spec replicas field ".{".".join(where.spec)}" does not exist')
+        raise api_errors.internal_error(f'the spec replicas field ".{".".join(where.spec)}" does not exist')
     status: Object = {"replicas": _value(obj, where.status) or 0}
     if selector := _selector(obj, info, where):
         status["selector"] = selector

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from traincrew.apimachinery import api_errors, field_errors, go_format, json_equality
 from traincrew.apimachinery.patches import field_managers
-from traincrew.apimachinery.patches.managed_fields import Writing
+from traincrew.apimachinery.patches.managed_fields import WriteContextFields
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.admission import chain
 from traincrew.embedded.apiserver.admission.attributes import CREATE, UPDATE, AdmissionAttributes
@@ -70,12 +70,12 @@ class _Write:
         self.scope, self.request, self.options = scope, request, options
         self._info, self._strategy, self._chain = request.info, scope.strategy(request.info), chain.of(scope)
 
-    def mutate(self, new: Object, old: Object | None, writing: Writing | None) -> list[str]:
+    def mutate(self, new: Object, old: Object | None, writing: WriteContextFields | None) -> list[str]:
         """From defaults to mutating admission, in place."""
         self._strategy.default(new)
         warnings = owner_references.once(new, self.request.verb == "patch")
         if writing is not None:
-            field_managers.updated(old, new, self._info.schema, **writing)
+            field_managers.update_managed_fields(old, new, self._info.schema, **writing)
         self._chain.admit(self._attributes(new, old))
         return warnings
 
@@ -175,7 +175,7 @@ async def update(scope: RequestScope, request: Request, options: WriteOptions, t
             return await _update(write, record, old, updated)
         except RevisionConflict:
             continue
-    raise api_errors.modified(request.subject)
+    raise api_errors.optimistic_lock_conflict(request.subject)
 
 
 def _check_version(scope: RequestScope, request: Request, named: str, stored: int) -> None:
@@ -188,7 +188,7 @@ def _check_version(scope: RequestScope, request: Request, named: str, stored: in
         )
         raise api_errors.invalid(request.info.plural, request.info.group, request.name, [error])
     if version and version != stored:
-        raise api_errors.modified(request.subject)
+        raise api_errors.optimistic_lock_conflict(request.subject)
 
 
 async def _update(write: _Write, record: Record, old: Object, updated: UpdatedObject) -> Response:
@@ -202,7 +202,7 @@ async def _update(write: _Write, record: Record, old: Object, updated: UpdatedOb
     if not updated.guaranteed:
         warnings = (*write.mutate(new, old, writing), *warnings, *write.validate(new, old))
     elif writing is not None:
-        field_managers.updated(old, new, info.schema, **writing)
+        field_managers.update_managed_fields(old, new, info.schema, **writing)
     if graceful_deletion.is_last_word(new):
         return await _remove(write, record, new)
     if info.definition is not None:

@@ -43,7 +43,7 @@ def acting(user: User, headers: MultiMapping[str], policy: Policy, target: str) 
     if requests[0].kind not in ("User", "ServiceAccount"):
         told = " ".join(each.words() for each in requests)
         why = f'Internal Server Error: "{target}": requested [{told}] without impersonating a user'
-        raise api_errors.Bare(500, f"{why}\n")
+        raise api_errors.PlainTextError(500, f"{why}\n")
     for each in requests:
         allowed, reason = policy.allowed(user, each.asked)
         if not allowed:

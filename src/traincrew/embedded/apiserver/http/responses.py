@@ -49,7 +49,7 @@ async def read(http_request: web.BaseRequest) -> bytes:
 
 
 def _too_large() -> api_errors.StatusError:
-    return api_errors.too_large(f"Request entity too large: limit is {LARGEST_BODY}")
+    return api_errors.request_entity_too_large(f"Request entity too large: limit is {LARGEST_BODY}")
 
 
 def whole(response: Response) -> web.Response:
@@ -129,7 +129,7 @@ def refused(http_request: web.BaseRequest, refusal: api_errors.StatusError) -> w
     return http_response
 
 
-def bare(refusal: api_errors.Bare) -> web.Response:
+def bare(refusal: api_errors.PlainTextError) -> web.Response:
     if not refusal.text:
         return web.Response(status=refusal.code)
     return web.Response(status=refusal.code, text=refusal.text)

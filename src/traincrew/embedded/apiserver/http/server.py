@@ -71,13 +71,15 @@ class ApiServer:
             return await self._answer(http_request)
         except api_errors.StatusError as refusal:
             return responses.refused(http_request, refusal)
-        except api_errors.Bare as refusal:
+        except api_errors.PlainTextError as refusal:
             return responses.bare(refusal)
         except (ConnectionError, asyncio.CancelledError):
             raise
         except Exception:
             log.exception("request failed", extra={"method": http_request.method, "path": http_request.path})
-            return responses.refused(http_request, api_errors.internal("the server met a fault of its own; its log says more"))
+            return responses.refused(
+                http_request, api_errors.internal_error("the server met a fault of its own; its log says more")
+            )
 
     async def _answer(self, http_request: web.BaseRequest) -> web.StreamResponse:
         user = self._gate.admit(http_request)

@@ -27,7 +27,7 @@ def _readable(info: ResourceInfo) -> Iterator[tuple[Column, jsonpath.Path]]:
     for column in info.columns or (AGE,):
         try:
             yield column, jsonpath.parse(column.path)
-        except jsonpath.Unreadable:
+        except jsonpath.JSONPathError:
             return
 
 

@@ -31,7 +31,7 @@ def decoded(path: str) -> str:
     if "%" not in path:
         return path
     if _BROKEN.search(path):
-        raise api_errors.Bare(400, "400 Bad Request")
+        raise api_errors.PlainTextError(400, "400 Bad Request")
     return urllib.parse.unquote(path)
 
 

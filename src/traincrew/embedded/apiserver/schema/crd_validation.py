@@ -30,16 +30,16 @@ def validate(crd: Object) -> list[FieldError]:
     meta, spec = crd.get("metadata") or {}, crd.get("spec") or {}
     wanted = f"{(spec.get('names') or {}).get('plural', '')}.{spec.get('group', '')}"
 
-    def naming(name: str) -> name_validation.Faults:
+    def naming(name: str) -> name_validation.Messages:
         own = () if name == wanted else ('must be spec.names.plural+"."+spec.group',)
         return (*name_validation.dns_subdomain(name), *own)
 
-    errors = object_metadata.check(meta, False, naming)
+    errors = object_metadata.validate(meta, False, naming)
     return [*errors, *_spec(spec), *_stored(crd), *_approval(crd), *_preserving(spec)]
 
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
-    errors = object_metadata.check_update(new["metadata"], old["metadata"])
+    errors = object_metadata.validate_update(new["metadata"], old["metadata"])
     errors += _spec(new["spec"])
     conditions = (old.get("status") or {}).get("conditions") or ()
     established = any(each["type"] == "Established" and each["status"] == "True" for each in conditions)

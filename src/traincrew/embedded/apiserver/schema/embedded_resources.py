@@ -61,7 +61,7 @@ def _check_resource(value: Object, path: str, errors: list[FieldError]) -> None:
 
 def _metadata_faults(meta: Object, path: str) -> list[FieldError]:
     named = {"name": "fakename", **{key: inner for key, inner in meta.items() if inner != ""}}
-    faults = object_metadata.check(named, bool(meta.get("namespace")), _path_segment)
+    faults = object_metadata.validate(named, bool(meta.get("namespace")), _path_segment)
     return [FieldError(fault.reason, path + fault.path.removeprefix("metadata"), fault.message) for fault in faults]
 
 

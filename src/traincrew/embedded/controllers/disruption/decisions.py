@@ -70,7 +70,7 @@ def _status(budget: Object, healthy: int, found: Count, awaited: Mapping[str, dt
 def failed(budget: Object, why: str, now: dt.datetime) -> Object:
     """Nothing may go as long as it is not known what is there."""
     status: Object = {**budget.get("status", {}), "disruptionsAllowed": 0}
-    return status | {"conditions": disruption_budgets.unsynced(status, why, times.rfc3339(now))}
+    return status | {"conditions": disruption_budgets.sync_failed_conditions(status, why, times.rfc3339(now))}
 
 
 def selector(of: Object | None) -> str:

@@ -8,4 +8,4 @@ from traincrew.embedded.kubelet.lifecycle.pod import Object
 
 def qos_class(pod: Object) -> str:
     reported = (pod.get("status") or {}).get("qosClass")
-    return str(reported) if reported else pod_resources.of_service(dict(pod.get("spec") or {}))
+    return str(reported) if reported else pod_resources.qos_class(dict(pod.get("spec") or {}))

@@ -116,7 +116,7 @@ def _check_resource(field: str, source: Object, path: str, errors: Errors) -> No
     if not name:
         errors.append(field_errors.required(f"{path}.name", "must specify a resource name"))
     elif field == "containerResource":
-        resource_lists.check_container_name(name, f"{path}.name", errors)
+        resource_lists.validate_container_name(name, f"{path}.name", errors)
     if field == "containerResource":
         if not container:
             errors.append(field_errors.required(f"{path}.container", "must specify a container"))

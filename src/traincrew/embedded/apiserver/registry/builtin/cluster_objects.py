@@ -39,20 +39,22 @@ class NamespaceStrategy(Strategy):
         errors = self.validate_common(new, old) + self._check_changed_metadata(new, old)
         for index, finalizer in enumerate(new["spec"].get("finalizers") or ()):
             at = f"spec.finalizers[{index}]"
-            errors += [field_errors.invalid(at, finalizer, fault) for fault in name_validation.qualified(finalizer)]
+            errors += [field_errors.invalid(at, finalizer, fault) for fault in name_validation.qualified_name(finalizer)]
             _check_standard(finalizer, at, errors)
         return errors
 
 
 def _check_standard(finalizer: str, path: str, errors: Errors) -> None:
     found: Errors = []
-    object_metadata.check_standard_finalizers([finalizer], found)
+    object_metadata.validate_standard_finalizers([finalizer], found)
     errors += [field_errors.FieldError(each.reason, path, each.message) for each in found]
 
 
 def _checked_namespace(obj: Object, errors: Errors) -> None:
     for finalizer in obj["spec"].get("finalizers") or ():
-        errors += [field_errors.invalid("spec.finalizers", finalizer, fault) for fault in name_validation.qualified(finalizer)]
+        errors += [
+            field_errors.invalid("spec.finalizers", finalizer, fault) for fault in name_validation.qualified_name(finalizer)
+        ]
         _check_standard(finalizer, "spec.finalizers", errors)
 
 
@@ -102,7 +104,7 @@ def _check_taints(taints: list[Object] | tuple[Object, ...], errors: Errors) -> 
             taint.get("effect") or "",
             taint.get("value") or "",
         )
-        errors += [field_errors.invalid(f"{at}.key", key, fault) for fault in name_validation.qualified(key)]
+        errors += [field_errors.invalid(f"{at}.key", key, fault) for fault in name_validation.qualified_name(key)]
         if faults := name_validation.label_value(value):
             errors.append(field_errors.invalid(f"{at}.value", value, ";".join(faults)))
         if not effect:
@@ -121,7 +123,7 @@ def _check_taints(taints: list[Object] | tuple[Object, ...], errors: Errors) -> 
 def _check_node_resources(obj: Object, errors: Errors) -> None:
     for side in ("capacity", "allocatable"):
         for name, value in (obj["status"].get(side) or {}).items():
-            resource_lists.check_amount(name, value, f"status.{side}.{name}", errors)
+            resource_lists.validate_value(name, value, f"status.{side}.{name}", errors)
 
 
 def _compared_node(new: Object, old: Object, errors: Errors) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traincrew.apimachinery import field_errors, go_format, name_validation
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.object_metadata import IMMUTABLE, check_labels
+from traincrew.apimachinery.object_metadata import IMMUTABLE, validate_labels
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import ip_addresses
 from traincrew.embedded.apiserver.registry.builtin.pods.containers import PROTOCOLS
@@ -57,7 +57,9 @@ def _check_protocols(port: Object, path: str, errors: Errors) -> None:
     if port.get("protocol") not in PROTOCOLS:
         errors.append(field_errors.not_supported(f"{path}.protocol", port.get("protocol") or "", PROTOCOLS))
     if (protocol := port.get("appProtocol")) is not None:
-        errors += [field_errors.invalid(f"{path}.appProtocol", protocol, fault) for fault in name_validation.qualified(protocol)]
+        errors += [
+            field_errors.invalid(f"{path}.appProtocol", protocol, fault) for fault in name_validation.qualified_name(protocol)
+        ]
 
 
 def _default_slice(obj: Object) -> None:
@@ -108,7 +110,7 @@ def _check_endpoint(endpoint: Object, kind: str, path: str, errors: Errors) -> N
     node, host = endpoint.get("nodeName"), endpoint.get("hostname")
     if node is not None:
         errors += [field_errors.invalid(f"{path}.nodeName", node, fault) for fault in name_validation.dns_subdomain(node)]
-    check_labels(endpoint.get("deprecatedTopology") or {}, f"{path}.deprecatedTopology", errors)
+    validate_labels(endpoint.get("deprecatedTopology") or {}, f"{path}.deprecatedTopology", errors)
     if host is not None:
         errors += [field_errors.invalid(f"{path}.hostname", host, fault) for fault in name_validation.dns_label(host)]
     zones = (endpoint.get("hints") or {}).get("forZones") or ()

@@ -32,7 +32,7 @@ def _check_new_style(obj: Object, reporter: str, note: str, errors: Errors) -> N
     controller = obj.get(reporter) or ""
     if not controller:
         errors.append(field_errors.required(reporter))
-    errors += [field_errors.invalid(reporter, controller, fault) for fault in name_validation.qualified(controller)]
+    errors += [field_errors.invalid(reporter, controller, fault) for fault in name_validation.qualified_name(controller)]
     for field in ("reportingInstance", "action", "reason"):
         value = obj.get(field) or ""
         if not value:

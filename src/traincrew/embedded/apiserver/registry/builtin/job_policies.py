@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traincrew.apimachinery import completion_indexes, field_errors, go_format, name_validation
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.object_metadata import NEGATIVE
+from traincrew.apimachinery.object_metadata import MUST_NOT_BE_NEGATIVE
 from traincrew.apimachinery.resource_info import Object
 
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
@@ -58,7 +58,7 @@ def _check_rule(rule: Object, called: set[str | None], path: str, errors: list[F
     _too_many(f"{path}.onPodConditions", len(conditions), _MOST_RULES, errors)
     for index, pattern in enumerate(conditions):
         at, kind, status = f"{path}.onPodConditions[{index}]", pattern.get("type") or "", pattern.get("status") or ""
-        errors += [field_errors.invalid(f"{at}.type", kind, fault) for fault in name_validation.qualified(kind)]
+        errors += [field_errors.invalid(f"{at}.type", kind, fault) for fault in name_validation.qualified_name(kind)]
         if status not in _STATUSES:
             errors.append(field_errors.not_supported(f"{at}.status", status, _STATUSES))
     if codes is not None and conditions:
@@ -114,7 +114,7 @@ def _check_success(rule: Object, total: int, path: str, errors: list[FieldError]
         return
     at, words = f"{path}.succeededCount", "must be less than or equal to"
     if count < 0:
-        errors.append(field_errors.invalid(at, count, NEGATIVE))
+        errors.append(field_errors.invalid(at, count, MUST_NOT_BE_NEGATIVE))
     if count > total:
         errors.append(field_errors.invalid(at, count, f"{words} {total} (the number of specified completions)"))
     if listed is not None and count > most:

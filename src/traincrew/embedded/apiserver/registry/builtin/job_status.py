@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traincrew.apimachinery import completion_indexes, field_errors
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.object_metadata import NEGATIVE
+from traincrew.apimachinery.object_metadata import MUST_NOT_BE_NEGATIVE
 from traincrew.apimachinery.resource_info import Object
 
 _COUNTS = ("active", "succeeded", "failed", "ready", "terminating")
@@ -28,7 +28,7 @@ def compare(new: Object, old: Object, errors: list[FieldError]) -> None:
 def _check_counts(status: Object, errors: list[FieldError]) -> None:
     for field in _COUNTS:
         if (value := status.get(field) or 0) < 0:
-            errors.append(field_errors.invalid(f"status.{field}", value, NEGATIVE))
+            errors.append(field_errors.invalid(f"status.{field}", value, MUST_NOT_BE_NEGATIVE))
     seen: set[str] = set()
     for field in ("succeeded", "failed"):
         for index, uid in enumerate((status.get("uncountedTerminatedPods") or {}).get(field) or ()):

@@ -40,14 +40,14 @@ _SIDES = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
 
 
 def _check_type(kind: str, path: str, errors: list[FieldError]) -> None:
-    if faults := name_validation.qualified(kind):
+    if faults := name_validation.qualified_name(kind):
         errors += [field_errors.invalid(path, kind, fault) for fault in faults]
     elif "/" not in kind and kind not in _TYPES:
         errors.append(field_errors.invalid(path, kind, "must be a standard limit type or fully qualified"))
 
 
 def _check_names(limit: Object, kind: str, path: str, errors: list[FieldError]) -> None:
-    rule = resource_lists.check_container_name if kind in ("Pod", "Container") else resource_lists.check_name
+    rule = resource_lists.validate_container_name if kind in ("Pod", "Container") else resource_lists.validate_name
     for side in _SIDES:
         if kind == "Pod" and side in ("default", "defaultRequest"):
             if limit.get(side):

@@ -40,7 +40,7 @@ def _check_expression(requirement: Object, path: str, errors: list[FieldError]) 
     else:
         errors.append(field_errors.invalid(f"{path}.operator", operator, "not a valid selector operator"))
     key = requirement.get("key") or ""
-    errors += [field_errors.invalid(f"{path}.key", key, fault) for fault in name_validation.qualified(key)]
+    errors += [field_errors.invalid(f"{path}.key", key, fault) for fault in name_validation.qualified_name(key)]
 
 
 def _check_field(requirement: Object, path: str, errors: list[FieldError]) -> None:

@@ -55,8 +55,8 @@ def _sources(spec: Object) -> None:
 
 def check_template(template: Object, path: str, errors: list[FieldError]) -> None:
     meta = template.get("metadata") or {}
-    object_metadata.check_annotations(meta.get("annotations") or {}, f"{path}.metadata.annotations", errors)
-    object_metadata.check_labels(meta.get("labels") or {}, f"{path}.metadata.labels", errors)
+    object_metadata.validate_annotations(meta.get("annotations") or {}, f"{path}.metadata.annotations", errors)
+    object_metadata.validate_labels(meta.get("labels") or {}, f"{path}.metadata.labels", errors)
     for field, value in meta.items():
         if value and field not in _TEMPLATE_METADATA:
             errors.append(field_errors.forbidden(f"{path}.metadata.{field}", "cannot be set"))
@@ -159,7 +159,7 @@ def _compared_status(new: Object, _old: Object, errors: Errors) -> None:
     for name, value in (new["status"].get("capacity") or {}).items():
         check_capacity(value, f"status.capacity[{name}]", errors)
     for name, value in (new["status"].get("allocatedResources") or {}).items():
-        resource_lists.check_amount("storage", value, f"status.allocatedResources[{name}]", errors)
+        resource_lists.validate_value("storage", value, f"status.allocatedResources[{name}]", errors)
 
 
 def check_capacity(value: str, path: str, errors: Errors) -> None:

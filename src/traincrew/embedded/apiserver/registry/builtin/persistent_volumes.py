@@ -147,7 +147,7 @@ def _checked_class(obj: Object, errors: Errors) -> None:
     else:
         errors += [
             field_errors.invalid("provisioner", provisioner.lower(), fault)
-            for fault in name_validation.qualified(provisioner.lower())
+            for fault in name_validation.qualified_name(provisioner.lower())
         ]
     if "" in (obj.get("parameters") or {}):
         errors.append(field_errors.invalid("parameters", "", "field can not be empty."))

@@ -117,8 +117,8 @@ def _check_scope_selector(selector: Object, errors: Errors) -> None:
 
 def _check_amounts(amounts: dict[str, str], path: str, errors: Errors) -> None:
     for name, value in amounts.items():
-        resource_lists.check_quota_name(name, f"{path}[{name}]", errors)
-        resource_lists.check_amount(name, value, f"{path}[{name}]", errors)
+        resource_lists.validate_quota_name(name, f"{path}[{name}]", errors)
+        resource_lists.validate_value(name, value, f"{path}[{name}]", errors)
 
 
 def _compared_quota(new: Object, old: Object, errors: Errors) -> None:

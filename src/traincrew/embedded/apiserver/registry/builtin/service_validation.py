@@ -52,7 +52,7 @@ def check(obj: Object, errors: list[FieldError]) -> None:
     seen: set[str] = set()
     for index, port in enumerate(ports):
         _check_port(port, len(ports) > 1, seen, f"spec.ports[{index}]", errors)
-    object_metadata.check_labels(spec.get("selector") or {}, "spec.selector", errors)
+    object_metadata.validate_labels(spec.get("selector") or {}, "spec.selector", errors)
     _check_affinity(spec, errors)
     if kind != "ExternalName":
         check_addresses(spec, errors)
@@ -99,7 +99,9 @@ def _check_port(port: Object, named: bool, seen: set[str], path: str, errors: li
         errors.append(field_errors.not_supported(f"{path}.protocol", port.get("protocol") or "", _PROTOCOLS))
     probes.check_port(port.get("targetPort", 0), f"{path}.targetPort", errors)
     if (protocol := port.get("appProtocol")) is not None:
-        errors += [field_errors.invalid(f"{path}.appProtocol", protocol, fault) for fault in name_validation.qualified(protocol)]
+        errors += [
+            field_errors.invalid(f"{path}.appProtocol", protocol, fault) for fault in name_validation.qualified_name(protocol)
+        ]
 
 
 def _check_affinity(spec: Object, errors: list[FieldError]) -> None:
@@ -209,7 +211,7 @@ def _check_class(called: str, spec: Object, errors: list[FieldError]) -> None:
     if not is_balanced(spec):
         errors.append(field_errors.forbidden(at, "may only be used when `type` is 'LoadBalancer'"))
         return
-    errors += [field_errors.invalid(at, called, fault) for fault in name_validation.qualified(called)]
+    errors += [field_errors.invalid(at, called, fault) for fault in name_validation.qualified_name(called)]
 
 
 def _check_traffic(spec: Object, errors: list[FieldError]) -> None:

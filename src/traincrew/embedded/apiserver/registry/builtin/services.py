@@ -171,7 +171,7 @@ def _allocate_health(spec: Object, context: Context) -> None:
     wanted = spec.get("healthCheckNodePort") or 0
     low, high = context.node_ports
     if wanted and not low <= wanted <= high:
-        raise api_errors.internal(f"failed to allocate requested HealthCheck NodePort {wanted}: {_outside(low, high)}")
+        raise api_errors.internal_error(f"failed to allocate requested HealthCheck NodePort {wanted}: {_outside(low, high)}")
     spec["healthCheckNodePort"] = wanted or context.allocate_port()
 
 

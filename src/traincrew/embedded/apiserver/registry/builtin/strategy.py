@@ -42,7 +42,7 @@ def _no_warnings(_obj: Object) -> list[str]:
 class Strategy:
     kind: str = ""
     namespaced: bool = True
-    naming: object_metadata.Naming = name_validation.dns_subdomain
+    naming: object_metadata.NameValidator = name_validation.dns_subdomain
     has_status: bool = False
     has_generation: bool = False
     status_keeps: tuple[str, ...] = ()
@@ -119,7 +119,7 @@ class Strategy:
         return errors or self._check_metadata(obj)
 
     def _check_metadata(self, obj: Object) -> Errors:
-        return object_metadata.check(obj["metadata"], self.namespaced, self.naming, self.standard_finalizers)
+        return object_metadata.validate(obj["metadata"], self.namespaced, self.naming, self.standard_finalizers)
 
     def validate_update(self, new: Object, old: Object, subresource: str = "") -> Errors:
         """Of a changed object, after `prepare_update`; in the order, and as often, as the API server tells it."""
@@ -138,11 +138,13 @@ class Strategy:
 
     def validate_common(self, new: Object, old: Object) -> Errors:
         """What an update of any kind checks before the kind has its say."""
-        errors = object_metadata.check(new["metadata"], self.namespaced, name_validation.path_segment, standard_finalizers=False)
-        return errors + object_metadata.check_update(new["metadata"], old["metadata"])
+        errors = object_metadata.validate(
+            new["metadata"], self.namespaced, name_validation.path_segment, standard_finalizers=False
+        )
+        return errors + object_metadata.validate_update(new["metadata"], old["metadata"])
 
     def _check_changed_metadata(self, new: Object, old: Object) -> Errors:
-        rule = object_metadata.check_kind_update if self.standard_finalizers else object_metadata.check_update
+        rule = object_metadata.validate_kind_update if self.standard_finalizers else object_metadata.validate_update
         return rule(new["metadata"], old["metadata"])
 
     def warnings(self, obj: Object, old: Object | None = None) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from traincrew.apimachinery import field_errors, go_format, label_selectors, name_validation
-from traincrew.apimachinery.object_metadata import IMMUTABLE, NEGATIVE
+from traincrew.apimachinery.object_metadata import IMMUTABLE, MUST_NOT_BE_NEGATIVE
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import persistent_volume_claims
 from traincrew.embedded.apiserver.registry.builtin.pods import defaults, disabled_fields, specs, warnings
@@ -92,7 +92,7 @@ def _updating_daemon_set(new: Object, old: Object) -> None:
 def not_negative(spec: Object, names_: tuple[str, ...], path: str, errors: Errors) -> None:
     for field in names_:
         if (value := spec.get(field) or 0) < 0:
-            errors.append(field_errors.invalid(f"{path}.{field}", value, NEGATIVE))
+            errors.append(field_errors.invalid(f"{path}.{field}", value, MUST_NOT_BE_NEGATIVE))
 
 
 def _check_template(obj: Object, kind: str, errors: Errors) -> None:
@@ -136,7 +136,7 @@ def check_number_or_percent(value: Any, path: str, errors: Errors) -> None:
         shown = f'intstr.IntOrString{{Type:1, IntVal:0, StrVal:"{value}"}}'
         errors += [field_errors.invalid_formatted(path, shown, fault) for fault in name_validation.percent(value)]
     elif value < 0:
-        errors.append(field_errors.invalid(path, value, NEGATIVE))
+        errors.append(field_errors.invalid(path, value, MUST_NOT_BE_NEGATIVE))
 
 
 def amount(value: Any) -> int:

@@ -60,7 +60,7 @@ def _check_any(container: Object, volumes: mounts.Volumes, path: str, errors: li
     if (pulled := container.get("imagePullPolicy")) not in _PULL_POLICIES:
         errors.append(field_errors.not_supported(f"{path}.imagePullPolicy", pulled, _PULL_POLICIES))
     if requirements := container.get("resources"):
-        resource_lists.check_requirements(requirements, f"{path}.resources", errors)
+        resource_lists.validate_requirements(requirements, f"{path}.resources", errors)
     if context := container.get("securityContext"):
         security.check_container(context, f"{path}.securityContext", errors)
 

@@ -25,11 +25,11 @@ _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef")
 def check(variables: list[Object], path: str, errors: list[FieldError]) -> None:
     for index, variable in enumerate(variables):
         name = variable.get("name")
-        if name and not name_validation.env_name(name) and "valueFrom" not in variable:
+        if name and not name_validation.env_var_name(name) and "valueFrom" not in variable:
             continue
         if not name:
             errors.append(field_errors.required(f"{path}[{index}].name"))
-        elif faults := name_validation.env_name(name):
+        elif faults := name_validation.env_var_name(name):
             errors += [field_errors.invalid(f"{path}[{index}].name", name, fault) for fault in faults]
         if "valueFrom" in variable:
             _check_source(variable, f"{path}[{index}].valueFrom", errors)
@@ -64,7 +64,7 @@ def check_field(reference: Object, allowed: tuple[str, ...], path: str, errors: 
         errors.append(field_errors.invalid(f"{path}.fieldPath", shown, f"error converting fieldPath: {fault}"))
     elif subscripted:
         key = subscripted[2].lower() if subscripted[1] == "metadata.annotations" else subscripted[2]
-        errors += [field_errors.invalid(path, key, fault) for fault in name_validation.qualified(key)]
+        errors += [field_errors.invalid(path, key, fault) for fault in name_validation.qualified_name(key)]
     elif shown not in allowed:
         errors.append(field_errors.not_supported(f"{path}.fieldPath", shown, allowed))
 
@@ -117,7 +117,7 @@ def check_from(sources: list[Object], path: str, errors: list[FieldError]) -> No
     for index, source in enumerate(sources):
         at, prefix = f"{path}[{index}]", source.get("prefix")
         if prefix:
-            errors += [field_errors.invalid(f"{at}.prefix", prefix, fault) for fault in name_validation.env_name(prefix)]
+            errors += [field_errors.invalid(f"{at}.prefix", prefix, fault) for fault in name_validation.env_var_name(prefix)]
         kinds = [kind for kind in ("configMapRef", "secretRef") if kind in source]
         for kind in kinds:
             _check_whole(source[kind].get("name") or "", f"{at}.{kind}.name", errors)
@@ -132,5 +132,6 @@ def _check_whole(name: str, path: str, errors: list[FieldError]) -> None:
         errors.append(field_errors.required(path))
     else:
         errors += [
-            field_errors.invalid(path, name, fault) for fault in name_validation.dns_subdomain(name_validation.as_prefix(name))
+            field_errors.invalid(path, name, fault)
+            for fault in name_validation.dns_subdomain(name_validation.mask_trailing_dash(name))
         ]

@@ -6,7 +6,7 @@ from typing import Any
 
 from traincrew.apimachinery import field_errors, name_validation
 from traincrew.apimachinery.field_errors import FieldError
-from traincrew.apimachinery.object_metadata import NEGATIVE
+from traincrew.apimachinery.object_metadata import MUST_NOT_BE_NEGATIVE
 from traincrew.apimachinery.resource_info import Object
 
 _COUNTS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
@@ -27,7 +27,7 @@ def _check_probe(name: str, probe: Object, grace: int, path: str, errors: list[F
     _check_handler(probe, grace, path, errors)
     for field in _COUNTS:
         if (value := probe.get(field) or 0) < 0:
-            errors.append(field_errors.invalid(f"{path}.{field}", value, NEGATIVE))
+            errors.append(field_errors.invalid(f"{path}.{field}", value, MUST_NOT_BE_NEGATIVE))
     allowed = probe.get("terminationGracePeriodSeconds")
     if allowed is not None and allowed <= 0:
         errors.append(field_errors.invalid(f"{path}.terminationGracePeriodSeconds", allowed, "must be greater than 0"))
@@ -74,7 +74,7 @@ def _check_http(handler: Object, path: str, errors: list[FieldError]) -> None:
         errors.append(field_errors.not_supported(f"{path}.scheme", handler.get("scheme") or "", ("HTTP", "HTTPS")))
     for header in handler.get("httpHeaders") or ():
         name = header.get("name") or ""
-        errors += [field_errors.invalid(f"{path}.httpHeaders", name, fault) for fault in name_validation.header(name)]
+        errors += [field_errors.invalid(f"{path}.httpHeaders", name, fault) for fault in name_validation.http_header_name(name)]
 
 
 def check_port(port: Any, path: str, errors: list[FieldError]) -> None:

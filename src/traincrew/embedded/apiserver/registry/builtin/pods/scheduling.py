@@ -59,7 +59,7 @@ def _check_pod_term(term: Object, path: str, errors: list[FieldError]) -> None:
     key = term.get("topologyKey") or ""
     if not key:
         errors.append(field_errors.required(f"{path}.topologyKey", "can not be empty"))
-    errors += [field_errors.invalid(f"{path}.topologyKey", key, fault) for fault in name_validation.qualified(key)]
+    errors += [field_errors.invalid(f"{path}.topologyKey", key, fault) for fault in name_validation.qualified_name(key)]
 
 
 def _check_keys(term: Object, path: str, errors: list[FieldError]) -> None:
@@ -69,7 +69,9 @@ def _check_keys(term: Object, path: str, errors: list[FieldError]) -> None:
             errors.append(field_errors.forbidden(f"{path}.{field}", "must not be specified when labelSelector is not set"))
             continue
         for index, key in enumerate(keys):
-            errors += [field_errors.invalid(f"{path}.{field}[{index}]", key, fault) for fault in name_validation.qualified(key)]
+            errors += [
+                field_errors.invalid(f"{path}.{field}[{index}]", key, fault) for fault in name_validation.qualified_name(key)
+            ]
     for index, key in enumerate(term.get("matchLabelKeys") or ()):
         if key in (term.get("mismatchLabelKeys") or ()):
             at = f"{path}.matchLabelKeys[{index}]"
@@ -81,7 +83,7 @@ def check_tolerations(tolerations: list[Object], path: str, errors: list[FieldEr
         if toleration in USUAL_TOLERATIONS:
             continue
         key, operator = toleration.get("key") or "", toleration.get("operator") or ""
-        if key and (faults := name_validation.qualified(key)):
+        if key and (faults := name_validation.qualified_name(key)):
             errors += [field_errors.invalid(f"{path}[{index}].key", key, fault) for fault in faults]
         if not key and operator != "Exists":
             words = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
@@ -144,7 +146,7 @@ def _check_inclusion(constraint: Object, path: str, errors: list[FieldError]) ->
     selected |= {each.get("key") for each in (selector or {}).get("matchExpressions") or ()}
     for index, key in enumerate(keys):
         at = f"{path}.matchLabelKeys[{index}]"
-        errors += [field_errors.invalid(at, key, fault) for fault in name_validation.qualified(key)]
+        errors += [field_errors.invalid(at, key, fault) for fault in name_validation.qualified_name(key)]
         if key in selected:
             errors.append(field_errors.invalid(at, key, "exists in both matchLabelKeys and labelSelector"))
 
@@ -153,7 +155,7 @@ def check_gates(gates: list[Object], path: str, errors: list[FieldError]) -> Non
     seen: set[str] = set()
     for index, gate in enumerate(gates):
         name = gate.get("name") or ""
-        errors += [field_errors.invalid(f"{path}[{index}]", name, fault) for fault in name_validation.qualified(name)]
+        errors += [field_errors.invalid(f"{path}[{index}]", name, fault) for fault in name_validation.qualified_name(name)]
         if name in seen:
             errors.append(field_errors.duplicate(f"{path}[{index}]", name))
         seen.add(name)

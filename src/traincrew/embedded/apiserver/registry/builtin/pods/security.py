@@ -58,7 +58,7 @@ def _check_profiles(context: Object, path: str, errors: list[FieldError]) -> Non
 
 
 def _check_account(number: int | None, path: str, errors: list[FieldError]) -> None:
-    if number is not None and (faults := name_validation.account_number(number)):
+    if number is not None and (faults := name_validation.user_or_group_id(number)):
         errors += [field_errors.invalid(path, number, fault) for fault in faults]
 
 

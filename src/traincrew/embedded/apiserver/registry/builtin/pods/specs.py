@@ -41,9 +41,9 @@ def check_new_pod(obj: Object, errors: list[FieldError]) -> None:
 
 def check_template(template: Object, path: str, errors: list[FieldError]) -> None:
     meta, spec = template.get("metadata") or {}, template["spec"]
-    object_metadata.check_labels(meta.get("labels") or {}, f"{path}.labels", errors)
+    object_metadata.validate_labels(meta.get("labels") or {}, f"{path}.labels", errors)
     if annotations := meta.get("annotations"):
-        object_metadata.check_annotations(annotations, f"{path}.annotations", errors)
+        object_metadata.validate_annotations(annotations, f"{path}.annotations", errors)
         check_annotations(annotations, spec, f"{path}.annotations", errors)
     check(spec, f"{path}.spec", errors)
     if spec.get("ephemeralContainers"):
@@ -83,7 +83,7 @@ def check(spec: Object, path: str, errors: list[FieldError], pod: str = "") -> N
         if spec.get(field) not in known:
             _check_word(spec.get(field), known, f"{path}.{field}", errors)
     if selector := spec.get("nodeSelector"):
-        object_metadata.check_labels(selector, f"{path}.nodeSelector", errors)
+        object_metadata.validate_labels(selector, f"{path}.nodeSelector", errors)
     if spec.get("securityContext"):
         security.check_pod(spec, path, errors)
     security.check_sharing(spec, path, errors)
@@ -105,7 +105,7 @@ def _check_rare(spec: Object, path: str, errors: list[FieldError]) -> None:
         _check_dns(spec, f"{path}.dnsConfig", errors)
     for index, gate in enumerate(spec.get("readinessGates") or ()):
         name, at = gate.get("conditionType") or "", f"{path}.readinessGates[{index}].conditionType"
-        errors += [field_errors.invalid(at, name, fault) for fault in name_validation.qualified(name)]
+        errors += [field_errors.invalid(at, name, fault) for fault in name_validation.qualified_name(name)]
     if gates := spec.get("schedulingGates"):
         scheduling.check_gates(gates, f"{path}.schedulingGates", errors)
     if constraints := spec.get("topologySpreadConstraints"):
@@ -157,7 +157,7 @@ def _check_rest(spec: Object, path: str, errors: list[FieldError]) -> None:
     if spec.get("preemptionPolicy", "Never") not in _PREEMPTION:
         _check_word(spec["preemptionPolicy"], _PREEMPTION, f"{path}.preemptionPolicy", errors)
     if overhead := spec.get("overhead"):
-        resource_lists.check_requirements({"limits": overhead}, f"{path}.overhead", errors)
+        resource_lists.validate_requirements({"limits": overhead}, f"{path}.overhead", errors)
     if "os" in spec:
         name = spec["os"].get("name")
         if not name:

@@ -22,7 +22,7 @@ def _default(obj: Object) -> None:
 
 def _creating(obj: Object, context: Context) -> None:
     disabled_fields.drop(obj["spec"])
-    obj["status"] = {"phase": "Pending", "qosClass": pod_resources.of_service(obj["spec"])}
+    obj["status"] = {"phase": "Pending", "qosClass": pod_resources.qos_class(obj["spec"])}
     if obj["spec"].get("schedulingGates"):
         obj["status"]["conditions"] = [_gated(context.now or None)]
     _match_labels(obj)

@@ -173,7 +173,7 @@ def compare_status(new: Object, old: Object, errors: list[FieldError]) -> None:
     for index, condition in enumerate(status.get("conditions") or ()):
         if (kind := condition.get("type") or "") not in _CONDITIONS:
             at = f"metadata.conditions[{index}].Type"
-            errors += [field_errors.invalid(at, kind, fault) for fault in name_validation.qualified(kind)]
+            errors += [field_errors.invalid(at, kind, fault) for fault in name_validation.qualified_name(kind)]
     nominated = status.get("nominatedNodeName")
     if nominated and nominated != before.get("nominatedNodeName"):
         errors += [

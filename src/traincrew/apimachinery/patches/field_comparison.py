@@ -8,34 +8,34 @@ from typing import Any
 from traincrew.apimachinery import json_equality
 from traincrew.apimachinery.patches import field_sets, list_items
 from traincrew.apimachinery.patches.field_sets import EMPTY, FIELD, Fields
-from traincrew.apimachinery.patches.merge_shapes import ATOMIC, LIST, MAP, Shape
+from traincrew.apimachinery.patches.typed_schemas import ATOMIC, LIST, MAP, TypeDef
 from traincrew.apimachinery.resource_info import Object
 
 
 @dataclasses.dataclass(frozen=True)
-class Differences:
+class Comparison:
     added: Fields
     modified: Fields
     removed: Fields
 
-    def without(self, fields: Fields) -> Differences:
+    def without(self, fields: Fields) -> Comparison:
         if not fields:
             return self
-        return Differences(*(field_sets.without(each, fields) for each in (self.added, self.modified, self.removed)))
+        return Comparison(*(field_sets.recursive_difference(each, fields) for each in (self.added, self.modified, self.removed)))
 
     @property
     def changed(self) -> Fields:
         return field_sets.union(self.modified, self.added)
 
 
-def compare(before: Object, after: Object, shape: Shape) -> Differences:
-    found = _Found({}, {}, {})
-    _maps(before, after, shape, found)
-    return Differences(found.added, found.modified, found.removed)
+def compare(before: Object, after: Object, shape: TypeDef) -> Comparison:
+    found = _FieldDiff({}, {}, {})
+    _compare_maps(before, after, shape, found)
+    return Comparison(found.added, found.modified, found.removed)
 
 
 @dataclasses.dataclass(slots=True)
-class _Found:
+class _FieldDiff:
     """What was found below one field, as it is gathered."""
 
     added: Fields
@@ -43,24 +43,24 @@ class _Found:
     removed: Fields
 
 
-def held(document: Object, shape: Shape) -> Fields:
+def to_field_set(document: Object, shape: TypeDef) -> Fields:
     """The fields that an applied configuration holds."""
-    return _held(document, shape) or EMPTY
+    return _value_fields(document, shape) or EMPTY
 
 
-def _held(value: Any, shape: Shape) -> Fields | None:
+def _value_fields(value: Any, shape: TypeDef) -> Fields | None:
     kind = shape.kind(value)
     if kind == MAP:
-        return FIELD if shape.atomic_map else _held_fields(value, shape) if isinstance(value, dict) else None
+        return FIELD if shape.atomic_map else _map_fields(value, shape) if isinstance(value, dict) else None
     if kind == LIST:
-        return FIELD if shape.atomic_list else _held_items(value, shape) if isinstance(value, list) else None
+        return FIELD if shape.atomic_list else _list_fields(value, shape) if isinstance(value, list) else None
     return FIELD
 
 
-def _held_fields(value: Object, shape: Shape) -> Fields | None:
+def _map_fields(value: Object, shape: TypeDef) -> Fields | None:
     found = {}
     for name, each in value.items():
-        below = _held(each, shape.field(name) or ATOMIC)
+        below = _value_fields(each, shape.field(name) or ATOMIC)
         if each is None or (not each and isinstance(each, dict)) or not shape.declares(name):
             below = field_sets.member(below or FIELD)
         if below is not None:
@@ -68,60 +68,60 @@ def _held_fields(value: Object, shape: Shape) -> Fields | None:
     return found or None
 
 
-def _held_items(value: list[Any], shape: Shape) -> Fields | None:
+def _list_fields(value: list[Any], shape: TypeDef) -> Fields | None:
     found = {}
-    for name, alike in list_items.grouped(value, shape).items():
-        found[name] = FIELD if len(alike) > 1 else field_sets.member(_held(alike[0], shape.items) or FIELD)
+    for name, alike in list_items.group_by_element(value, shape).items():
+        found[name] = FIELD if len(alike) > 1 else field_sets.member(_value_fields(alike[0], shape.items) or FIELD)
     return found or None
 
 
-def whole(value: Any, shape: Shape) -> Fields:
+def all_fields(value: Any, shape: TypeDef) -> Fields:
     """Everything that comes or goes with a value, itself included."""
     kind = shape.kind(value)
     found = {}
     if kind == MAP and not shape.atomic_map and isinstance(value, dict):
-        found = {f"f:{name}": whole(each, shape.field(name) or ATOMIC) for name, each in value.items()}
+        found = {f"f:{name}": all_fields(each, shape.field(name) or ATOMIC) for name, each in value.items()}
     elif kind == LIST and not shape.atomic_list and isinstance(value, list):
-        for name, alike in list_items.grouped(value, shape).items():
-            found[name] = FIELD if len(alike) > 1 else whole(alike[0], shape.items)
+        for name, alike in list_items.group_by_element(value, shape).items():
+            found[name] = FIELD if len(alike) > 1 else all_fields(alike[0], shape.items)
     return field_sets.member(found)
 
 
-def _values(before: Any, after: Any, shape: Shape, found: _Found) -> bool:
+def _compare_values(before: Any, after: Any, shape: TypeDef, found: _FieldDiff) -> bool:
     """Whether the value itself was modified; what differs below it is put into `found`."""
     was, now = shape.kind(before), shape.kind(after)
-    modified = _of_kind(was, before, after, shape, found) if was != now else False
-    return _of_kind(now, before, after, shape, found) or modified
+    modified = _compare_kind(was, before, after, shape, found) if was != now else False
+    return _compare_kind(now, before, after, shape, found) or modified
 
 
-def _of_kind(kind: str, before: Any, after: Any, shape: Shape, found: _Found) -> bool:
+def _compare_kind(kind: str, before: Any, after: Any, shape: TypeDef, found: _FieldDiff) -> bool:
     if kind == MAP and not shape.atomic_map:
         here, there = before if isinstance(before, dict) else None, after if isinstance(after, dict) else None
         if here or there:
-            _maps(here or {}, there or {}, shape, found)
+            _compare_maps(here or {}, there or {}, shape, found)
             return False
     elif kind == LIST and not shape.atomic_list:
         rows, lines = before if isinstance(before, list) else None, after if isinstance(after, list) else None
         if rows or lines:
-            _lists(rows or [], lines or [], shape, found)
+            _compare_lists(rows or [], lines or [], shape, found)
             return False
     return not json_equality.values_equal(before, after)
 
 
-def _maps(before: Object, after: Object, shape: Shape, found: _Found) -> None:
+def _compare_maps(before: Object, after: Object, shape: TypeDef, found: _FieldDiff) -> None:
     for name, value in after.items():
         if name not in before:
-            found.added[f"f:{name}"] = whole(value, shape.field(name) or ATOMIC)
+            found.added[f"f:{name}"] = all_fields(value, shape.field(name) or ATOMIC)
         elif not json_equality.quickly_equal(before[name], value):
-            _below(f"f:{name}", before[name], value, shape.field(name) or ATOMIC, found)
+            _compare_child(f"f:{name}", before[name], value, shape.field(name) or ATOMIC, found)
     for name, value in before.items():
         if name not in after:
-            found.removed[f"f:{name}"] = whole(value, shape.field(name) or ATOMIC)
+            found.removed[f"f:{name}"] = all_fields(value, shape.field(name) or ATOMIC)
 
 
-def _below(element: str, before: Any, after: Any, shape: Shape, found: _Found) -> None:
-    inner = _Found({}, {}, {})
-    modified = _values(before, after, shape, inner)
+def _compare_child(element: str, before: Any, after: Any, shape: TypeDef, found: _FieldDiff) -> None:
+    inner = _FieldDiff({}, {}, {})
+    modified = _compare_values(before, after, shape, inner)
     if inner.added:
         found.added[element] = inner.added
     if inner.removed:
@@ -130,19 +130,19 @@ def _below(element: str, before: Any, after: Any, shape: Shape, found: _Found) -
         found.modified[element] = field_sets.member(inner.modified) if modified else inner.modified
 
 
-def _lists(before: list[Any], after: list[Any], shape: Shape, found: _Found) -> None:
-    here, there = list_items.grouped(before, shape), list_items.grouped(after, shape)
+def _compare_lists(before: list[Any], after: list[Any], shape: TypeDef, found: _FieldDiff) -> None:
+    here, there = list_items.group_by_element(before, shape), list_items.group_by_element(after, shape)
     for name in {**here, **there}:
         was, now = here.get(name, ()), there.get(name, ())
         if len(was) == 1 and len(now) == 1:
             if not json_equality.quickly_equal(was[0], now[0]):
-                _below(name, was[0], now[0], shape.items, found)
+                _compare_child(name, was[0], now[0], shape.items, found)
         elif len(was) > 1 and len(now) > 1:
             if not json_equality.values_equal(was, now):
                 found.modified[name] = FIELD
         else:
             # Items that share a name are owned as one, with nothing below.
             if now:
-                found.added[name] = whole(now[0], shape.items) if len(now) == 1 else FIELD
+                found.added[name] = all_fields(now[0], shape.items) if len(now) == 1 else FIELD
             if was:
-                found.removed[name] = whole(was[0], shape.items) if len(was) == 1 else FIELD
+                found.removed[name] = all_fields(was[0], shape.items) if len(was) == 1 else FIELD

@@ -7,13 +7,13 @@ from typing import Any
 from traincrew.apimachinery import quantities
 
 
-def merge_patch(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+def create_merge_patch(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     """What to send so that `old` becomes `new`; keys that have gone are sent as null. Lists are replaced whole."""
     patch: dict[str, Any] = {key: None for key in old if key not in new}
     for key, value in new.items():
         before = old.get(key)
         if isinstance(value, dict) and isinstance(before, dict):
-            inner = merge_patch(before, value)
+            inner = create_merge_patch(before, value)
             if inner:
                 patch[key] = inner
         elif key not in old or value != before:
@@ -21,17 +21,17 @@ def merge_patch(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     return patch
 
 
-def holds(found: Any, wanted: Any) -> bool:
+def contains(found: Any, wanted: Any) -> bool:
     """Whether a stored value already says what is wanted.
 
     The API server fills in defaults, also for an empty list, and spells quantities its own way: `1000m` comes back as `1`.
     """
     if isinstance(wanted, dict):
-        return isinstance(found, dict) and all(key in found and holds(found[key], wanted[key]) for key in wanted)
+        return isinstance(found, dict) and all(key in found and contains(found[key], wanted[key]) for key in wanted)
     if isinstance(wanted, list):
         if not wanted or not isinstance(found, list):
             return not wanted
-        return len(found) == len(wanted) and all(holds(*pair) for pair in zip(found, wanted, strict=True))
+        return len(found) == len(wanted) and all(contains(*pair) for pair in zip(found, wanted, strict=True))
     return bool(found == wanted) or _same_quantity(found, wanted)
 
 

@@ -15,7 +15,7 @@ def is_custom(schema: Schema) -> bool:
     return _STRUCT not in schema
 
 
-def zero(schema: Schema, like: Object) -> Object:
+def zero_object(schema: Schema, like: Object) -> Object:
     """A new object of the same kind."""
     fresh: Object = {"apiVersion": like["apiVersion"], "kind": like["kind"]}
     return fresh if is_custom(schema) else _struct(schema) | fresh
@@ -32,11 +32,11 @@ def _struct(schema: Schema) -> Object:
         elif _STRUCT in field:
             found[name] = _struct(field)
         elif written or field.get("format") in _TIMES:
-            found[name] = _nothing(field)
+            found[name] = _zero_value(field)
     return found
 
 
-def _nothing(field: Schema) -> Any:
+def _zero_value(field: Schema) -> Any:
     if field.get("format") in _TIMES:
         return None
     return {"string": "", "integer": 0, "number": 0, "boolean": False}.get(field.get("type", ""))

@@ -52,7 +52,7 @@ METADATA: Schema = {
 _OBJECT = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": METADATA}
 
 
-class Shape:
+class TypeDef:
     """One node of a schema. What is below it is looked up when it is first asked for: schemas may be cyclic."""
 
     __slots__ = (
@@ -69,10 +69,10 @@ class Shape:
         self._fields: Schema = {**schema.get("properties", {}), **(fields or _embedded(schema))}
         self._more = schema.get("additionalProperties")
         self._items = schema.get("items")
-        self._below: dict[str | None, Shape | None] = {}
-        self._item: Shape | None = None
+        self._below: dict[str | None, TypeDef | None] = {}
+        self._item: TypeDef | None = None
         self.atomic_map = schema.get("x-kubernetes-map-type") == "atomic"
-        self.keys, self.atomic_list = _relation(schema)
+        self.keys, self.atomic_list = _list_relation(schema)
         properties = (self._items or {}).get("properties", {})
         self.defaults = {key: properties[key]["default"] for key in self.keys if "default" in properties.get(key, {})}
 
@@ -91,23 +91,23 @@ class Shape:
         """A map that says nothing of what is in it."""
         return not self._fields and self.field("") is DEDUCED
 
-    def field(self, name: str) -> Shape | None:
+    def field(self, name: str) -> TypeDef | None:
         """None: there may be no such field."""
         key = name if name in self._fields else None
         if key not in self._below:
-            self._below[key] = self._other() if key is None else Shape(self._fields[key], self._preserve)
+            self._below[key] = self._other() if key is None else TypeDef(self._fields[key], self._preserve)
         return self._below[key]
 
-    def _other(self) -> Shape | None:
+    def _other(self) -> TypeDef | None:
         if isinstance(self._more, dict):
-            return Shape(self._more, self._preserve)
+            return TypeDef(self._more, self._preserve)
         free = self._more is True or (self._more is None and (self._preserve or not self._fields))
         return DEDUCED if free else None
 
     @property
-    def items(self) -> Shape:
+    def items(self) -> TypeDef:
         if self._item is None:
-            self._item = Shape(self._items, self._preserve) if self._items is not None else ATOMIC
+            self._item = TypeDef(self._items, self._preserve) if self._items is not None else ATOMIC
         return self._item
 
 
@@ -132,7 +132,7 @@ def _scalar(schema: Schema) -> str:
     return UNTYPED
 
 
-def _relation(schema: Schema) -> tuple[tuple[str, ...], bool]:
+def _list_relation(schema: Schema) -> tuple[tuple[str, ...], bool]:
     """The keys of a list's items, and whether it is owned as a whole. Without keys and not whole: a set."""
     match schema.get("x-kubernetes-list-type"):
         case "map":
@@ -149,23 +149,23 @@ def _embedded(schema: Schema) -> Schema:
     return _OBJECT if schema.get("x-kubernetes-embedded-resource") else {}
 
 
-ATOMIC = Shape({"x-kubernetes-map-type": "atomic"})
-DEDUCED = Shape({})
+ATOMIC = TypeDef({"x-kubernetes-map-type": "atomic"})
+DEDUCED = TypeDef({})
 ATOMIC._below[None] = ATOMIC
 
-_MOST = 512
-_known: collections.OrderedDict[int, tuple[Schema, Shape]] = collections.OrderedDict()
+_CACHE_SIZE = 512
+_known: collections.OrderedDict[int, tuple[Schema, TypeDef]] = collections.OrderedDict()
 _lock = threading.Lock()
 
 
-def of(schema: Schema) -> Shape:
+def type_of(schema: Schema) -> TypeDef:
     """The shape of whole objects of a schema. Its metadata may be left undescribed."""
     found = _known.get(id(schema))
     if found is not None and found[0] is schema:
         return found[1]
-    shape = Shape(schema, fields=_OBJECT)
+    shape = TypeDef(schema, fields=_OBJECT)
     with _lock:
         _known[id(schema)] = schema, shape
-        if len(_known) > _MOST:
+        if len(_known) > _CACHE_SIZE:
             _known.popitem(last=False)
     return shape
