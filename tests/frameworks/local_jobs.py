@@ -1,4 +1,4 @@
-"""The pods of an example as plain processes of this machine: its YAML, planned by the operator, with addresses made local.
+"""The pods of an example as processes of this machine: its YAML, planned by the operator, with local addresses.
 
 No cluster: what is tested is that script, command, environment and the variables that the operator sets fit together.
 """
@@ -33,7 +33,7 @@ from traincrew.validation import verdict as admission
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 LONG = 600.0
-"""Seconds that a crew is given on a machine that does other things, too."""
+"""Timeout in seconds for a job on a busy machine."""
 Manifest = dict[str, Any]
 
 
@@ -52,7 +52,7 @@ class Process:
 
 @dataclass
 class LocalJob:
-    """Started when entered; whatever still runs is ended with every process that it started."""
+    """Starts on entry. On exit all processes and their descendants are killed."""
 
     processes: dict[str, Process] = field(default_factory=dict)
 
@@ -88,13 +88,13 @@ class LocalJob:
             running.wait()
 
     def ends(self, *names: str) -> None:
-        """Awaits that all of these (or all there are) succeed; at the first failure everything that was said is shown."""
+        """Wait until these processes (default: all) succeed. On the first failure the output of all is shown."""
         waited = names or tuple(self.processes)
         self._until(lambda: all(self._code(name) is not None for name in waited), waited)
         assert {self._code(name) for name in waited} == {0}, self.told()
 
     def says(self, name: str, pattern: str) -> re.Match[str]:
-        """Awaits a line of this process that fits."""
+        """Wait for a matching line of this process."""
         self._until(lambda: re.search(pattern, self.processes[name].text(), re.MULTILINE) is not None, (name,))
         found = re.search(pattern, self.processes[name].text(), re.MULTILINE)
         assert found, f"{name} never said {pattern!r}\n{self.told()}"
@@ -122,7 +122,7 @@ class LocalJob:
 
 
 def of_example(path: str, where: pathlib.Path, extra: Mapping[str, str] | None = None) -> LocalJob:
-    """The crew of examples/<path>; skips the test where its environment was not built."""
+    """The job of examples/<path>. Skips the test if its environment is not built."""
     job, pods, _ = planned(EXAMPLES / path)
     local = LocalAddresses(pod["metadata"]["name"] for pod in pods)
     resolved = known_images(where)
@@ -135,7 +135,7 @@ def of_example(path: str, where: pathlib.Path, extra: Mapping[str, str] | None =
 
 
 def planned(path: pathlib.Path) -> tuple[Manifest, list[Manifest], dict[str, str]]:
-    """The job, its pods and the files of its config map, as the operator makes them."""
+    """The job, its pods and the files of its ConfigMap, as the operator creates them."""
     documents = [document for document in yaml.safe_load_all(path.read_text()) if "kubeflow.org" in document["apiVersion"]]
     (document,) = documents
     document["metadata"] |= {"namespace": "default", "uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}
@@ -165,7 +165,7 @@ def process_of(pod: Manifest, resolved: ImageResolver, where: pathlib.Path) -> P
     argv = [*(container.get("command") or environment.command), *(container.get("args") or [])]
     moved = {mount.path: mount.source for mount in environment.mounts}
     for volume in _volumes(container):
-        # A claim is one folder for all pods, any other volume a folder for each.
+        # A claim is one directory for all pods, any other volume one directory per pod.
         moved[volume["mountPath"]] = str((where if _is_claim(pod, volume["name"]) else own) / "volumes" / volume["name"])
     for folder in moved.values():
         if folder.startswith(str(where)):
@@ -175,13 +175,13 @@ def process_of(pod: Manifest, resolved: ImageResolver, where: pathlib.Path) -> P
 
 
 def _from_workdir(word: str, workdir: str, moved: Mapping[str, str]) -> str:
-    """A path that is relative to the image's working directory, which is not there on this machine."""
+    """A path relative to the working directory of the image, which does not exist on this machine."""
     whole = f"{workdir}/{word}"
     return whole if workdir and pathlib.Path(_moved(whole, moved)).is_file() else word
 
 
 def _volumes(container: Manifest) -> list[Manifest]:
-    """The job's own; what the operator mounts has its place already."""
+    """The volumes of the job, without those of the operator."""
     return [each for each in container.get("volumeMounts") or [] if each["mountPath"] not in ("/etc/mpi", "/opt/kube")]
 
 
@@ -196,7 +196,7 @@ def _moved(word: str, moved: Mapping[str, str]) -> str:
 
 
 class LocalAddresses:
-    """Names of pods become this machine, their ports become free ones: many pods share one address here."""
+    """Replaces the names of pods by this machine and their ports by free ports."""
 
     def __init__(self, pods: Iterable[str]) -> None:
         self._pods = sorted(pods, key=len, reverse=True)
@@ -212,7 +212,7 @@ class LocalAddresses:
             found[key] = (
                 str(self._port(host, value)) if key.endswith("_PORT") and host else re.sub(rf"^({names})$", "127.0.0.1", value)
             )
-        if "POD_IP_DUMMY" in env:  # the pod that others know by its name
+        if "POD_IP_DUMMY" in env:  # the rendezvous host
             own, port = expanded["PADDLE_MASTER"].split(":")
             found["PADDLE_MASTER"] = f"{own}:{self._port(next(name for name in self._pods if name.endswith('-0')), port)}"
         return found
@@ -226,7 +226,7 @@ class LocalAddresses:
 
 
 def _descendants(pid: int) -> list[int]:
-    """torchrun and mpirun give their children sessions of their own."""
+    """torchrun and mpirun start their children in new sessions."""
     found = []
     for task in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
         try:

@@ -45,7 +45,7 @@ exec "$@"
 
 
 def of_example(path: str, where: pathlib.Path) -> local_jobs.LocalJob:
-    """One process, the launcher; what it starts on workers is below it."""
+    """The launcher process. Processes of workers are its descendants."""
     if os.geteuid() != 0:
         pytest.skip("host names of their own for the workers need root here")
     job, pods, files = local_jobs.planned(local_jobs.EXAMPLES / path)
@@ -70,7 +70,7 @@ def of_example(path: str, where: pathlib.Path) -> local_jobs.LocalJob:
 
 
 def discover(where: pathlib.Path, names: list[str]) -> None:
-    """What the operator does when workers come and go."""
+    """Update the host files, as the operator does when workers are added or removed."""
     beside = where / "mpi" / ".discover_hosts.sh"
     _program(beside, "#!/bin/sh\n" + "".join(f"echo {name}:1\n" for name in names))
     beside.replace(where / "mpi" / "discover_hosts.sh")

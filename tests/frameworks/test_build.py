@@ -1,4 +1,4 @@
-"""Building environments: what is kept of an interrupted build, and what is told where one cannot be built."""
+"""Builds of environments: what an interrupted build keeps, and the errors of failed builds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SMALL = Recipe("mpich", "the smallest there is", 1, proof="import mpi4py")
 
 @pytest.fixture
 def cache(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
-    """An empty one, but for the tools."""
+    """A PATH with only the tools."""
     tools = packages.tools().parent
     monkeypatch.setenv("TRAINCREW_CACHE", str(tmp_path))
     cache_paths.root().mkdir(parents=True)

@@ -73,7 +73,7 @@ def test_elastic_training_follows_the_workers_there_are(tmp_path: pathlib.Path) 
 def test_a_horovod_that_sees_fewer_ranks_than_mpirun_started_fails_loudly(tmp_path: pathlib.Path) -> None:
     launcher = mpi_workers.of_example("mpi/tensorflow-mnist/job.yaml", tmp_path)
     at = launcher.processes["launcher"].argv.index("python")
-    # Gloo without a rendezvous is what a build without MPI comes down to: every rank believes that it is alone.
+    # A build without MPI uses Gloo without a rendezvous: every rank runs alone.
     alone = ("HOROVOD_CONTROLLER=gloo", "HOROVOD_CPU_OPERATIONS=gloo")
     launcher.processes["launcher"].argv[at:at] = [word for setting in alone for word in ("-x", setting)]
     with launcher:

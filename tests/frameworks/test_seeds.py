@@ -1,4 +1,4 @@
-"""Jobs of the seeds as they are written, as processes of this machine."""
+"""Jobs of the seeds, unchanged, as processes of this machine."""
 
 from __future__ import annotations
 

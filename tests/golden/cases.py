@@ -1,4 +1,4 @@
-"""Golden cases: a job, the world around it and the time, as YAML, and the plan for it as YAML beside it.
+"""Golden cases: a job, the observed objects and the time as YAML, and the plan as YAML next to it.
 
 `x.yaml` is written by hand. Objects around the job stand in maps by name; what is the same for all of them (namespace, UID,
 owner, date of creation) is filled in. `x.plan.yaml` is written by `python -m tests.golden.regenerate`: read the diff.
@@ -106,7 +106,7 @@ def _action(action: Action) -> Manifest:
 
 
 class _Loader(yaml.SafeLoader):
-    """Times stay text, as they are in JSON."""
+    """Times are strings, as in JSON."""
 
     yaml_implicit_resolvers = {
         key: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
@@ -115,7 +115,7 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Dumper(yaml.SafeDumper):
-    """Scripts and files are shown line by line, and nothing is abbreviated by an alias."""
+    """Multi-line strings are written as blocks, without YAML aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

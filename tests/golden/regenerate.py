@@ -1,4 +1,4 @@
-"""Writes every golden plan anew: `python -m tests.golden.regenerate`, then read the diff."""
+"""Regenerates every golden plan: run `python -m tests.golden.regenerate`, then read the diff."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans are as they were when somebody last read them."""
+"""Plans are equal to the golden plans."""
 
 from __future__ import annotations
 

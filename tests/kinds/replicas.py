@@ -1,4 +1,4 @@
-"""Replicas and their pods, straight from a job's manifest."""
+"""Replicas and their pods, built from the manifest of a job."""
 
 from __future__ import annotations
 

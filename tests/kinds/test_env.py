@@ -1,4 +1,4 @@
-"""The variables by which the replicas of each kind find each other, byte for byte."""
+"""The environment variables of the replicas of each kind, byte for byte."""
 
 from __future__ import annotations
 

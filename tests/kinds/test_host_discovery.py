@@ -1,4 +1,4 @@
-"""The list of hosts that Horovod Elastic reads: who comes back, and who comes while nobody listens, is used."""
+"""The host list of Horovod Elastic: returned workers and late workers are used."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def exec_files(manifest: Manifest, *pods: objects.Pod) -> dict[str, str]:
 
 
 def listed(manifest: Manifest, *pods: objects.Pod) -> list[str]:
-    """What the script prints when it is run."""
+    """The output of the script."""
     script = exec_files(manifest, *pods)["discover_hosts.sh"]
     return subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, check=True).stdout.split()
 

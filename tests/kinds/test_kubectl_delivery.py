@@ -1,4 +1,4 @@
-"""The script in which an MPI v1 launcher waits for its workers, run by a real shell."""
+"""The script with which an MPI v1 launcher waits for its workers, run by a real shell."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def mpi_job(name: str = "j", command: list[str] | None = None, slots: int | None
 
 
 class Launcher:
-    """The init container: a directory with a kubectl on its PATH, one with the host file, one to deliver to."""
+    """The init container: directories for a fake kubectl, the host file and the target."""
 
     def __init__(self, place: pathlib.Path) -> None:
         self.place = place
@@ -46,7 +46,7 @@ class Launcher:
         kubectl.chmod(0o755)
 
     def wait(self, job: jobs.Job, hostfile: str, answers: list[str]) -> subprocess.CompletedProcess[str]:
-        """Runs the script; the last answer is what lets it go on, else it is stopped as one that waits for ever."""
+        """Run the script. If it still waits after the last answer, it is stopped."""
         (self.place / "mpi" / "hostfile").write_text(hostfile)
         (self.place / "answers").write_text("".join(f"{answer}\n" for answer in answers))
         script = kubectl_delivery.script(job, WORKERS).replace("/etc/mpi", str(self.place / "mpi")).replace("sleep 1", "sleep 0")

@@ -1,4 +1,4 @@
-"""Host files and host discovery of both MPI contracts, byte for byte."""
+"""Host files and host discovery of both MPI versions, byte for byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From template to pod and service."""
+"""Pods and services that are built from templates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who acts on the simulation beside the operator: scheduler, kubelets, the controller of batch Jobs, users, and time."""
+"""Changes to the simulation by others than the operator: scheduler, kubelets, Job controller, users, and time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from traincrew.model import resources
 from traincrew.model.observed import PodEvent
 
 DISRUPTIONS = ("evict", "preempt", "shut_down", "lose_node", "delete", "vanish", "refuse_at_node")
-"""Ways to take a pod away."""
+"""Methods that disrupt a pod."""
 
 
 class ClusterEvents:
@@ -29,7 +29,7 @@ class ClusterEvents:
         started = dt.datetime.fromisoformat(pod["status"]["startTime"])
         return (self.simulation.now - started).total_seconds()
 
-    # A pod's ordinary life
+    # The lifecycle of a pod
 
     def schedule(self, name: str) -> None:
         pod = self.simulation.pod(name)
@@ -49,7 +49,7 @@ class ClusterEvents:
         self._set_condition(pod, "Ready", "True" if ready else "False")
 
     def run_all(self) -> None:
-        """Every pod that waits for a node or its containers gets going."""
+        """Run every pending pod."""
         for pod in self.simulation.of("pods"):
             if pod["status"]["phase"] == "Pending" and "deletionTimestamp" not in pod["metadata"]:
                 self.run(pod["metadata"]["name"])
@@ -64,7 +64,7 @@ class ClusterEvents:
         self.fail(name, 137, reason="OOMKilled")
 
     def restart_container(self, name: str, code: int = 1, message: str = "") -> None:
-        """The kubelet starts a failed container again inside its pod."""
+        """The kubelet restarts a failed container inside its pod."""
         for status in self.simulation.pod(name)["status"].get("containerStatuses", [])[:1]:
             ended = {"exitCode": code, "reason": "Error", "message": message, "finishedAt": stamp(self.simulation.now)}
             status["restartCount"] = status.get("restartCount", 0) + 1
@@ -78,17 +78,17 @@ class ClusterEvents:
         pod["status"].update(phase=phase, reason=details.get("reason", "") if phase == "Failed" else "")
         self._set_condition(pod, "Ready", "False")
 
-    # A pod that does not get going
+    # Pods that do not start
 
     def wait(self, name: str, reason: str, message: str) -> None:
-        """A container that the kubelet cannot start, such as one whose image cannot be had."""
+        """A container that the kubelet cannot start, for example because its image cannot be pulled."""
         self.schedule(name)
         pod = self.simulation.pod(name)
         first = pod["spec"]["containers"][0]["name"]
         pod["status"]["containerStatuses"] = [{"name": first, "state": {"waiting": {"reason": reason, "message": message}}}]
 
     def create_slowly(self, name: str, *events: tuple[str, str]) -> None:
-        """A pod that is placed and comes no further; what is said about it can be listed."""
+        """A scheduled pod that does not start. Its events can be listed."""
         self.schedule(name)
         pod = self.simulation.pod(name)
         self.simulation.memory.pod_events[pod["metadata"]["uid"]] = tuple(PodEvent(*event) for event in events)
@@ -104,10 +104,10 @@ class ClusterEvents:
             {"name": "init", "restartCount": 1, "state": waiting, "lastState": {"terminated": ended}}
         ]
 
-    # A pod that is taken away
+    # Disruptions
 
     def evict(self, name: str) -> None:
-        """Node pressure: the kubelet ends the pod and says so."""
+        """Node pressure: the kubelet evicts the pod."""
         pod = self.simulation.pod(name)
         message = "The node was low on resource: memory."
         self._disrupted(pod, "TerminationByKubelet", message)
@@ -122,7 +122,7 @@ class ClusterEvents:
         pod["status"].update(reason="Evicted", message=message)
 
     def preempt(self, name: str) -> None:
-        """The scheduler needs the room: the pod is marked and deleted."""
+        """The scheduler preempts the pod: it sets the condition and deletes the pod."""
         self._disrupted(self.simulation.pod(name), "PreemptionByScheduler", "preempting to accommodate a higher priority pod")
         self.delete(name)
 
@@ -132,13 +132,13 @@ class ClusterEvents:
         pod["status"].update(reason="Terminated", message="Pod was terminated in response to imminent node shutdown.")
 
     def refuse_at_node(self, name: str) -> None:
-        """The kubelet finds that there is no room after all."""
+        """The kubelet does not admit the pod."""
         self.schedule(name)
         text = "Node didn't have enough resource: nvidia.com/gpu"
         self.simulation.pod(name)["status"] = {"phase": "Failed", "reason": "OutOfnvidia.com/gpu", "message": text}
 
     def lose_node(self, name: str) -> None:
-        """The taint manager deletes the pods of a dead node; no kubelet will confirm that."""
+        """The taint manager deletes the pods of a dead node; no kubelet confirms the deletion."""
         self._disrupted(self.simulation.pod(name), "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint")
         self.delete(name)
 
@@ -146,23 +146,23 @@ class ClusterEvents:
         self.simulation.end(self.simulation.pod(name), grace)
 
     def vanish(self, name: str) -> None:
-        """Deleted by force, or swept up with its node."""
+        """Deleted by force, or with its node."""
         self.simulation.remove(self.simulation.pod(name))
 
     def finish_deletions(self) -> None:
-        """Kubelets have stopped what was being deleted; of some the API server sees the last state, then they are gone."""
+        """Kubelets end all terminating pods; the API server sees the last status of some of them."""
         for pod in self.simulation.of("pods"):
             if "deletionTimestamp" in pod["metadata"]:
                 self.simulation.remove(pod)
 
     def stop_containers(self, name: str) -> None:
-        """A pod that is being deleted has ended, but is still there: SIGTERM makes most programs exit with 143."""
+        """The containers of a terminating pod have ended with 143, the usual exit code after SIGTERM."""
         self._terminate(self.simulation.pod(name), "Failed", 143)
 
     # Other controllers and users
 
     def launch(self) -> None:
-        """The controller of batch Jobs: one pod at a time for each, until one succeeds or too many have failed."""
+        """The Job controller: one pod at a time per Job, until one succeeds or too many have failed."""
         for batch in self.simulation.of("jobs"):
             status = batch.setdefault("status", {})
             members = [pod for pod in self.simulation.of("pods") if owner_uid(pod) == batch["metadata"]["uid"]]

@@ -1,4 +1,4 @@
-"""What must hold of every plan and of every status, whatever the job and whatever has happened to it."""
+"""Invariants of every plan and every status, for all jobs and all events."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TERMINAL = ("Succeeded", "Failed")
 
 
 def check_plan(simulation: Simulation, plan: Plan) -> None:
-    """Laws of a single plan, before it is carried out."""
+    """Invariants of a single plan, before it is executed."""
     shuffled = simulation.plan(shuffle=random.Random(0))
     assert shuffled == plan, "the order in which the simulation is seen must not matter"
     finished = any(simulation.is_true(type_) for type_ in TERMINAL)
@@ -52,7 +52,7 @@ def _check_new_pod(simulation: Simulation, plan: Plan, action: Create) -> None:
 
 
 def _check_port(simulation: Simulation, plan: Plan, action: Create) -> None:
-    """Where a pod listens is on record before the pod is made, and nobody else's."""
+    """The port of a pod is in the status before the pod is created, and belongs to no other job."""
     ports = (plan.status or simulation.stored.status).host_ports
     if not ports:
         return
@@ -68,7 +68,7 @@ def _check_port(simulation: Simulation, plan: Plan, action: Create) -> None:
 
 
 def check_rest(simulation: Simulation, plan: Plan, wait: float) -> None:
-    """Before `requeue_at` an unchanged simulation gives no actions, whatever the time."""
+    """Before `requeue_at` an unchanged simulation gives no actions."""
     limit = plan.requeue_at
     later = simulation.now + dt.timedelta(seconds=wait)
     if simulation.job is None or simulation.memory.refusals or (limit is not None and later >= limit):
@@ -79,7 +79,7 @@ def check_rest(simulation: Simulation, plan: Plan, wait: float) -> None:
 
 
 def check_restart(simulation: Simulation) -> None:
-    """An operator that has just been started, with a job at rest, only looks: nothing is made, removed or rewritten."""
+    """A restarted operator creates, deletes and writes nothing if the job is settled."""
     if simulation.job is None or simulation.memory.refusals:
         return
     memory, simulation.memory = simulation.memory, OperatorMemory()
@@ -92,7 +92,7 @@ def check_restart(simulation: Simulation) -> None:
 
 
 def check_replicas(simulation: Simulation) -> None:
-    """No pod beyond the replicas, once deletions have been asked for; but an edit that cannot be used touches no pod."""
+    """No surplus pods after deletions are requested. An invalid edit changes no pod."""
     if simulation.job is None or any(simulation.is_true(type_) for type_ in TERMINAL):
         return
     if simulation.status.get("why", {}).get("reason") == "InvalidSpec":
@@ -106,7 +106,7 @@ def check_replicas(simulation: Simulation) -> None:
 
 
 def check_history(before: Manifest, after: Manifest) -> None:
-    """How a status may follow another."""
+    """Allowed transitions between two statuses."""
     _check_whole_seconds(after)
     old = {entry["type"]: entry for entry in before.get("conditions", [])}
     new = {entry["type"]: entry for entry in after.get("conditions", [])}
@@ -162,7 +162,7 @@ def _check_whole_seconds(value: Any) -> None:
 
 
 def explained(simulation: Simulation) -> bool:
-    """A job at rest has ended, runs, is suspended, belongs to another, or says why it does not run."""
+    """A settled job is finished, running, suspended, managed by another controller, or has a waiting reason."""
     if simulation.job is None or simulation.status.get("why"):
         return True
     manager = (simulation.job["spec"].get("runPolicy") or {}).get("managedBy")

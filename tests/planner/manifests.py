@@ -1,4 +1,4 @@
-"""Jobs to plan for, as a user would post them. Called `j` in namespace `n`, as in the compatibility checklist."""
+"""Jobs as users create them, named `j` in namespace `n`, as in the compatibility checklist."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def template(kind: JobKind, **container: Any) -> Manifest:
 def job(
     kind: str, *, restart: str | None = None, policy: Manifest | None = None, spec: Manifest | None = None, **roles: int
 ) -> Manifest:
-    """A job with so many replicas of each role, all under the same restart policy."""
+    """A job with these numbers of replicas, all with the same restart policy."""
     found = BY_NAME[kind]
     replicas: Manifest = {}
     for role, count in roles.items():
@@ -41,6 +41,6 @@ def encoded(manifest: Manifest) -> bytes:
 
 
 def ssh_job(**details: Any) -> Manifest:
-    """An MPIJob as posted through v2beta1, whose schema fills in the mount path."""
+    """An MPIJob created through v2beta1, whose schema sets the mount path."""
     details["spec"] = {"sshAuthMountPath": "/root/.ssh", **details.get("spec", {})}
     return job("MPIJob", **details)

@@ -1,4 +1,4 @@
-"""Openings that many tests share: a job whose pods all run, and one that has recovered from what befell it."""
+"""Initial states for tests: a job whose pods all run, and a job that has recovered from a loss."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from traincrew import settings
 
 
 def posted(job: Manifest, gang_scheduler: str = "") -> tuple[Simulation, ClusterEvents]:
-    """A simulation in which the operator has acted on a new job, and nobody else has yet."""
+    """A simulation in which only the operator has acted on a new job."""
     simulation = Simulation(manifests.BY_NAME[job["kind"]], job, settings.Planning(gang_scheduler=gang_scheduler))
     simulation.settle()
     return simulation, ClusterEvents(simulation)
@@ -25,7 +25,7 @@ def started(job: Manifest) -> tuple[Simulation, ClusterEvents]:
 
 
 def recover(simulation: Simulation, cluster: ClusterEvents) -> None:
-    """Deleted pods go, delays pass, new pods run."""
+    """Deletions finish, back-off delays pass, new pods run."""
     for _ in range(4):
         plan = simulation.settle()
         cluster.finish_deletions()

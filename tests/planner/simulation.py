@@ -1,4 +1,4 @@
-"""A small simulation around one job: an API server without a network, whose clock stands still until it is told to go on.
+"""A simulation of an API server with one job. Time passes only on request.
 
 It carries out plans as the operator does, forgets what the operator would forget when it is restarted, and shows the result. Who
 else acts on the simulation, kubelet, scheduler, users, other controllers, is in `cluster`.
@@ -27,7 +27,7 @@ Manifest = dict[str, Any]
 START = dt.datetime(2026, 1, 1, 12, 0, 0, 250_000, tzinfo=dt.UTC)
 GRACE = 30
 ROUNDS = 8
-"""Plans in a row after which the operator takes a job for one that never comes to rest."""
+"""Largest number of consecutive plans before the job counts as never settling."""
 
 _SEEN: dict[str, tuple[str, type[Any]]] = {
     "pods": ("pods", objects.Pod),
@@ -44,7 +44,7 @@ _SEEN: dict[str, tuple[str, type[Any]]] = {
 
 @dataclasses.dataclass
 class OperatorMemory:
-    """What the operator knows beside what the API server holds; a restart loses it."""
+    """State of the operator that is not in the API server. A restart loses it."""
 
     vanished: dict[str, objects.Pod] = dataclasses.field(default_factory=dict)
     released: set[str] = dataclasses.field(default_factory=set)
@@ -62,13 +62,13 @@ class Simulation:
         self.objects: dict[tuple[str, str], Manifest] = {}
         self.memory = OperatorMemory()
         self.quota: int | None = None
-        """How many pods the namespace may hold."""
+        """Pod quota of the namespace."""
         self.ports_taken: frozenset[int] = frozenset()
-        """Ports of nodes that other jobs have."""
+        """Host ports of other jobs."""
         self.events: list[tuple[str, str]] = []
         self._made = 0
 
-    # What the operator sees
+    # Observed state
 
     @property
     def stored(self) -> jobs.JobObject[Any]:
@@ -131,21 +131,21 @@ class Simulation:
         entry = self.condition(type_)
         return entry is not None and entry["status"] == "True"
 
-    # What the operator does
+    # Actions of the operator
 
     def settle(self) -> Plan:
-        """Plans and carries out until nothing is left to do; the last plan, which says when to look again."""
+        """Plan and execute until there are no actions. Returns the last plan."""
         for _ in range(ROUNDS):
             if self.job is None:
                 return Plan()
             plan = self.plan()
-            if not self.carry_out(plan):
+            if not self.execute(plan):
                 assert plan.empty or self.memory.refusals, f"done again and again, to no effect: {plan}"
                 return plan
         raise AssertionError(f"does not come to rest: {self.plan()}")
 
-    def carry_out(self, plan: Plan) -> bool:
-        """Whether anything has changed by it."""
+    def execute(self, plan: Plan) -> bool:
+        """Execute a plan. Returns whether anything changed."""
         wanted = {(a.resource, a.name) for stage in plan.stages for a in stage if isinstance(a, Create)}
         stale = [name for name in self.memory.refusals if name not in wanted]
         for name in stale:
@@ -162,8 +162,8 @@ class Simulation:
         self.events += [(event.reason, event.message) for event in plan.events]
         return changed
 
-    def carry_out_partly(self, plan: Plan, steps: int) -> None:
-        """The operator is killed after so many of its writes."""
+    def execute_partly(self, plan: Plan, steps: int) -> None:
+        """The operator is killed after this number of writes."""
         if plan.status is not None and steps > 0:
             self._write_status(plan)
             steps -= 1
@@ -179,7 +179,7 @@ class Simulation:
         self.job["status"] = written
 
     def _do(self, action: Action) -> tuple[bool, bool]:
-        """(Whether the simulation or what we know of it changed, whether it worked)."""
+        """Returns whether the state changed, and whether the request succeeded."""
         match action:
             case Create():
                 return self._create(action)
@@ -215,7 +215,7 @@ class Simulation:
         return news, False
 
     def add(self, resource: Resource, name: str, body: Manifest) -> Manifest:
-        """Store an object as the API server does: with a UID and a date."""
+        """Store an object with a UID and a creation timestamp."""
         self._made += 1
         entry = copy.deepcopy(body)
         meta = entry.setdefault("metadata", {})
@@ -243,7 +243,7 @@ class Simulation:
         return True
 
     def end(self, pod: Manifest, grace: int = GRACE) -> None:
-        """A deletion: at once where no kubelet has to stop anything, else when the kubelet says so."""
+        """Delete a pod: at once if it is not on a node, else when the kubelet confirms it."""
         finished = pod["status"]["phase"] in ("Succeeded", "Failed")
         if finished or "nodeName" not in pod["spec"] or grace == 0:
             self.remove(pod)
@@ -252,7 +252,7 @@ class Simulation:
             pod["metadata"].update(deletionTimestamp=deadline, deletionGracePeriodSeconds=grace)
 
     def remove(self, pod: Manifest) -> None:
-        """The pod is gone; the operator, if it watches, remembers pods that it has not sent away itself."""
+        """Remove a pod. The operator remembers pods that it did not delete itself."""
         meta = pod["metadata"]
         del self.objects["pods", meta["name"]]
         self.memory.pod_events.pop(meta["uid"], None)

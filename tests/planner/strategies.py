@@ -1,4 +1,4 @@
-"""Random jobs: ordinary ones of every kind and both MPI contracts, and odd ones that an API server would still accept."""
+"""Hypothesis strategies: valid jobs of every kind and both MPI versions, and unusual jobs that the API server accepts."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ _ODD_POLICIES = st.fixed_dictionaries(
 
 @st.composite
 def odd_jobs(draw: st.DrawFn) -> Manifest:
-    """A job that nobody would write on purpose, changed in a place or two from one that somebody would."""
+    """A valid job with one or two unusual values."""
     found = draw(valid_jobs())
     field = manifests.BY_NAME[found["kind"]].replicas_field
     oddity = draw(st.sampled_from(["keys", "numbers", "templates", "policy", "spec", "name", "all"]))

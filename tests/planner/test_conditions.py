@@ -1,4 +1,4 @@
-"""The list of conditions, which clients have read for years."""
+"""The list of conditions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work that is done is not done again, though its pod be swept up: nodes are scaled away, old pods are collected."""
+"""Replicas that succeeded are not run again if their pods are deleted, for example with their nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pod groups of both gang schedulers."""
+"""PodGroups of both gang schedulers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.planner.scenarios import posted
 
 
 def asking(job: Manifest, **requests: object) -> Manifest:
-    """The same job, each container of which requests so much."""
+    """The job with these requests in each container."""
     for spec in job["spec"][manifests.BY_NAME[job["kind"]].replicas_field].values():
         spec["template"]["spec"]["containers"][0]["resources"] = {"requests": requests}
     return job

@@ -1,4 +1,4 @@
-"""Ports of nodes that a job has for itself: from its start to its end, the same ones."""
+"""Host ports of a job: they do not change from its start to its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The planner's laws over random jobs in random worlds."""
+"""The invariants of the planner, with random jobs and random events."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from traincrew import settings
 
 
 class Life(RuleBasedStateMachine):
-    """A job's life: whatever can happen to it, with the operator acting now and then."""
+    """A job with random events, and an operator that acts from time to time."""
 
     simulation: Simulation
     cluster: ClusterEvents
 
     @initialize(job=strategies.valid_jobs(), planning=strategies.plannings, stage=st.integers(0, 3))
     def begin(self, job: Manifest, planning: settings.Planning, stage: int) -> None:
-        """Most lives begin with pods that run, else little would happen in them."""
+        """Most runs start with running pods, since more can happen to them."""
         self.simulation = Simulation(manifests.BY_NAME[job["kind"]], job, planning)
         self.cluster = ClusterEvents(self.simulation)
         for _ in range(stage):
@@ -39,13 +39,13 @@ class Life(RuleBasedStateMachine):
 
     @rule(wait=st.sampled_from([0.0, 0.5, 1.0, 9.0, 29.9, 31.0, 3600.0]))
     def operate(self, wait: float) -> None:
-        """Plans until nothing is left to do, each plan lawful."""
+        """Plan until there are no actions, and check each plan."""
         for _ in range(8):
             if not self.alive:
                 return
             before, plan = self.simulation.status, self.simulation.plan()
             invariants.check_plan(self.simulation, plan)
-            changed = self.simulation.carry_out(plan)
+            changed = self.simulation.execute(plan)
             if self.alive:
                 invariants.check_history(before, self.simulation.status)
             if not changed:
@@ -58,18 +58,18 @@ class Life(RuleBasedStateMachine):
 
     @rule()
     def act_once(self) -> None:
-        """One plan, and no look at what came of it before something else happens."""
+        """One plan, followed by other events before the next plan."""
         if self.alive:
             before, plan = self.simulation.status, self.simulation.plan()
             invariants.check_plan(self.simulation, plan)
-            self.simulation.carry_out(plan)
+            self.simulation.execute(plan)
             if self.alive:
                 invariants.check_history(before, self.simulation.status)
 
     @rule(steps=st.integers(0, 6))
     def die_at_work(self, steps: int) -> None:
         if self.alive:
-            self.simulation.carry_out_partly(self.simulation.plan(), steps)
+            self.simulation.execute_partly(self.simulation.plan(), steps)
 
     @rule()
     def restart_operator(self) -> None:
@@ -89,7 +89,7 @@ class Life(RuleBasedStateMachine):
         self._look(look)
 
     def _look(self, look: bool) -> None:
-        """Often the operator sees what has happened before anything else does."""
+        """Often the operator acts before the next event."""
         if look:
             self.operate(0)
 
@@ -113,7 +113,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def sweep_up(self, data: st.DataObject) -> None:
-        """Finished pods go with their nodes."""
+        """Finished pods are deleted with their nodes."""
         self._befall(data, "vanish", "Succeeded", "Failed")
 
     def _befall(self, data: st.DataObject, event: str, *phases: str) -> None:
@@ -138,7 +138,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(ports=st.frozensets(st.integers(20000, 20003)))
     def others_take_ports(self, ports: frozenset[int]) -> None:
-        """Of those that are left."""
+        """One of the remaining pods."""
         own = {port for found in self.simulation.status.get("hostPorts", {}).values() for port in found} if self.alive else set()
         self.simulation.ports_taken = ports - own
 
@@ -174,12 +174,12 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def only_ours_are_gone(self) -> None:
-        """Whatever happens, a job that is there keeps its identity."""
+        """A job keeps its identity."""
         if hasattr(self, "simulation") and self.alive:
             assert all(owner_uid(pod) for pod in self.simulation.of("pods"))
 
     def teardown(self) -> None:
-        """Left alone for long enough, with nobody to run its pods, every job has ended or says why it does not go on."""
+        """Without further events every job ends or has a waiting reason."""
         if not hasattr(self, "simulation"):
             return
         for _ in range(40):
@@ -194,7 +194,7 @@ class Life(RuleBasedStateMachine):
 
 
 class OddLife(Life):
-    """The same for jobs that hardly anybody would write: whatever they say, no plan raises."""
+    """The same for unusual jobs: no plan raises an exception."""
 
     @initialize(job=strategies.odd_jobs(), planning=strategies.plannings, stage=st.integers(0, 2))
     def begin(self, job: Manifest, planning: settings.Planning, stage: int) -> None:

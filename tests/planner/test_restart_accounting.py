@@ -1,4 +1,4 @@
-"""What a lost pod costs: who is charged, who is excused, and how often."""
+"""Restart accounting: which losses are charged against backoffLimit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.planner.manifests import Manifest
 from tests.planner.scenarios import own_pods, recover, restart_counts, started
 from tests.planner.simulation import Simulation
 
-# Restart policy and exit code of a pod that fails by itself: what becomes of the job (PyTorchJob, which tolerates nothing).
+# Restart policy and exit code of a failed pod, and the result for the job (a PyTorchJob tolerates no failures).
 OWN_EXITS = [
     ("Never", 1, "failed"),
     ("Never", 137, "failed"),
@@ -183,14 +183,14 @@ def test_a_failed_pod_of_the_new_attempt_is_not_secondary_to_the_old() -> None:
 
 
 def test_the_operators_clock_may_go_wrong_without_hiding_failures() -> None:
-    """The API server dates pods; an operator whose clock is fast must not take all new pods for old ones."""
+    """The API server sets creation timestamps; an operator with a fast clock must not mistake new pods for old ones."""
     job = manifests.job("PyTorchJob", Worker=1, restart="OnFailure", policy={"backoffLimit": 3})
     simulation, cluster = started(job)
     fast = 3600.0
     for _ in range(3):
         cluster.fail("j-worker-0", 1)
         cluster.pass_time(fast)
-        simulation.carry_out(simulation.plan())
+        simulation.execute(simulation.plan())
         cluster.pass_time(-fast)
         for _ in range(3):
             cluster.pass_time(400)
@@ -206,7 +206,7 @@ def test_a_failure_is_charged_once_though_the_operator_is_killed_between_any_two
     for _ in range(3):
         plan = simulation.plan()
         if plan.status is not None:
-            simulation.carry_out(type(plan)(status=plan.status))
+            simulation.execute(type(plan)(status=plan.status))
         simulation.restart_operator()
     recover(simulation, cluster)
     assert restart_counts(simulation) == (1, 0)
@@ -357,7 +357,7 @@ def test_each_failure_is_charged_once_and_each_disruption_counted_once(kind: str
         if event == "restart_container":
             inside += 1
         else:
-            # A kubelet that refuses a pod reports no containers, so what had happened in them is not known.
+            # A kubelet that does not admit a pod reports no containers.
             charged += lived if event != "refuse_at_node" else 0
             charged, disruptions = (charged + 1, disruptions) if event == "fail" else (charged, disruptions + 1)
         simulation.settle()

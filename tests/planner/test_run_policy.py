@@ -1,4 +1,4 @@
-"""How a job ends, what it leaves behind, and when it goes itself."""
+"""The end of a job: limits, clean-up of pods, and time to live."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_without_a_policy_running_pods_are_ended_after_a_grace_period_and_kept()
 def test_the_job_goes_when_its_time_to_live_has_surely_passed(seconds: int, wait: int) -> None:
     simulation, cluster = started(manifests.job("JAXJob", Worker=1, policy={"ttlSecondsAfterFinished": seconds}))
     cluster.succeed("j-worker-0")
-    simulation.carry_out(simulation.plan())
+    simulation.execute(simulation.plan())
     moment = dt.datetime.fromisoformat(simulation.status["completionTime"]) + dt.timedelta(seconds=wait)
     if wait:
         assert simulation.settle().requeue_at == moment

@@ -1,4 +1,4 @@
-"""Scaling an elastic job down: who has to go leaves the list first, and is given time to leave the ring."""
+"""Scale-down of an elastic job: surplus workers leave the host list first, and their pods are deleted after the drain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who fails because another was lost is no cause; who was lost is told, above all the replica at which the others meet."""
+"""Secondary failures are not recorded as causes; the loss of the rendezvous host is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Suspended and resumed, by users and by queueing systems."""
+"""Suspending and resuming, by users and by queueing systems."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_a_v2beta1_launcher_is_suspended_with_the_job_and_the_rest_stays() -> No
 
 
 def test_a_v2beta1_launchers_start_is_forgotten_before_its_scheduling_changes() -> None:
-    """The API server refuses a change of the node selector while the suspended Job has a start time."""
+    """The API server rejects a change of the node selector while the suspended Job has a start time."""
     simulation, cluster = started(manifests.ssh_job(Launcher=1, Worker=1))
     cluster.edit(suspend=True)
     simulation.settle()

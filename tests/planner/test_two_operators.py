@@ -1,4 +1,4 @@
-"""Two operators at once: what one of them has accounted for is not a loss to the other."""
+"""Two operators at once: a loss that one of them has recorded is not recorded again by the other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_a_vanished_pod_that_was_replaced_was_recorded_by_the_operator_that_repl
     scenarios.recover(simulation, cluster)
     once = scenarios.restart_counts(simulation)
 
-    # The other operator saw the old pod go and has not been told of the book before it was tidied up.
+    # The other operator saw the deletion of the old pod, but not the status with its UID.
     late = dataclasses.replace(simulation.observed(), vanished=(lost,))
     again = plan(simulation.kind, simulation.stored, late, simulation.now)
 

@@ -1,4 +1,4 @@
-"""A job that does not run says why: which object, what is wrong with it, since when."""
+"""The waiting reason of a job that does not run: object, problem and time."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _unknown(simulation: Simulation, cluster: ClusterEvents) -> None:
     simulation.pod("j-worker-1")["status"]["phase"] = "Unknown"
 
 
-# What happens to worker 1 of a job whose other pods run: the reason and a part of the sentence.
+# Events on worker 1 of a job whose other pods run, the reason, and a part of the message.
 CAUSES: list[tuple[Act, str, str]] = [
     (
         lambda simulation, cluster: cluster.find_no_node("j-worker-1"),

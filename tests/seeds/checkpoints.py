@@ -1,4 +1,4 @@
-"""A training that writes a checkpoint after every few steps and goes on from the last one there is, with real PyTorch."""
+"""A training script with real PyTorch that writes checkpoints and resumes from the last one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cluster of this machine with the environments of `make frameworks`, and kubectl, as a reader of the seeds has them."""
+"""A cluster on this machine with the environments of `make frameworks`, and kubectl."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tools.kube import build
 
 EXAMPLES = SOURCE / "examples"
 PATIENCE = float(os.environ.get("TRAINCREW_SEEDS_PATIENCE", "300"))
-"""Seconds that a busy machine may take for a step; what is waited for usually comes within ten."""
+"""Timeout in seconds on a busy machine. Usually ten seconds are enough."""
 KEPT = os.environ.get("TRAINCREW_SEEDS_LOGS", "")
-"""A folder that gets the logs of all pods; none if empty."""
+"""Directory for the logs of all pods. Empty: logs are not kept."""
 Say = Callable[[str], None]
 
 
 class Cluster:
-    """`traincrew up` at level root, or a machine that was given; kubectl and traincrew as commands against it."""
+    """`traincrew up` with isolation level root, or a given machine, with kubectl and traincrew as clients."""
 
     def __init__(self, say: Say, *flags: str, machine: Machine | None = None) -> None:
         self.say = say
@@ -45,7 +45,7 @@ class Cluster:
         return self
 
     def kubectl(self, *arguments: str, check: bool = True, **variables: str) -> str:
-        """What it says on its standard output, or without check on both."""
+        """The standard output; without `check` also the standard error."""
         env = {**os.environ, "KUBECONFIG": str(self.machine.kubeconfig), **variables}
         command = [str(build.program("kubectl")), *arguments]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=env, cwd=EXAMPLES)
@@ -64,7 +64,7 @@ class Cluster:
         return self.kubectl("logs", pod, "-n", namespace, check=False)
 
     def says(self, pod: str, pattern: str, namespace: str = "default", within: float = PATIENCE) -> re.Match[str]:
-        """The first place of the pod's log that matches, once there is one."""
+        """Wait for the first match in the log of a pod."""
         wanted = re.compile(pattern, re.MULTILINE)
         self.say(f"{pod}: waits for {pattern!r}")
         began = time.monotonic()
@@ -85,7 +85,7 @@ class Cluster:
         return phase in ("Succeeded", "Failed")
 
     def ends(self, job: str, namespace: str = "default", condition: str = "Succeeded", within: float = PATIENCE) -> Object:
-        """The job (such as `mpijob/pi`), once it has come to that end."""
+        """Wait until the job (such as `mpijob/pi`) has this condition, and return it."""
         kind, _, name = job.partition("/")
         self.say(f"{job}: waits for {condition}")
         began = time.monotonic()
@@ -100,7 +100,7 @@ class Cluster:
             time.sleep(0.3)
 
     def told(self, namespace: str = "default") -> str:
-        """What somebody who looks for a fault would look at."""
+        """The state of the namespace for error messages."""
         pods = self.kubectl("get", "pods", "-n", namespace, "-o", "wide", check=False)
         names = [line.split()[0] for line in pods.splitlines()[1:]]
         logs = "".join(f"--- {name}\n{self.log(name, namespace)[-3000:]}\n" for name in names)
@@ -117,7 +117,7 @@ class Cluster:
             time.sleep(0.3)
 
     def _keep_logs(self, namespace: str) -> None:
-        """For whoever writes the pages of the seeds: what was seen, in files."""
+        """Keep the logs in files, for the documentation."""
         if not KEPT:
             return
         for pod in self.kubectl("get", "pods", "-n", namespace, "-o", "name").split():
@@ -130,7 +130,7 @@ class Cluster:
 
 
 def script(folder: pathlib.Path, name: str, text: str) -> pathlib.Path:
-    """A program for others to run, such as EDITOR."""
+    """Write an executable script, for example for EDITOR."""
     path = folder / name
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)

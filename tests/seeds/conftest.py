@@ -1,4 +1,4 @@
-"""Jobs of the seeds and of our examples with real frameworks: one cluster for each module, and lines that tell how far it is."""
+"""Jobs of the seeds and the examples with real frameworks: one cluster per module, with progress output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def say(request: pytest.FixtureRequest) -> Say:
-    """To whoever watches, while the test runs."""
+    """Print progress while the test runs."""
     reporter = request.config.pluginmanager.getplugin("terminalreporter")
     capture = request.config.pluginmanager.getplugin("capturemanager")
 

@@ -1,4 +1,4 @@
-"""What an elastic job's launcher says, read: which ranks are where, how far they are, whether it is still the same one."""
+"""Reads the log of an elastic launcher: the hosts of ranks, their progress, and the identity of the launcher."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from tests.seeds.clusters import Cluster
 
 COMMIT = 10
-"""Batches between two commits of our elastic examples."""
+"""Batches between two commits of the elastic examples."""
 _STEP = re.compile(r"rank=(\d+) world=(\d+) host=(\S+) batch=(\d+) ")
 _BEGINNING = """for each in /proc/[0-9]*; do
   case "$(tr '\\0' ' ' < $each/cmdline 2>/dev/null)" in *horovodrun\\ -np*) cut -d' ' -f1,22 $each/stat;; esac
@@ -17,12 +17,12 @@ done | sort -n | head -1"""
 
 @dataclasses.dataclass(frozen=True)
 class Launcher:
-    """What must stay the same while workers come and go."""
+    """The identity of the launcher, which must not change while workers are added and removed."""
 
     uid: str
     restarts: int
     horovodrun: str
-    """Its process id and its start, in ticks since the machine's."""
+    """Process ID and start time in ticks since boot."""
 
 
 def launcher(cluster: Cluster, pod: str) -> Launcher:
@@ -34,7 +34,7 @@ def launcher(cluster: Cluster, pod: str) -> Launcher:
 
 
 def hosts(log: str, world: int) -> dict[int, str]:
-    """Who is which rank in a ring of that size, as they said last."""
+    """The host of each rank in the last ring of this size."""
     return {int(rank): host for rank, size, host, _ in _STEP.findall(log) if int(size) == world}
 
 
@@ -45,12 +45,12 @@ def patch(cluster: Cluster, job: str, workers: int) -> None:
 
 
 def wait_for_training(cluster: Cluster, pod: str, job: str, world: int) -> None:
-    """Waits until the last of that many workers takes part."""
+    """Wait until the last of these workers trains."""
     cluster.says(pod, rf"world={world} host={job}-worker-{world - 1} batch=\d+ ")
 
 
 def says_next(cluster: Cluster, pod: str, seen: str, *patterns: str) -> None:
-    """Waits until it has said these, in this order, after what was seen of its log."""
+    """Wait for these patterns, in this order, after the part of the log that was seen."""
     cluster.says(pod, rf"(?s)(?<=\A.{{{len(seen)}}}).*?" + ".*?".join(patterns))
 
 

@@ -1,4 +1,4 @@
-"""The processes of a pod as this machine sees them, from outside."""
+"""The processes of a pod, seen from the host."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.node.machines import Machine
 
 
 def commands(machine: Machine, pod: Object) -> list[int]:
-    """The first process of each container: what process 1, which is ours, has started."""
+    """The first process of each container: the child of the shim."""
     shim = json.loads((machine.data / "node" / "pods" / pod["metadata"]["uid"] / "shim.json").read_text())["pid"]
     return [child for init in _children(shim) if _is_first(init) for child in _children(init)]
 
 
 def send(machine: Machine, pod: Object, number: signal.Signals) -> None:
-    """To the one container's command, which may be about to start."""
+    """Signal the command of the only container. Waits for its start."""
     (command,) = eventually(lambda: commands(machine, pod))
     os.kill(command, number)
 

@@ -1,4 +1,4 @@
-"""What the ranks of a job say in the logs of their pods, read: who is which rank of how many, and whether they learn together."""
+"""Reads the logs of ranks: the rank and world size of each pod, and whether they train together."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def pods(cluster: Cluster, job: str, namespace: str = "default") -> list[str]:
 
 
 def logs(cluster: Cluster, job: str, namespace: str = "default") -> Logs:
-    """Of every pod that the job still has."""
+    """The logs of all pods of the job."""
     return {pod: cluster.log(pod, namespace) for pod in pods(cluster, job, namespace)}
 
 
 def hosts(said: Logs, world: int) -> dict[int, str]:
-    """By rank, the host that says it in its own log; several pods that claim one rank are a fault."""
+    """The host of each rank. Two pods with the same rank are an error."""
     found: dict[int, str] = {}
     for pod, text in said.items():
         for rank, size, host in _WHO.findall(text):
@@ -43,7 +43,7 @@ def assert_each_pod_is_a_rank(said: Logs, world: int) -> None:
 
 
 def assert_trained_together(said: Logs, world: int) -> None:
-    """The loss of each falls, though each sees images of its own, and in the end all have the same."""
+    """The loss of each rank falls, and all ranks end with the same weights, although they see different images."""
     for pod, text in said.items():
         losses = [float(loss) for loss in _LOSS.findall(text)]
         assert len(losses) > 1, f"{pod}:\n{text}"

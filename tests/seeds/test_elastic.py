@@ -1,4 +1,4 @@
-"""Horovod Elastic: the seeds' job grows and shrinks while it trains, and loses workers, without its launcher being disturbed."""
+"""Horovod Elastic: the job of the seeds is scaled and loses workers while it trains; its launcher continues."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORKERS = [f"{JOB}-worker-{index}" for index in range(3)]
 
 
 def edit(cluster: Cluster, folder: pathlib.Path, before: int, after: int) -> None:
-    """As a user does it, whose editor is sed."""
+    """`kubectl edit` with sed as the editor."""
     editor = script(folder, "editor", f"sed -i '/Worker:/,/template:/ s/replicas: {before}/replicas: {after}/' \"$1\"")
     cluster.say(f"kubectl edit mpijob {JOB}: {before} -> {after} workers")
     told = cluster.kubectl("edit", "mpijob", JOB, EDITOR=str(editor), KUBE_EDITOR=str(editor))
@@ -66,7 +66,7 @@ def test_the_job_goes_on_when_the_cluster_itself_is_killed(cluster: Cluster) -> 
     cluster.say("kill -9 of traincrew up")
     cluster.machine.kill()
     cluster.up()
-    # Read now, so what follows was said to a cluster that is up again.
+    # Read now: everything after this was logged after the restart of the cluster.
     launcher_logs.says_next(cluster, LAUNCHER, cluster.log(LAUNCHER), rf"world=2 host={WORKERS[1]} batch=\d+ ")
     assert launcher_logs.launcher(cluster, LAUNCHER) == before
     launcher_logs.patch(cluster, JOB, 1)

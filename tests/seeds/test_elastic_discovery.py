@@ -1,4 +1,4 @@
-"""Discovery of an elastic job, seen from within its launcher: who can be reached is listed, who has to go leaves it first."""
+"""Host discovery inside an elastic launcher: reachable workers are listed, surplus workers leave the list first."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ JOB = "discovery"
 LAUNCHER, NEW = f"{JOB}-launcher", f"{JOB}-worker-2"
 _LOOK = 'while :; do echo "listed:" $(/etc/mpi/discover_hosts.sh); sleep 0.05; done'
 _READY = "case $(hostname) in *-2) test -e /tmp/ready;; esac"
-"""The third worker is ready when it is told to be."""
+"""The readiness of the third worker is controlled by the test."""
 
 
 @pytest.fixture
 def looking(cluster: Cluster, tmp_path: pathlib.Path) -> Cluster:
-    """An elastic job with two workers, whose launcher does nothing but ask for its hosts."""
+    """An elastic job with two workers whose launcher only runs host discovery."""
     job: Object = yaml.safe_load((EXAMPLES / "mpi/horovod-elastic/job.yaml").read_text())
     job["metadata"]["name"] = JOB
     roles = job["spec"]["mpiReplicaSpecs"]
@@ -35,7 +35,7 @@ def looking(cluster: Cluster, tmp_path: pathlib.Path) -> Cluster:
 
 
 def looks(cluster: Cluster) -> list[tuple[dt.datetime, bool]]:
-    """When the launcher looked, and whether the new worker was listed. A line that is being written is none yet."""
+    """The times of discovery, and whether the new worker was listed. An incomplete last line is ignored."""
     told = cluster.machine.logs(LAUNCHER, timestamps="true").split("\n")[:-1]
     return [(dt.datetime.fromisoformat(line.split()[0]), f"{NEW}:1" in line) for line in told]
 

@@ -1,4 +1,4 @@
-"""Horovod Elastic loses workers: the ring goes on without them, and takes them back under their names."""
+"""Horovod Elastic loses workers: the ring continues without them, and uses them again after their return."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LAUNCHER, LOST = f"{JOB}-launcher", f"{JOB}-worker-1"
 
 @pytest.fixture(scope="module")
 def ring(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Two workers that train for as long as the tests take."""
+    """Two workers that train during all tests."""
     job = yaml.safe_load((EXAMPLES / "mpi/horovod-elastic/job.yaml").read_text())
     roles = job["spec"]["mpiReplicaSpecs"]
     roles["Worker"]["restartPolicy"] = "OnFailure"
@@ -34,7 +34,7 @@ def ring(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def kill_init(cluster: Cluster, pod: str) -> None:
-    """-9 to process 1 of the pod's container, from outside."""
+    """SIGKILL to process 1 of the container, from the host."""
     uid = cluster.get("pod", pod)["metadata"]["uid"]
     shim = json.loads((cluster.machine.data / "node" / "pods" / uid / "shim.json").read_text())["pid"]
     children = pathlib.Path(f"/proc/{shim}/task/{shim}/children").read_text().split()
@@ -50,7 +50,7 @@ def _is_init(pid: int) -> bool:
 
 
 def comes_back(cluster: Cluster, seen: str) -> None:
-    """Waits until Horovod has started a new process on the lost one, and it takes part in steps."""
+    """Wait until Horovod has started a new process on the returned worker, and it trains."""
     steps = (rf"POD_NAME={LOST}\b", rf"world=2 host={LOST} begins", rf"world=2 host={LOST} batch=\d+ ")
     launcher_logs.says_next(cluster, LAUNCHER, seen, *steps)
 

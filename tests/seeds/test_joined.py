@@ -1,4 +1,4 @@
-"""The main job of each kind with its framework, on this machine as a node of a real Kubernetes: the same claims as on its own."""
+"""The main job of each kind with its framework, on this machine as a node of a real Kubernetes cluster."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ELASTIC = EXAMPLES / "seeds" / "000-tensorflow-mnist-elastic-mpijob.yaml"
 
 @pytest.fixture(scope="module")
 def remote(say: Say) -> Iterator[Cluster]:
-    """With the operator, which has the rights that are shipped."""
+    """With the operator and the permissions that are shipped."""
     began = time.monotonic()
     with joined.control_plane_of_its_own() as kube:
         made = Cluster(say, machine=joined.Joined(kube))
@@ -50,8 +50,8 @@ def test_the_main_job_of_each_kind_trains_on_a_node_of_a_real_kubernetes(remote:
 
 
 def modest(folder: pathlib.Path) -> pathlib.Path:
-    """The seed's elastic job, which asks for two cores a worker: kube-scheduler gives away no more than there are, so it is to
-    reckon with less than the limits, which stay."""
+    """The elastic job of the seeds limits each worker to two cores. kube-scheduler does not overcommit, so the requests are
+    reduced; the limits stay."""
     job = yaml.safe_load(ELASTIC.read_text())
     for role in job["spec"]["mpiReplicaSpecs"].values():
         for container in role["template"]["spec"]["containers"]:

@@ -1,4 +1,4 @@
-"""MPIJobs with each MPI: ranks run on the workers, which their host names and the size of their world prove."""
+"""MPIJobs with each MPI implementation: host names and world size prove that ranks run on the workers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.seeds.clusters import PATIENCE, Cluster
 VERSIONS = {"openmpi4": "Open MPI v4", "openmpi5": "Open MPI v5", "openmpi": "Open MPI v4", "mpich": "MPICH", "intelmpi": "Intel"}
 
 DEEP = 3 * PATIENCE
-"""Seconds: two ranks build a network of 347 layers each before their first step."""
+"""Seconds. Two ranks build a network of 347 layers before the first step."""
 
 
 def assert_ranks_are_on_the_workers(cluster: Cluster, job: str, pod: str, implementation: str) -> None:

@@ -1,4 +1,4 @@
-"""JAXJob, XGBoostJob and PaddleJob with their frameworks: as many ranks as replicas, each in its pod, and a loss that falls."""
+"""JAXJob, XGBoostJob and PaddleJob with their frameworks: one rank per replica, and a falling loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyTorchJobs of the seeds: trained by DDP over gloo; what cannot run is explained, and runs once it can."""
+"""PyTorchJobs of the seeds: DDP over gloo. Jobs that cannot run have a waiting reason, and run once the problem is fixed."""
 
 from __future__ import annotations
 

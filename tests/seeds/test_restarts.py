@@ -1,4 +1,4 @@
-"""Processes that are killed, fail, eat too much or take too long: what becomes of their jobs, of each kind under each policy."""
+"""Processes that are killed, fail, exceed their memory or their deadline: the result for jobs of each kind and policy."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.seeds.clusters import PATIENCE, Cluster
 
 PERMANENT = 3
 STAYS = f"trap 'exit {PERMANENT}' USR1; echo ready; while :; do sleep 0.1; done"
-"""A worker that trains for as long as it is let, and fails by itself when it is asked to."""
+"""A worker that trains until it is stopped, and fails on request."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A policy, the blow that a worker under it gets, and whose work the restart is, if there is one."""
+    """A restart policy, the event that hits a worker, and which component restarts it."""
 
     policy: str
     blow: signal.Signals
@@ -43,7 +43,7 @@ CASES = {
 
 
 def job(kind: str, name: str, policy: str, run: Object | None = None, **worker: Any) -> Object:
-    """A leader where the kind has one, and two workers; the worker's container takes the further fields."""
+    """A leader if the kind has one, and two workers. Keywords are further fields of the worker's container."""
     stays: Object = {"command": ["sh", "-c", STAYS]}
     roles: Object = {"Worker": manifests.replicas(kind, 2, policy, **{**stays, **worker})}
     if leader := jobs_with_leader.LEADERS[kind]:
@@ -58,7 +58,7 @@ def submitted(cluster: Cluster, body: Object) -> SubmittedJob:
 
 
 def runs(made: SubmittedJob) -> dict[str, Object]:
-    """Its pods, once all of them are ready."""
+    """Wait until all pods are ready, and return them."""
     names = set(jobs_with_leader.pods(made.kind, 2, made.name))
 
     def ready() -> dict[str, Object] | bool:
@@ -164,7 +164,7 @@ EATER = "kept = []\nwhile True: kept.append(b'x' * (4 << 20))"
 
 
 def second_worker(does: str) -> list[str]:
-    """A command for both, since they have one template; the $ of a shell's own is doubled, lest Kubernetes expand it."""
+    """A command for both roles. `$` of the shell is doubled, so that Kubernetes does not expand it."""
     return ["sh", "-c", f"case $$(hostname) in *-worker-1) {does};; esac\n{STAYS}"]
 
 
@@ -215,7 +215,7 @@ def test_a_job_that_takes_too_long_ends_with_all_its_processes(cluster: Cluster)
     made = submitted(cluster, job("JAXJob", "long", "OnFailure", {"cleanPodPolicy": "None"}))
     pids = [pid for pod in runs(made).values() for pid in processes.commands(cluster.machine, pod)]
     assert len(pids) == 2
-    # Given only now, since a busy machine may take any time to start it.
+    # Set only now, since the start may take long on a busy machine.
     active = dt.datetime.now(dt.UTC) - dt.datetime.fromisoformat(made.status["startTime"])
     made.patch({"runPolicy": {"activeDeadlineSeconds": int(active.total_seconds()) + 3}})
     eventually(lambda: made.is_true("Failed"), PATIENCE)

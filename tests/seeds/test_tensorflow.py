@@ -1,4 +1,4 @@
-"""TFJobs with TensorFlow itself: the seed's jobs as written, and each of the ways in which TensorFlow spreads its work."""
+"""TFJobs with TensorFlow: the jobs of the seeds unchanged, and each distribution strategy of TensorFlow."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.cluster.api import eventually
 from tests.seeds.clusters import Cluster
 
 SUMMARIES = pathlib.Path("/tmp/data")  # noqa: S108 -- as the seed has it
-"""Where the seed's volume lies on the node."""
+"""The path of the volume on the node."""
 _FIRST = "jsonpath={.items[0].metadata.name}"
 
 
 @pytest.fixture
 def summaries() -> Iterator[pathlib.Path]:
-    """The folder of the seed's volume, with what was in it before."""
+    """The directory of the volume, and its earlier content."""
     before = {path.name for path in SUMMARIES.iterdir()} if SUMMARIES.exists() else None
     yield SUMMARIES
     if before is None:
@@ -85,7 +85,7 @@ def test_two_workers_without_a_chief_train_in_step(cluster: Cluster) -> None:
 
 
 def assert_in_step(cluster: Cluster, pod: str, introduction: str) -> str:
-    """What its network scored after training with the other."""
+    """The accuracy of the network after training."""
     score = cluster.says(pod, r"^rank=\d accuracy=(\S+)")[1]
     said = cluster.log(pod)
     assert introduction in said, said

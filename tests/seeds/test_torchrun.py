@@ -1,4 +1,4 @@
-"""torchrun elastic: workers join and leave while the crew trains, and it starts again when the one is lost at which they meet."""
+"""torchrun elastic: workers join and leave during training, and all restart when the rendezvous host is lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STEP = re.compile(r"^rank=(\d+) world=(\d+) host=(\S+) step=(\d+) loss=([\d.]+)
 
 
 def submit(cluster: Cluster, folder: pathlib.Path, steps: int, **policy: object) -> None:
-    """The example with another number of steps, slow enough to be changed while it trains."""
+    """The example with more and slower steps, so that it can be scaled while it trains."""
     job = yaml.safe_load((EXAMPLES / "pytorch/elastic/job.yaml").read_text())
     job["spec"]["elasticPolicy"] |= policy
     container = job["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]
@@ -32,7 +32,7 @@ def submit(cluster: Cluster, folder: pathlib.Path, steps: int, **policy: object)
 
 
 def trains(cluster: Cluster, worker: str, world: int, after: int = 0) -> None:
-    """Waits until that worker takes steps in a crew of that size, later than that place of its log."""
+    """Wait until this worker trains with this world size, after a position in its log."""
     cluster.says(worker, rf"(?s)(?<=\A.{{{after}}}).*?world={world} host={worker} step=\d+ ")
 
 
@@ -42,7 +42,7 @@ def scale(cluster: Cluster, workers: int) -> None:
 
 
 def crews(log: str) -> list[int]:
-    """The sizes of the crews that a worker took steps in, one after the other."""
+    """The successive world sizes in the log of a worker."""
     found = [int(world) for _, world, _, _, _ in _STEP.findall(log)]
     return [world for before, world in zip([0, *found], found, strict=False) if world != before]
 
@@ -84,7 +84,7 @@ def test_an_elastic_job_is_scaled_from_two_to_three_to_two_while_it_trains(clust
 
 
 def usage(cores: str) -> list[Object]:
-    """What an autoscaler wants each worker to use."""
+    """Target CPU utilization of the autoscaler."""
     return [{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "AverageValue", "averageValue": cores}}}]
 
 
@@ -120,7 +120,7 @@ def evict(cluster: Cluster, pod: str) -> None:
 
 
 def kill(cluster: Cluster, pod: str) -> None:
-    """-9 to torchrun, which takes the store with it; the pod stays."""
+    """SIGKILL to torchrun, which hosts the store; the pod stays."""
     cluster.say(f"kill -9 of torchrun on {pod}")
     cluster.kubectl("exec", pod, "--", "sh", "-c", "kill -9 $(cut -d' ' -f1 /proc/1/task/1/children)")
 
