@@ -27,11 +27,10 @@ async def echo(node: Node) -> AsyncIterator[list[asyncio.StreamWriter]]:
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connections.append(writer)
-        with contextlib.suppress(ConnectionError):
+        with contextlib.closing(writer), contextlib.suppress(ConnectionError):
             while data := await reader.read(65536):
                 writer.write(data)
                 await writer.drain()
-        writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:

@@ -67,9 +67,11 @@ class _Forwarder:
         finally:
             forwarding.cancel()
             listening.cancel()
-            await asyncio.gather(forwarding, listening, return_exceptions=True)
-            for writer in self._writers.values():
-                writer.close()
+            try:
+                await asyncio.gather(forwarding, listening, return_exceptions=True)
+            finally:
+                for writer in self._writers.values():
+                    writer.close()
 
     async def _forward_all(self) -> None:
         await asyncio.gather(*(self._forward(index, port) for index, port in enumerate(self._ports)))
