@@ -75,7 +75,7 @@ def test_a_port_that_somebody_else_has_is_told(tmp_path: pathlib.Path) -> None:
         (tmp_path / "kubeconfig").write_text(f"    server: https://127.0.0.1:{port}\n")
         found = {each.subject: each for each in programs.check(data_directory.DataDirectory(tmp_path))}
     assert found["ports"].grade is Grade.WARN
-    assert str(port) in found["ports"].told
+    assert str(port) in found["ports"].message
 
 
 def test_what_is_tried_is_told(tmp_path: pathlib.Path) -> None:
@@ -102,8 +102,8 @@ def test_whose_a_dead_cluster_is_stands_beside_the_command_that_ends_it(tmp_path
     words = ["/bin/sh", "-c", "read until_the_end", "traincrew.embedded.kubelet.network.netns_launcher"]
     with subprocess.Popen(words, cwd=node, user=user, stdin=subprocess.PIPE) as left:
         try:
-            (found,) = [each for each in leftovers.check() if str(tmp_path) in each.told]
+            (found,) = [each for each in leftovers.check() if str(tmp_path) in each.message]
         finally:
             left.kill()
     assert f"kill -9 {left.pid}" in found.remedy
-    assert ("of user 54321 in" in found.told, "Ask user 54321" in found.remedy) == (user != 0, user != 0)
+    assert ("of user 54321 in" in found.message, "Ask user 54321" in found.remedy) == (user != 0, user != 0)

@@ -7,7 +7,7 @@ import os
 import pathlib
 
 import pytest
-from tests.cli.house import PATIENCE, House, written
+from tests.cli.cluster_fixture import PATIENCE, JobCluster, write_manifests
 from tests.cli.test_interrupts import typed, until
 from tests.cluster import manifests
 
@@ -15,35 +15,35 @@ from traincrew.client import exec_websocket
 
 
 @pytest.fixture
-async def begun(house: House, tmp_path: pathlib.Path) -> House:
-    await house("run", "--detach", written(tmp_path, manifests.job("PyTorchJob", Master=1, Worker=1)))
-    await house.run("j-master-0", "j-worker-0")
-    return house
+async def running_job(job_cluster: JobCluster, tmp_path: pathlib.Path) -> JobCluster:
+    await job_cluster("run", "--detach", write_manifests(tmp_path, manifests.job("PyTorchJob", Master=1, Worker=1)))
+    await job_cluster.run("j-master-0", "j-worker-0")
+    return job_cluster
 
 
-async def test_output_complaints_and_exit_code_are_the_commands(begun: House) -> None:
+async def test_output_complaints_and_exit_code_are_the_commands(running_job: JobCluster) -> None:
     script = "echo out; echo err >&2; exit 3"
-    assert await begun("exec", "j", "--", "sh", "-c", script) == (3, "out\n", "err\n")
+    assert await running_job("exec", "j", "--", "sh", "-c", script) == (3, "out\n", "err\n")
 
 
-async def test_a_replica_is_chosen_by_its_name(begun: House) -> None:
-    where = begun.container("j-worker-0").directory
-    assert await begun("exec", "j", "--replica", "worker-0", "--", "pwd") == (0, f"{where}\n", "")
+async def test_a_replica_is_chosen_by_its_name(running_job: JobCluster) -> None:
+    where = running_job.container("j-worker-0").directory
+    assert await running_job("exec", "j", "--replica", "worker-0", "--", "pwd") == (0, f"{where}\n", "")
 
 
-async def test_input_is_passed_on_to_its_end(begun: House) -> None:
+async def test_input_is_passed_on_to_its_end(running_job: JobCluster) -> None:
     content = os.urandom(3_000_000).hex().encode()
-    code, out, err = await begun("exec", "j", "-i", "--", "cat", input=content)
+    code, out, err = await running_job("exec", "j", "-i", "--", "cat", input=content)
     assert (code, out.encode() == content, err) == (0, True, "")
 
 
-async def test_input_from_a_file_too(begun: House, tmp_path: pathlib.Path) -> None:
+async def test_input_from_a_file_too(running_job: JobCluster, tmp_path: pathlib.Path) -> None:
     path = tmp_path / "input"
     path.write_bytes(b"x" * 100_000)
     with path.open("rb") as file:
         process = await asyncio.create_subprocess_exec(
-            *begun.command("exec", "j", "-i", "--", "wc", "-c"),
-            env=begun.environment(),
+            *running_job.command("exec", "j", "-i", "--", "wc", "-c"),
+            env=running_job.environment(),
             stdin=file,
             stdout=asyncio.subprocess.PIPE,
         )
@@ -51,23 +51,23 @@ async def test_input_from_a_file_too(begun: House, tmp_path: pathlib.Path) -> No
     assert (process.returncode, out.strip()) == (0, b"100000")
 
 
-async def test_what_cannot_be_run_is_told_in_one_line(begun: House) -> None:
-    code, out, err = await begun("exec", "j", "--", "no-such-program")
+async def test_what_cannot_be_run_is_told_in_one_line(running_job: JobCluster) -> None:
+    code, out, err = await running_job("exec", "j", "--", "no-such-program")
     assert (code, out) == (1, "")
     assert "executable file not found" in err
     assert len(err.splitlines()) == 1
 
 
-async def test_a_replica_that_does_not_run_is_told(begun: House) -> None:
-    await begun.succeed("j-worker-0")
-    code, _, err = await begun("exec", "j", "--replica", "worker-0", "--", "true")
+async def test_a_replica_that_does_not_run_is_told(running_job: JobCluster) -> None:
+    await running_job.succeed("j-worker-0")
+    code, _, err = await running_job("exec", "j", "--replica", "worker-0", "--", "true")
     assert (code, "worker-0 (Succeeded)" in err) == (2, True)
-    code, _, err = await begun("exec", "j", "--replica", "worker-9", "--", "true")
+    code, _, err = await running_job("exec", "j", "--replica", "worker-9", "--", "true")
     assert (code, "Its replicas: master-0, worker-0" in err) == (2, True)
 
 
-async def test_a_terminal_here_is_a_terminal_there_and_keeps_its_size(begun: House) -> None:
-    running = await begun.in_terminal("exec", "j", "--", "sh")
+async def test_a_terminal_here_is_a_terminal_there_and_keeps_its_size(running_job: JobCluster) -> None:
+    running = await running_job.in_terminal("exec", "j", "--", "sh")
     running.resize(101, 37)
     await typed(running, "stty size; tty >/dev/null && echo is-$((1+1))-terminal\n")
     assert "37 101" in await until(running, "is-2-terminal")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import pathlib
 
-from tests.cli.house import PATIENCE, House, written
+from tests.cli.cluster_fixture import PATIENCE, JobCluster, write_manifests
 from tests.cluster import manifests
 from tests.embedded.kubelet.server.workshop import Running
 
@@ -33,46 +33,46 @@ async def typed(running: Running, text: str) -> None:
     await running.stdin.drain()
 
 
-async def begun(house: House, directory: pathlib.Path) -> Running:
-    running = await house.in_terminal("run", written(directory, JOB))
-    await house.run("j-master-0")
-    await house.say("j-master-0", "hello")
+async def running_job(job_cluster: JobCluster, directory: pathlib.Path) -> Running:
+    running = await job_cluster.in_terminal("run", write_manifests(directory, JOB))
+    await job_cluster.run("j-master-0")
+    await job_cluster.write_log("j-master-0", "hello")
     assert "\x1b[36mmaster-0 |\x1b[0m hello" in await until(running, "hello")
     await typed(running, "\x03")
     await until(running, QUESTION)
     return running
 
 
-async def test_no_goes_on(house: House, tmp_path: pathlib.Path) -> None:
-    running = await begun(house, tmp_path)
-    await house.say("j-master-0", "held back")
+async def test_no_goes_on(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+    running = await running_job(job_cluster, tmp_path)
+    await job_cluster.write_log("j-master-0", "held back")
     await typed(running, "n\n")
     await until(running, "held back")
-    await house.succeed("j-master-0")
+    await job_cluster.succeed("j-master-0")
     await until(running, "pytorchjob/j succeeded")
     assert await running.wait() == 0
 
 
-async def test_detach_leaves_the_job(house: House, tmp_path: pathlib.Path) -> None:
-    running = await begun(house, tmp_path)
+async def test_detach_leaves_the_job(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+    running = await running_job(job_cluster, tmp_path)
     await typed(running, "detach\n")
     await until(running, "traincrew logs -f pytorchjob/j")
     assert await running.wait() == 0
-    assert house.job() is not None
+    assert job_cluster.job() is not None
 
 
-async def test_yes_deletes_and_waits_for_the_pods(house: House, tmp_path: pathlib.Path) -> None:
-    running = await begun(house, tmp_path)
+async def test_yes_deletes_and_waits_for_the_pods(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+    running = await running_job(job_cluster, tmp_path)
     await typed(running, "\n")
     await until(running, "Deleting pytorchjob/j")
-    await house.do(house.kubelet.gone, "j-master-0")
+    await job_cluster.do(job_cluster.kubelet.gone, "j-master-0")
     assert await running.wait() == 130
-    assert house.job() is None
+    assert job_cluster.job() is None
 
 
-async def test_a_second_ctrl_c_deletes(house: House, tmp_path: pathlib.Path) -> None:
-    running = await begun(house, tmp_path)
+async def test_a_second_ctrl_c_deletes(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+    running = await running_job(job_cluster, tmp_path)
     await typed(running, "\x03")
     await until(running, "Deleting pytorchjob/j")
-    await house.do(house.kubelet.gone, "j-master-0")
+    await job_cluster.do(job_cluster.kubelet.gone, "j-master-0")
     assert await running.wait() == 130

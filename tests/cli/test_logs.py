@@ -6,7 +6,7 @@ import datetime as dt
 import pathlib
 
 import pytest
-from tests.cli.house import House, written
+from tests.cli.cluster_fixture import JobCluster, write_manifests
 from tests.cluster import manifests
 
 from traincrew.embedded.kubelet.logs import cri_format, log_directory
@@ -17,16 +17,16 @@ THEN = dt.datetime(2024, 5, 1, 10, tzinfo=dt.UTC)
 
 
 @pytest.fixture
-async def begun(house: House, tmp_path: pathlib.Path) -> House:
-    await house("run", "--detach", written(tmp_path, JOB))
-    await house.run(*PODS)
+async def running_job(job_cluster: JobCluster, tmp_path: pathlib.Path) -> JobCluster:
+    await job_cluster("run", "--detach", write_manifests(tmp_path, JOB))
+    await job_cluster.run(*PODS)
     for second, pod in enumerate(("j-worker-1", "j-master-0", "j-worker-0", "j-worker-1")):
-        await house.container(pod).say(f"line {second}", at=THEN + dt.timedelta(seconds=second))
-    return house
+        await job_cluster.container(pod).say(f"line {second}", at=THEN + dt.timedelta(seconds=second))
+    return job_cluster
 
 
-async def test_the_logs_of_all_replicas_are_in_the_order_of_time(begun: House) -> None:
-    code, out, _ = await begun("logs", "j")
+async def test_the_logs_of_all_replicas_are_in_the_order_of_time(running_job: JobCluster) -> None:
+    code, out, _ = await running_job("logs", "j")
     assert code == 0
     assert out.splitlines() == [
         "[worker-1] line 0", "[master-0] line 1", "[worker-0] line 2", "[worker-1] line 3",
@@ -45,53 +45,55 @@ async def test_the_logs_of_all_replicas_are_in_the_order_of_time(begun: House) -
         (("--replica", "worker-1", "--timestamps", "--tail", "1"), "2024-05-01T10:00:03.000000000Z line 3\n"),
     ],
 )
-async def test_less_can_be_asked_for(begun: House, options: tuple[str, ...], shown: str) -> None:
-    assert (await begun("logs", "j", *options))[:2] == (0, shown)
+async def test_less_can_be_asked_for(running_job: JobCluster, options: tuple[str, ...], shown: str) -> None:
+    assert (await running_job("logs", "j", *options))[:2] == (0, shown)
 
 
-async def test_the_run_before_the_restart_can_be_asked_for(begun: House) -> None:
-    await begun.restart("j-master-0")
-    await begun.say("j-master-0", "again")
-    assert (await begun("logs", "j", "--replica", "master", "--previous"))[:2] == (0, "line 1\n")
-    assert (await begun("logs", "j", "--replica", "master"))[:2] == (0, "again\n")
+async def test_the_run_before_the_restart_can_be_asked_for(running_job: JobCluster) -> None:
+    await running_job.restart("j-master-0")
+    await running_job.write_log("j-master-0", "again")
+    assert (await running_job("logs", "j", "--replica", "master", "--previous"))[:2] == (0, "line 1\n")
+    assert (await running_job("logs", "j", "--replica", "master"))[:2] == (0, "again\n")
 
 
-async def test_a_replica_that_is_not_there_is_told_with_those_that_are(begun: House) -> None:
-    code, _, err = await begun("logs", "j", "--replica", "worker-7")
+async def test_a_replica_that_is_not_there_is_told_with_those_that_are(running_job: JobCluster) -> None:
+    code, _, err = await running_job("logs", "j", "--replica", "worker-7")
     assert code == 2
     assert "Logs exist for: master-0, worker-0, worker-1" in err
 
 
-async def test_of_a_container_that_never_ran_it_is_told_that_it_failed_before(house: House, tmp_path: pathlib.Path) -> None:
+async def test_of_a_container_that_never_ran_it_is_told_that_it_failed_before(
+    job_cluster: JobCluster, tmp_path: pathlib.Path
+) -> None:
     one, two = (manifests.replicas("PyTorchJob", count, "Never") for count in (1, 2))
-    await house("run", "--detach", written(tmp_path, manifests.job("PyTorchJob", Master=one, Worker=two)))
-    await house.run(*PODS)
+    await job_cluster("run", "--detach", write_manifests(tmp_path, manifests.job("PyTorchJob", Master=one, Worker=two)))
+    await job_cluster.run(*PODS)
     refused = {"terminated": {"exitCode": 128, "reason": "StartError", "message": 'exec: "nosuch": not found'}}
     states = {"j-master-0": refused, "j-worker-0": {"waiting": {"reason": "PodInitializing"}}}
     for pod, state in states.items():
         status = {"name": "pytorch", "image": "x", "imageID": "x", "ready": False, "restartCount": 0, "state": state}
-        await house.do(house.kubelet.status, pod, {"phase": "Failed", "containerStatuses": [status]})
-    await house.say("j-worker-1", "here")
-    code, out, err = await house("logs", "j")
+        await job_cluster.do(job_cluster.kubelet.status, pod, {"phase": "Failed", "containerStatuses": [status]})
+    await job_cluster.write_log("j-worker-1", "here")
+    code, out, err = await job_cluster("logs", "j")
     assert (code, out) == (0, "[worker-1] here\n")
     assert 'j-master-0: container pytorch failed before it started: exec: "nosuch": not found' in err
     assert "j-worker-0: container pytorch was not started: the pod failed first" in err
 
 
-async def test_following_goes_on_until_the_job_has_ended(begun: House) -> None:
-    running = await begun.start("logs", "-f", "j", "--tail", "0")
+async def test_following_goes_on_until_the_job_has_ended(running_job: JobCluster) -> None:
+    running = await running_job.start("logs", "-f", "j", "--tail", "0")
     # It follows as soon as the node has somebody who reads.
-    await begun.until(lambda: all(begun.container(pod).followers for pod in PODS))
-    await begun.say("j-worker-0", "new")
+    await running_job.until(lambda: all(running_job.container(pod).followers for pod in PODS))
+    await running_job.write_log("j-worker-0", "new")
     assert await running.line() == "[worker-0] new\n"
-    await begun.succeed("j-worker-0", "j-worker-1")
-    await begun.say("j-master-0", "last")
-    await begun.succeed("j-master-0")
+    await running_job.succeed("j-worker-0", "j-worker-1")
+    await running_job.write_log("j-master-0", "last")
+    await running_job.succeed("j-master-0")
     assert (await running.end())[:2] == (0, "[master-0] last\n")
 
 
-async def test_a_reader_that_has_had_enough_is_no_fault(begun: House) -> None:
-    running = await begun.start("logs", "j")
+async def test_a_reader_that_has_had_enough_is_no_fault(running_job: JobCluster) -> None:
+    running = await running_job.start("logs", "j")
     assert running.process.stdout is not None
     running.process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]
     assert await running.process.wait() in (0, 1)
@@ -99,51 +101,51 @@ async def test_a_reader_that_has_had_enough_is_no_fault(begun: House) -> None:
     assert b"Traceback" not in await running.process.stderr.read()
 
 
-def keep(house: House, pod: str, uid: str, attempt: int, *lines: tuple[dt.datetime, bytes]) -> None:
+def keep(job_cluster: JobCluster, pod: str, uid: str, attempt: int, *lines: tuple[dt.datetime, bytes]) -> None:
     """A log as the node of this machine leaves it on the disk."""
-    directory = log_directory.container_directory(house.cluster.data / "logs", house.namespace, pod, uid, "pytorch")
+    directory = log_directory.container_directory(job_cluster.cluster.data / "logs", job_cluster.namespace, pod, uid, "pytorch")
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / f"{attempt}.log").open("ab") as file:
         for moment, text in lines:
             file.write(cri_format.timestamp(moment) + b" stdout F " + text + b"\n")
 
 
-async def test_logs_of_deleted_pods_and_earlier_runs_are_read_from_the_disk(begun: House) -> None:
+async def test_logs_of_deleted_pods_and_earlier_runs_are_read_from_the_disk(running_job: JobCluster) -> None:
     now = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=5)
-    keep(begun, "j-worker-0", "gone", 0, (now, b"first run"))
-    keep(begun, "j-worker-0", "gone", 1, (now + dt.timedelta(seconds=1), b"second run"))
-    keep(begun, "j-worker-0", "older", 0, (THEN, b"of a job of that name before"))
-    pod = await begun.do(begun.kubelet.pod, "j-worker-0")
-    keep(begun, "j-worker-0", pod["metadata"]["uid"], 0, (now + dt.timedelta(seconds=2), b"of the pod that is there"))
-    code, out, _ = await begun("logs", "j", "--replica", "worker-0", "--no-prefix")
+    keep(running_job, "j-worker-0", "gone", 0, (now, b"first run"))
+    keep(running_job, "j-worker-0", "gone", 1, (now + dt.timedelta(seconds=1), b"second run"))
+    keep(running_job, "j-worker-0", "older", 0, (THEN, b"of a job of that name before"))
+    pod = await running_job.do(running_job.kubelet.pod, "j-worker-0")
+    keep(running_job, "j-worker-0", pod["metadata"]["uid"], 0, (now + dt.timedelta(seconds=2), b"of the pod that is there"))
+    code, out, _ = await running_job("logs", "j", "--replica", "worker-0", "--no-prefix")
     assert (code, out) == (0, "first run\nsecond run\nof the pod that is there\n")
 
 
-async def test_logs_of_deleted_jobs_are_read_from_the_disk(house: House) -> None:
-    keep(house, "x-worker-0", "a", 0, (THEN, b"one"), (THEN + dt.timedelta(seconds=2), b"three"))
-    keep(house, "x-worker-1", "b", 0, (THEN + dt.timedelta(seconds=1), b"two"))
-    assert (await house("logs", "x"))[:2] == (0, "[worker-0] one\n[worker-1] two\n[worker-0] three\n")
-    assert (await house("logs", "x", "--tail", "1", "--replica", "worker-0"))[:2] == (0, "three\n")
+async def test_logs_of_deleted_jobs_are_read_from_the_disk(job_cluster: JobCluster) -> None:
+    keep(job_cluster, "x-worker-0", "a", 0, (THEN, b"one"), (THEN + dt.timedelta(seconds=2), b"three"))
+    keep(job_cluster, "x-worker-1", "b", 0, (THEN + dt.timedelta(seconds=1), b"two"))
+    assert (await job_cluster("logs", "x"))[:2] == (0, "[worker-0] one\n[worker-1] two\n[worker-0] three\n")
+    assert (await job_cluster("logs", "x", "--tail", "1", "--replica", "worker-0"))[:2] == (0, "three\n")
 
 
-async def test_a_job_that_never_was_is_told(house: House) -> None:
-    code, out, err = await house("logs", "nothing")
+async def test_a_job_that_never_was_is_told(job_cluster: JobCluster) -> None:
+    code, out, err = await job_cluster("logs", "nothing")
     assert (code, out) == (2, "")
-    assert f'job "nothing" not found in namespace "{house.namespace}"' in err
+    assert f'job "nothing" not found in namespace "{job_cluster.namespace}"' in err
 
 
 async def test_pods_that_went_while_they_were_followed_are_read_to_their_end_from_the_disk(
-    house: House, tmp_path: pathlib.Path
+    job_cluster: JobCluster, tmp_path: pathlib.Path
 ) -> None:
-    running = await house.start("run", written(tmp_path, manifests.job("PyTorchJob", Master=1)))
-    await house.run("j-master-0")
-    pod = await house.do(house.kubelet.pod, "j-master-0")
+    running = await job_cluster.start("run", write_manifests(tmp_path, manifests.job("PyTorchJob", Master=1)))
+    await job_cluster.run("j-master-0")
+    pod = await job_cluster.do(job_cluster.kubelet.pod, "j-master-0")
     now = dt.datetime.now(dt.UTC)
-    await house.container("j-master-0").say("heard", at=now)
+    await job_cluster.container("j-master-0").say("heard", at=now)
     assert await running.line() == "[master-0] heard\n"
-    keep(house, "j-master-0", pod["metadata"]["uid"], 0, (now, b"heard"), (now + dt.timedelta(seconds=1), b"not heard"))
-    await house.vanish("j-master-0")
+    keep(job_cluster, "j-master-0", pod["metadata"]["uid"], 0, (now, b"heard"), (now + dt.timedelta(seconds=1), b"not heard"))
+    await job_cluster.vanish("j-master-0")
     assert await running.line() == "[master-0] not heard\n"
-    await house.run("j-master-0")
-    await house.succeed("j-master-0")
+    await job_cluster.run("j-master-0")
+    await job_cluster.succeed("j-master-0")
     assert (await running.end())[:2] == (0, "")

@@ -12,7 +12,7 @@ import sys
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.cli.house import COMMAND, PATIENCE, written
+from tests.cli.cluster_fixture import COMMAND, PATIENCE, write_manifests
 from tests.cluster import manifests
 
 TRAIN = """
@@ -113,9 +113,9 @@ async def test_no_line_is_lost_or_doubled_though_containers_restart_and_the_clus
 
 
 async def test_a_replica_can_be_entered_while_it_runs_and_is_gone_after_an_interrupt(machine: Machine) -> None:
-    process = await machine.start("run", "--kind", "JAXJob", "--name", "long", "--", "sh", "-c", "echo begun; sleep 1000")
+    process = await machine.start("run", "--kind", "JAXJob", "--name", "long", "--", "sh", "-c", "echo running_job; sleep 1000")
     assert process.stdout is not None
-    assert await asyncio.wait_for(process.stdout.readline(), PATIENCE) == b"[worker-0] begun\n"
+    assert await asyncio.wait_for(process.stdout.readline(), PATIENCE) == b"[worker-0] running_job\n"
     assert await machine("exec", "long", "--", "sh", "-c", "hostname; pwd; exit 4") == (4, f"long-worker-0\n{machine.work}\n", "")
     process.send_signal(signal.SIGINT)
     async with asyncio.timeout(2 * PATIENCE):
@@ -127,7 +127,7 @@ async def test_a_replica_can_be_entered_while_it_runs_and_is_gone_after_an_inter
 async def test_an_image_without_an_environment_of_its_own_is_told_once_with_what_runs_in_its_place(machine: Machine) -> None:
     replica = {"replicas": 1, "template": {"spec": {"containers": [{"name": "pytorch", "image": "a/b:1", "command": ["true"]}]}}}
     document = manifests.job("PyTorchJob", Master=replica, Worker=replica)
-    path = written(machine.work, document)
+    path = write_manifests(machine.work, document)
     code, _, err = await machine("run", "--rm", path)
     assert code == 0, err
     (line,) = [each for each in err.splitlines() if "has no mapping" in each]

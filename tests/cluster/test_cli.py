@@ -8,8 +8,8 @@ import ssl
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
-from tests.cli import house as houses
-from tests.cli.house import House, written
+from tests.cli import cluster_fixture
+from tests.cli.cluster_fixture import JobCluster, write_manifests
 from tests.cluster import installation, manifests, operators
 from tests.cluster.api import Api
 from tools.kube import certificates, cluster, control_plane
@@ -17,7 +17,7 @@ from tools.kube import certificates, cluster, control_plane
 from traincrew.embedded.kubelet.server import server
 
 
-class Real(houses.Cluster):
+class Real(cluster_fixture.Cluster):
     def __init__(self, kube: cluster.Cluster, authority: certificates.Authority) -> None:
         self.kube, self.authority = kube, authority
 
@@ -50,62 +50,62 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
 
 
 @pytest.fixture
-async def house(real: Real, tmp_path: pathlib.Path) -> AsyncIterator[House]:
-    async with houses.house(real, tmp_path) as found:
+async def job_cluster(real: Real, tmp_path: pathlib.Path) -> AsyncIterator[JobCluster]:
+    async with cluster_fixture.job_cluster(real, tmp_path) as found:
         yield found
 
 
-async def test_a_job_is_run_to_its_outcome_with_its_logs(house: House, tmp_path: pathlib.Path) -> None:
+async def test_a_job_is_run_to_its_outcome_with_its_logs(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     job = manifests.job("PyTorchJob", Master=manifests.replicas("PyTorchJob", 1, "OnFailure"), Worker=1)
-    running = await house.start("run", written(tmp_path, job))
-    await house.run("j-master-0", "j-worker-0")
-    await house.say("j-worker-0", "hello")
+    running = await job_cluster.start("run", write_manifests(tmp_path, job))
+    await job_cluster.run("j-master-0", "j-worker-0")
+    await job_cluster.write_log("j-worker-0", "hello")
     assert await running.line() == "[worker-0] hello\n"
-    await house.say("j-master-0", "first run")
+    await job_cluster.write_log("j-master-0", "first run")
     assert await running.line() == "[master-0] first run\n"
-    await house.say("j-master-0", "its end")
-    await house.restart("j-master-0")
+    await job_cluster.write_log("j-master-0", "its end")
+    await job_cluster.restart("j-master-0")
     assert await running.line() == "[master-0] its end\n"
-    await house.say("j-master-0", "second run")
-    await house.succeed("j-worker-0", "j-master-0")
+    await job_cluster.write_log("j-master-0", "second run")
+    await job_cluster.succeed("j-worker-0", "j-master-0")
     code, out, err = await running.end()
     assert (code, out) == (0, "[master-0] second run\n")
     assert "pytorchjob/j succeeded" in err
     assert "traincrew down" not in err  # that is no cluster of this machine
 
 
-async def test_verbs_and_files_work_as_on_one_machine(house: House, tmp_path: pathlib.Path) -> None:
+async def test_verbs_and_files_work_as_on_one_machine(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, "data": {"a": "1"}}
-    path = written(tmp_path, config, manifests.job("PyTorchJob", Master=1, Worker=1))
-    assert (await house("run", "--detach", path))[0] == 0
-    assert "pytorchjob/j exists already" in (await house("run", path))[2]
-    await house.run("j-master-0", "j-worker-0")
-    assert "--force" in (await house("scale", "j", "2"))[2]
-    assert (await house("scale", "j", "2", "--force"))[:2] == (0, "pytorchjob/j: 1 → 2 workers beside 1 Master\n")
-    await house.say("j-master-0", "one", "two")
-    assert (await house("logs", "j", "--replica", "master", "--tail", "1"))[:2] == (0, "two\n")
-    assert "j-worker-1" in (await house("describe", "j"))[1]
-    await house.do(house.kubelet.pod, "j-worker-1")
-    assert "worker-1: waiting for a node" in (await house("why", "j"))[1]
-    assert (await house("ls"))[1].splitlines()[1].split()[:2] == ["PyTorchJob", "j"]
-    assert (await house("suspend", "j"))[0] == 0
-    assert (await house("resume", "j"))[0] == 0
-    assert (await house("delete", "j"))[0] == 0
+    path = write_manifests(tmp_path, config, manifests.job("PyTorchJob", Master=1, Worker=1))
+    assert (await job_cluster("run", "--detach", path))[0] == 0
+    assert "pytorchjob/j exists already" in (await job_cluster("run", path))[2]
+    await job_cluster.run("j-master-0", "j-worker-0")
+    assert "--force" in (await job_cluster("scale", "j", "2"))[2]
+    assert (await job_cluster("scale", "j", "2", "--force"))[:2] == (0, "pytorchjob/j: 1 → 2 workers beside 1 Master\n")
+    await job_cluster.write_log("j-master-0", "one", "two")
+    assert (await job_cluster("logs", "j", "--replica", "master", "--tail", "1"))[:2] == (0, "two\n")
+    assert "j-worker-1" in (await job_cluster("describe", "j"))[1]
+    await job_cluster.do(job_cluster.kubelet.pod, "j-worker-1")
+    assert "worker-1: waiting for a node" in (await job_cluster("why", "j"))[1]
+    assert (await job_cluster("ls"))[1].splitlines()[1].split()[:2] == ["PyTorchJob", "j"]
+    assert (await job_cluster("suspend", "j"))[0] == 0
+    assert (await job_cluster("resume", "j"))[0] == 0
+    assert (await job_cluster("delete", "j"))[0] == 0
 
 
-async def test_commands_run_in_replicas(house: House, tmp_path: pathlib.Path) -> None:
-    await house("run", "--detach", written(tmp_path, manifests.job("PyTorchJob", Master=1)))
-    await house.run("j-master-0")
-    assert await house("exec", "j", "--", "sh", "-c", "echo out; echo err >&2; exit 3") == (3, "out\n", "err\n")
-    assert await house("exec", "j", "-i", "--", "cat", input=b"x" * 1_000_000) == (0, "x" * 1_000_000, "")
-    code, _, err = await house("exec", "j", "--", "no-such-program")
+async def test_commands_run_in_replicas(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+    await job_cluster("run", "--detach", write_manifests(tmp_path, manifests.job("PyTorchJob", Master=1)))
+    await job_cluster.run("j-master-0")
+    assert await job_cluster("exec", "j", "--", "sh", "-c", "echo out; echo err >&2; exit 3") == (3, "out\n", "err\n")
+    assert await job_cluster("exec", "j", "-i", "--", "cat", input=b"x" * 1_000_000) == (0, "x" * 1_000_000, "")
+    code, _, err = await job_cluster("exec", "j", "--", "no-such-program")
     assert (code, "executable file not found" in err) == (1, True)
 
 
-async def test_what_the_api_server_rejects_is_reported_and_leaves_nothing(house: House, tmp_path: pathlib.Path) -> None:
+async def test_what_the_api_server_rejects_is_reported_and_leaves_nothing(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}}
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "Bad_Name"}, "spec": {"ports": [{"port": 0}]}}
-    code, _, err = await house("run", written(tmp_path, config, service))
+    code, _, err = await job_cluster("run", write_manifests(tmp_path, config, service))
     assert code == 2
     assert "spec.ports[0].port" in err
-    assert await house.do(house.api.find, "configmaps", house.namespace, "m") is None
+    assert await job_cluster.do(job_cluster.api.find, "configmaps", job_cluster.namespace, "m") is None

@@ -59,6 +59,6 @@ def _each_once(found: Iterable[Finding]) -> Iterator[Finding]:
 
 
 def _say(found: Finding) -> None:
-    click.echo(f"{click.style(f'{found.grade:<4}', _COLOURS[found.grade])}  {found.subject:<11} {found.told}")
+    click.echo(f"{click.style(f'{found.grade:<4}', _COLOURS[found.grade])}  {found.subject:<11} {found.message}")
     if found.remedy:
         click.echo(f"{'':<18}→ {found.remedy}")

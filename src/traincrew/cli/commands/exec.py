@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from traincrew.cli import target
+from traincrew.cli import cluster_target
 
 
 @click.command()
@@ -19,8 +19,8 @@ from traincrew.cli import target
 @click.option("-c", "--container", metavar="NAME", default="", help="Container to use. Default: the training container.")
 @click.option("-i", "--stdin", is_flag=True, help="Pass standard input to the command. Implied on a terminal.")
 @click.option("-T", "--no-tty", is_flag=True, help="Do not allocate a terminal in the container.")
-@target.options
-def exec(job: str, command: tuple[str, ...], reach: target.TargetOptions, **chosen: bool | str) -> None:
+@cluster_target.options
+def exec(job: str, command: tuple[str, ...], target_options: cluster_target.TargetOptions, **chosen: bool | str) -> None:
     """Run a command in a replica of a job. The exit code is that of the command.
 
     A terminal is allocated if standard input and standard output are terminals.
@@ -32,4 +32,4 @@ def exec(job: str, command: tuple[str, ...], reach: target.TargetOptions, **chos
     """
     from traincrew.cli.jobs import exec_terminal
 
-    sys.exit(asyncio.run(exec_terminal.enter(job, command, reach, exec_terminal.Ask(**chosen))))  # type: ignore[arg-type]
+    sys.exit(asyncio.run(exec_terminal.exec_command(job, command, target_options, exec_terminal.ExecRequest(**chosen))))  # type: ignore[arg-type]

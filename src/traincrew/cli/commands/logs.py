@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from traincrew.cli import target
+from traincrew.cli import cluster_target
 
 
 @click.command()
@@ -38,8 +38,8 @@ from traincrew.cli import target
 @click.option(
     "--prefix/--no-prefix", default=None, help="Print the replica's name before each line. Default: only with several replicas."
 )
-@target.options
-def logs(job: str, reach: target.TargetOptions, **chosen: Any) -> None:
+@cluster_target.options
+def logs(job: str, target_options: cluster_target.TargetOptions, **chosen: Any) -> None:
     """Print the logs of a job's replicas, sorted by time.
 
     On the cluster of this machine this includes earlier container runs, deleted pods and deleted jobs while their logs are kept.
@@ -50,6 +50,6 @@ def logs(job: str, reach: target.TargetOptions, **chosen: Any) -> None:
     traincrew logs mnist --since 5m --tail 100
     traincrew logs mnist --previous
     """
-    from traincrew.cli.jobs import log_read
+    from traincrew.cli.jobs import log_printer
 
-    asyncio.run(log_read.show(job, reach, log_read.Request(**chosen)))
+    asyncio.run(log_printer.print_logs(job, target_options, log_printer.LogRequest(**chosen)))

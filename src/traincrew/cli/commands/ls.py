@@ -1,25 +1,28 @@
-"""`traincrew ls`: the jobs there are."""
+"""`traincrew ls`: list jobs."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 import sys
 
 import click
 
-from traincrew.cli import target as cli_target
-from traincrew.client import clock
+from traincrew.cli import cluster_target
 
 
 @click.command()
-@click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="List the jobs of all namespaces.")
+@click.option("-A", "--all-namespaces", "all_namespaces", is_flag=True, help="List the jobs of all namespaces.")
 @click.option(
-    "-o", "form", type=click.Choice(["text", "wide", "json", "yaml"]), default="text", show_default=True, help="Output format."
+    "-o",
+    "form",
+    type=click.Choice(["text", "wide", "json", "yaml"]),
+    default="text",
+    show_default=True,
+    help="Output format.",
 )
-@cli_target.options
-def ls(everywhere: bool, form: str, reach: cli_target.TargetOptions) -> None:
+@cluster_target.options
+def ls(all_namespaces: bool, form: str, target_options: cluster_target.TargetOptions) -> None:
     """List the jobs of all kinds with their state and the reason why they are waiting or failed.
 
     On a terminal, lines are cut at the width of the screen. Use -o wide to print whole lines.
@@ -29,27 +32,13 @@ def ls(everywhere: bool, form: str, reach: cli_target.TargetOptions) -> None:
     traincrew ls -A -o wide
     traincrew ls -o json
     """
-    asyncio.run(_ls(everywhere, form, reach))
+    from traincrew.cli.jobs import inspection
 
-
-async def _ls(everywhere: bool, form: str, where: cli_target.TargetOptions) -> None:
-
-    from traincrew.cli.jobs import query
-    from traincrew.cli.render import objects, tables
-
-    async with query.connected(where) as (client, target):
-        views, raw = await query.every_job(client, None if everywhere else target.namespace)
-        if not raw and not everywhere:
-            await query.is_there(client, target.namespace)
-    if form in ("json", "yaml"):
-        objects.show(objects.listed([json.loads(each) for each in raw]), form)
-    elif not views:
-        click.echo(
-            "No jobs found." if everywhere else f"No jobs found in {target.namespace} namespace. Use -A for all namespaces.",
-            err=True,
-        )
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() and form != "wide" else 0
+    found = asyncio.run(inspection.list_jobs(form, target_options, all_namespaces=all_namespaces, columns=columns))
+    if found.text:
+        click.echo(found.text, nl=False)
+    elif all_namespaces:
+        click.echo("No jobs found.", err=True)
     else:
-        chosen = query.in_order(views)
-        cut = sys.stdout.isatty() and form != "wide"
-        columns = shutil.get_terminal_size().columns if cut else 0
-        click.echo(tables.jobs(chosen, clock.now(), namespaces=everywhere, columns=columns))
+        click.echo(f"No jobs found in {found.namespace} namespace. Use -A for all namespaces.", err=True)

@@ -10,8 +10,7 @@ import click
 
 from traincrew import errors, settings
 from traincrew.app import log_format, operator
-from traincrew.cli import cluster_config
-from traincrew.cli.commands import node_flags
+from traincrew.cli import cluster_config, node_options
 from traincrew.embedded import data_directory
 
 
@@ -34,11 +33,8 @@ from traincrew.embedded import data_directory
     help="Common name of the API server's client certificate. May be repeated.",
 )
 @click.option("--drain", is_flag=True, help="Stop the pods when the node stops. Default: the pods keep running.")
-@node_flags.options
-@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Log format.")
-@click.option(
-    "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True, help="Log level."
-)
+@node_options.options
+@node_options.log_options
 def node(**flags: Any) -> None:
     """Join this machine to a Kubernetes cluster as a node. Pods run as processes, as with `traincrew up`.
 
@@ -50,7 +46,7 @@ def node(**flags: Any) -> None:
     flags = cluster_config.applied(click.get_current_context(), flags, data)
     options = settings.Joined(
         data=str(data),
-        node=node_flags.node(flags, flags["name"]),
+        node=node_options.node(flags, flags["name"]),
         address=flags["address"],
         callers=flags["callers"],
         client_ca=_content(flags["client_ca_file"]),

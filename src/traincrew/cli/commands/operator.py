@@ -11,7 +11,8 @@ import click
 from traincrew import errors, settings
 from traincrew.app import log_format
 from traincrew.app import operator as app_operator
-from traincrew.cli.commands.go_flags import GoFlags, unneeded
+from traincrew.cli import node_options
+from traincrew.cli.go_flags import GoFlags, unneeded
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import Option
 
@@ -87,10 +88,7 @@ def _kind_options(command: Any) -> Any:
 )
 @click.option("--host-ports-for", type=click.Choice(["hostNetwork", "all"]), default="hostNetwork", show_default=True,
               help="Replicas that get a port from --host-ports. Use `all` if nodes have no pod network.")  # fmt: skip
-@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Log format.")
-@click.option(
-    "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True, help="Log level."
-)
+@node_options.log_options
 @_kind_options
 @unneeded
 def operator(**flags: Any) -> None:

@@ -1,4 +1,4 @@
-"""`traincrew resume`."""
+"""`traincrew resume`: resume suspended jobs."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import asyncio
 
 import click
 
-from traincrew.cli import target
-from traincrew.cli.jobs import suspension
+from traincrew.cli import cluster_target
 
 
 @click.command()
 @click.argument("jobs", metavar="JOB...", nargs=-1, required=True)
-@target.options
-def resume(jobs: tuple[str, ...], reach: target.TargetOptions) -> None:
+@cluster_target.options
+def resume(jobs: tuple[str, ...], target_options: cluster_target.TargetOptions) -> None:
     """Resume suspended jobs.
 
     \b
     traincrew resume mnist
     """
-    asyncio.run(suspension.suspend(jobs, reach, on=False))
+    from traincrew.cli.jobs import suspension
+
+    asyncio.run(suspension.set_suspended(jobs, target_options, False))

@@ -1,4 +1,4 @@
-"""`traincrew run`: a job from its submission to its outcome."""
+"""`traincrew run`: run jobs and show their logs until they end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from traincrew import errors
-from traincrew.cli import target
+from traincrew.cli import cluster_target
 
 
 @click.command()
@@ -46,8 +46,8 @@ from traincrew.cli import target
 @click.option("-d", "--detach", is_flag=True, help="Submit the job and return.")
 @click.option("--rm/--keep", "remove", default=False, help="Delete or keep the job when it ends.  [default: keep]")
 @click.option("--replace", is_flag=True, help="Replace objects that already exist.")
-@target.options
-def run(arguments: tuple[str, ...], kind: str, reach: target.TargetOptions, **chosen: Any) -> None:
+@cluster_target.options
+def run(arguments: tuple[str, ...], kind: str, target_options: cluster_target.TargetOptions, **flags: Any) -> None:
     """Run jobs and show their logs and state until they end.
 
     Submit all objects of the given FILEs (- is standard input), or a job of the given --kind that runs COMMAND. The command runs
@@ -63,15 +63,15 @@ def run(arguments: tuple[str, ...], kind: str, reach: target.TargetOptions, **ch
     traincrew run --kind PyTorchJob --workers 2 --elastic 1:4 -- python train.py
     traincrew run --kind MPIJob --workers 2 --dry-run -- python train.py
     """
-    from traincrew.cli.jobs import run as jobs_run
+    from traincrew.cli.jobs import run_input, run_job
 
     if not arguments:
         raise errors.SettingsError("specify FILE... or --kind KIND -- COMMAND. Run `traincrew run --help` for examples.")
-    if click.get_current_context().get_parameter_source("form") is ParameterSource.COMMANDLINE and not chosen["dry_run"]:
+    if click.get_current_context().get_parameter_source("form") is ParameterSource.COMMANDLINE and not flags["dry_run"]:
         raise errors.SettingsError("-o requires --dry-run. Use `traincrew ls -o json` to print jobs of the cluster.")
-    options = jobs_run.Options(**{name: chosen.pop(name) for name in jobs_run.OPTIONS})
+    options = run_job.RunOptions(**{name: flags.pop(name) for name in run_job.OPTION_NAMES})
     if kind:
-        wanted = jobs_run.of_command(kind, arguments, reach, chosen)
+        parsed = run_input.from_command(kind, arguments, target_options, flags)
     else:
-        wanted = jobs_run.of_files(arguments, chosen)
-    sys.exit(asyncio.run(jobs_run.run(wanted, reach, options)))
+        parsed = run_input.from_files(arguments, flags)
+    sys.exit(asyncio.run(run_job.run(parsed, target_options, options)))

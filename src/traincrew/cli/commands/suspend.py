@@ -1,4 +1,4 @@
-"""`traincrew suspend`."""
+"""`traincrew suspend`: stop the pods of jobs and keep the jobs."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import asyncio
 
 import click
 
-from traincrew.cli import target
-from traincrew.cli.jobs import suspension
+from traincrew.cli import cluster_target
 
 
 @click.command()
 @click.argument("jobs", metavar="JOB...", nargs=-1, required=True)
-@target.options
-def suspend(jobs: tuple[str, ...], reach: target.TargetOptions) -> None:
+@cluster_target.options
+def suspend(jobs: tuple[str, ...], target_options: cluster_target.TargetOptions) -> None:
     """Suspend jobs: stop their pods and keep the jobs.
 
     `traincrew resume` starts the pods again. A job that writes checkpoints continues from its last one.
@@ -21,4 +20,6 @@ def suspend(jobs: tuple[str, ...], reach: target.TargetOptions) -> None:
     \b
     traincrew suspend mnist
     """
-    asyncio.run(suspension.suspend(jobs, reach, on=True))
+    from traincrew.cli.jobs import suspension
+
+    asyncio.run(suspension.set_suspended(jobs, target_options, True))

@@ -17,17 +17,17 @@ class Grade(enum.StrEnum):
 class Finding(NamedTuple):
     grade: Grade
     subject: str
-    told: str
+    message: str
     remedy: str = ""
 
 
-def ok(subject: str, told: str) -> Finding:
-    return Finding(Grade.OK, subject, told)
+def ok(subject: str, message: str) -> Finding:
+    return Finding(Grade.OK, subject, message)
 
 
-def warn(subject: str, told: str, remedy: str) -> Finding:
-    return Finding(Grade.WARN, subject, told, remedy)
+def warn(subject: str, message: str, remedy: str) -> Finding:
+    return Finding(Grade.WARN, subject, message, remedy)
 
 
-def fail(subject: str, told: str, remedy: str) -> Finding:
-    return Finding(Grade.FAIL, subject, told, remedy)
+def fail(subject: str, message: str, remedy: str) -> Finding:
+    return Finding(Grade.FAIL, subject, message, remedy)

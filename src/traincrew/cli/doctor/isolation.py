@@ -58,6 +58,6 @@ def _groups() -> Finding:
     why = hierarchies.discover().why
     if not why:
         return ok("cgroups", "limits of CPU, memory and processes are enforced")
-    told, _, remedy = why.partition(" (")
+    message, _, remedy = why.partition(" (")
     delegate = "Limits of pods are not enforced. In a container, mount the cgroups writable."
-    return warn("cgroups", told, remedy.rstrip(")") or delegate)
+    return warn("cgroups", message, remedy.rstrip(")") or delegate)

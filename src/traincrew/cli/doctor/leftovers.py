@@ -81,8 +81,8 @@ def _clusters(found: Iterable[Process]) -> Iterator[Finding]:
         parts = [f"{pods} pod{'' if pods == 1 else 's'}"] if pods else []
         parts += ["the network"] if pods < len(left) else []
         whose = f" of {owner}" if (owner := _stranger(left)) else ""
-        told = f"{' and '.join(parts)} of the cluster{whose} in {data}, which is not running"
-        yield warn("leftovers", told, _remedy(data, left))
+        message = f"{' and '.join(parts)} of the cluster{whose} in {data}, which is not running"
+        yield warn("leftovers", message, _remedy(data, left))
 
 
 def _remedy(data: str, left: list[Process]) -> str:

@@ -33,10 +33,10 @@ def check(where: data_directory.DataDirectory) -> Iterator[Finding]:
 
 
 def _python() -> Finding:
-    told = f"{platform.python_version()} ({sys.executable}); images without a mapping run in {sys.prefix}"
+    message = f"{platform.python_version()} ({sys.executable}); images without a mapping run in {sys.prefix}"
     if sys.version_info[:2] < OLDEST_PYTHON:
-        return fail("python", told, "Install Python 3.11 or later.")
-    return ok("python", told)
+        return fail("python", message, "Install Python 3.11 or later.")
+    return ok("python", message)
 
 
 def _kubectl() -> Finding:
@@ -45,13 +45,13 @@ def _kubectl() -> Finding:
         return warn("kubectl", "not in PATH", "traincrew works without kubectl. To use kubectl, install version 1.27 or later.")
     try:
         done = subprocess.run([program, "version", "--client", "-o", "json"], capture_output=True, timeout=_SECONDS, check=True)
-        told = json.loads(done.stdout)["clientVersion"]["gitVersion"]
+        message = json.loads(done.stdout)["clientVersion"]["gitVersion"]
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
         return warn("kubectl", f"cannot determine the version of {program}", "Check `kubectl version --client`.")
-    found = re.match(r"v(\d+)\.(\d+)", told)
+    found = re.match(r"v(\d+)\.(\d+)", message)
     if found is None or (int(found[1]), int(found[2])) < OLDEST_KUBECTL:
-        return warn("kubectl", f"{told} ({program})", "This version is older than the tested ones. Install 1.27 or later.")
-    return ok("kubectl", f"{told} ({program})")
+        return warn("kubectl", f"{message} ({program})", "This version is older than the tested ones. Install 1.27 or later.")
+    return ok("kubectl", f"{message} ({program})")
 
 
 def _port(where: data_directory.DataDirectory) -> Finding:
@@ -78,8 +78,8 @@ def clock(data: pathlib.Path, now: float) -> Finding:
     written = [path.stat().st_mtime for path in (data / "cluster.db", data / "kubeconfig", *data.glob("pki/*")) if path.exists()]
     ahead = max(written, default=now) - now
     if ahead > _TOLERANCE:
-        told = f"{_shown(now)} is {ahead:.0f} s behind the newest files of the cluster"
-        return fail("clock", told, "Set the clock (timedatectl set-ntp true).")
+        message = f"{_shown(now)} is {ahead:.0f} s behind the newest files of the cluster"
+        return fail("clock", message, "Set the clock (timedatectl set-ntp true).")
     return ok("clock", _shown(now))
 
 

@@ -60,12 +60,12 @@ def kind_of(path: pathlib.Path, mounts: tuple[host_mounts.HostMount, ...]) -> st
 
 def _room(there: pathlib.Path) -> Finding:
     free = shutil.disk_usage(there).free
-    told = f"{free / 2**30:.1f} GiB free"
+    message = f"{free / 2**30:.1f} GiB free"
     if free < LEAST:
-        return fail("disk", told, "Free disk space. On a full disk, writes fail and log lines are lost.")
+        return fail("disk", message, "Free disk space. On a full disk, writes fail and log lines are lost.")
     if free < LITTLE:
-        return warn("disk", told, "Free disk space. Logs alone may use 1 GiB (--log-bytes).")
-    return ok("disk", told)
+        return warn("disk", message, "Free disk space. Logs alone may use 1 GiB (--log-bytes).")
+    return ok("disk", message)
 
 
 def _speed(there: pathlib.Path) -> Finding:
@@ -77,7 +77,7 @@ def _speed(there: pathlib.Path) -> Finding:
             before = time.perf_counter()
             os.fsync(file.fileno())
             took.append(time.perf_counter() - before)
-    told = f"an fsync takes {statistics.median(took) * 1000:.1f} ms"
+    message = f"an fsync takes {statistics.median(took) * 1000:.1f} ms"
     if statistics.median(took) > SLOW:
-        return warn("fsync", told, f"Every write to the database waits for fsync. {_ELSEWHERE}")
-    return ok("fsync", told)
+        return warn("fsync", message, f"Every write to the database waits for fsync. {_ELSEWHERE}")
+    return ok("fsync", message)

@@ -1,23 +1,26 @@
-"""Deleting a job, and waiting until it and its pods are gone."""
+"""Deletes jobs, and waits until the jobs and their pods are deleted."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Iterable
 from typing import NamedTuple
 
+import click
+
 from traincrew import errors
-from traincrew.cli.jobs import query
-from traincrew.cli.render import view
+from traincrew.cli import cluster_target
+from traincrew.cli.jobs import job_references, query
+from traincrew.cli.render import observed_job
 from traincrew.client import port
 from traincrew.kinds.kind import JobKind
-from traincrew.model.resources import Resource
 
-SHORTEST, LONGEST = 0.02, 0.2
-"""Seconds between looks: most are gone at once, and others take as long as they were given."""
+SHORTEST_POLL, LONGEST_POLL = 0.02, 0.2
+"""Seconds between polls: most jobs are deleted at once, others after the grace period of their pods."""
 
 
-class Gone(NamedTuple):
+class JobIdentity(NamedTuple):
     kind: JobKind
     namespace: str
     name: str
@@ -29,36 +32,66 @@ class Gone(NamedTuple):
         return f"{self.kind.singular}/{self.name}"
 
 
-def gone(kind: JobKind, raw: bytes) -> Gone:
-    job = view.view(kind, raw).job
-    return Gone(kind, job.namespace, job.name, job.metadata.uid, job.status.finished)
+def identify(kind: JobKind, raw: bytes) -> JobIdentity:
+    job = observed_job.observe(kind, raw).job
+    return JobIdentity(kind, job.namespace, job.name, job.metadata.uid, job.status.finished)
 
 
-async def delete(client: port.Client, job: Gone) -> None:
-    """In the background: whoever wants to see the pods go waits for that. A job that is gone already is fine."""
+async def delete_jobs(
+    names: tuple[str, ...], target_options: cluster_target.TargetOptions, *, finished_only: bool, max_wait: float
+) -> None:
+    """Delete the named jobs, or all jobs of the namespace without names. max_wait: seconds to wait until they are deleted."""
+    async with query.connected(target_options) as (client, target):
+        if names:
+            found = [await job_references.find(client, target.namespace, name) for name in names]
+        else:
+            found = await job_references.list_jobs(client, target.namespace)
+        jobs = [job for each in found if (job := identify(each.kind, each.raw)).finished or not finished_only]
+        for job in jobs:
+            await delete(client, job)
+            click.echo(f"{job.reference} deleted")
+        if max_wait:
+            await _wait_for_all(client, jobs, max_wait)
+    if not jobs:
+        click.echo("No jobs to delete.", err=True)
+
+
+async def _wait_for_all(client: port.Client, jobs: Iterable[JobIdentity], max_wait: float) -> None:
+    try:
+        async with asyncio.timeout(max_wait):
+            for job in jobs:
+                await wait_until_deleted(client, job)
+    except TimeoutError:
+        raise errors.NoJob(
+            f"timed out after {max_wait:.0f} s waiting for deletion. Run `kubectl get pods` to see the remaining pods."
+        ) from None
+
+
+async def delete(client: port.Client, job: JobIdentity) -> None:
+    """Delete in the background. A job that no longer exists is not an error."""
     with contextlib.suppress(errors.NotFound, errors.Conflict):
         await client.delete(job.kind.resource, job.namespace, job.name, uid=job.uid, propagation="Background")
 
 
-async def until_gone(client: port.Client, job: Gone) -> None:
-    """Looked at again and again rather than watched: it is short, and a look also survives a restart of the API server."""
-    pause = SHORTEST
-    while await _is_there(client, job.kind.resource, job) or await _pods(client, job):
+async def wait_until_deleted(client: port.Client, job: JobIdentity) -> None:
+    """Poll instead of watching: the deletion is short, and polling survives a restart of the API server."""
+    pause = SHORTEST_POLL
+    while await _exists(client, job) or await _has_pods(client, job):
         await asyncio.sleep(pause)
-        pause = min(pause * 1.5, LONGEST)
+        pause = min(pause * 1.5, LONGEST_POLL)
 
 
-async def _is_there(client: port.Client, resource: Resource, job: Gone) -> bool:
+async def _exists(client: port.Client, job: JobIdentity) -> bool:
     try:
-        raw = await client.get(resource, job.namespace, job.name)
+        raw = await client.get(job.kind.resource, job.namespace, job.name)
     except errors.NotFound:
         return False
-    return view.view(job.kind, raw).job.metadata.uid == job.uid
+    return observed_job.observe(job.kind, raw).job.metadata.uid == job.uid
 
 
-async def _pods(client: port.Client, job: Gone) -> bool:
+async def _has_pods(client: port.Client, job: JobIdentity) -> bool:
     try:
-        found = await query.pods(client, job.namespace, view.selector(job.name))
+        found = await query.pods(client, job.namespace, observed_job.selector(job.name))
     except errors.NotFound:
         return False
-    return any(view.belongs(pod, job.kind, job.name) for pod in found)
+    return any(observed_job.belongs(pod, job.kind, job.name) for pod in found)

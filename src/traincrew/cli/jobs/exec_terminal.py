@@ -13,25 +13,27 @@ import tty
 from collections.abc import AsyncIterator, Iterator
 
 from traincrew import errors
-from traincrew.cli import target as cli_target
-from traincrew.cli.jobs import keyboard, query
-from traincrew.cli.render import view
+from traincrew.cli import cluster_target
+from traincrew.cli.jobs import query, stdin
+from traincrew.cli.render import observed_job
 from traincrew.client import exec_websocket, pod_logs
 from traincrew.model import objects
 
 
 @dataclasses.dataclass(frozen=True)
-class Ask:
+class ExecRequest:
     replica: str = ""
     container: str = ""
     stdin: bool = False
     no_tty: bool = False
 
 
-async def enter(name: str, command: tuple[str, ...], where: cli_target.TargetOptions, ask: Ask) -> int:
+async def exec_command(
+    name: str, command: tuple[str, ...], target_options: cluster_target.TargetOptions, ask: ExecRequest
+) -> int:
     terminal = sys.stdin.isatty() and sys.stdout.isatty() and not ask.no_tty
-    async with query.connected(where) as (client, target):
-        seen, _ = await query.job(client, target.namespace, name)
+    async with query.connected(target_options) as (client, target):
+        seen, _ = await query.get_job(client, target.namespace, name)
         pod = _pod(seen, ask.replica)
         place = pod_logs.LogPosition(pod.metadata.namespace, pod.name, _container(seen, pod, ask.container))
         wanted = exec_websocket.Command(command, stdin=terminal or ask.stdin, tty=terminal)
@@ -39,8 +41,8 @@ async def enter(name: str, command: tuple[str, ...], where: cli_target.TargetOpt
             return await _converse(session, wanted)
 
 
-def _pod(seen: view.View, replica: str) -> objects.Pod:
-    chosen = [pod for pod in seen.pods if not replica or view.matches(seen.replica(pod), replica)]
+def _pod(seen: observed_job.ObservedJob, replica: str) -> objects.Pod:
+    chosen = [pod for pod in seen.pods if not replica or observed_job.matches(seen.replica(pod), replica)]
     running = [pod for pod in chosen if pod.status.phase == "Running"]
     if running:
         return running[0]
@@ -51,7 +53,7 @@ def _pod(seen: view.View, replica: str) -> objects.Pod:
     raise errors.NoJob(f'replica "{replica}" not found in {seen.reference}. Its replicas: {known or "none"}.')
 
 
-def _container(seen: view.View, pod: objects.Pod, wanted: str) -> str:
+def _container(seen: observed_job.ObservedJob, pod: objects.Pod, wanted: str) -> str:
     names = [each.name for each in pod.status.container_statuses]
     if wanted and wanted not in names:
         raise errors.NoJob(f'container "{wanted}" not found in pod "{pod.name}". Its containers: {", ".join(names)}.')
@@ -84,7 +86,7 @@ async def _shown(channel: int, data: bytes) -> None:
 
 async def _feed(session: exec_websocket.Session) -> None:
     with contextlib.suppress(OSError):  # the terminal has gone
-        while data := await keyboard.read():
+        while data := await stdin.read():
             await session.write(data)
     await session.end_input()
 

@@ -1,4 +1,4 @@
-"""Ctrl-C: asked about once, taken at its word the second time."""
+"""Interrupts of `traincrew run`: the first Ctrl-C asks the user, the second one deletes the jobs."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import signal
 import sys
 from collections.abc import Iterator
 
-from traincrew.cli.jobs import keyboard
-from traincrew.cli.render.screen import Screen
+from traincrew.cli.jobs import stdin
+from traincrew.cli.jobs.console import Console
 
 
-class Answer(enum.Enum):
+class InterruptChoice(enum.Enum):
     DELETE = "delete"
-    GO_ON = "go on"
+    CONTINUE = "continue"
     DETACH = "detach"
 
 
 class Interrupts:
-    """Signals as they come, while `caught` is entered."""
+    """The queue of signals that arrive while `caught` is entered."""
 
     def __init__(self) -> None:
         self._signals: asyncio.Queue[int] = asyncio.Queue()
@@ -40,43 +40,44 @@ class Interrupts:
     async def next(self) -> int:
         return await self._signals.get()
 
-    async def ask(self, number: int, what: str, screen: Screen) -> Answer:
-        """What to do now. Who cannot be asked, or asks again, wants it gone."""
+    async def ask(self, number: int, jobs: str, console: Console) -> InterruptChoice:
+        """Ask what to do. SIGTERM, and an interrupt without a terminal, delete the jobs."""
         if number != signal.SIGINT or not (sys.stdin.isatty() and sys.stderr.isatty()):
-            return Answer.DELETE
-        screen.hold()
+            return InterruptChoice.DELETE
+        console.hold()
         try:
-            sys.stderr.write(f"\nDelete {what}? [Y/n/detach] ")
+            sys.stderr.write(f"\nDelete {jobs}? [Y/n/detach] ")
             sys.stderr.flush()
-            return await self._answered()
+            return await self._answer()
         finally:
-            screen.release()
+            console.release()
 
-    async def _answered(self) -> Answer:
-        typed = asyncio.ensure_future(_line())
+    async def _answer(self) -> InterruptChoice:
+        """What the user types; a second signal deletes the jobs."""
+        typed = asyncio.ensure_future(_read_line())
         again = asyncio.ensure_future(self.next())
         try:
             await asyncio.wait({typed, again}, return_when=asyncio.FIRST_COMPLETED)
-            return meant(typed.result()) if typed.done() else Answer.DELETE
+            return parse_choice(typed.result()) if typed.done() else InterruptChoice.DELETE
         finally:
             for task in (typed, again):
                 task.cancel()
             await asyncio.gather(typed, again, return_exceptions=True)
 
 
-def meant(text: str | None) -> Answer:
-    """What was typed; None is the end of the input: the terminal has gone, the job need not."""
+def parse_choice(text: str | None) -> InterruptChoice:
+    """None is the end of the input: the terminal was closed, and the job keeps running."""
     if text is None or text.strip().lower().startswith("d"):
-        return Answer.DETACH
-    return Answer.GO_ON if text.strip().lower().startswith("n") else Answer.DELETE
+        return InterruptChoice.DETACH
+    return InterruptChoice.CONTINUE if text.strip().lower().startswith("n") else InterruptChoice.DELETE
 
 
-async def _line() -> str | None:
-    """A line from the terminal, without a thread that would outlive the question."""
+async def _read_line() -> str | None:
+    """Read a line from the terminal without a thread, which would outlive the question."""
     text = b""
     while not text.endswith(b"\n"):
         try:
-            piece = await keyboard.read()
+            piece = await stdin.read()
         except OSError:
             return None
         if not piece:

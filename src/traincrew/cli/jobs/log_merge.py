@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from traincrew.client import pod_logs
 
 
-async def merged(
+async def merge(
     sources: Sequence[AsyncGenerator[list[pod_logs.Line], None]],
 ) -> AsyncIterator[tuple[int, list[pod_logs.Line]]]:
     """Lines with the number of their source. A line without a time stays behind the one before it."""
@@ -38,8 +38,8 @@ async def merged(
 
 async def _fill(source: AsyncGenerator[list[pod_logs.Line], None], lines: deque[pod_logs.Line]) -> None:
     """Until there is a line, or there will be none."""
-    async for bunch in source:
-        lines.extend(bunch)
+    async for batch in source:
+        lines.extend(batch)
         if lines:
             return
 

@@ -7,16 +7,16 @@ import contextlib
 import dataclasses
 import pathlib
 
-from traincrew.cli.jobs import container_runs, informers, log_follow, stored_logs
-from traincrew.cli.render import view
-from traincrew.cli.render.screen import Screen
+from traincrew.cli.jobs import container_runs, job_informer, log_follower, stored_logs
+from traincrew.cli.jobs.console import Console
+from traincrew.cli.render import observed_job
 from traincrew.client import pod_logs
 from traincrew.client.remote import RemoteClient
 from traincrew.model import objects
 
 
 @dataclasses.dataclass(frozen=True)
-class Choice:
+class LogSelection:
     """Which logs, and how they are shown."""
 
     replica: str = ""
@@ -31,25 +31,30 @@ class Choice:
     """The job's name stands before the replica's."""
 
 
-class Streams:
+class LogStreams:
     def __init__(
-        self, client: RemoteClient, copy: informers.Copy, screen: Screen, choice: Choice, shelf: pathlib.Path | None = None
+        self,
+        client: RemoteClient,
+        informer: job_informer.JobInformer,
+        console: Console,
+        choice: LogSelection,
+        log_root: pathlib.Path | None = None,
     ) -> None:
-        self._client, self._copy, self._screen, self._choice = client, copy, screen, choice
-        self._shelf = shelf
-        self._logs: dict[tuple[str, str], tuple[log_follow.Log, asyncio.Task[None]]] = {}
+        self._client, self._informer, self._console, self._choice = client, informer, console, choice
+        self._log_root = log_root
+        self._logs: dict[tuple[str, str], tuple[log_follower.LogFollower, asyncio.Task[None]]] = {}
 
     async def run(self) -> None:
         """Until cancelled."""
         first = True
         while True:
-            heard = self._copy.changes
-            for uid, pod in list(self._copy.pods.items()):
-                if view.matches(self._replica(pod), self._choice.replica) or not self._choice.replica:
+            heard = self._informer.changes
+            for uid, pod in list(self._informer.pods.items()):
+                if observed_job.matches(self._replica(pod), self._choice.replica) or not self._choice.replica:
                     for container in self._containers(uid, pod):
                         self._begin(uid, pod, container, first)
             first = False
-            await self._copy.changed(heard)
+            await self._informer.changed(heard)
 
     async def drain(self, patience: float) -> None:
         """Waits until what has ended is read to its end; what still runs is left."""
@@ -69,37 +74,39 @@ class Streams:
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    def trouble(self) -> str:
+    def error(self) -> str:
         return next(
-            (f"cannot read the log of {log.source.place.pod}: {log.trouble}" for log, _ in self._logs.values() if log.trouble), ""
+            (f"cannot read the log of {log.source.position.pod}: {log.error}" for log, _ in self._logs.values() if log.error), ""
         )
 
-    def _is_over(self, source: log_follow.Source) -> bool:
-        pod = self._copy.pods[source.uid]
-        return source.uid not in self._copy.there or pod.finished or container_runs.run(pod, source.place.container).over
+    def _is_over(self, source: log_follower.ContainerLog) -> bool:
+        pod = self._informer.pods[source.uid]
+        return (
+            source.uid not in self._informer.existing or pod.finished or container_runs.run(pod, source.position.container).over
+        )
 
     def _containers(self, uid: str, pod: objects.Pod) -> list[str]:
         if self._choice.container:
             return [self._choice.container]
         names = [each.name for each in pod.status.container_statuses]
-        if not names and uid not in self._copy.there and self._shelf is not None:
+        if not names and uid not in self._informer.existing and self._log_root is not None:
             # It came and went faster than its states were told.
-            names = stored_logs.of_pod(self._shelf, pod.metadata.namespace, pod.name, uid)
+            names = stored_logs.of_pod(self._log_root, pod.metadata.namespace, pod.name, uid)
         return names
 
     def _replica(self, pod: objects.Pod) -> str:
-        return view.replica(self._copy.key.name, pod.name)
+        return observed_job.replica(self._informer.key.name, pod.name)
 
     def _begin(self, uid: str, pod: objects.Pod, container: str, first: bool) -> None:
         if (uid, container) in self._logs:
             return
-        source = log_follow.Source(pod_logs.LogPosition(pod.metadata.namespace, pod.name, container), uid)
+        source = log_follower.ContainerLog(pod_logs.LogPosition(pod.metadata.namespace, pod.name, container), uid)
         name = self._name(pod, container)
 
         def shown(lines: list[pod_logs.Line]) -> None:
-            self._screen.lines(name, lines, timestamps=self._choice.timestamps)
+            self._console.lines(name, lines, timestamps=self._choice.timestamps)
 
-        log = log_follow.Log(self._client, self._copy, source, shown, self._shelf)
+        log = log_follower.LogFollower(self._client, self._informer, source, shown, self._log_root)
         wanted = self._choice.first if first else pod_logs.Wanted()
         task = asyncio.create_task(log.follow(wanted, earlier=self._choice.earlier or not first))
         self._logs[uid, container] = (log, task)
@@ -110,4 +117,4 @@ class Streams:
         name = self._replica(pod)
         if len(pod.status.container_statuses) > 1 or self._choice.container:
             name = f"{name}/{container}"
-        return f"{self._copy.key.name}/{name}" if self._choice.job else name
+        return f"{self._informer.key.name}/{name}" if self._choice.job else name

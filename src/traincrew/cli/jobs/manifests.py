@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from traincrew.kinds.kind import JobKind
-from traincrew.validation import review, verdict
-from traincrew.validation import yaml_documents as reading
+from traincrew.validation import review, verdict, yaml_documents
 
 
 @dataclasses.dataclass(frozen=True)
-class Wanted:
+class ManifestObject:
     """An object to be made."""
 
     document: dict[str, Any]
@@ -30,15 +29,15 @@ class Wanted:
 
 
 @dataclasses.dataclass(frozen=True)
-class Reading:
-    objects: tuple[Wanted, ...]
+class ParsedManifests:
+    objects: tuple[ManifestObject, ...]
     errors: tuple[str, ...]
     warnings: tuple[str, ...]
 
 
-def read(texts: dict[str, str]) -> Reading:
+def parse(texts: dict[str, str]) -> ParsedManifests:
     """By file name. Where there are errors, the objects are not to be used."""
-    objects: list[Wanted] = []
+    objects: list[ManifestObject] = []
     told: dict[str, list[str]] = {"error": [], "warning": []}
     for file, text in texts.items():
         for remark in review.review(text).remarks:
@@ -47,19 +46,19 @@ def read(texts: dict[str, str]) -> Reading:
         objects += _objects(file, text)
     if not told["error"]:
         told["error"] += _faults(objects)
-    return Reading(tuple(objects), tuple(told["error"]), tuple(told["warning"]))
+    return ParsedManifests(tuple(objects), tuple(told["error"]), tuple(told["warning"]))
 
 
-def _objects(file: str, text: str) -> Iterator[Wanted]:
-    for document in reading.read(text):
-        if isinstance(document, reading.Document):
+def _objects(file: str, text: str) -> Iterator[ManifestObject]:
+    for document in yaml_documents.read(text):
+        if isinstance(document, yaml_documents.Document):
             for part in review.objects(document):
                 if isinstance(part.value, dict) and isinstance(part.value.get("kind"), str):
                     job = verdict.find_kind(str(part.value.get("apiVersion")), part.value["kind"])
-                    yield Wanted(part.value, f"{file}:{part.first_line}", job)
+                    yield ManifestObject(part.value, f"{file}:{part.first_line}", job)
 
 
-def _faults(objects: list[Wanted]) -> Iterator[str]:
+def _faults(objects: list[ManifestObject]) -> Iterator[str]:
     seen: dict[tuple[str, ...], str] = {}
     for each in objects:
         meta = each.document.get("metadata")

@@ -1,4 +1,4 @@
-"""Reads a job and what belongs to it from the API server."""
+"""Reads jobs, their pods, events and logs from the API server."""
 
 from __future__ import annotations
 
@@ -6,32 +6,34 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterable
 
-import traincrew.cli.aiohttp_import  # noqa: F401 - before others import aiohttp
+import traincrew.cli.aiohttp_import  # noqa: F401 - before other modules import aiohttp
 from traincrew import errors
-from traincrew.cli import target as cli_target
-from traincrew.cli.jobs import names
-from traincrew.cli.render import events, explanation, resource_holders, view
+from traincrew.cli import cluster_target
+from traincrew.cli.jobs import job_references
+from traincrew.cli.render import events, explanation, observed_job, resource_usage
 from traincrew.client import pod_logs, port
 from traincrew.client.remote import RemoteClient
 from traincrew.model import naming, objects, resources
 
-ASKED_ABOUT = 10
-"""Pods whose events are read; what is wrong with more of them is rarely something else."""
+MAX_PODS_WITH_EVENTS = 10
+"""Pods whose events are read. The other pods rarely have a different problem."""
 LAST_LINES = 20
 
 
 @contextlib.asynccontextmanager
-async def connected(where: cli_target.TargetOptions) -> AsyncIterator[tuple[RemoteClient, cli_target.Target]]:
-    target = cli_target.target(where)
+async def connected(
+    target_options: cluster_target.TargetOptions,
+) -> AsyncIterator[tuple[RemoteClient, cluster_target.ClusterTarget]]:
+    target = cluster_target.resolve(target_options)
     try:
         async with RemoteClient(target.connection, component="cli") as client:
             yield client, target
     except errors.Unreachable as error:
-        raise errors.Unreachable(error.message + cli_target.hint(target), reason=error.reason) from None
+        raise errors.Unreachable(error.message + cluster_target.start_hint(target), reason=error.reason) from None
 
 
-async def is_there(reader: port.Reader, namespace: str) -> None:
-    """Raises NotFound; who may not look is not told that there is none."""
+async def require_namespace(reader: port.Reader, namespace: str) -> None:
+    """Raise NotFound if the namespace does not exist. Without permission to read namespaces, nothing is raised."""
     try:
         await reader.get(resources.NAMESPACES, None, namespace)
     except errors.NotFound:
@@ -43,75 +45,79 @@ async def is_there(reader: port.Reader, namespace: str) -> None:
 
 
 async def pods(reader: port.Reader, namespace: str | None, labels: str) -> list[objects.Pod]:
-    return [view.pod(raw) async for page in reader.pages(resources.PODS, namespace, labels=labels) for raw in page.items]
+    return [
+        observed_job.decode_pod(raw)
+        async for page in reader.pages(resources.PODS, namespace, labels=labels)
+        for raw in page.items
+    ]
 
 
-async def job(reader: port.Reader, namespace: str, name: str) -> tuple[view.View, names.Found]:
-    found = await names.find(reader, namespace, name)
-    bare = view.view(found.kind, found.raw)
-    mine = await pods(reader, namespace, view.selector(bare.job.name))
-    return view.view(found.kind, found.raw, mine), found
+async def get_job(reader: port.Reader, namespace: str, name: str) -> tuple[observed_job.ObservedJob, job_references.JobObject]:
+    found = await job_references.find(reader, namespace, name)
+    name = observed_job.observe(found.kind, found.raw).job.name
+    candidates = await pods(reader, namespace, observed_job.selector(name))
+    return observed_job.observe(found.kind, found.raw, candidates), found
 
 
-async def evidence(client: RemoteClient, seen: view.View) -> explanation.Evidence:
-    told, log, scarce = await asyncio.gather(_events(client, seen), _log(client, seen), _scarce(client, seen))
-    return explanation.Evidence(tuple(told), log, tuple(scarce))
+async def evidence(client: RemoteClient, job: observed_job.ObservedJob) -> explanation.Evidence:
+    found, log, usage = await asyncio.gather(_events(client, job), _log(client, job), _resource_usage(client, job))
+    return explanation.Evidence(tuple(found), log, tuple(usage))
 
 
-async def _scarce(client: RemoteClient, seen: view.View) -> list[str]:
-    """Who holds what the job's pods find no node for."""
-    wanted = resource_holders.wanted(seen)
-    if not wanted:
+async def _resource_usage(client: RemoteClient, job: observed_job.ObservedJob) -> list[str]:
+    """Which jobs use the resources that are insufficient for the pods of the job."""
+    insufficient = resource_usage.insufficient_resources(job)
+    if not insufficient:
         return []
     try:
         pods = [item async for page in client.pages(resources.PODS, None) for item in page.items]
     except errors.Forbidden:
-        return []  # not everybody may see what others run
-    return [line for resource in wanted if (line := resource_holders.held(resource, pods))]
+        return []  # the user may not list the pods of all namespaces
+    return [line for resource in insufficient if (line := resource_usage.users_of(resource, pods))]
 
 
-async def _events(client: RemoteClient, seen: view.View) -> list[events.Event]:
-    # What does not run is asked about first.
-    chosen = sorted(seen.pods, key=lambda pod: pod.active)[:ASKED_ABOUT]
-    asked = [seen.job.metadata, *(pod.metadata for pod in chosen)]
-    found = await asyncio.gather(*(_about(client, each.namespace, each.name, each.uid) for each in asked))
+async def _events(client: RemoteClient, job: observed_job.ObservedJob) -> list[events.Event]:
+    # Pods that do not run come first.
+    chosen = sorted(job.pods, key=lambda pod: pod.active)[:MAX_PODS_WITH_EVENTS]
+    involved = [job.job.metadata, *(pod.metadata for pod in chosen)]
+    found = await asyncio.gather(*(_events_of(client, each.namespace, each.name, each.uid) for each in involved))
     return [event for each in found for event in each]
 
 
-async def _about(client: RemoteClient, namespace: str, name: str, uid: str) -> list[events.Event]:
-    chosen = f"involvedObject.name={name},involvedObject.uid={uid}"
+async def _events_of(client: RemoteClient, namespace: str, name: str, uid: str) -> list[events.Event]:
+    selector = f"involvedObject.name={name},involvedObject.uid={uid}"
     try:
-        raw = [item async for page in client.pages(resources.EVENTS, namespace, fields=chosen) for item in page.items]
+        raw = [item async for page in client.pages(resources.EVENTS, namespace, fields=selector) for item in page.items]
     except (errors.Forbidden, errors.NotFound):
-        return []  # the rest of the story can be told without
-    return [events.event(each) for each in raw]
+        return []  # events are optional evidence
+    return [events.decode(each) for each in raw]
 
 
-async def _log(client: RemoteClient, seen: view.View) -> str:
-    """The last lines of what failed, unless the job's status has them."""
-    failure = seen.failure
+async def _log(client: RemoteClient, job: observed_job.ObservedJob) -> str:
+    """The last lines of the failed container, unless the status of the job has them."""
+    failure = job.failure
     if failure is None or failure.message or not failure.pod:
         return ""
     for previous in (True, False):
-        place = pod_logs.LogPosition(seen.job.namespace, failure.pod, failure.container)
+        position = pod_logs.LogPosition(job.job.namespace, failure.pod, failure.container)
         with contextlib.suppress(errors.ApiError):
             wanted = pod_logs.Wanted(previous=previous, tail=LAST_LINES)
-            found = [line async for bunch in pod_logs.lines(client, place, wanted) for line in bunch]
+            found = [line async for batch in pod_logs.lines(client, position, wanted) for line in batch]
             return "\n".join(line.text.decode(errors="replace") for line in found)
     return ""
 
 
-async def every_job(reader: port.Reader, namespace: str | None) -> tuple[list[view.View], list[bytes]]:
-    """With their pods: how often containers were restarted is known by these alone."""
-    listed, found = await asyncio.gather(names.names(reader, namespace), pods(reader, namespace, naming.JOB_NAME))
+async def all_jobs(reader: port.Reader, namespace: str | None) -> tuple[list[observed_job.ObservedJob], list[bytes]]:
+    """All jobs with their pods, from which the restarts of containers are counted, and the raw jobs."""
+    listed, found = await asyncio.gather(job_references.list_jobs(reader, namespace), pods(reader, namespace, naming.JOB_NAME))
     by_job: dict[tuple[str, str], list[objects.Pod]] = {}
     for pod in found:
         by_job.setdefault((pod.metadata.namespace, pod.metadata.labels.get(naming.JOB_NAME, "")), []).append(pod)
-    bare = [(kind, raw, view.view(kind, raw).job) for kind, raw in listed]
-    views = [view.view(kind, raw, by_job.get((job.namespace, job.name), ())) for kind, raw, job in bare]
-    return views, [raw for _, raw in listed]
+    decoded = [(kind, raw, observed_job.observe(kind, raw).job) for kind, raw in listed]
+    jobs = [observed_job.observe(kind, raw, by_job.get((job.namespace, job.name), ())) for kind, raw, job in decoded]
+    return jobs, [raw for _, raw in listed]
 
 
-def in_order(views: Iterable[view.View]) -> list[view.View]:
-    """The newest last, as in a terminal the last is what one sees."""
-    return sorted(views, key=lambda each: (each.job.metadata.creation_timestamp is None, each.job.metadata.creation_timestamp))
+def sort_by_creation(jobs: Iterable[observed_job.ObservedJob]) -> list[observed_job.ObservedJob]:
+    """Sort the newest last, where it is visible on a terminal."""
+    return sorted(jobs, key=lambda each: (each.job.metadata.creation_timestamp is None, each.job.metadata.creation_timestamp))

@@ -20,7 +20,7 @@ class _List(msgspec.Struct):
     resources: list[_Served] = []
 
 
-class Mapping:
+class RestMapping:
     def __init__(self, client: RemoteClient) -> None:
         self._client = client
         self._known: dict[str, list[_Served]] = {}

@@ -1,102 +1,114 @@
-"""Submits, stays with the jobs, and cleans up as it was asked to."""
+"""A session of `traincrew run`: submits objects, waits for the jobs and deletes them on request."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
+import signal
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from traincrew import errors
-from traincrew.cli import target as cli_target
-from traincrew.cli.jobs import default_images, deletion, manifests, query, run
-from traincrew.cli.jobs.interrupts import Answer, Interrupts
-from traincrew.cli.jobs.submit import Made, Submission
-from traincrew.cli.render.screen import Screen
+from traincrew.cli import cluster_target
+from traincrew.cli.jobs import deletion, manifests, query, unmapped_images
+from traincrew.cli.jobs.console import Console
+from traincrew.cli.jobs.interrupts import InterruptChoice, Interrupts
+from traincrew.cli.jobs.run_job import RunOptions
+from traincrew.cli.jobs.submit import CreatedObject, Submission
 from traincrew.client.remote import RemoteClient
 
 if TYPE_CHECKING:
-    from traincrew.cli.jobs import informers
+    from traincrew.cli.jobs import job_informer
 
-CLEAN_UP = 60.0
-"""Seconds that pods may take to end after Ctrl-C."""
-
-
-async def stay(wanted: Sequence[manifests.Wanted], where: cli_target.TargetOptions, options: run.Options, screen: Screen) -> int:
-    async with query.connected(where) as (client, target):
-        submission = Submission(client, target.namespace, screen.say)
-        made = await submission.submit(wanted, replace=options.replace)
-        jobs = [each for each in made if each.wanted.job is not None]
-        for remark in default_images.remarks((each.wanted for each in jobs), target.local) if target.local is not None else ():
-            screen.say(remark)
-        if options.detach or not jobs:
-            _tell_how_to_go_on(jobs, screen)
-            return 0
-        return await _stay(client, target, submission, jobs, (options, screen))
+DELETION_TIMEOUT = 60.0
+"""Seconds to wait for the pods to terminate after Ctrl-C."""
 
 
-async def _stay(
-    client: RemoteClient,
-    target: cli_target.Target,
-    submission: Submission,
-    jobs: list[Made],
-    manner: tuple[run.Options, Screen],
+async def run(
+    wanted: Sequence[manifests.ManifestObject],
+    target_options: cluster_target.TargetOptions,
+    options: RunOptions,
+    console: Console,
 ) -> int:
-    # Imported here: the cluster is at work meanwhile.
-    from traincrew.cli.jobs import wait
-
-    options, screen = manner
-    keys = [_key(each) for each in jobs]
-    attendance = wait.Attendance(client, screen, target.local.data / "logs" if target.local is not None else None)
-    interrupts = Interrupts()
-    with interrupts.caught():
-        try:
-            code = await attendance.attend(keys, interrupts)
-        except BrokenPipeError:
-            screen.say("Output closed. The job keeps running.")
+    """Submit the objects and return the exit code of the jobs."""
+    async with query.connected(target_options) as (client, target):
+        submission = Submission(client, target.namespace, console.message)
+        created = await submission.submit(wanted, replace=options.replace)
+        jobs = [each for each in created if each.wanted.job is not None]
+        if target.local is not None:
+            for warning in unmapped_images.warnings((each.wanted for each in jobs), target.local):
+                console.message(warning)
+        if options.detach or not jobs:
+            _print_next_steps(jobs, console)
             return 0
-        except wait.Outcome as outcome:
-            if outcome.answer is Answer.DETACH:
-                _tell_how_to_go_on(jobs, screen)
+        return await RunSession(client, target, submission, console).wait(jobs, remove=options.remove)
+
+
+@dataclasses.dataclass(frozen=True)
+class RunSession:
+    client: RemoteClient
+    target: cluster_target.ClusterTarget
+    submission: Submission
+    console: Console
+
+    async def wait(self, jobs: list[CreatedObject], *, remove: bool) -> int:
+        """Wait until the jobs end or the user interrupts; return the exit code."""
+        # Imported after the submission: the import takes time, in which the cluster works.
+        from traincrew.cli.jobs import wait
+
+        waiter = wait.JobWaiter(self.client, self.console, self.target.log_root)
+        interrupts = Interrupts()
+        with interrupts.caught():
+            try:
+                code = await waiter.wait([_key(each) for each in jobs], interrupts)
+            except BrokenPipeError:
+                self.console.message("Output closed. The job keeps running.")
                 return 0
-            await _clean_up(client, submission, screen)
-            return run.interrupted(outcome.number)
-        if options.remove:
-            await _clean_up(client, submission, screen)
-    if target.local is not None:
-        screen.say("The cluster keeps running. Run `traincrew ls` to list its jobs, `traincrew down` to stop it.")
-    return code
+            except wait.Interrupted as interrupted:
+                if interrupted.choice is InterruptChoice.DETACH:
+                    _print_next_steps(jobs, self.console)
+                    return 0
+                await self._delete()
+                return 128 + (interrupted.number or signal.SIGINT)
+            if remove:
+                await self._delete()
+        if self.target.local is not None:
+            self.console.message("The cluster keeps running. Run `traincrew ls` to list its jobs, `traincrew down` to stop it.")
+        return code
+
+    async def _delete(self) -> None:
+        """Delete the created objects, and wait until the jobs and their pods are deleted."""
+        kept = await self.submission.rollback()
+        jobs = [
+            deletion.JobIdentity(each.wanted.job, each.key.namespace or "", each.key.name, each.uid)
+            for each in self.submission.created
+            if each.wanted.job is not None
+        ]
+        self.console.message(f"Deleting {', '.join(each.reference for each in jobs)}.")
+        try:
+            async with asyncio.timeout(DELETION_TIMEOUT):
+                for each in jobs:
+                    with contextlib.suppress(errors.TemporaryError):
+                        await deletion.wait_until_deleted(self.client, each)
+        except TimeoutError:
+            self.console.message(
+                f"The pods are still terminating after {DELETION_TIMEOUT:.0f} s. They are deleted in the background."
+            )
+        for each_kept in kept:
+            self.console.message(f"{each_kept.key} and its data are kept.")
 
 
-def _key(made: Made) -> informers.Key:
-    from traincrew.cli.jobs import informers
+def _key(created: CreatedObject) -> job_informer.JobKey:
+    from traincrew.cli.jobs import job_informer
 
-    assert made.wanted.job is not None
-    return informers.Key(made.wanted.job, made.place.namespace or "", made.place.name, made.uid)
-
-
-async def _clean_up(client: RemoteClient, submission: Submission, screen: Screen) -> None:
-    kept = await submission.withdraw()
-    gone = [
-        deletion.Gone(each.wanted.job, each.place.namespace or "", each.place.name, each.uid)
-        for each in submission.made
-        if each.wanted.job is not None
-    ]
-    screen.say(f"Deleting {', '.join(each.reference for each in gone)}.")
-    try:
-        async with asyncio.timeout(CLEAN_UP):
-            for each in gone:
-                with contextlib.suppress(errors.TemporaryError):
-                    await deletion.until_gone(client, each)
-    except TimeoutError:
-        screen.say(f"The pods are still terminating after {CLEAN_UP:.0f} s. They are deleted in the background.")
-    for held in kept:
-        screen.say(f"{held.place} and its data are kept.")
+    assert created.wanted.job is not None
+    return job_informer.JobKey(created.wanted.job, created.key.namespace or "", created.key.name, created.uid)
 
 
-def _tell_how_to_go_on(jobs: Sequence[Made], screen: Screen) -> None:
+def _print_next_steps(jobs: Sequence[CreatedObject], console: Console) -> None:
     for each in jobs:
-        screen.say(
-            f"{each.place} keeps running. Run `traincrew logs -f {each.place}` to follow it, "
-            f"`traincrew delete {each.place}` to delete it."
+        console.message(
+            f"{each.key} keeps running. Run `traincrew logs -f {each.key}` to follow it, "
+            f"`traincrew delete {each.key}` to delete it."
         )

@@ -71,13 +71,13 @@ async def lines(
         attempts = attempts[-2:-1]
     if wanted.tail is None:
         for attempt in attempts:
-            async for bunch in _of_run(directory, attempt, wanted):
-                yield bunch
+            async for batch in _of_run(directory, attempt, wanted):
+                yield batch
         return
     last: collections.deque[pod_logs.Line] = collections.deque(maxlen=wanted.tail)
     for attempt in attempts:
-        async for bunch in _of_run(directory, attempt, wanted):
-            last.extend(bunch)
+        async for batch in _of_run(directory, attempt, wanted):
+            last.extend(batch)
     yield list(last)
 
 

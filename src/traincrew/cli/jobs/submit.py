@@ -1,4 +1,4 @@
-"""Makes objects in the cluster, in order: all of them, or (as far as that can be) none."""
+"""Creates the objects of manifests in order. If one cannot be created, the created ones are deleted again."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import msgspec
 from traincrew import errors
 from traincrew.apimachinery import merge_patch_diff
 from traincrew.cli.jobs import deletion
-from traincrew.cli.jobs.manifests import Wanted
-from traincrew.cli.jobs.rest_mapping import Mapping
+from traincrew.cli.jobs.manifests import ManifestObject
+from traincrew.cli.jobs.rest_mapping import RestMapping
 from traincrew.client.remote import RemoteClient
 from traincrew.model.resources import Resource
 
-KEPT = ("PersistentVolumeClaim", "PersistentVolume", "Namespace", "CustomResourceDefinition")
-"""What holds other people's things, or data: it is not cleaned up after a job."""
+KEPT_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "Namespace", "CustomResourceDefinition")
+"""Kinds that hold data or objects of others: they are not deleted together with a job."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class ObjectKey:
     resource: Resource
     namespace: str | None
     name: str
@@ -32,9 +32,9 @@ class Place:
 
 
 @dataclasses.dataclass(frozen=True)
-class Made:
-    wanted: Wanted
-    place: Place
+class CreatedObject:
+    wanted: ManifestObject
+    key: ObjectKey
     raw: bytes
 
     @property
@@ -44,38 +44,38 @@ class Made:
 
 
 class Submission:
-    def __init__(self, client: RemoteClient, namespace: str, say: Callable[[str], None]) -> None:
-        self._client, self._namespace, self._say = client, namespace, say
-        self._mapping = Mapping(client)
-        self.made: list[Made] = []
+    def __init__(self, client: RemoteClient, namespace: str, report: Callable[[str], None]) -> None:
+        self._client, self._namespace, self._report = client, namespace, report
+        self._mapping = RestMapping(client)
+        self.created: list[CreatedObject] = []
 
-    async def submit(self, wanted: Sequence[Wanted], *, replace: bool) -> list[Made]:
-        """What was made, in order; objects that were there as they should be are not among them."""
-        places = [await self._place(each) for each in wanted]
-        present = [await self._present(place) for place in places]
+    async def submit(self, wanted: Sequence[ManifestObject], *, replace: bool) -> list[CreatedObject]:
+        """Return the created objects in order, without objects that existed before."""
+        keys = [await self._key(each) for each in wanted]
+        existing = [await self._get(key) for key in keys]
         if not replace:
-            self._refuse(wanted, places, present)
+            self._reject_existing(wanted, keys, existing)
         try:
-            for each, place, there in zip(wanted, places, present, strict=True):
-                await self._put(each, place, there)
+            for each, key, current in zip(wanted, keys, existing, strict=True):
+                await self._apply(each, key, current)
         except BaseException:
-            await self.withdraw()
+            await self.rollback()
             raise
-        return self.made
+        return self.created
 
-    async def withdraw(self) -> list[Made]:
-        """Deletes what was made, last first, but for claims and the like: those are returned."""
+    async def rollback(self) -> list[CreatedObject]:
+        """Delete the created objects in reverse order, except KEPT_KINDS, which are returned."""
         kept = []
-        for each in reversed(self.made):
-            if each.place.resource.kind in KEPT:
+        for each in reversed(self.created):
+            if each.key.resource.kind in KEPT_KINDS:
                 kept.append(each)
                 continue
             with contextlib.suppress(errors.NotFound, errors.Conflict):
-                place = each.place
-                await self._client.delete(place.resource, place.namespace, place.name, uid=each.uid, propagation="Background")
+                key = each.key
+                await self._client.delete(key.resource, key.namespace, key.name, uid=each.uid, propagation="Background")
         return kept
 
-    async def _place(self, wanted: Wanted) -> Place:
+    async def _key(self, wanted: ManifestObject) -> ObjectKey:
         document = wanted.document
         if wanted.job is not None:
             version = document["apiVersion"].rpartition("/")[2]
@@ -84,54 +84,56 @@ class Submission:
             resource = await self._mapping.resource(document["apiVersion"], document["kind"], wanted.where)
         meta = document["metadata"]
         namespace = str(meta.get("namespace") or self._namespace) if resource.namespaced else None
-        return Place(resource, namespace, str(meta.get("name") or ""))
+        return ObjectKey(resource, namespace, str(meta.get("name") or ""))
 
-    async def _present(self, place: Place) -> dict[str, Any] | None:
-        if not place.name:
+    async def _get(self, key: ObjectKey) -> dict[str, Any] | None:
+        if not key.name:
             return None
         try:
-            raw = await self._client.get(place.resource, place.namespace, place.name)
+            raw = await self._client.get(key.resource, key.namespace, key.name)
         except errors.NotFound:
             return None
         found: dict[str, Any] = msgspec.json.decode(raw)
         return found
 
-    def _refuse(self, wanted: Sequence[Wanted], places: Sequence[Place], present: Sequence[dict[str, Any] | None]) -> None:
-        told = []
-        for each, place, there in zip(wanted, places, present, strict=True):
-            if there is not None and (each.job is not None or not merge_patch_diff.contains(there, each.document)):
-                told.append(f"{each.where}: {place} already exists")
-        if told:
+    def _reject_existing(
+        self, wanted: Sequence[ManifestObject], keys: Sequence[ObjectKey], existing: Sequence[dict[str, Any] | None]
+    ) -> None:
+        conflicts = []
+        for each, key, current in zip(wanted, keys, existing, strict=True):
+            if current is not None and (each.job is not None or not merge_patch_diff.contains(current, each.document)):
+                conflicts.append(f"{each.where}: {key} already exists")
+        if conflicts:
             hint = "Nothing was changed. Use --replace to replace existing objects."
-            raise errors.ManifestError("\n".join([*told, hint]))
+            raise errors.ManifestError("\n".join([*conflicts, hint]))
 
-    async def _put(self, wanted: Wanted, place: Place, there: dict[str, Any] | None) -> None:
-        if there is None:
-            await self._create(wanted, place)
+    async def _apply(self, wanted: ManifestObject, key: ObjectKey, current: dict[str, Any] | None) -> None:
+        if current is None:
+            await self._create(wanted, key)
         elif wanted.job is not None:
-            old = deletion.gone(wanted.job, msgspec.json.encode(there))
+            old = deletion.identify(wanted.job, msgspec.json.encode(current))
             await deletion.delete(self._client, old)
-            await deletion.until_gone(self._client, old)
-            await self._create(wanted, place)
-        elif not merge_patch_diff.contains(there, wanted.document):
+            await deletion.wait_until_deleted(self._client, old)
+            await self._create(wanted, key)
+        elif not merge_patch_diff.contains(current, wanted.document):
             body = msgspec.json.encode(wanted.document)
-            await self._client.patch(place.resource, place.namespace, place.name, body)
-            self._say(f"{place} configured")
+            await self._client.patch(key.resource, key.namespace, key.name, body)
+            self._report(f"{key} configured")
 
-    async def _create(self, wanted: Wanted, place: Place) -> None:
+    async def _create(self, wanted: ManifestObject, key: ObjectKey) -> None:
         body = msgspec.json.encode(wanted.document)
         try:
-            raw = await self._client.create(place.resource, place.namespace, body, strict=True)
+            raw = await self._client.create(key.resource, key.namespace, body, strict=True)
         except errors.AlreadyExists as error:
             if not error.uncertain:
-                raise errors.ManifestError(f"{wanted.where}: {place} already exists. Use --replace to replace it.") from error
-            raw = await self._client.get(place.resource, place.namespace, place.name)  # our own, whose answer was lost
+                raise errors.ManifestError(f"{wanted.where}: {key} already exists. Use --replace to replace it.") from error
+            raw = await self._client.get(key.resource, key.namespace, key.name)  # created by a request whose response was lost
         except (errors.Rejected, errors.Forbidden, errors.NotFound) as error:
-            raise errors.ManifestError(f"{wanted.where}: {place} rejected: {_causes(error)}") from error
+            raise errors.ManifestError(f"{wanted.where}: {key} rejected: {_causes(error)}") from error
         name = str(msgspec.json.decode(raw)["metadata"]["name"])
-        made = Made(wanted, dataclasses.replace(place, name=name), raw)
-        self.made.append(made)
-        self._say(f"{made.place} created")
+        created = CreatedObject(wanted, dataclasses.replace(key, name=name), raw)
+        self.created.append(created)
+        self._report(f"{created.key} created")
 
 
 def _causes(error: errors.ApiError) -> str:

@@ -1,29 +1,26 @@
-"""What `suspend` and `resume` share."""
+"""Suspends and resumes jobs."""
 
 from __future__ import annotations
 
 import click
+import msgspec
 
-from traincrew.cli import target as cli_target
+from traincrew import errors
+from traincrew.cli import cluster_target
+from traincrew.cli.jobs import job_references, query
+from traincrew.cli.render import observed_job
 
 
-async def suspend(names: tuple[str, ...], where: cli_target.TargetOptions, on: bool) -> None:
-    import msgspec
-
-    from traincrew import errors
-    from traincrew.cli.jobs import names as jobs_names
-    from traincrew.cli.jobs import query
-    from traincrew.cli.render import view
-
-    async with query.connected(where) as (client, target):
+async def set_suspended(names: tuple[str, ...], target_options: cluster_target.TargetOptions, suspended: bool) -> None:
+    async with query.connected(target_options) as (client, target):
         for name in names:
-            found = await jobs_names.find(client, target.namespace, name)
-            seen = view.view(found.kind, found.raw)
-            if seen.job.status.finished:
-                raise errors.SettingsError(f"{seen.reference} is already finished ({seen.state})")
-            if seen.job.suspended is on:
-                click.echo(f"{seen.reference} is {'already suspended' if on else 'not suspended'}")
+            stored = await job_references.find(client, target.namespace, name)
+            job = observed_job.observe(stored.kind, stored.raw)
+            if job.job.status.finished:
+                raise errors.SettingsError(f"{job.reference} is already finished ({job.state})")
+            if job.job.suspended is suspended:
+                click.echo(f"{job.reference} is {'already suspended' if suspended else 'not suspended'}")
                 continue
-            body = msgspec.json.encode({"spec": {"runPolicy": {"suspend": on}}})
-            await client.patch(found.kind.resource, target.namespace, seen.job.name, body)
-            click.echo(f"{seen.reference} {'suspended' if on else 'resumed'}")
+            body = msgspec.json.encode({"spec": {"runPolicy": {"suspend": suspended}}})
+            await client.patch(stored.kind.resource, target.namespace, job.job.name, body)
+            click.echo(f"{job.reference} {'suspended' if suspended else 'resumed'}")

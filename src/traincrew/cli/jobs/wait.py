@@ -1,4 +1,4 @@
-"""Stays with jobs until they have ended: their logs, what they wait for, their outcome."""
+"""Waits until jobs end: prints their logs, what they are waiting for, and their results."""
 
 from __future__ import annotations
 
@@ -8,105 +8,109 @@ import dataclasses
 import pathlib
 from collections.abc import AsyncIterator, Sequence
 
-from traincrew.cli.jobs import informers, log_streams
-from traincrew.cli.jobs.interrupts import Answer, Interrupts
-from traincrew.cli.render import stages, tables, view
-from traincrew.cli.render.screen import Screen
+from traincrew.cli.jobs import job_informer, log_streams
+from traincrew.cli.jobs.console import Console
+from traincrew.cli.jobs.interrupts import InterruptChoice, Interrupts
+from traincrew.cli.render import observed_job, tables, waiting_reasons
 from traincrew.client import clock
 from traincrew.client.remote import RemoteClient
 from traincrew.model import naming, objects
 from traincrew.planner import failure_summary
 
-QUIET = 0.3
-"""Seconds for which a state must last before it is told, where every telling is a line of its own: most pass sooner."""
+STABLE = 0.3
+"""Seconds for which a state must last before it is printed. Most states are shorter, and each one would print a line."""
 LINGER = 1.0
-"""Seconds that replicas which still run may go on writing when the job is over: some, like parameter servers, never end."""
+"""Seconds that running replicas may still write when the job is finished. Some, like parameter servers, never exit."""
 DRAIN = 10.0
-"""Seconds that the last lines of what has ended may take."""
+"""Seconds to wait for the last lines of terminated containers."""
 
 
-class Outcome(Exception):
-    """The watch is over before the job is."""
+class Interrupted(Exception):
+    """The user interrupted the wait."""
 
-    def __init__(self, answer: Answer, number: int) -> None:
-        super().__init__(answer.value)
-        self.answer, self.number = answer, number
+    def __init__(self, choice: InterruptChoice, number: int) -> None:
+        super().__init__(choice.value)
+        self.choice, self.number = choice, number
 
 
 @dataclasses.dataclass
-class Attended:
-    copy: informers.Copy
-    logs: log_streams.Streams
-    loops: dict[str, str] = dataclasses.field(default_factory=dict)
-    """The words in which each trouble was first told that changes its words for ever."""
+class WaitedJob:
+    informer: job_informer.JobInformer
+    logs: log_streams.LogStreams
+    first_messages: dict[str, str] = dataclasses.field(default_factory=dict)
+    """By backoff: its first message. Later messages differ only in the delay."""
 
     @property
-    def over(self) -> bool:
-        now = self.copy.view()
-        return self.copy.gone or (now is not None and now.job.status.finished)
+    def reference(self) -> str:
+        return f"{self.informer.key.kind.singular}/{self.informer.key.name}"
+
+    @property
+    def finished(self) -> bool:
+        job = self.informer.observe()
+        return self.informer.deleted or (job is not None and job.job.status.finished)
 
     def state(self) -> str:
-        if trouble := self.copy.trouble():
-            return f"cannot watch the API server: {trouble}"
-        now = self.copy.view()
-        return (stages.waits_for(now) or self.logs.trouble()) if now is not None and not self.over else ""
+        if error := self.informer.error():
+            return f"cannot watch the API server: {error}"
+        job = self.informer.observe()
+        return (waiting_reasons.job_reason(job) or self.logs.error()) if job is not None and not self.finished else ""
 
-    def loop(self) -> str:
-        now = self.copy.view()
-        return stages.loop(now) if now is not None and not self.over and not self.copy.trouble() else ""
+    def backoff(self) -> str:
+        job = self.informer.observe()
+        return waiting_reasons.backoff(job) if job is not None and not self.finished and not self.informer.error() else ""
 
-    def unstarted(self) -> str:
-        """Of a job that has succeeded: replicas that it did without, which is rarely what was meant."""
-        now = self.copy.view()
-        if now is None or now.state != "Succeeded":
+    def never_started(self) -> str:
+        """Replicas of a succeeded job that never started, which is rarely intended."""
+        job = self.informer.observe()
+        if job is None or job.state != "Succeeded":
             return ""
-        ran = {_place(pod) for pod in self.copy.pods.values() if stages.started(pod)}
-        missing = now.job.total - len(ran)
-        return f"; {missing} of {now.job.total} replicas never started" if missing > 0 else ""
+        started = {_replica_key(pod) for pod in self.informer.pods.values() if waiting_reasons.started(pod)}
+        missing = job.job.total - len(started)
+        return f"; {missing} of {job.job.total} replicas never started" if missing > 0 else ""
 
     async def linger(self) -> None:
-        """Replicas end one after the other; what the last ones have to say when the job is over is part of its log."""
+        """Replicas end one after the other. The last lines of the others belong to the log of the job."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LINGER):
-                while any(not self.copy.pods[uid].finished for uid in self.copy.there):
-                    await self.copy.changed(self.copy.changes)
+                while any(not self.informer.pods[uid].finished for uid in self.informer.existing):
+                    await self.informer.changed(self.informer.changes)
 
     def exit_code(self) -> int:
-        now = self.copy.view()
-        finished = now is not None and now.job.status.finished
-        return view.exit_code(now.job.status) if finished and now is not None else 1
+        job = self.informer.observe()
+        return observed_job.exit_code(job.job.status) if job is not None and job.job.status.finished else 1
 
 
-class Attendance:
-    def __init__(self, client: RemoteClient, screen: Screen, shelf: pathlib.Path | None) -> None:
-        self._client, self._screen, self._shelf = client, screen, shelf
-        self.jobs: list[Attended] = []
-        self._told: set[str] = set()
-        """States that are told once: elsewhere than on a terminal they would be a line every few seconds."""
+class JobWaiter:
+    def __init__(self, client: RemoteClient, console: Console, log_root: pathlib.Path | None) -> None:
+        self._client, self._console, self._log_root = client, console, log_root
+        self.jobs: list[WaitedJob] = []
+        self._printed: set[str] = set()
+        """States that are printed once: without a terminal, a backoff would print a line every few seconds."""
 
-    async def attend(self, keys: Sequence[informers.Key], interrupts: Interrupts) -> int:
-        """The exit code of the first job that failed, 0 if none did; raises Outcome when somebody interrupts."""
+    async def wait(self, keys: Sequence[job_informer.JobKey], interrupts: Interrupts) -> int:
+        """Return the exit code of the first failed job, else 0. Raise Interrupted if the user interrupts."""
         async with contextlib.AsyncExitStack() as stack:
             for key in keys:
-                await stack.enter_async_context(self._with(key, several=len(keys) > 1))
-            watching = asyncio.create_task(self._until_over())
+                await stack.enter_async_context(self._watch(key, several=len(keys) > 1))
+            waiting = asyncio.create_task(self._wait_until_finished())
             try:
-                await self._guarded(watching, interrupts)
+                await self._wait_or_interrupt(waiting, interrupts)
             finally:
-                watching.cancel()
-                self._screen.state("")
+                waiting.cancel()
+                self._console.state("")
             for job in self.jobs:
                 await job.linger()
                 await job.logs.drain(DRAIN)
-            self._tell_outcomes()
+            self._print_results()
         return next((code for job in self.jobs if (code := job.exit_code())), 0)
 
     @contextlib.asynccontextmanager
-    async def _with(self, key: informers.Key, several: bool) -> AsyncIterator[None]:
-        copy = informers.Copy(self._client, key)
-        logs = log_streams.Streams(self._client, copy, self._screen, log_streams.Choice(job=several), self._shelf)
-        async with copy.kept():
-            self.jobs.append(Attended(copy, logs))
+    async def _watch(self, key: job_informer.JobKey, several: bool) -> AsyncIterator[None]:
+        informer = job_informer.JobInformer(self._client, key)
+        selection = log_streams.LogSelection(job=several)
+        logs = log_streams.LogStreams(self._client, informer, self._console, selection, self._log_root)
+        async with informer.started():
+            self.jobs.append(WaitedJob(informer, logs))
             running = asyncio.create_task(logs.run())
             try:
                 yield
@@ -115,68 +119,70 @@ class Attendance:
                 await asyncio.gather(running, return_exceptions=True)
                 await logs.close()
 
-    async def _guarded(self, watching: asyncio.Task[None], interrupts: Interrupts) -> None:
-        while not watching.done():
+    async def _wait_or_interrupt(self, waiting: asyncio.Task[None], interrupts: Interrupts) -> None:
+        while not waiting.done():
             signalled = asyncio.ensure_future(interrupts.next())
-            await asyncio.wait({watching, signalled}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({waiting, signalled}, return_when=asyncio.FIRST_COMPLETED)
             if not signalled.done():
                 signalled.cancel()
                 break
-            what = ", ".join(f"{job.copy.key.kind.singular}/{job.copy.key.name}" for job in self.jobs if not job.over)
-            answer = await interrupts.ask(signalled.result(), what, self._screen)
-            if answer is not Answer.GO_ON:
-                raise Outcome(answer, signalled.result())
-        await watching
+            jobs = ", ".join(job.reference for job in self.jobs if not job.finished)
+            choice = await interrupts.ask(signalled.result(), jobs, self._console)
+            if choice is not InterruptChoice.CONTINUE:
+                raise Interrupted(choice, signalled.result())
+        await waiting
 
-    async def _until_over(self) -> None:
-        told = ""
-        while not all(job.over for job in self.jobs):
-            heard = [job.copy.changes for job in self.jobs]
-            state = "; ".join(filter(None, (self._named(job) for job in self.jobs)))
-            if state == told or not state:
-                self._tell(state)
-            told = state
-            waiting = [asyncio.ensure_future(job.copy.changed(since)) for job, since in zip(self.jobs, heard, strict=True)]
-            # Woken without news, too: a state that lasts is told, and troubles of logs and watches are no news of theirs.
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED, timeout=QUIET)
-            for each in waiting:
+    async def _wait_until_finished(self) -> None:
+        previous = ""
+        while not all(job.finished for job in self.jobs):
+            seen = [job.informer.changes for job in self.jobs]
+            state = "; ".join(filter(None, (self._state(job) for job in self.jobs)))
+            if state == previous or not state:
+                self._print_state(state)
+            previous = state
+            changes = [asyncio.ensure_future(job.informer.changed(since)) for job, since in zip(self.jobs, seen, strict=True)]
+            # The timeout prints states that last, and notices errors of logs and watches, which are not changes.
+            await asyncio.wait(changes, return_when=asyncio.FIRST_COMPLETED, timeout=STABLE)
+            for each in changes:
                 each.cancel()
-            await asyncio.gather(*waiting, return_exceptions=True)
+            await asyncio.gather(*changes, return_exceptions=True)
 
-    def _tell(self, state: str) -> None:
-        if state in self._told:
+    def _print_state(self, state: str) -> None:
+        if state in self._printed:
             return
-        self._screen.state(state)
-        if state and not self._screen.live and any(job.loop() for job in self.jobs):
-            self._told.add(state)
+        self._console.state(state)
+        if state and not self._console.live and any(job.backoff() for job in self.jobs):
+            self._printed.add(state)
 
-    def _named(self, job: Attended) -> str:
+    def _state(self, job: WaitedJob) -> str:
         state = job.state()
-        if (loop := job.loop()) and not self._screen.live:
-            state = job.loops.setdefault(loop, state)
-        return f"{job.copy.key.name}: {state}" if state else ""
+        if (backoff := job.backoff()) and not self._console.live:
+            state = job.first_messages.setdefault(backoff, state)
+        return f"{job.informer.key.name}: {state}" if state else ""
 
-    def _tell_outcomes(self) -> None:
-        for job in self.jobs:
-            now = job.copy.view()
-            if now is None or not now.job.status.finished:
-                self._screen.say(f"{job.copy.key.kind.singular}/{job.copy.key.name} was deleted before it finished")
+    def _print_results(self) -> None:
+        for waited in self.jobs:
+            job = waited.informer.observe()
+            if job is None or not job.job.status.finished:
+                self._console.message(f"{waited.reference} was deleted before it finished")
                 continue
-            took = tables.took(now, clock.now())
-            self._screen.say(f"{now.reference} {now.state.lower()} after {took}{_blame(now)}{job.unstarted()}")
-            if now.state == "Failed":
-                self._screen.say(f"  Run `traincrew why {now.reference}` for details.")
+            duration = tables.duration(job, clock.now())
+            self._console.message(
+                f"{job.reference} {job.state.lower()} after {duration}{_failure_message(job)}{waited.never_started()}"
+            )
+            if job.state == "Failed":
+                self._console.message(f"  Run `traincrew why {job.reference}` for details.")
 
 
-def _place(pod: objects.Pod) -> tuple[str, str]:
-    """Which of the job's replicas it is, or was before another took its place."""
+def _replica_key(pod: objects.Pod) -> tuple[str, str]:
+    """Role and index of the replica. A replacement of a pod has the same key."""
     labels = pod.metadata.labels
     return labels.get(naming.REPLICA_TYPE, ""), labels.get(naming.REPLICA_INDEX, "")
 
 
-def _blame(now: view.View) -> str:
-    if now.state != "Failed":
+def _failure_message(job: observed_job.ObservedJob) -> str:
+    if job.state != "Failed":
         return ""
-    failed = next((each.message for each in now.job.status.conditions if each.type == "Failed"), "")
-    told = failure_summary.describe(now.failure) if now.failure is not None else failed
-    return f": {told}" if told else ""
+    condition = next((each.message for each in job.job.status.conditions if each.type == "Failed"), "")
+    message = failure_summary.describe(job.failure) if job.failure is not None else condition
+    return f": {message}" if message else ""

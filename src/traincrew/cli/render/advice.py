@@ -1,4 +1,4 @@
-"""What to do about it: by what a job waits for, and by how its container ended."""
+"""Remedies, by the reason why a job is waiting and by how a container ended."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _CODES = {
     143: "The process was terminated (SIGTERM): by a deletion, an eviction or a deadline.",
 }
 _OOM = "The container exceeded its memory limit. Raise resources.limits.memory or use a smaller batch."
-_PYTHON: tuple[tuple[str, str], ...] = (
+_LOG_PATTERNS: tuple[tuple[str, str], ...] = (
     (r"ModuleNotFoundError: No module named '([^']+)'",
      "Install {0} in {environment}."),
     (r"Distributed package doesn't have (\w+) built in",
@@ -69,12 +69,14 @@ def on_waiting(reason: str, message: str, job: str) -> str:
     return ""
 
 
-_STANDS_IN = re.compile(r'Image "([^"]+)" is not pulled: the (?:default )?environment (.+?)(?: \(images .*\))? stands in for it')
+_DEFAULT_ENVIRONMENT = re.compile(
+    r'Image "([^"]+)" is not pulled: the (?:default )?environment (.+?)(?: \(images .*\))? stands in for it'
+)
 
 
-def environment(said: str) -> str:
-    """What a pod runs in, by the node's words about its image, and how to change that."""
-    if not (found := _STANDS_IN.match(said)):
+def environment(image_message: str) -> str:
+    """The environment of a pod, from the kubelet's message about its image, and how to change it."""
+    if not (found := _DEFAULT_ENVIRONMENT.match(image_message)):
         return "the environment of the image, or use another image"
     image, directory = found.groups()
     install = f"`{shlex.quote(f'{directory}/bin/python')} -m pip install PACKAGE`"
@@ -82,13 +84,13 @@ def environment(said: str) -> str:
     return f"{directory}, the environment of image {image} ({install}), or map the image to another environment ({other})"
 
 
-def on_failure(failure: Failure, last_lines: str, said: str = "") -> str:
-    """The most telling remedy; empty if only the log can tell. said: what the node said about the image."""
+def on_failure(failure: Failure, last_lines: str, image_message: str = "") -> str:
+    """The most specific remedy; empty if there is none. image_message: the kubelet's message about the image."""
     if failure.disruption:
         return "The pod was disrupted. This does not count as a failure of the job, and a running job recreates the pod."
     if failure.reason == "OOMKilled":
         return _OOM
-    for pattern, remedy in _PYTHON:
+    for pattern, remedy in _LOG_PATTERNS:
         if found := re.search(pattern, last_lines):
-            return remedy.format(*found.groups(), environment=environment(said))
+            return remedy.format(*found.groups(), environment=environment(image_message))
     return _CODES.get(failure.exit_code or 0, "")

@@ -1,32 +1,38 @@
-"""Everything about a job on one page."""
+"""The page of `traincrew describe`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from traincrew.cli.render import events, explanation, stages, tables
-from traincrew.cli.render.view import View
+from traincrew.cli.render import events, explanation, tables, waiting_reasons
+from traincrew.cli.render.observed_job import ObservedJob
 from traincrew.model import objects
 from traincrew.model.meta import Time
 
 SHOWN_EVENTS = 20
 
 
-def describe(view: View, evidence: explanation.Evidence, now: Time) -> str:
-    sections = (_head(view, now), _replicas(view), _conditions(view, now), _pods(view, now), _failure(view, evidence, now))
+def describe(observed: ObservedJob, evidence: explanation.Evidence, now: Time) -> str:
+    sections = (
+        _summary(observed, now),
+        _replicas(observed),
+        _conditions(observed, now),
+        _pods(observed, now),
+        _failure(observed, evidence, now),
+    )
     return "\n\n".join(filter(None, (*sections, _events(evidence.events, now))))
 
 
-def _head(view: View, now: Time) -> str:
-    job, status = view.job, view.job.status
+def _summary(observed: ObservedJob, now: Time) -> str:
+    job, status = observed.job, observed.job.status
     policy = job.policy
     rows = [
         ["name", job.name],
         ["namespace", job.namespace],
-        ["kind", f"{view.kind.kind} ({view.kind.version})"],
-        ["state", view.state],
+        ["kind", f"{observed.kind.kind} ({observed.kind.version})"],
+        ["state", observed.state],
         ["created", f"{job.metadata.creation_timestamp} ({tables.age(job.metadata.creation_timestamp, now)} ago)"],
-        ["duration", tables.took(view, now)],
+        ["duration", tables.duration(observed, now)],
         ["restarts", f"{status.restarts.charged} after failures, {status.restarts.disruptions} after disruptions"],
         ["backoff limit", _or_none(policy.backoff_limit)],
         ["deadline", f"{policy.active_deadline_seconds} s" if policy.active_deadline_seconds else "none"],
@@ -36,8 +42,8 @@ def _head(view: View, now: Time) -> str:
             f"{policy.ttl_seconds_after_finished} s" if policy.ttl_seconds_after_finished is not None else "none",
         ],
     ]
-    if word := stages.waits_for(view):
-        rows.append(["waiting for", word])
+    if reason := waiting_reasons.job_reason(observed):
+        rows.append(["waiting for", reason])
     return tables.table(rows)
 
 
@@ -45,39 +51,47 @@ def _or_none(value: object) -> str:
     return "none" if value is None else str(value)
 
 
-def _replicas(view: View) -> str:
+def _replicas(observed: ObservedJob) -> str:
     rows = [["REPLICAS", "DESIRED", "ACTIVE", "SUCCEEDED", "FAILED", "RESTART POLICY", "IMAGE"]]
-    for name, role in view.job.roles.items():
-        counted = view.job.status.replica_statuses.get(name)
+    for name, role in observed.job.roles.items():
+        counted = observed.job.status.replica_statuses.get(name)
         numbers = [str(getattr(counted, field)) for field in ("active", "succeeded", "failed")] if counted else ["0"] * 3
         images = ", ".join(str(each.get("image", "")) for each in role.containers)
-        rows.append([name, str(view.job.count(name)), *numbers, role.restart_policy, images])
+        rows.append([name, str(observed.job.count(name)), *numbers, role.restart_policy, images])
     return tables.table(rows)
 
 
-def _conditions(view: View, now: Time) -> str:
-    if not view.job.status.conditions:
+def _conditions(observed: ObservedJob, now: Time) -> str:
+    if not observed.job.status.conditions:
         return ""
     rows = [["CONDITION", "STATUS", "AGE", "REASON", "MESSAGE"]]
-    for each in view.job.status.conditions:
+    for each in observed.job.status.conditions:
         rows.append([each.type, each.status, tables.age(each.last_transition_time, now), each.reason, each.message])
     return tables.table(rows)
 
 
-def _pods(view: View, now: Time) -> str:
-    if not view.pods:
+def _pods(observed: ObservedJob, now: Time) -> str:
+    if not observed.pods:
         return ""
     rows = [["POD", "PHASE", "RESTARTS", "NODE", "AGE", "EXIT", "WAITING FOR"]]
-    for pod in view.pods:
+    for pod in observed.pods:
         restarts = sum(each.restart_count for each in pod.status.container_statuses)
         made = tables.age(pod.metadata.creation_timestamp, now)
-        row = [pod.name, pod.status.phase, str(restarts), pod.spec.node_name or "-", made, _ended(pod), stages.stage(pod)]
+        row = [
+            pod.name,
+            pod.status.phase,
+            str(restarts),
+            pod.spec.node_name or "-",
+            made,
+            _exits(pod),
+            waiting_reasons.pod_reason(pod),
+        ]
         rows.append(row)
     return tables.table(rows)
 
 
-def _ended(pod: objects.Pod) -> str:
-    """How its containers ended, the run before this one included."""
+def _exits(pod: objects.Pod) -> str:
+    """The exit codes of the containers, of the current or the previous run."""
     found = []
     for status in pod.status.container_statuses:
         for state in (status.state.terminated, status.last_state.terminated):
@@ -87,10 +101,10 @@ def _ended(pod: objects.Pod) -> str:
     return ", ".join(found) or "-"
 
 
-def _failure(view: View, evidence: explanation.Evidence, now: Time) -> str:
-    if view.failure is None:
+def _failure(observed: ObservedJob, evidence: explanation.Evidence, now: Time) -> str:
+    if observed.failure is None:
         return ""
-    found = explanation.explain(view, evidence, now)
+    found = explanation.explain(observed, evidence, now)
     lines = [cause for cause in found.causes if cause.startswith(("first failure", "last failure"))]
     return "\n".join([*lines, *(f"  | {line}" for line in found.last_lines.splitlines())])
 

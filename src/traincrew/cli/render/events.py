@@ -1,4 +1,4 @@
-"""What components said about a job and its pods."""
+"""Events of a job and its pods."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 from traincrew.model.meta import Struct, Time
 
 
-class About(Struct, gc=False):
+class ObjectReference(Struct, gc=False):
     kind: str = ""
     name: str = ""
     uid: str = ""
@@ -29,7 +29,7 @@ class Event(Struct):
     last_timestamp: Time | None = None
     event_time: Time | None = None
     series: Series | None = None
-    involved_object: About = About()
+    involved_object: ObjectReference = ObjectReference()
 
     @property
     def time(self) -> Time | None:
@@ -44,12 +44,12 @@ class Event(Struct):
 _decoder = msgspec.json.Decoder(Event)
 
 
-def event(raw: bytes) -> Event:
+def decode(raw: bytes) -> Event:
     return _decoder.decode(raw)
 
 
 def in_order(events: Iterable[Event]) -> list[Event]:
-    """Oldest first; those without a time at the end."""
+    """Sort by time. Events without a time come last."""
     return sorted(events, key=lambda each: (each.time is None, each.time.timestamp() if each.time else 0.0))
 
 

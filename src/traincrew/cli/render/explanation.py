@@ -1,4 +1,4 @@
-"""Why a job does not run, or has failed, and what to do about it."""
+"""The page of `traincrew why`: why a job is waiting or failed, and what to do."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from traincrew.cli.render import advice, events, stages, tables
-from traincrew.cli.render.view import View, since
+from traincrew.cli.render import advice, events, tables, waiting_reasons
+from traincrew.cli.render.observed_job import ObservedJob, since
 from traincrew.model import objects
 from traincrew.model.meta import Time
 from traincrew.model.status import Failure
@@ -18,13 +18,13 @@ SHOWN_EVENTS = 5
 
 @dataclasses.dataclass(frozen=True)
 class Evidence:
-    """What was gathered beside the job and its pods."""
+    """What was read in addition to the job and its pods."""
 
     events: tuple[events.Event, ...] = ()
     log: str = ""
-    """The last lines of the replica that failed, where its status has none."""
-    scarce: tuple[str, ...] = ()
-    """Who holds what its pods find no node for."""
+    """The last lines of the failed replica, if its status has none."""
+    resource_usage: tuple[str, ...] = ()
+    """Which jobs use the resources that are insufficient."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,86 +34,88 @@ class Explanation:
     causes: tuple[str, ...] = ()
     remedies: tuple[str, ...] = ()
     pods: tuple[str, ...] = ()
-    """Those that do not run, each with what it waits for."""
-    said: tuple[str, ...] = ()
-    """Warnings of others about the job and its pods."""
+    """Pods that are not running, each with its reason."""
+    warnings: tuple[str, ...] = ()
+    """Warning events of the job and its pods."""
     last_lines: str = ""
-    look: tuple[str, ...] = ()
-    """Where to go on looking."""
+    commands: tuple[str, ...] = ()
+    """Commands that show more."""
 
     def as_json(self) -> dict[str, Any]:
         return {key: list(value) if isinstance(value, tuple) else value for key, value in dataclasses.asdict(self).items()}
 
 
-def explain(view: View, evidence: Evidence, now: Time) -> Explanation:
-    causes, remedies = _causes(view, evidence, now)
-    failure = view.failure
-    finished = view.job.status.finished
-    waiting = _waiting(view) if not finished else []
-    healthy = view.state in ("Running", "Succeeded") and not waiting and failure is None
+def explain(observed: ObservedJob, evidence: Evidence, now: Time) -> Explanation:
+    causes, remedies = _causes(observed, evidence, now)
+    failure = observed.failure
+    finished = observed.job.status.finished
+    waiting = _waiting(observed) if not finished else []
+    healthy = observed.state in ("Running", "Succeeded") and not waiting and failure is None
     return Explanation(
-        job=f"{view.kind.kind} {view.job}",
-        state=_state(view, now),
+        job=f"{observed.kind.kind} {observed.job}",
+        state=_state(observed, now),
         causes=tuple(causes),
         remedies=tuple(dict.fromkeys(filter(None, remedies))),
         pods=tuple(waiting),
-        said=() if view.job.status.is_true("Succeeded") else tuple(_said(evidence.events, now)),
+        warnings=() if observed.job.status.is_true("Succeeded") else tuple(_warnings(evidence.events, now)),
         last_lines=_last_lines(failure, evidence),
-        look=() if healthy else tuple(_look(view)),
+        commands=() if healthy else tuple(_commands(observed)),
     )
 
 
-def _waiting(view: View) -> list[str]:
-    """Replicas that wait for the same are told together."""
-    return [f"{_several('replicas', names)}: {word}" for word, names in stages.by_stage(view).items()]
+def _waiting(observed: ObservedJob) -> list[str]:
+    """Replicas with the same reason share a line."""
+    return [f"{_group('replicas', names)}: {word}" for word, names in waiting_reasons.replicas_by_reason(observed).items()]
 
 
-def _several(what: str, names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{len(names)} {what} ({stages.some(names)})"
+def _group(what: str, names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{len(names)} {what} ({waiting_reasons.abbreviate(names)})"
 
 
-def _state(view: View, now: Time) -> str:
-    moment = since(view.job.status) or view.job.metadata.creation_timestamp
-    return f"{view.state} for {tables.age(moment, now)}" if moment else view.state
+def _state(observed: ObservedJob, now: Time) -> str:
+    moment = since(observed.job.status) or observed.job.metadata.creation_timestamp
+    return f"{observed.state} for {tables.age(moment, now)}" if moment else observed.state
 
 
-def _causes(view: View, evidence: Evidence, now: Time) -> tuple[list[str], list[str]]:
-    status, causes, remedies = view.job.status, list[str](), list[str]()
+def _causes(observed: ObservedJob, evidence: Evidence, now: Time) -> tuple[list[str], list[str]]:
+    status, causes, remedies = observed.job.status, list[str](), list[str]()
     if status.is_true("Succeeded"):
         return ["the job succeeded"], []
-    if view.job.suspended:
+    if observed.job.suspended:
         causes.append("the job is suspended")
-        remedies.append(f"Run `traincrew resume {view.reference}`.")
+        remedies.append(f"Run `traincrew resume {observed.reference}`.")
     elif status.why is not None and status.why != failure_summary.of(status):
         causes.append(f"{status.why.message} ({status.why.reason}, for {tables.age(status.why.since, now)})")
-        remedies.append(advice.on_waiting(status.why.reason, status.why.message, view.reference))
-    elif word := stages.waits_for(view):
+        remedies.append(advice.on_waiting(status.why.reason, status.why.message, observed.reference))
+    elif word := waiting_reasons.job_reason(observed):
         causes.append(word)
-        remedies.append(advice.on_waiting("", word, view.reference))
-    causes += evidence.scarce
+        remedies.append(advice.on_waiting("", word, observed.reference))
+    causes += evidence.resource_usage
     if status.is_true("Failed"):
         causes += [each.message for each in status.conditions if each.type == "Failed" and each.message]
-        remedies += [advice.on_waiting(each.reason, "", view.reference) for each in status.conditions if each.type == "Failed"]
+        remedies += [
+            advice.on_waiting(each.reason, "", observed.reference) for each in status.conditions if each.type == "Failed"
+        ]
     for title, failure in (("first failure", status.failure), ("last failure", status.last_failure)):
         if failure is not None:
-            causes.append(f"{title}: {_told(failure)}")
-            if failure.pod and failure.pod == view.kind.lifecycle.rendezvous(view.job):
+            causes.append(f"{title}: {_failure_line(failure)}")
+            if failure.pod and failure.pod == observed.kind.lifecycle.rendezvous(observed.job):
                 causes.append(
                     f"{failure.pod} hosts the rendezvous: the other replicas exited with it, and all replicas restart together"
                 )
-            remedies.append(advice.on_failure(failure, _last_lines(failure, evidence), _of_image(failure, evidence)))
-    return causes or [_nothing(view)], remedies
+            remedies.append(advice.on_failure(failure, _last_lines(failure, evidence), _image_message(failure, evidence)))
+    return causes or [_no_problem(observed)], remedies
 
 
-def _nothing(view: View) -> str:
-    if view.state == "Running":
+def _no_problem(observed: ObservedJob) -> str:
+    if observed.state == "Running":
         return "the job is running; no problem found"
-    if view.state == "New":
+    if observed.state == "New":
         return "no operator has processed the job yet. Check that the operator is running."
     return "no problem found"
 
 
-def _told(failure: Failure) -> str:
+def _failure_line(failure: Failure) -> str:
     code = f" exited with code {failure.exit_code}" if failure.exit_code is not None else " was lost"
     reason = f" ({failure.reason})" if failure.reason else ""
     node = f" on node {failure.node}" if failure.node else ""
@@ -127,14 +129,14 @@ def _last_lines(failure: Failure | None, evidence: Evidence) -> str:
     return evidence.log.rstrip("\n") if failure is not None else ""
 
 
-def _of_image(failure: Failure, evidence: Evidence) -> str:
-    """The node's words about the image; init containers, which have others, go first."""
+def _image_message(failure: Failure, evidence: Evidence) -> str:
+    """The kubelet's message about the image of the pod. Messages about init containers come first."""
     told = [each for each in events.in_order(evidence.events) if each.reason == "Pulled"]
     return next((each.message for each in reversed(told) if each.involved_object.name == failure.pod), "")
 
 
-def _said(found: Sequence[events.Event], now: Time) -> list[str]:
-    """The latest warnings; what was said of several in the same words, once."""
+def _warnings(found: Sequence[events.Event], now: Time) -> list[str]:
+    """The latest warnings. Equal warnings about several objects share a line."""
     same: dict[tuple[str, str, str], list[events.Event]] = {}
     for each in events.warnings(found):
         words = (each.involved_object.kind.lower(), each.reason, " ".join(each.message.split()))
@@ -144,18 +146,18 @@ def _said(found: Sequence[events.Event], now: Time) -> list[str]:
 
 def _warning(kind: str, reason: str, message: str, said: Sequence[events.Event], now: Time) -> str:
     names = list(dict.fromkeys(each.involved_object.name for each in said))
-    about = f"{kind} {names[0]}" if len(names) == 1 else _several(f"{kind}s", names)
+    about = f"{kind} {names[0]}" if len(names) == 1 else _group(f"{kind}s", names)
     times = sum(each.times for each in said)
     repeated = f" ({times} times)" if times > len(names) else ""
     return f"{tables.age(said[-1].time, now)} ago, {about}: {reason}: {message}{repeated}"
 
 
-def _look(view: View) -> list[str]:
-    found = [f"traincrew describe {view.reference}"]
-    if view.failure is not None and view.failure.pod:
-        replica = view.failure.pod.removeprefix(f"{view.job.name}-")
-        again = [pod for pod in view.pods if pod.name == view.failure.pod and _restarted(pod)]
-        found.insert(0, f"traincrew logs {view.reference} --replica {replica}{' --previous' if again else ''}")
+def _commands(observed: ObservedJob) -> list[str]:
+    found = [f"traincrew describe {observed.reference}"]
+    if observed.failure is not None and observed.failure.pod:
+        replica = observed.failure.pod.removeprefix(f"{observed.job.name}-")
+        again = [pod for pod in observed.pods if pod.name == observed.failure.pod and _restarted(pod)]
+        found.insert(0, f"traincrew logs {observed.reference} --replica {replica}{' --previous' if again else ''}")
     return found
 
 
@@ -165,10 +167,10 @@ def _restarted(pod: objects.Pod) -> bool:
 
 def text(found: Explanation) -> str:
     lines = [f"{found.job}: {found.state}", "", *_list("why", found.causes), *_list("what to do", found.remedies)]
-    lines += [*_list("pods that are not running", found.pods), *_list("warnings", found.said)]
+    lines += [*_list("pods that are not running", found.pods), *_list("warnings", found.warnings)]
     if found.last_lines:
         lines += ["last lines", *(f"  | {line}" for line in found.last_lines.splitlines()), ""]
-    lines += _list("see also", found.look)
+    lines += _list("see also", found.commands)
     return "\n".join(lines).rstrip("\n")
 
 

@@ -1,4 +1,4 @@
-"""Columns, and the list of jobs."""
+"""Tables, and the table of jobs."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 
 from traincrew.apimachinery import durations
-from traincrew.cli.render import view
+from traincrew.cli.render import observed_job
 from traincrew.model.meta import Time
 from traincrew.planner import failure_summary
 
-NARROWEST = 80
-"""Columns that are used even on a screen that has fewer."""
-LATELY = dt.timedelta(minutes=10)
-"""Twice as long as a container that fails again and again ever waits to be started."""
+MIN_COLUMNS = 80
+"""Lines are not cut at fewer columns."""
+RECENT = dt.timedelta(minutes=10)
+"""Twice the longest back-off of a container that keeps crashing."""
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows under their heads, as wide as they need to be."""
+    """Aligned columns."""
     widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
     lines = ("   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
     return "\n".join(line.rstrip() for line in lines)
 
 
-def jobs(views: Iterable[view.View], now: Time, *, namespaces: bool = False, columns: int = 0) -> str:
-    """Lines longer than so many columns are cut; 0: none is."""
+def jobs(views: Iterable[observed_job.ObservedJob], now: Time, *, namespaces: bool = False, columns: int = 0) -> str:
+    """columns: the width at which lines are cut; 0: not cut."""
     head = ["KIND", "NAME", "STATE", "RUNNING", "RESTARTS", "AGE", "DURATION", "WHY"]
     rows = [["NAMESPACE", *head] if namespaces else head]
     for each in views:
         row = _row(each, now)
         rows.append([each.job.namespace, *row] if namespaces else row)
-    most = max(columns, NARROWEST) if columns else 0
+    most = max(columns, MIN_COLUMNS) if columns else 0
     return "\n".join(line[: most - 1] + "…" if most and len(line) > most else line for line in table(rows).splitlines())
 
 
-def _row(each: view.View, now: Time) -> list[str]:
+def _row(each: observed_job.ObservedJob, now: Time) -> list[str]:
     job, status = each.job, each.job.status
     active = sum(entry.active for entry in status.replica_statuses.values())
     return [
@@ -44,23 +44,23 @@ def _row(each: view.View, now: Time) -> list[str]:
         f"{active}/{job.total}",
         str(restarts(each)),
         age(job.metadata.creation_timestamp, now),
-        took(each, now),
+        duration(each, now),
         _why(each, now),
     ]
 
 
-def restarts(each: view.View) -> int:
-    """Of pods, as the job's book has them, and of containers inside the pods that there are."""
-    book = each.job.status.restarts
-    inside = sum(status.restart_count for pod in each.pods for status in pod.status.container_statuses)
-    return book.charged + book.disruptions + inside
+def restarts(each: observed_job.ObservedJob) -> int:
+    """Restarts of pods, from the status of the job, and of the containers of the current pods."""
+    restarted_pods = each.job.status.restarts
+    containers = sum(status.restart_count for pod in each.pods for status in pod.status.container_statuses)
+    return restarted_pods.charged + restarted_pods.disruptions + containers
 
 
-def _why(each: view.View, now: Time) -> str:
+def _why(each: observed_job.ObservedJob, now: Time) -> str:
     status = each.job.status
     text = ""
     if status.why is not None and not status.is_true("Succeeded"):
-        # The reason goes first: what is cut off is the end.
+        # The reason comes first, because the end of the line may be cut.
         text = f"{status.why.reason}: {status.why.message}"
     elif status.is_true("Failed") and each.failure is not None:
         text = failure_summary.describe(each.failure)
@@ -69,12 +69,12 @@ def _why(each: view.View, now: Time) -> str:
     return " ".join(text.split())
 
 
-def _restarted(each: view.View, now: Time) -> str:
-    """Between two crashes a container runs, and nothing keeps it from that."""
+def _restarted(each: observed_job.ObservedJob, now: Time) -> str:
+    """A container that restarted recently after a failure; empty if there is none."""
     for pod in each.pods:
         for status in pod.status.container_statuses:
             ended = status.last_state.terminated
-            if ended is not None and ended.exit_code and ended.finished_at is not None and now - ended.finished_at < LATELY:
+            if ended is not None and ended.exit_code and ended.finished_at is not None and now - ended.finished_at < RECENT:
                 return f"{each.replica(pod)} restarted after exit code {ended.exit_code}"
     return ""
 
@@ -83,9 +83,9 @@ def age(moment: Time | None, now: Time) -> str:
     return durations.human((now - moment).total_seconds()) if moment is not None else "-"
 
 
-def took(each: view.View, now: Time) -> str:
+def duration(each: observed_job.ObservedJob, now: Time) -> str:
     status = each.job.status
     if status.start_time is None:
         return "-"
-    end = status.completion_time or (now if not status.finished else view.since(status) or now)
+    end = status.completion_time or (now if not status.finished else observed_job.since(status) or now)
     return durations.human((end - status.start_time).total_seconds())

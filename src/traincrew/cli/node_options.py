@@ -1,4 +1,4 @@
-"""How this machine runs pods: the flags of `up` and `node`, and what they mean."""
+"""Options of `up` and `node` that say how this machine runs pods, and of the log."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import click
 
 from traincrew import errors, settings
 
-LEVELS = ("auto", "root", "user", "none")
-SHARED = ("cpu", "memory", "none")
-"""What pods may be allowed to ask for more of than there is. Devices are never shared."""
+ISOLATION_LEVELS = ("auto", "root", "user", "none")
+OVERCOMMIT = ("cpu", "memory", "none")
+"""Values of --overcommit. Devices cannot be overcommitted."""
 
 
 def options(command: Any) -> Any:
@@ -21,7 +21,7 @@ def options(command: Any) -> Any:
 
 _OPTIONS = (
     click.option(
-        "--isolation", type=click.Choice(LEVELS), default="auto", show_default=True,
+        "--isolation", type=click.Choice(ISOLATION_LEVELS), default="auto", show_default=True,
         help="Isolation of pods: root namespaces, user namespaces or none. auto selects the best available level.",
     ),
     click.option(
@@ -45,33 +45,49 @@ _OPTIONS = (
 )  # fmt: skip
 
 
+def log_options(command: Any) -> Any:
+    """--log-format and --log-level."""
+    for option in reversed(_LOG_OPTIONS):
+        command = option(command)
+    return command
+
+
+_LOG_OPTIONS = (
+    click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Log format."),
+    click.option(
+        "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True,
+        help="Log level.",
+    ),
+)  # fmt: skip
+
+
 def node(flags: dict[str, Any], name: str = settings.Node.name) -> settings.Node:
-    """Raises SettingsError."""
+    """The settings of the node. Raise SettingsError for invalid values."""
     return settings.Node(
         name=name,
         isolation="" if flags["isolation"] == "auto" else flags["isolation"],
-        devices=dict(device(each) for each in flags["devices"]),
+        devices=dict(parse_device(each) for each in flags["devices"]),
         driver_root=flags["driver_root"],
         strict_images=flags["strict_images"],
         pod_pids=flags["pod_pids"],
-        logs=settings.Logs(days=flags["log_days"], total_bytes=size(flags["log_bytes"])),
+        logs=settings.Logs(days=flags["log_days"], total_bytes=parse_size(flags["log_bytes"])),
     )
 
 
-def device(text: str) -> tuple[str, int]:
+def parse_device(text: str) -> tuple[str, int]:
     name, _, count = text.partition("=")
     if "/" not in name or not count.isdecimal():
         raise errors.SettingsError(f"invalid --device {text!r}: expected NAME=COUNT, such as nvidia.com/gpu=4")
     return name, int(count)
 
 
-def size(text: str) -> int:
+def parse_size(text: str) -> int:
     from traincrew.apimachinery import quantities
 
     try:
-        found = quantities.value(text)
+        size = quantities.value(text)
     except ValueError:
-        found = -1
-    if found < 0:
+        size = -1
+    if size < 0:
         raise errors.SettingsError(f"invalid --log-bytes {text!r}: expected a size such as 500Mi or 2Gi")
-    return found
+    return size

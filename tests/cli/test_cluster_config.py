@@ -9,8 +9,7 @@ import click
 import pytest
 
 from traincrew import errors
-from traincrew.cli import cluster_config
-from traincrew.cli.commands import node_flags
+from traincrew.cli import cluster_config, node_options
 
 
 @pytest.fixture
@@ -26,11 +25,11 @@ def chosen(data: pathlib.Path, *arguments: str) -> Any:
     found: list[Any] = []
 
     @click.command()
-    @node_flags.options
+    @node_options.options
     @click.option("--overcommit", multiple=True, default=("cpu",))
     def command(**flags: Any) -> None:
         flags = cluster_config.applied(click.get_current_context(), flags, data)
-        found.extend((node_flags.node(flags), flags["overcommit"]))
+        found.extend((node_options.node(flags), flags["overcommit"]))
 
     command.main(list(arguments), standalone_mode=False)
     return found

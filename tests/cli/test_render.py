@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.cluster import manifests
 
-from traincrew.cli.render import advice, description, events, explanation, stages, tables, view
+from traincrew.cli.render import advice, description, events, explanation, observed_job, tables, waiting_reasons
 from traincrew.kinds import KINDS
 from traincrew.model import objects
 from traincrew.model.status import Failure
@@ -26,15 +26,19 @@ def pod(name: str, phase: str = "Running", role: str = "worker", index: int = 0,
     }  # fmt: skip
     spec = {"nodeName": status.pop("node", "n")}
     metadata = {"name": name, "namespace": "ns", "uid": f"uid-{name}", "labels": labels, "creationTimestamp": THEN}
-    return view.pod(json.dumps({"metadata": metadata, "spec": spec, "status": {"phase": phase, **status}}).encode())
+    return observed_job.decode_pod(
+        json.dumps({"metadata": metadata, "spec": spec, "status": {"phase": phase, **status}}).encode()
+    )
 
 
-def seen(*pods: objects.Pod, suspend: bool = False, conditions: tuple[str, ...] = ("Created",), **status: Any) -> view.View:
+def seen(
+    *pods: objects.Pod, suspend: bool = False, conditions: tuple[str, ...] = ("Created",), **status: Any
+) -> observed_job.ObservedJob:
     document = manifests.job("PyTorchJob", Master=1, Worker=2, run={"suspend": suspend})
     document["metadata"] |= {"namespace": "ns", "creationTimestamp": THEN, "uid": "u"}
     listed = [{"type": each, "status": "True", "message": f"{each}!", "lastTransitionTime": THEN} for each in conditions]
     document["status"] = {"conditions": listed, "startTime": THEN, **status}
-    return view.view(PYTORCH, json.dumps(document).encode(), pods)
+    return observed_job.observe(PYTORCH, json.dumps(document).encode(), pods)
 
 
 def waiting(reason: str, message: str = "") -> dict[str, Any]:
@@ -62,26 +66,26 @@ INIT: dict[str, Any] = {"initContainerStatuses": [{"name": "init-pytorch", "stat
     ],
 )
 def test_a_pods_stage_is_what_it_waits_for(found: objects.Pod, word: str) -> None:
-    assert stages.stage(found) == word
+    assert waiting_reasons.pod_reason(found) == word
 
 
 def test_pods_that_wait_for_the_same_are_told_together() -> None:
     pods = (pod("j-master-0", role="master"), pod("j-worker-0", "Pending", node=""), pod("j-worker-1", "Pending", node=""))
-    assert stages.waits_for(seen(*pods)) == "1 of 3 running; worker-0, worker-1: waiting to be scheduled"
+    assert waiting_reasons.job_reason(seen(*pods)) == "1 of 3 running; worker-0, worker-1: waiting to be scheduled"
 
 
 def test_a_job_with_all_its_pods_running_waits_for_nothing() -> None:
     pods = (pod("j-master-0", role="master"), pod("j-worker-0"), pod("j-worker-1", index=1))
-    assert stages.waits_for(seen(*pods, conditions=("Created", "Running"))) == ""
+    assert waiting_reasons.job_reason(seen(*pods, conditions=("Created", "Running"))) == ""
 
 
 def test_what_the_operator_says_goes_first() -> None:
     told = seen(why={"reason": "QuotaExceeded", "message": "Pod j-worker-0 cannot be created: exceeded quota"})
-    assert stages.waits_for(told) == "Pod j-worker-0 cannot be created: exceeded quota"
+    assert waiting_reasons.job_reason(told) == "Pod j-worker-0 cannot be created: exceeded quota"
 
 
 def test_a_suspended_job_says_how_to_start_it() -> None:
-    assert "traincrew resume pytorchjob/j" in stages.waits_for(seen(suspend=True))
+    assert "traincrew resume pytorchjob/j" in waiting_reasons.job_reason(seen(suspend=True))
 
 
 @pytest.mark.parametrize(
@@ -96,11 +100,11 @@ def test_a_suspended_job_says_how_to_start_it() -> None:
     ],
 )
 def test_the_exit_code_is_that_of_what_failed_first(conditions: tuple[str, ...], failure: Any, code: int) -> None:
-    assert view.exit_code(seen(conditions=conditions, **({"failure": failure} if failure else {})).job.status) == code
+    assert observed_job.exit_code(seen(conditions=conditions, **({"failure": failure} if failure else {})).job.status) == code
 
 
 def test_a_retried_failure_does_not_spoil_a_success() -> None:
-    assert view.exit_code(seen(conditions=("Succeeded",), failure={"exitCode": 9}).job.status) == 0
+    assert observed_job.exit_code(seen(conditions=("Succeeded",), failure={"exitCode": 9}).job.status) == 0
 
 
 def test_pods_of_another_kind_with_the_same_name_are_not_shown() -> None:
@@ -120,7 +124,7 @@ def test_replicas_are_in_the_order_of_roles_and_numbers() -> None:
      ("launcher", "Launcher", True), ("launcher-x7k2p", "launcher", True), ("master-0", "worker", False)],
 )  # fmt: skip
 def test_a_replica_is_named_alone_or_by_its_role(replica: str, wanted: str, answer: bool) -> None:
-    assert view.matches(replica, wanted) is answer
+    assert observed_job.matches(replica, wanted) is answer
 
 
 def failed(**failure: Any) -> explanation.Explanation:
@@ -133,14 +137,14 @@ def test_why_names_the_first_failure_and_where_to_look() -> None:
     assert "first failure: Worker 1 (pod j-worker-1) exited with code 1 on node n at 2026-01-02 03:00:05 UTC" in found.causes
     assert any("Install torch" in remedy for remedy in found.remedies)
     assert found.last_lines == "ModuleNotFoundError: No module named 'torch'"
-    assert "traincrew logs pytorchjob/j --replica worker-1" in found.look
+    assert "traincrew logs pytorchjob/j --replica worker-1" in found.commands
 
 
 def test_why_leads_to_the_previous_log_where_the_container_was_restarted() -> None:
     again = pod("j-worker-1", index=1, containerStatuses=[{"name": "pytorch", "restartCount": 1}])
     record = {"replica": "Worker 1", "pod": "j-worker-1", "exitCode": 1}
     found = explanation.explain(seen(again, conditions=("Running",), failure=record), explanation.Evidence(), NOW)
-    assert "traincrew logs pytorchjob/j --replica worker-1 --previous" in found.look
+    assert "traincrew logs pytorchjob/j --replica worker-1 --previous" in found.commands
 
 
 def test_a_file_that_is_missing_is_looked_for_before_its_directory() -> None:
@@ -154,7 +158,7 @@ def test_why_says_what_is_the_same_for_several_replicas_once() -> None:
     found = explanation.explain(seen(*pods), explanation.Evidence(said), NOW)
     six = "(worker-0, worker-1, worker-2 and 3 more)"
     assert found.pods == (f"6 replicas {six}: unschedulable: 0/1 nodes are available",)
-    (line,) = found.said
+    (line,) = found.warnings
     assert line == f"4m ago, 6 pods {six.replace('worker', 'j-worker')}: FailedScheduling: 0/1 nodes"
 
 
@@ -214,13 +218,13 @@ def test_nothing_is_wrong_with_a_job_that_runs() -> None:
 
 def event(**fields: Any) -> events.Event:
     about = {"kind": "Pod", "name": fields.pop("pod", "j-worker-0")}
-    return events.event(json.dumps({"involvedObject": about, "lastTimestamp": THEN, **fields}).encode())
+    return events.decode(json.dumps({"involvedObject": about, "lastTimestamp": THEN, **fields}).encode())
 
 
 def test_why_and_describe_show_what_others_said() -> None:
     said = (event(type="Warning", reason="FailedScheduling", message="0/1 nodes"), event(reason="Scheduled", message="ok"))
     evidence = explanation.Evidence(said)
-    assert explanation.explain(seen(), evidence, NOW).said == ("4m ago, pod j-worker-0: FailedScheduling: 0/1 nodes",)
+    assert explanation.explain(seen(), evidence, NOW).warnings == ("4m ago, pod j-worker-0: FailedScheduling: 0/1 nodes",)
     page = description.describe(seen(pod("j-worker-0")), evidence, NOW)
     for word in ("Scheduled", "FailedScheduling", "j-worker-0", "Master", "OnFailure", "train:1"):
         assert word in page

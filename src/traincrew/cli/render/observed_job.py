@@ -1,4 +1,4 @@
-"""A job with its pods, as one looks at it."""
+"""A job with its pods, decoded from the API."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _pods = msgspec.json.Decoder(objects.Pod)
 
 
 @dataclasses.dataclass(frozen=True)
-class View:
+class ObservedJob:
     kind: JobKind
-    """The one whose behaviour the job follows."""
+    """The kind that handles the job."""
     job: jobs.Job
     pods: tuple[objects.Pod, ...] = ()
 
@@ -36,24 +36,24 @@ class View:
 
     @property
     def failure(self) -> Failure | None:
-        """What the job failed of, or lost its last attempt by."""
+        """The first failure, else the last one."""
         return self.job.status.failure or self.job.status.last_failure
 
 
-def view(kind: JobKind, raw: bytes, pods: Iterable[objects.Pod] = ()) -> View:
+def observe(kind: JobKind, raw: bytes, pods: Iterable[objects.Pod] = ()) -> ObservedJob:
     stored = decode(kind, raw)
-    follows = kind.following(stored)
-    job = follows.job(stored)
-    mine = [pod for pod in pods if belongs(pod, kind, job.name)]
-    return View(follows, job, tuple(sorted(mine, key=lambda pod: rank(follows, job.name, pod))))
+    handler = kind.following(stored)
+    job = handler.job(stored)
+    own_pods = [pod for pod in pods if belongs(pod, kind, job.name)]
+    return ObservedJob(handler, job, tuple(sorted(own_pods, key=lambda pod: rank(handler, job.name, pod))))
 
 
-def pod(raw: bytes) -> objects.Pod:
+def decode_pod(raw: bytes) -> objects.Pod:
     return _pods.decode(raw)
 
 
 def selector(job: str) -> str:
-    """Finds the pods of the jobs of that name, of whatever kind."""
+    """Label selector of the pods of all jobs of this name, of any kind."""
     return f"{naming.JOB_NAME}={job}"
 
 
@@ -69,7 +69,7 @@ def replica(job: str, pod: str) -> str:
 
 
 def rank(kind: JobKind, job: str, pod: objects.Pod) -> tuple[int, int, str]:
-    """The order in which replicas are shown: the kind's roles, then their numbers."""
+    """Sort key of pods: roles in the order of the kind, then index."""
     role = pod.metadata.labels.get(naming.REPLICA_TYPE, "")
     number = pod.metadata.labels.get(naming.REPLICA_INDEX, "")
     roles = [each.label for each in kind.roles]
@@ -77,7 +77,7 @@ def rank(kind: JobKind, job: str, pod: objects.Pod) -> tuple[int, int, str]:
 
 
 def matches(replica: str, wanted: str) -> bool:
-    """`worker-1` is that one; `worker` are all of them, `launcher` the launcher whatever its pod's name ends in."""
+    """`worker-1` matches one replica, `worker` all workers, `launcher` the launcher with any suffix."""
     return replica == wanted.lower() or replica.startswith(f"{wanted.lower()}-")
 
 
@@ -86,13 +86,13 @@ def state(status: JobStatus) -> str:
 
 
 def since(status: JobStatus) -> Time | None:
-    """When the job came into the state that it is in."""
+    """When the job entered its current state."""
     current = state(status)
     return next((each.last_transition_time for each in status.conditions if each.type == current), None)
 
 
 def exit_code(status: JobStatus) -> int:
-    """The job's outcome as a command's: 0, or the code of the container that failed first; 1 if that is not known."""
+    """0 if the job succeeded, else the exit code of the container that failed first, or 1 if it is unknown."""
     if status.is_true("Succeeded"):
         return 0
     for failure in (status.failure, status.last_failure):

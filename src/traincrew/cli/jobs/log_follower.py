@@ -14,8 +14,8 @@ import pathlib
 from collections.abc import Callable
 
 from traincrew import errors
-from traincrew.cli.jobs import container_runs, informers, stored_logs
-from traincrew.cli.render import view
+from traincrew.cli.jobs import container_runs, job_informer, stored_logs
+from traincrew.cli.render import observed_job
 from traincrew.client import pod_logs, retries
 from traincrew.client.remote import RemoteClient
 from traincrew.model import objects, resources
@@ -25,42 +25,49 @@ FIRST_DELAY, LONGEST_DELAY = 0.1, 2.0
 
 
 @dataclasses.dataclass(frozen=True)
-class Source:
+class ContainerLog:
     """A container of a pod that may be replaced by another of the same name."""
 
-    place: pod_logs.LogPosition
+    position: pod_logs.LogPosition
     uid: str
 
 
-class Log:
+class LogFollower:
     def __init__(
-        self, client: RemoteClient, copy: informers.Copy, source: Source, on_lines: OnLines, shelf: pathlib.Path | None
+        self,
+        client: RemoteClient,
+        informer: job_informer.JobInformer,
+        source: ContainerLog,
+        on_lines: OnLines,
+        log_root: pathlib.Path | None,
     ) -> None:
-        self._client, self._copy, self.source = client, copy, source
-        self._on_lines, self._shelf = on_lines, shelf
+        self._client, self._informer, self.source = client, informer, source
+        self._on_lines, self._log_root = on_lines, log_root
         self._position = pod_logs.Position()
         self._done = -1
         """The last run that was read to its end."""
         self._first_run: int | None = None
         self._backoff = retries.Backoff(FIRST_DELAY, LONGEST_DELAY)
-        self.trouble = ""
+        self.error = ""
 
     async def follow(self, first: pod_logs.Wanted, *, earlier: bool = True) -> None:
         """Until there will be no more. `first`: what is wanted of what there is already; `earlier`: of earlier runs, too."""
         if not earlier:
-            self._done = max(container_runs.run(self._copy.pods[self.source.uid], self.source.place.container).number - 1, -1)
+            self._done = max(
+                container_runs.run(self._informer.pods[self.source.uid], self.source.position.container).number - 1, -1
+            )
         while (run := await self._next_run()) is not None:
             try:
                 if run.number == self._done + 1 or await self._previous(run, first):
                     await self._current(run, first)
-                self.trouble = ""
+                self.error = ""
             except errors.NotFound:
-                await self._wait_for_news(self._copy.changes)
+                await self._wait_for_news(self._informer.changes)
             except errors.Forbidden as error:
-                self.trouble = error.message
+                self.error = error.message
                 return
             except errors.ApiError as error:
-                self.trouble = error.message
+                self.error = error.message
                 await asyncio.sleep(self._backoff.next())
         if self._is_gone():
             await self._from_files(first)
@@ -68,29 +75,29 @@ class Log:
     async def _next_run(self) -> container_runs.Run | None:
         """The run to be read next, once it has started; None if there will be none."""
         while True:
-            heard = self._copy.changes
-            pod = self._copy.pods[self.source.uid]
-            found = container_runs.run(pod, self.source.place.container)
+            heard = self._informer.changes
+            pod = self._informer.pods[self.source.uid]
+            found = container_runs.run(pod, self.source.position.container)
             if self._is_gone():
                 return None
             if found.number > self._done:
                 return found
-            if container_runs.is_last(pod, self.source.place.container):
+            if container_runs.is_last(pod, self.source.position.container):
                 return None
-            await self._copy.changed(heard)
+            await self._informer.changed(heard)
 
     async def _wait_for_news(self, heard: int) -> None:
         """The server no longer has the pod, or not yet its log or its end: the watch will tell; else we ask again."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._backoff.next()):
-                await self._copy.changed(heard)
+                await self._informer.changed(heard)
 
     def _is_gone(self) -> bool:
-        return self.source.uid not in self._copy.there
+        return self.source.uid not in self._informer.existing
 
     async def _previous(self, run: container_runs.Run, first: pod_logs.Wanted) -> bool:
         """What came before that run: all of it where there are files, else what the API has, which is the last one."""
-        if self._shelf is None or not await self._from_files(first, before=run.number):
+        if self._log_root is None or not await self._from_files(first, before=run.number):
             wanted = dataclasses.replace(self._resumed(first, run.number), previous=True, follow=False)
             with contextlib.suppress(errors.Rejected):  # it is kept no longer
                 if not await self._read(wanted, run.number):
@@ -101,9 +108,9 @@ class Log:
     async def _current(self, run: container_runs.Run, first: pod_logs.Wanted) -> None:
         if not await self._read(dataclasses.replace(self._resumed(first, run.number), follow=True), run.number):
             return
-        heard = self._copy.changes
+        heard = self._informer.changes
         pod = await self._fresh()
-        now = container_runs.run(pod, self.source.place.container) if pod is not None else container_runs.NONE
+        now = container_runs.run(pod, self.source.position.container) if pod is not None else container_runs.NONE
         if pod is None:
             self._done = run.number  # what is left of it is in files, if anywhere
         elif now.number == run.number and not now.over:
@@ -123,14 +130,14 @@ class Log:
     async def _read(self, wanted: pod_logs.Wanted, run: int) -> bool:
         """False if the container was restarted while we asked: then it is not certain whose log this is."""
         resumed = pod_logs.Resumed(self._position)
-        async with contextlib.aclosing(pod_logs.lines(self._client, self.source.place, wanted)) as bunches:
-            await anext(bunches)
+        async with contextlib.aclosing(pod_logs.lines(self._client, self.source.position, wanted)) as batches:
+            await anext(batches)
             if not await self._is_certain(run):
                 await asyncio.sleep(self._backoff.next())
                 return False
             self._first_run = run if self._first_run is None else self._first_run
-            async for bunch in bunches:
-                self._take([line for line in bunch if resumed.is_new(line)])
+            async for batch in batches:
+                self._take([line for line in batch if resumed.is_new(line)])
         return True
 
     async def _is_certain(self, run: int) -> bool:
@@ -140,9 +147,9 @@ class Log:
         left in which the log of the next run may be taken for this one's.
         """
         pod = await self._fresh()
-        if pod is not None and container_runs.run(pod, self.source.place.container).number != run:
+        if pod is not None and container_runs.run(pod, self.source.position.container).number != run:
             return False
-        newest = stored_logs.newest(self._shelf, self.source.place, self.source.uid) if self._shelf is not None else None
+        newest = stored_logs.newest(self._log_root, self.source.position, self.source.uid) if self._log_root is not None else None
         return newest is None or newest <= run
 
     def _take(self, lines: list[pod_logs.Line]) -> None:
@@ -155,21 +162,21 @@ class Log:
     async def _fresh(self) -> objects.Pod | None:
         """The pod as it is now; None if it is gone."""
         try:
-            raw = await self._client.get(resources.PODS, self.source.place.namespace, self.source.place.pod)
+            raw = await self._client.get(resources.PODS, self.source.position.namespace, self.source.position.pod)
         except errors.NotFound:
             return None
-        pod = view.pod(raw)
+        pod = observed_job.decode_pod(raw)
         return pod if pod.metadata.uid == self.source.uid else None
 
     async def _from_files(self, first: pod_logs.Wanted, before: int | None = None) -> bool:
         """Whether there are any."""
-        if self._shelf is None:
+        if self._log_root is None:
             return False
         resumed, wanted = pod_logs.Resumed(self._position), self._resumed(first, self._done + 1)
         source, found = self.source, False
-        async for bunch in stored_logs.lines(self._shelf, source.place, source.uid, wanted, before):
+        async for batch in stored_logs.lines(self._log_root, source.position, source.uid, wanted, before):
             found = True
-            self._take([line for line in bunch if resumed.is_new(line)])
+            self._take([line for line in batch if resumed.is_new(line)])
         if found and self._first_run is None:
             self._first_run = self._done + 1
         return found

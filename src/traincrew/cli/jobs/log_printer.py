@@ -12,11 +12,19 @@ from collections.abc import AsyncGenerator
 
 from traincrew import errors
 from traincrew.apimachinery import times
-from traincrew.cli import target as cli_target
-from traincrew.cli.jobs import container_runs, informers, log_merge, log_streams, query, stored_logs
-from traincrew.cli.jobs import names as jobs_names
-from traincrew.cli.render import time_arguments, view
-from traincrew.cli.render.screen import Screen
+from traincrew.cli import cluster_target
+from traincrew.cli.jobs import (
+    container_runs,
+    job_informer,
+    job_references,
+    log_merge,
+    log_streams,
+    query,
+    stored_logs,
+    time_arguments,
+)
+from traincrew.cli.jobs.console import Console
+from traincrew.cli.render import observed_job
 from traincrew.client import clock, pod_logs
 from traincrew.client.remote import RemoteClient
 from traincrew.model import objects
@@ -26,7 +34,7 @@ SLACK = 2
 
 
 @dataclasses.dataclass(frozen=True)
-class Request:
+class LogRequest:
     follow: bool = False
     replica: str = ""
     container: str = ""
@@ -44,8 +52,8 @@ class Request:
 
 
 @dataclasses.dataclass(frozen=True)
-class Source:
-    place: pod_logs.LogPosition
+class LogSource:
+    position: pod_logs.LogPosition
     uid: str
     kept: bool
     """To be read from the disk."""
@@ -56,18 +64,18 @@ class Source:
     """Why there is no log of it, and never will be."""
 
 
-async def show(name: str, where: cli_target.TargetOptions, request: Request) -> None:
+async def print_logs(name: str, target_options: cluster_target.TargetOptions, request: LogRequest) -> None:
     if request.follow and request.previous:
         raise errors.SettingsError("--previous cannot be used with --follow")
     request.wanted()  # what is wrong with it is told before anything else
-    screen = Screen(sys.stdout.buffer, sys.stderr.buffer)
+    console = Console(sys.stdout.buffer, sys.stderr.buffer)
     try:
-        async with query.connected(where) as (client, target):
+        async with query.connected(target_options) as (client, target):
             root = target.local.data / "logs" if target.local is not None else None
             if request.follow:
-                await _follow(client, target, name, request, screen)
+                await _follow(client, target, name, request, console)
             else:
-                await _show(client, root, await _sources(client, target, root, name, request), request, screen)
+                await _show(client, root, await _sources(client, target, root, name, request), request, console)
     except BrokenPipeError:
         _quietly()
 
@@ -78,41 +86,45 @@ def _quietly() -> None:
         sys.stdout = open("/dev/null", "w")  # noqa: SIM115
 
 
-async def _follow(client: RemoteClient, target: cli_target.Target, name: str, request: Request, screen: Screen) -> None:
-    seen, found = await query.job(client, target.namespace, name)
-    several = len([pod for pod in seen.pods if view.matches(seen.replica(pod), request.replica or seen.replica(pod))]) != 1
+async def _follow(
+    client: RemoteClient, target: cluster_target.ClusterTarget, name: str, request: LogRequest, console: Console
+) -> None:
+    seen, found = await query.get_job(client, target.namespace, name)
+    several = (
+        len([pod for pod in seen.pods if observed_job.matches(seen.replica(pod), request.replica or seen.replica(pod))]) != 1
+    )
     prefix = several if request.prefix is None else request.prefix
-    choice = log_streams.Choice(
+    choice = log_streams.LogSelection(
         request.replica, request.container, request.wanted(), earlier=False, timestamps=request.timestamps, prefix=prefix
     )
-    key = informers.Key(found.kind, target.namespace, seen.job.name, seen.job.metadata.uid)
-    copy = informers.Copy(client, key)
+    key = job_informer.JobKey(found.kind, target.namespace, seen.job.name, seen.job.metadata.uid)
+    informer = job_informer.JobInformer(client, key)
     root = target.local.data / "logs" if target.local is not None else None
-    async with copy.kept():
-        shown = log_streams.Streams(client, copy, screen, choice, root)
+    async with informer.started():
+        shown = log_streams.LogStreams(client, informer, console, choice, root)
         running = asyncio.create_task(shown.run())
         try:
-            await _until_over(copy)
+            await _until_over(informer)
             await shown.drain(5.0)
         finally:
             running.cancel()
             await shown.close()
 
 
-async def _until_over(copy: informers.Copy) -> None:
+async def _until_over(informer: job_informer.JobInformer) -> None:
     while True:
-        heard, now = copy.changes, copy.view()
-        if copy.gone or (now is not None and now.job.status.finished and not any(pod.active for pod in now.pods)):
+        heard, now = informer.changes, informer.observe()
+        if informer.deleted or (now is not None and now.job.status.finished and not any(pod.active for pod in now.pods)):
             return
-        await copy.changed(heard)
+        await informer.changed(heard)
 
 
 async def _sources(
-    client: RemoteClient, target: cli_target.Target, root: pathlib.Path | None, name: str, request: Request
-) -> list[Source]:
-    named = jobs_names.parse(name)
+    client: RemoteClient, target: cluster_target.ClusterTarget, root: pathlib.Path | None, name: str, request: LogRequest
+) -> list[LogSource]:
+    named = job_references.parse(name)
     try:
-        seen, found = await query.job(client, target.namespace, name)
+        seen, found = await query.get_job(client, target.namespace, name)
     except errors.NoJob:
         gone = (
             _kept(root, stored_logs.of_job(root, target.namespace, named.kind, named.name), set(), target.namespace)
@@ -134,11 +146,11 @@ async def _sources(
     return _chosen([*kept, *live], seen.job.name, request)
 
 
-def _of_pod(root: pathlib.Path | None, pod: objects.Pod, container: str) -> list[Source]:
+def _of_pod(root: pathlib.Path | None, pod: objects.Pod, container: str) -> list[LogSource]:
     names = [container] if container else [each.name for each in pod.status.container_statuses]
     on_disk = stored_logs.of_pod(root, pod.metadata.namespace, pod.name, pod.metadata.uid) if root is not None else []
     return [
-        Source(
+        LogSource(
             pod_logs.LogPosition(pod.metadata.namespace, pod.name, each),
             pod.metadata.uid,
             each in on_disk,
@@ -149,22 +161,22 @@ def _of_pod(root: pathlib.Path | None, pod: objects.Pod, container: str) -> list
     ]
 
 
-def _kept(root: pathlib.Path, found: list[stored_logs.Kept], living: set[str], namespace: str) -> list[Source]:
+def _kept(root: pathlib.Path, found: list[stored_logs.Kept], living: set[str], namespace: str) -> list[LogSource]:
     return [
-        Source(pod_logs.LogPosition(namespace, each.pod, container), each.uid, True, len(each.containers) == 1)
+        LogSource(pod_logs.LogPosition(namespace, each.pod, container), each.uid, True, len(each.containers) == 1)
         for each in found
         if each.uid not in living
         for container in each.containers
     ]
 
 
-def _chosen(sources: list[Source], job: str, request: Request) -> list[Source]:
-    named = [dataclasses.replace(each, replica=view.replica(job, each.place.pod)) for each in sources]
+def _chosen(sources: list[LogSource], job: str, request: LogRequest) -> list[LogSource]:
+    named = [dataclasses.replace(each, replica=observed_job.replica(job, each.position.pod)) for each in sources]
     found = [
         each
         for each in named
-        if (not request.replica or view.matches(each.replica, request.replica))
-        and request.container in ("", each.place.container)
+        if (not request.replica or observed_job.matches(each.replica, request.replica))
+        and request.container in ("", each.position.container)
     ]
     if not found:
         known = ", ".join(dict.fromkeys(each.replica for each in named))
@@ -172,36 +184,38 @@ def _chosen(sources: list[Source], job: str, request: Request) -> list[Source]:
     return found
 
 
-async def _show(client: RemoteClient, root: pathlib.Path | None, sources: list[Source], request: Request, screen: Screen) -> None:
+async def _show(
+    client: RemoteClient, root: pathlib.Path | None, sources: list[LogSource], request: LogRequest, console: Console
+) -> None:
     prefix = len(sources) > 1 if request.prefix is None else request.prefix
-    troubles: list[str] = []
-    streams_of = [_lines(client, root, source, request, troubles) for source in sources]
+    failures: list[str] = []
+    streams_of = [_lines(client, root, source, request, failures) for source in sources]
     names = [_name(source) if prefix else "" for source in sources]
-    async for index, lines in log_merge.merged(streams_of):
-        screen.lines(names[index], lines, timestamps=request.timestamps)
-    for trouble in troubles:
-        screen.say(trouble)
-    if troubles and len(troubles) == len(sources):
+    async for index, lines in log_merge.merge(streams_of):
+        console.lines(names[index], lines, timestamps=request.timestamps)
+    for error in failures:
+        console.message(error)
+    if failures and len(failures) == len(sources):
         raise errors.NoJob("cannot read any log")
 
 
-def _name(source: Source) -> str:
-    return source.replica if source.alone else f"{source.replica}/{source.place.container}"
+def _name(source: LogSource) -> str:
+    return source.replica if source.alone else f"{source.replica}/{source.position.container}"
 
 
 async def _lines(
-    client: RemoteClient, root: pathlib.Path | None, source: Source, request: Request, troubles: list[str]
+    client: RemoteClient, root: pathlib.Path | None, source: LogSource, request: LogRequest, failures: list[str]
 ) -> AsyncGenerator[list[pod_logs.Line], None]:
     if source.unstarted:
-        troubles.append(f"{source.place.pod}: {source.unstarted}")
+        failures.append(f"{source.position.pod}: {source.unstarted}")
         return
     if source.kept and root is not None:
-        async for bunch in stored_logs.lines(root, source.place, source.uid, request.wanted()):
-            yield bunch
+        async for batch in stored_logs.lines(root, source.position, source.uid, request.wanted()):
+            yield batch
         return
     try:
-        async with contextlib.aclosing(pod_logs.lines(client, source.place, request.wanted())) as bunches:
-            async for bunch in bunches:
-                yield bunch
+        async with contextlib.aclosing(pod_logs.lines(client, source.position, request.wanted())) as batches:
+            async for batch in batches:
+                yield batch
     except errors.ApiError as error:
-        troubles.append(f"{source.place.pod}: {error.message}")
+        failures.append(f"{source.position.pod}: {error.message}")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from traincrew import errors
-from traincrew.cli.jobs import job_from_command
+from traincrew.cli.jobs import command_manifest
 from traincrew.kinds import KINDS
 from traincrew.kinds import job_from_command as kinds_job_from_command
 from traincrew.kinds.kind import JobKind
@@ -17,12 +17,12 @@ PYTHON = ("python", "train.py", "--epochs", "3")
 BY_NAME = {kind.kind: kind for kind in KINDS}
 
 
-def order(kind: str, **changes: Any) -> job_from_command.Order:
+def order(kind: str, **changes: Any) -> command_manifest.CommandJob:
     wish = kinds_job_from_command.CommandRequest(
         changes.pop("command", PYTHON), changes.pop("workers", 3), changes.pop("elastic", None)
     )
     wish = wish._replace(gpus=changes.pop("gpus", 0))
-    return job_from_command.Order(BY_NAME[kind], wish, "train-abcde", image="i", directory="/home/me/it", **changes)
+    return command_manifest.CommandJob(BY_NAME[kind], wish, "train-abcde", image="i", directory="/home/me/it", **changes)
 
 
 def replicas(document: dict[str, Any], kind: str) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def container(document: dict[str, Any], kind: str, role: str) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_job_of_every_kind_is_accepted_without_a_word(kind: JobKind, workers: int) -> None:
-    found = verdict.admit(job_from_command.manifest(order(kind.kind, workers=workers, gpus=1, cpu="2", memory="1Gi")))
+    found = verdict.admit(command_manifest.manifest(order(kind.kind, workers=workers, gpus=1, cpu="2", memory="1Gi")))
     assert (found.errors, found.unknown, found.faults, found.warnings) == ((), (), (), ())
 
 
@@ -50,30 +50,30 @@ def test_as_many_train_as_were_asked_for(kind: JobKind) -> None:
 
 @pytest.mark.parametrize("kind", ["TFJob", "PyTorchJob", "MPIJob", "PaddleJob"])
 def test_elastic_jobs_are_accepted_without_a_word(kind: str) -> None:
-    found = verdict.admit(job_from_command.manifest(order(kind, workers=2, elastic=(1, 4))))
+    found = verdict.admit(command_manifest.manifest(order(kind, workers=2, elastic=(1, 4))))
     assert (found.errors, found.unknown, found.faults, found.warnings) == ((), (), (), ())
 
 
 @pytest.mark.parametrize("kind", ["XGBoostJob", "JAXJob"])
 def test_kinds_that_cannot_be_elastic_say_which_can(kind: str) -> None:
     with pytest.raises(errors.SettingsError, match="TFJob, PyTorchJob, MPIJob or PaddleJob"):
-        job_from_command.manifest(order(kind, elastic=(1, 4)))
+        command_manifest.manifest(order(kind, elastic=(1, 4)))
 
 
 def test_the_first_of_pytorch_is_the_master() -> None:
-    made = job_from_command.manifest(order("PyTorchJob"))
+    made = command_manifest.manifest(order("PyTorchJob"))
     assert {role: entry["replicas"] for role, entry in replicas(made, "PyTorchJob").items()} == {"Master": 1, "Worker": 2}
     assert container(made, "PyTorchJob", "Worker")["command"] == list(PYTHON)
 
 
 def test_elastic_pytorch_goes_through_torchrun() -> None:
-    made = job_from_command.manifest(order("PyTorchJob", elastic=(1, 4)))
+    made = command_manifest.manifest(order("PyTorchJob", elastic=(1, 4)))
     assert container(made, "PyTorchJob", "Worker")["command"] == ["python", "-m", "torch.distributed.run", *PYTHON[1:]]
     assert made["spec"]["elasticPolicy"]["maxReplicas"] == 4
 
 
 def test_the_launcher_of_mpi_starts_the_command_on_every_slot() -> None:
-    made = job_from_command.manifest(order("MPIJob", workers=2, gpus=4))
+    made = command_manifest.manifest(order("MPIJob", workers=2, gpus=4))
     launcher = container(made, "MPIJob", "Launcher")
     assert launcher["command"] == ["mpirun", "-n", "8", *PYTHON]
     assert "resources" not in launcher
@@ -82,20 +82,20 @@ def test_the_launcher_of_mpi_starts_the_command_on_every_slot() -> None:
 
 def test_a_launcher_of_ones_own_is_left_as_it_is() -> None:
     command = ("mpirun", "-np", "5", "./a.out")
-    assert container(job_from_command.manifest(order("MPIJob", command=command)), "MPIJob", "Launcher")["command"] == list(
+    assert container(command_manifest.manifest(order("MPIJob", command=command)), "MPIJob", "Launcher")["command"] == list(
         command
     )
 
 
 def test_elastic_mpi_is_horovod_with_the_hosts_that_there_are() -> None:
-    command = container(job_from_command.manifest(order("MPIJob", workers=2, elastic=(1, 4))), "MPIJob", "Launcher")["command"]
+    command = container(command_manifest.manifest(order("MPIJob", workers=2, elastic=(1, 4))), "MPIJob", "Launcher")["command"]
     assert command[:7] == ["horovodrun", "-np", "2", "--min-np", "1", "--max-np", "4"]
     assert "/etc/mpi/discover_hosts.sh" in command
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 def test_the_directory_is_mounted_at_its_own_path_in_every_replica(kind: JobKind) -> None:
-    for entry in replicas(job_from_command.manifest(order(kind.kind)), kind.kind).values():
+    for entry in replicas(command_manifest.manifest(order(kind.kind)), kind.kind).values():
         spec = entry["template"]["spec"]
         assert spec["containers"][0]["workingDir"] == "/home/me/it"
         assert spec["containers"][0]["volumeMounts"][0]["mountPath"] == spec["volumes"][0]["hostPath"]["path"] == "/home/me/it"
@@ -103,7 +103,7 @@ def test_the_directory_is_mounted_at_its_own_path_in_every_replica(kind: JobKind
 
 def test_resources_and_variables_are_those_that_were_given() -> None:
     made = container(
-        job_from_command.manifest(order("JAXJob", cpu="500m", memory="1Gi", gpus=2, env=(("A", "b=c"),))), "JAXJob", "Worker"
+        command_manifest.manifest(order("JAXJob", cpu="500m", memory="1Gi", gpus=2, env=(("A", "b=c"),))), "JAXJob", "Worker"
     )
     assert made["resources"] == {"limits": {"cpu": "500m", "memory": "1Gi", "nvidia.com/gpu": "2"}}
     assert made["env"] == [{"name": "A", "value": "b=c"}]
@@ -120,25 +120,25 @@ def test_resources_and_variables_are_those_that_were_given() -> None:
     ],
 )
 def test_a_job_is_named_after_its_script(command: tuple[str, ...], name: str) -> None:
-    assert job_from_command.name_for(command, "x") == name
+    assert command_manifest.generate_name(command, "x") == name
 
 
 @pytest.mark.parametrize("text", ["4", "4:1", "0:3", "a:b", ":", "1:2:3"])
 def test_bounds_that_cannot_be_are_refused(text: str) -> None:
     with pytest.raises(errors.SettingsError, match="1:4"):
-        job_from_command.elastic(text)
+        command_manifest.parse_elastic(text)
 
 
 def test_a_variable_without_a_value_is_ones_own() -> None:
-    assert job_from_command.variables(("A=1=2", "HOME", "B="), {"HOME": "/h"}) == (("A", "1=2"), ("HOME", "/h"), ("B", ""))
+    assert command_manifest.parse_variables(("A=1=2", "HOME", "B="), {"HOME": "/h"}) == (("A", "1=2"), ("HOME", "/h"), ("B", ""))
     for wrong in ("1A=2", "=x", "NOT_SET_HERE"):
         with pytest.raises(errors.SettingsError):
-            job_from_command.variables((wrong,), {})
+            command_manifest.parse_variables((wrong,), {})
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 def test_the_first_failure_ends_a_job_unless_there_are_retries(kind: JobKind) -> None:
-    once, thrice = (job_from_command.manifest(order(kind.kind, retries=number)) for number in (0, 3))
+    once, thrice = (command_manifest.manifest(order(kind.kind, retries=number)) for number in (0, 3))
     assert {entry["restartPolicy"] for entry in replicas(once, kind.kind).values()} == {"Never"}
     assert {entry["restartPolicy"] for entry in replicas(thrice, kind.kind).values()} == {"OnFailure"}
     assert thrice["spec"]["runPolicy"]["backoffLimit"] == 4
@@ -147,5 +147,5 @@ def test_the_first_failure_ends_a_job_unless_there_are_retries(kind: JobKind) ->
 
 def test_workers_that_never_end_by_themselves_go_when_the_job_has_ended() -> None:
     for elastic in (None, (1, 4)):
-        assert job_from_command.manifest(order("MPIJob", elastic=elastic))["spec"]["runPolicy"]["cleanPodPolicy"] == "Running"
-    assert "runPolicy" not in job_from_command.manifest(order("PyTorchJob"))["spec"]
+        assert command_manifest.manifest(order("MPIJob", elastic=elastic))["spec"]["runPolicy"]["cleanPodPolicy"] == "Running"
+    assert "runPolicy" not in command_manifest.manifest(order("PyTorchJob"))["spec"]

@@ -1,4 +1,4 @@
-"""Who has what a pod finds no node for."""
+"""Which jobs use a resource that is insufficient for pods of another job."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from typing import Any
 import msgspec
 
 from traincrew.apimachinery import quantities
-from traincrew.cli.render.view import View
+from traincrew.cli.render.observed_job import ObservedJob
 from traincrew.model import naming
 
-MOST = 5
-"""That are named; of more it is told how many."""
+MAX_NAMES = 5
+"""Jobs that are named; the others are counted."""
 
 
-def wanted(view: View) -> list[str]:
-    """The resources that are too scarce for pods of the job, as the scheduler calls them."""
+def insufficient_resources(observed: ObservedJob) -> list[str]:
+    """The resources that the scheduler reports as insufficient for the pods of the job."""
     found: dict[str, None] = {}
-    for pod in view.pods:
+    for pod in observed.pods:
         scheduled = pod.status.condition("PodScheduled")
         if scheduled is not None and scheduled.status == "False" and not pod.terminating:
             found |= dict.fromkeys(re.findall(r"Insufficient ([\w./-]*\w)", scheduled.message))
     return list(found)
 
 
-def held(resource: str, pods: Iterable[bytes]) -> str:
-    """One line about the pods on nodes that have some of it; empty if none has."""
+def users_of(resource: str, pods: Iterable[bytes]) -> str:
+    """One line about the jobs that use the resource; empty if there are none."""
     amounts: dict[str, list[str | int | float]] = {}
     for pod in map(msgspec.json.decode, pods):
         if pod["spec"].get("nodeName") and pod["status"].get("phase") not in ("Succeeded", "Failed"):
             amounts.setdefault(_owner(pod), []).extend(_requests(pod, resource))
     found = [f"{owner} ({quantities.add(each)})" for owner, each in amounts.items() if each]
-    rest = f" and {len(found) - MOST} more" if len(found) > MOST else ""
-    return f"{resource} is used by {', '.join(found[:MOST])}{rest}" if found else ""
+    rest = f" and {len(found) - MAX_NAMES} more" if len(found) > MAX_NAMES else ""
+    return f"{resource} is used by {', '.join(found[:MAX_NAMES])}{rest}" if found else ""
 
 
 def _owner(pod: dict[str, Any]) -> str:
@@ -44,6 +44,6 @@ def _owner(pod: dict[str, Any]) -> str:
 
 
 def _requests(pod: dict[str, Any], resource: str) -> list[str]:
-    asked = [each.get("resources", {}) for each in pod["spec"]["containers"]]
-    found = [each.get("requests", {}).get(resource) or each.get("limits", {}).get(resource) for each in asked]
+    resources = [each.get("resources", {}) for each in pod["spec"]["containers"]]
+    found = [each.get("requests", {}).get(resource) or each.get("limits", {}).get(resource) for each in resources]
     return [amount for amount in found if amount and quantities.nanos(amount) > 0]

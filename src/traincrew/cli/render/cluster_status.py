@@ -1,4 +1,4 @@
-"""The cluster of this machine in a few lines: what it can do, what is taken and what is free, what is in it. Pure."""
+"""The page of `traincrew status`: abilities of the node, resources, jobs and pods."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ Object = dict[str, Any]
 
 PREFIX = "traincrew.kubeflow.org/"
 MIRROR = "kubernetes.io/config.mirror"
-OWN = ("cpu", "memory")
-"""Of a node's resources those that are told beside devices."""
+BASIC_RESOURCES = ("cpu", "memory")
+"""Of a node's resources those that are state beside devices."""
 _GIB, _MIB = 2**30, 2**20
 
 
@@ -27,74 +27,74 @@ def jobs_by_state(jobs: Iterable[Object]) -> dict[str, int]:
 
 
 def pods_by_phase(pods: Iterable[Object]) -> dict[str, int]:
-    return dict(collections.Counter((pod.get("status") or {}).get("phase", "Unknown") for pod in pods if is_work(pod)))
+    return dict(collections.Counter((pod.get("status") or {}).get("phase", "Unknown") for pod in pods if is_workload(pod)))
 
 
-def is_work(pod: Object) -> bool:
-    """The pod that stands for the operator is no work of anybody's."""
+def is_workload(pod: Object) -> bool:
+    """Whether the pod is a workload, not the mirror pod of the operator."""
     return MIRROR not in (pod["metadata"].get("annotations") or {})
 
 
 def node(found: Object) -> Object:
-    """What a Node says of its abilities."""
+    """The abilities of the node, from its conditions."""
     conditions = {each["type"]: each for each in (found.get("status") or {}).get("conditions") or ()}
-    told: Object = {
+    state: Object = {
         "name": found["metadata"]["name"],
         "ready": (conditions.get("Ready") or {}).get("status") == "True",
         "isolation": (found["metadata"].get("labels") or {}).get(f"{PREFIX}isolation", ""),
     }
     for name, kind in (("isolated", "Isolated"), ("egress", "Egress"), ("limits", "Limited")):
         condition = conditions.get(PREFIX + kind) or {}
-        told[name] = {"holds": condition.get("status") == "True", "told": condition.get("message", "")}
-    return told
+        state[name] = {"holds": condition.get("status") == "True", "message": condition.get("message", "")}
+    return state
 
 
-def resources(found: Object, asked: Iterable[Mapping[str, int]], used: Mapping[str, str]) -> dict[str, Object]:
-    """asked: by pod, cpu in thousandths; used: what was measured. Everything in cores, bytes and pieces."""
+def resources(found: Object, requests: Iterable[Mapping[str, int]], used: Mapping[str, str]) -> dict[str, Object]:
+    """requests: of each pod, CPU in millicores; used: measured usage. The result is in cores, bytes and devices."""
     total: collections.Counter[str] = collections.Counter()
-    for each in asked:
+    for each in requests:
         total.update(each)
-    told = {}
+    state = {}
     for name, text in ((found.get("status") or {}).get("allocatable") or {}).items():
-        if name not in OWN and "/" not in name:
+        if name not in BASIC_RESOURCES and "/" not in name:
             continue
-        held = _number(name, text)
-        taken = total[name] / 1000 if name == "cpu" else total[name]
-        told[name] = {"capacity": held, "requested": taken, "free": max(held - taken, 0)}
+        capacity = _number(name, text)
+        requested = total[name] / 1000 if name == "cpu" else total[name]
+        state[name] = {"capacity": capacity, "requested": requested, "free": max(capacity - requested, 0)}
         if name in used:
-            told[name]["used"] = _number(name, used[name])
-    return told
+            state[name]["used"] = _number(name, used[name])
+    return state
 
 
 def _number(name: str, text: str) -> float | int:
     return quantities.milli_value(text) / 1000 if name == "cpu" else quantities.value(text)
 
 
-def lines(told: Object) -> str:
+def text(state: Object) -> str:
     rows = [
-        ("server", told["server"]),
-        ("process", f"{told['pid']}, since {told['started']}"),
-        ("data", told["data"]),
-        ("kubeconfig", told["kubeconfig"]),
-        *_abilities(told),
-        *((name, _amount(name, each)) for name, each in told["resources"].items()),
-        *((kind, _counted(states)) for kind, states in told["jobs"].items()),
-        ("pods", _counted(told["pods"]) or "none"),
+        ("server", state["server"]),
+        ("process", f"{state['pid']}, since {state['started']}"),
+        ("data", state["data"]),
+        ("kubeconfig", state["kubeconfig"]),
+        *_node_rows(state),
+        *((name, _amount(name, each)) for name, each in state["resources"].items()),
+        *((kind, _counts(states)) for kind, states in state["jobs"].items()),
+        ("pods", _counts(state["pods"]) or "none"),
     ]
     width = max(len(name) for name, _ in rows) + 1
     return "\n".join(f"{name:<{width}} {text}" for name, text in rows)
 
 
-def _abilities(told: Object) -> list[tuple[str, str]]:
-    found = told["node"]
+def _node_rows(state: Object) -> list[tuple[str, str]]:
+    found = state["node"]
     if found is None:
         return [("node", "none (started with --no-node); pods do not run")]
-    named = ", ".join(told["overcommit"])
+    named = ", ".join(state["overcommit"])
     allowed = f"{named}: pods may request more than the machine has" if named else "none"
     return [
-        ("isolation", f"{found['isolation']}: {found['isolated']['told']}"),
-        ("egress", found["egress"]["told"] if found["egress"]["holds"] else f"no: {found['egress']['told']}"),
-        ("limits", found["limits"]["told"] if found["limits"]["holds"] else f"not enforced: {found['limits']['told']}"),
+        ("isolation", f"{found['isolation']}: {found['isolated']['message']}"),
+        ("egress", found["egress"]["message"] if found["egress"]["holds"] else f"no: {found['egress']['message']}"),
+        ("limits", found["limits"]["message"] if found["limits"]["holds"] else f"not enforced: {found['limits']['message']}"),
         ("overcommit", allowed),
         *([] if found["ready"] else [("node", f"{found['name']} is not ready")]),
     ]
@@ -114,5 +114,5 @@ def _bytes(value: int) -> str:
     return f"{value / _GIB:.1f} GiB" if value >= _GIB else f"{value / _MIB:.0f} MiB"
 
 
-def _counted(states: Mapping[str, int]) -> str:
+def _counts(states: Mapping[str, int]) -> str:
     return ", ".join(f"{number} {state}" for state, number in states.items())

@@ -1,4 +1,4 @@
-"""Names, times and manifests as people write them; the screen that answers."""
+"""Names, times and manifests as people write them; the console that answers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import pty
 import pytest
 
 from traincrew import errors
-from traincrew.cli.jobs import interrupts, manifests, names, stored_logs
-from traincrew.cli.render import time_arguments
-from traincrew.cli.render.screen import Screen
+from traincrew.cli.jobs import interrupts, job_references, manifests, stored_logs, time_arguments
+from traincrew.cli.jobs.console import Console
 from traincrew.client import pod_logs
 
 NOW = dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC)
@@ -19,22 +18,22 @@ NOW = dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC)
 
 @pytest.mark.parametrize("word", ["pytorchjob", "PyTorchJob", "pytorchjobs", "pytorchjobs.kubeflow.org", "pytorch"])
 def test_a_kind_goes_by_every_name_that_kubectl_knows(word: str) -> None:
-    named = names.parse(f"{word}/mnist")
+    named = job_references.parse(f"{word}/mnist")
     assert named.kind is not None
     assert (named.kind.kind, named.name) == ("PyTorchJob", "mnist")
 
 
 def test_a_misspelt_kind_is_guessed() -> None:
     with pytest.raises(errors.SettingsError, match="did you mean 'PyTorchJob'"):
-        names.parse("pytorchjop/mnist")
+        job_references.parse("pytorchjop/mnist")
     with pytest.raises(errors.SettingsError, match="Known kinds: TFJob, PyTorchJob"):
-        names.parse("x/mnist")
+        job_references.parse("x/mnist")
 
 
 @pytest.mark.parametrize("text", ["", "pytorchjob/", "pytorchjob/a/b"])
 def test_what_names_no_job_is_refused(text: str) -> None:
     with pytest.raises(errors.SettingsError, match="KIND/NAME"):
-        names.parse(text)
+        job_references.parse(text)
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("5m", 300), ("1h30m", 5400), ("2d", 172800)])
@@ -64,21 +63,21 @@ CLAIM = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: c}\n"
 
 
 def test_objects_are_taken_in_their_order() -> None:
-    found = manifests.read({"a": CLAIM + "---\n" + JOB, "b": JOB.replace("name: j}", "name: k}")})
+    found = manifests.parse({"a": CLAIM + "---\n" + JOB, "b": JOB.replace("name: j}", "name: k}")})
     assert [str(each) for each in found.objects] == ["persistentvolumeclaim/c", "jaxjob/j", "jaxjob/k"]
     assert [each.where for each in found.objects] == ["a:1", "a:5", "b:1"]
     assert found.errors == ()
 
 
 def test_every_fault_is_told_with_its_file_and_line() -> None:
-    found = manifests.read({"a": JOB.replace("Worker", "Wroker"), "b": JOB.replace("image: i", "imaeg: i")})
+    found = manifests.parse({"a": JOB.replace("Worker", "Wroker"), "b": JOB.replace("image: i", "imaeg: i")})
     assert any(each.startswith("a:6: spec.jaxReplicaSpecs.Wroker") for each in found.errors)
     assert any(each.startswith("b:6: ") and "imaeg" in each for each in found.errors)
 
 
 def test_the_same_object_twice_and_one_without_a_name_are_faults() -> None:
-    assert "is a duplicate of" in manifests.read({"a": CLAIM, "b": CLAIM}).errors[0]
-    assert "metadata.name" in manifests.read({"a": "apiVersion: v1\nkind: ConfigMap\n"}).errors[0]
+    assert "is a duplicate of" in manifests.parse({"a": CLAIM, "b": CLAIM}).errors[0]
+    assert "metadata.name" in manifests.parse({"a": "apiVersion: v1\nkind: ConfigMap\n"}).errors[0]
 
 
 @pytest.mark.parametrize(
@@ -92,14 +91,14 @@ def test_kept_logs_are_known_by_the_names_of_replicas(pod: str, answer: bool) ->
 
 @pytest.mark.parametrize(
     ("text", "answer"),
-    [("\n", "DELETE"), ("y\n", "DELETE"), ("n\n", "GO_ON"), ("No\n", "GO_ON"), ("d\n", "DETACH"), ("detach\n", "DETACH")],
+    [("\n", "DELETE"), ("y\n", "DELETE"), ("n\n", "CONTINUE"), ("No\n", "CONTINUE"), ("d\n", "DETACH"), ("detach\n", "DETACH")],
 )
 def test_the_answer_to_ctrl_c(text: str, answer: str) -> None:
-    assert interrupts.meant(text).name == answer
+    assert interrupts.parse_choice(text).name == answer
 
 
 def test_a_terminal_that_is_gone_means_detach() -> None:
-    assert interrupts.meant(None) is interrupts.Answer.DETACH
+    assert interrupts.parse_choice(None) is interrupts.InterruptChoice.DETACH
 
 
 def line(text: bytes, nanoseconds: int = 0) -> pod_logs.Line:
@@ -108,18 +107,18 @@ def line(text: bytes, nanoseconds: int = 0) -> pod_logs.Line:
 
 def test_elsewhere_there_are_plain_prefixes_and_a_line_for_each_state() -> None:
     out, err = io.BytesIO(), io.BytesIO()
-    screen = Screen(out, err, {})
-    screen.state("waits")
-    screen.state("waits")
-    screen.lines("worker-0", [line(b"a\rb"), line(b"\xff")])
-    screen.state("")
+    console = Console(out, err, {})
+    console.state("waits")
+    console.state("waits")
+    console.lines("worker-0", [line(b"a\rb"), line(b"\xff")])
+    console.state("")
     assert out.getvalue() == b"[worker-0] a\rb\n[worker-0] \xff\n"
     assert err.getvalue() == b"waits\n"
 
 
 def test_times_stand_before_lines_if_they_are_wanted() -> None:
     out = io.BytesIO()
-    Screen(out, io.BytesIO(), {}).lines("", [line(b"a", 1_500_000_001)], timestamps=True)
+    Console(out, io.BytesIO(), {}).lines("", [line(b"a", 1_500_000_001)], timestamps=True)
     assert out.getvalue() == b"1970-01-01T00:00:01.500000001Z a\n"
 
 
@@ -127,7 +126,7 @@ class Terminal:
     def __init__(self, env: dict[str, str]) -> None:
         self.master, slave = pty.openpty()
         self.file = open(slave, "wb", buffering=0)  # noqa: SIM115
-        self.screen = Screen(self.file, self.file, {"TERM": "xterm", **env})
+        self.console = Console(self.file, self.file, {"TERM": "xterm", **env})
 
     def text(self) -> str:
         self.file.close()
@@ -143,9 +142,9 @@ class Terminal:
 
 def test_on_a_terminal_the_state_is_one_line_below_the_logs() -> None:
     terminal = Terminal({})
-    terminal.screen.state("waits for a")
-    terminal.screen.state("waits for b")
-    terminal.screen.lines("worker-0", [line(b"10%\r20%"), line(b"done")])
+    terminal.console.state("waits for a")
+    terminal.console.state("waits for b")
+    terminal.console.lines("worker-0", [line(b"10%\r20%"), line(b"done")])
     text = terminal.text()
     assert "\x1b[36mworker-0 |\x1b[0m 20%\r\n" in text
     assert "10%" not in text
@@ -155,15 +154,15 @@ def test_on_a_terminal_the_state_is_one_line_below_the_logs() -> None:
 
 def test_no_color_is_respected() -> None:
     terminal = Terminal({"NO_COLOR": "1"})
-    terminal.screen.lines("worker-0", [line(b"a")])
+    terminal.console.lines("worker-0", [line(b"a")])
     assert terminal.text() == "[worker-0] a\r\n"
 
 
 def test_nothing_is_written_over_a_question() -> None:
     out = io.BytesIO()
-    screen = Screen(out, io.BytesIO(), {})
-    screen.hold()
-    screen.lines("w", [line(b"a")])
+    console = Console(out, io.BytesIO(), {})
+    console.hold()
+    console.lines("w", [line(b"a")])
     assert out.getvalue() == b""
-    screen.release()
+    console.release()
     assert out.getvalue() == b"[w] a\n"

@@ -56,7 +56,7 @@ async def test_several_logs_are_in_the_order_of_time_and_each_in_its_own(times: 
         for start in range(0, len(lines), size):
             yield lines[start : start + size]
 
-    found = [(i, line) async for i, lines in log_merge.merged([source(i) for i in range(len(times))]) for line in lines]
+    found = [(i, line) async for i, lines in log_merge.merge([source(i) for i in range(len(times))]) for line in lines]
     assert [line.nanoseconds for _, line in found] == sorted(time + 1 for each in times for time in each)
     assert all(line.text == b"%d" % index for index, line in found)
 
@@ -67,7 +67,7 @@ async def test_a_line_without_a_time_stays_behind_the_one_before_it() -> None:
 
     one = source(pod_logs.Line(5, b"a"), pod_logs.Line(0, b"b"), pod_logs.Line(9, b"c"))
     other = source(pod_logs.Line(7, b"x"))
-    assert [line.text async for _, lines in log_merge.merged([one, other]) for line in lines] == [b"a", b"b", b"x", b"c"]
+    assert [line.text async for _, lines in log_merge.merge([one, other]) for line in lines] == [b"a", b"b", b"x", b"c"]
 
 
 ENDED = objects.ContainerState(terminated=objects.Terminated())

@@ -8,11 +8,11 @@ import subprocess
 import sys
 
 import pytest
-from tests.cli.house import COMMAND, Cluster, House, written
+from tests.cli.cluster_fixture import COMMAND, Cluster, JobCluster, write_manifests
 from tests.cluster import manifests
 
 from traincrew import errors
-from traincrew.cli import target
+from traincrew.cli import cluster_target
 from traincrew.cli.main import VERBS
 
 
@@ -41,30 +41,30 @@ def kubeconfig(path: pathlib.Path, server: str) -> pathlib.Path:
 
 def test_what_is_named_wins_then_the_variable_then_ones_own(bare: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kubeconfig(bare / "home/.kube/config", "https://own")
-    assert target.target(target.TargetOptions()).connection.server == "https://own"
+    assert cluster_target.resolve(cluster_target.TargetOptions()).connection.server == "https://own"
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig(bare / "variable", "https://variable")))
-    assert target.target(target.TargetOptions()).connection.server == "https://variable"
+    assert cluster_target.resolve(cluster_target.TargetOptions()).connection.server == "https://variable"
     named = kubeconfig(bare / "named", "https://named")
-    found = target.target(target.TargetOptions(kubeconfig=str(named)))
+    found = cluster_target.resolve(cluster_target.TargetOptions(kubeconfig=str(named)))
     assert (found.connection.server, found.namespace, found.local) == ("https://named", "there", None)
-    assert target.target(target.TargetOptions(namespace="n")).namespace == "n"
+    assert cluster_target.resolve(cluster_target.TargetOptions(namespace="n")).namespace == "n"
 
 
 def test_the_cluster_of_this_machine_goes_before_ones_own_kubeconfig(
     bare: pathlib.Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kubeconfig(bare / "home/.kube/config", "https://own")
-    found = target.target(target.TargetOptions(data=str(cluster.data)))
+    found = cluster_target.resolve(cluster_target.TargetOptions(data=str(cluster.data)))
     assert found.local is not None
     assert found.local.data == cluster.data
     monkeypatch.setenv("KUBECONFIG", str(cluster.data / "kubeconfig"))
-    assert target.target(target.TargetOptions(data=str(cluster.data))).local is not None
-    assert target.target(target.TargetOptions()).local is None  # the same server, but its directory is not known
+    assert cluster_target.resolve(cluster_target.TargetOptions(data=str(cluster.data))).local is not None
+    assert cluster_target.resolve(cluster_target.TargetOptions()).local is None  # the same server, but its directory is not known
 
 
 def test_where_it_was_looked_for_is_told_when_there_is_none(bare: pathlib.Path) -> None:
     with pytest.raises(errors.NotRunning) as caught:
-        target.target(target.TargetOptions())
+        cluster_target.resolve(cluster_target.TargetOptions())
     for words in ("--kubeconfig", "$KUBECONFIG", str(bare / "data"), ".kube/config", "traincrew up --detach"):
         assert words in str(caught.value)
 
@@ -79,15 +79,15 @@ def test_an_api_server_that_does_not_answer_is_one_line(tmp_path: pathlib.Path) 
 
 def test_how_to_start_a_cluster_is_told_of_servers_of_this_machine_alone(tmp_path: pathlib.Path) -> None:
     for server, own in (("https://127.0.0.1:1", True), ("https://localhost:1", True), ("https://192.0.2.1:1", False)):
-        found = target.target(target.TargetOptions(kubeconfig=str(kubeconfig(tmp_path / "k", server))))
-        assert ("traincrew up" in target.hint(found)) is own
+        found = cluster_target.resolve(cluster_target.TargetOptions(kubeconfig=str(kubeconfig(tmp_path / "k", server))))
+        assert ("traincrew up" in cluster_target.start_hint(found)) is own
 
 
 def test_run_starts_the_cluster_of_this_machine_if_none_is_named_or_runs(tmp_path: pathlib.Path) -> None:
     data = tmp_path / "fresh"
     job = manifests.job("PyTorchJob", Master=1, run={"suspend": True})  # no matter whether its pods would run
     try:
-        found = traincrew("run", "--detach", written(tmp_path, job), "--data", str(data), HOME=str(tmp_path))
+        found = traincrew("run", "--detach", write_manifests(tmp_path, job), "--data", str(data), HOME=str(tmp_path))
         assert found.returncode == 0, found.stderr
         assert "Started the cluster on this machine" in found.stderr
         assert "traincrew down" in found.stderr
@@ -98,7 +98,7 @@ def test_run_starts_the_cluster_of_this_machine_if_none_is_named_or_runs(tmp_pat
 
 def test_run_starts_none_if_another_is_named(tmp_path: pathlib.Path) -> None:
     path = kubeconfig(tmp_path / "k", "http://127.0.0.1:1")
-    job = written(tmp_path, manifests.job("PyTorchJob", Master=1))
+    job = write_manifests(tmp_path, manifests.job("PyTorchJob", Master=1))
     found = traincrew("run", job, "--data", str(tmp_path / "fresh"), KUBECONFIG=str(path))
     assert found.returncode == 1
     assert not (tmp_path / "fresh").exists()
@@ -126,16 +126,16 @@ def test_every_verb_shows_how_it_is_used(verb: str) -> None:
     assert f"\n  traincrew {verb} " in traincrew(verb, "--help").stdout
 
 
-async def test_a_restart_of_the_api_server_loses_and_doubles_no_line(house: House, tmp_path: pathlib.Path) -> None:
-    running = await house.start("run", written(tmp_path, manifests.job("PyTorchJob", Master=1)))
-    await house.run("j-master-0")
-    await house.say("j-master-0", "one", "two")
+async def test_a_restart_of_the_api_server_loses_and_doubles_no_line(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+    running = await job_cluster.start("run", write_manifests(tmp_path, manifests.job("PyTorchJob", Master=1)))
+    await job_cluster.run("j-master-0")
+    await job_cluster.write_log("j-master-0", "one", "two")
     assert await running.lines(2) == ["[master-0] one\n", "[master-0] two\n"]
-    await house.do(house.cluster.down)
-    await house.say("j-master-0", "three")
-    await house.do(house.cluster.up)
+    await job_cluster.do(job_cluster.cluster.down)
+    await job_cluster.write_log("j-master-0", "three")
+    await job_cluster.do(job_cluster.cluster.up)
     assert await running.line() == "[master-0] three\n"
-    await house.say("j-master-0", "four")
+    await job_cluster.write_log("j-master-0", "four")
     assert await running.line() == "[master-0] four\n"
-    await house.succeed("j-master-0")
+    await job_cluster.succeed("j-master-0")
     assert (await running.end())[:2] == (0, "")

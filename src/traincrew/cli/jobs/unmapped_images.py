@@ -6,14 +6,14 @@ import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from traincrew.cli.jobs.manifests import Wanted
+from traincrew.cli.jobs.manifests import ManifestObject
 from traincrew.embedded import data_directory
 
 LOCAL_IMAGE = "traincrew.local/default"
 """Stands for no image at all: what runs in the environment of the machine's cluster."""
 
 
-def remarks(wanted: Iterable[Wanted], where: data_directory.DataDirectory) -> list[str]:
+def warnings(wanted: Iterable[ManifestObject], where: data_directory.DataDirectory) -> list[str]:
     """One for each image; none where the cluster runs no pods, or refuses such images by itself."""
     from traincrew.embedded.kubelet.images.environment import Environment
     from traincrew.embedded.kubelet.images.resolver import ImageResolver

@@ -9,10 +9,10 @@ import click
 
 
 def show(value: Any, form: str) -> None:
-    click.echo(rendered(value, form), nl=False)
+    click.echo(dump(value, form), nl=False)
 
 
-def rendered(value: Any, form: str) -> str:
+def dump(value: Any, form: str) -> str:
     if form == "json":
         return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
     import yaml
@@ -21,5 +21,5 @@ def rendered(value: Any, form: str) -> str:
     return text
 
 
-def listed(objects: list[Any]) -> dict[str, Any]:
+def as_list(objects: list[Any]) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": objects}

@@ -101,7 +101,7 @@ class Running:
         return self.process.returncode, out.decode(), err.decode()
 
 
-class House:
+class JobCluster:
     def __init__(self, cluster: Cluster, shop: Workshop, node: str, namespace: str) -> None:
         self.cluster, self.shop, self.node, self.namespace = cluster, shop, node, namespace
         self.api = cluster.api
@@ -152,7 +152,7 @@ class House:
     def container(self, pod: str, container: str = "pytorch") -> Container:
         return self.shop.places[self.namespace, pod, container]
 
-    async def say(self, pod: str, *texts: str) -> None:
+    async def write_log(self, pod: str, *texts: str) -> None:
         await self.container(pod).say(*texts)
 
     async def restart(self, pod: str, code: int = 1) -> None:
@@ -207,13 +207,13 @@ class House:
 
 
 @contextlib.asynccontextmanager
-async def house(cluster: Cluster, directory: pathlib.Path) -> AsyncIterator[House]:
+async def job_cluster(cluster: Cluster, directory: pathlib.Path) -> AsyncIterator[JobCluster]:
     name = uuid.uuid4().hex[:10]
     shop = Workshop(directory / "containers")
     context = cluster.context(directory)
     callers = server.KubeletAuth(names=frozenset({"kube-apiserver-kubelet-client"}))
     async with server.serve(server.application(shop, callers), "127.0.0.1", 0, context) as port:
-        found = House(cluster, shop, f"node-{name}", f"test-{name}")
+        found = JobCluster(cluster, shop, f"node-{name}", f"test-{name}")
         await found.do(_register, found.api, found.node, found.namespace, port)
         try:
             yield found
@@ -232,7 +232,7 @@ def _register(api: Api, node: str, namespace: str, port: int) -> None:
     api.call("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
 
 
-def written(directory: pathlib.Path, *documents: dict[str, Any], name: str = "job.yaml") -> str:
+def write_manifests(directory: pathlib.Path, *documents: dict[str, Any], name: str = "job.yaml") -> str:
     path = directory / name
     path.write_text(yaml.safe_dump_all(documents))
     return os.fspath(path)

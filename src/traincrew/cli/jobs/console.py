@@ -15,7 +15,7 @@ ERASE = b"\r\x1b[K"
 SIGN = "⠿ "
 
 
-class Screen:
+class Console:
     """Not thread-safe; everything is written at once, so that lines of several writers never mix."""
 
     def __init__(self, out: BinaryIO, err: BinaryIO, env: Mapping[str, str] = os.environ) -> None:
@@ -46,7 +46,7 @@ class Screen:
         self._out.flush()
         self._draw()
 
-    def say(self, text: str) -> None:
+    def message(self, text: str) -> None:
         """A sentence for the person, which stays."""
         self._erase()
         self._err.write(text.encode(errors="replace") + b"\n")
@@ -66,7 +66,7 @@ class Screen:
             self._err.flush()
 
     def hold(self) -> None:
-        """While a question is on the screen, nothing else is written."""
+        """While a question is on the console, nothing else is written."""
         self._erase()
         self._held = []
 
@@ -81,7 +81,7 @@ class Screen:
         if self._out_is_terminal:
             # A progress bar writes over itself; what one would see of it is its last state.
             text = text.rstrip(b"\r").rpartition(b"\r")[2]
-        return (stamp(line.nanoseconds) + b" " if timestamps and line.nanoseconds else b"") + text + b"\n"
+        return (timestamp(line.nanoseconds) + b" " if timestamps and line.nanoseconds else b"") + text + b"\n"
 
     def _prefix(self, source: str) -> bytes:
         self._width = max(self._width, len(source))
@@ -106,6 +106,6 @@ class Screen:
             self._drawn = True
 
 
-def stamp(nanoseconds: int) -> bytes:
+def timestamp(nanoseconds: int) -> bytes:
     moment = dt.datetime.fromtimestamp(nanoseconds // pod_logs.NANO, dt.UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{nanoseconds % pod_logs.NANO:09}Z".encode()

@@ -1,0 +1,65 @@
+"""Runs jobs: validates or prints them, starts the cluster if necessary, and hands over to the session."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import sys
+
+from traincrew import errors
+from traincrew.cli import cluster_target
+from traincrew.cli.jobs import manifests
+from traincrew.cli.jobs.console import Console
+from traincrew.cli.render import serialization
+
+
+@dataclasses.dataclass(frozen=True)
+class RunOptions:
+    dry_run: bool = False
+    form: str = "yaml"
+    detach: bool = False
+    remove: bool = False
+    replace: bool = False
+
+
+OPTION_NAMES = tuple(field.name for field in dataclasses.fields(RunOptions))
+
+
+async def run(parsed: manifests.ParsedManifests, target_options: cluster_target.TargetOptions, options: RunOptions) -> int:
+    """Return the exit code of the command."""
+    logging.getLogger("traincrew").addHandler(logging.NullHandler())  # errors of watches are shown as the state of the job
+    console = Console(sys.stdout.buffer, sys.stderr.buffer)
+    for each in (*parsed.warnings, *parsed.errors):
+        console.message(each)
+    if parsed.errors:
+        count = len(parsed.errors)
+        raise errors.ManifestError(f"{count} {'error' if count == 1 else 'errors'} in the manifests. Nothing was submitted.")
+    if options.dry_run:
+        _print(parsed, options.form)
+        return 0
+    _ensure_cluster(target_options, console)
+    # Imported after the cluster has been started: the import takes time, in which the cluster works.
+    from traincrew.cli.jobs import run_session
+
+    return await run_session.run(parsed.objects, target_options, options, console)
+
+
+def _print(parsed: manifests.ParsedManifests, form: str) -> None:
+    documents = [each.document for each in parsed.objects]
+    if form == "json":
+        sys.stdout.write(serialization.dump(documents[0] if len(documents) == 1 else serialization.as_list(documents), "json"))
+    else:
+        sys.stdout.write("---\n".join(serialization.dump(document, "yaml") for document in documents))
+
+
+def _ensure_cluster(target_options: cluster_target.TargetOptions, console: Console) -> None:
+    """Start the cluster on this machine unless the user names another one or it is running."""
+    directory = target_options.data_directory
+    if target_options.names_cluster() or directory.running() is not None:
+        return
+    from traincrew.cli.local_cluster import background
+
+    started = background.start(directory, ["up", "--data", str(directory.data)])
+    for line in background.ready_message(directory, started):
+        console.message(line)
+    console.message(f"Started the cluster on this machine in {directory.data}. Run `traincrew down` to stop it.")

@@ -1,0 +1,1 @@
+"""The cluster on this machine, as the verbs `up`, `down`, `status` and `image` manage it."""

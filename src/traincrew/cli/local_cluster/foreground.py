@@ -1,0 +1,122 @@
+"""Runs the cluster in this process until it is stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import pathlib
+import resource
+import shlex
+import socket
+from typing import Any
+
+import click
+
+from traincrew import errors, settings
+from traincrew.app import log_format
+from traincrew.cli import node_options
+from traincrew.cli.local_cluster import background
+from traincrew.embedded import data_directory
+
+MAX_LOG_BYTES = 16 * 1024 * 1024
+"""Size from which the log is rotated at the next start."""
+
+
+def validate(flags: dict[str, Any]) -> None:
+    """Raise SettingsError for invalid flags."""
+    parse_address(flags["listen"])
+    node_options.node(flags)
+
+
+def serve(directory: data_directory.DataDirectory, flags: dict[str, Any]) -> None:
+    host, port = parse_address(flags["listen"])
+    options = settings.Cluster(
+        data=str(directory.data),
+        listen=host,
+        port=port or _port_if_free(host, directory.last_port()),
+        namespaces=flags["namespaces"] or settings.Cluster().namespaces,
+        operator=not flags["no_operator"],
+        controllers=not flags["no_controllers"],
+        audit_log=flags["audit_log"],
+        node=None if flags["no_node"] else node_options.node(flags),
+        overcommit=tuple(each for each in flags["overcommit"] if each != "none"),
+    )
+    _configure_logging(directory, flags["log_format"], flags["log_level"])
+    # Each connection and each watch needs an open file. The usual soft limit is too low for a server.
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+    import traincrew.cli.aiohttp_import  # noqa: F401 - before other modules import aiohttp
+    from traincrew.app import operator
+
+    operator.run_cluster(options, directory, lambda url: _report_ready(directory, url), _report_stopping)
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    host = host.strip("[]")
+    if not colon or not port.isdecimal() or int(port) > 65535:
+        raise errors.SettingsError(f"invalid --listen {text!r}: expected HOST:PORT, such as 127.0.0.1:6443")
+    return host or "127.0.0.1", int(port)
+
+
+def _port_if_free(host: str, port: int) -> int:
+    """The port if it is free, else 0."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return 0
+    return port
+
+
+def _configure_logging(directory: data_directory.DataDirectory, form: str, level: str) -> None:
+    """Log to standard error and to the file that `kubectl logs` of the operator's mirror pod reads."""
+    log_format.configure("json" if form == "json" else "text", level)
+    _rotate(directory.log)
+    logging.raiseExceptions = False  # on a full disk, log lines are lost without a traceback on standard error
+    handler = logging.StreamHandler(open(directory.log, "a", buffering=1, opener=_private))  # noqa: SIM115 - until exit
+    handler.setFormatter(log_format.JsonLines() if form == "json" else log_format.TextLines())
+    root = logging.getLogger()
+    if background.in_background():
+        root.handlers.clear()
+    root.addHandler(handler)
+
+
+def _rotate(log: pathlib.Path) -> None:
+    """Keep one old log next to the new one."""
+    with contextlib.suppress(OSError):
+        if log.stat().st_size > MAX_LOG_BYTES:
+            log.replace(log.with_name(f"{log.name}.1"))
+
+
+def _report_ready(directory: data_directory.DataDirectory, url: str) -> None:
+    if background.in_background():
+        # The parent process no longer reads the pipe of standard error.
+        with open(directory.log, "ab", opener=_private) as file:
+            os.dup2(file.fileno(), 2)
+        return
+    click.echo(f"The cluster is ready at {url}.")
+    click.echo(f"  export KUBECONFIG={shlex.quote(str(directory.kubeconfig))}")
+    click.echo(
+        "Press Ctrl-C to stop the cluster and its pods. Its data is kept. Run `traincrew down --leave-pods` to leave the pods "
+        "running."
+    )
+
+
+def _report_stopping(pods: int, grace: float | None) -> None:
+    if background.in_background():
+        return
+    counted = "1 pod" if pods == 1 else f"{pods} pods"
+    if not pods:
+        click.echo("Stopping the cluster. No pods are running.")
+    elif grace is None:
+        click.echo(f"Stopping the cluster. {counted} left running for the next `traincrew up`.")
+    else:
+        click.echo(f"Stopping the cluster and {counted} (up to {grace:g} s). Their jobs continue after the next `traincrew up`.")
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -1,0 +1,122 @@
+"""Mappings of image names to environments, as `traincrew image` edits them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+from traincrew import errors
+from traincrew.embedded import data_directory
+from traincrew.embedded.kubelet.images import image_map_files, image_names
+from traincrew.embedded.kubelet.images.image_map import ImageMapEntry, MountEntry
+
+
+def file(data: str, cluster: bool) -> pathlib.Path:
+    """The file of one cluster, else of the user."""
+    return image_map_files.cluster_path(data_directory.data_directory(data)) if data or cluster else image_map_files.user_path()
+
+
+def entries(data: str, cluster: bool) -> list[tuple[pathlib.Path, ImageMapEntry]]:
+    """The entries of one file, or those of the user and of the default cluster."""
+    both = [image_map_files.user_path(), image_map_files.cluster_path(data_directory.data_directory())]
+    paths = [file(data, cluster)] if data or cluster else both
+    return [(path, entry) for path in paths for entry in image_map_files.read(path)]
+
+
+def set_entry(path: pathlib.Path, entry: ImageMapEntry) -> None:
+    with _file_errors(path):
+        image_map_files.change(path, lambda known: (*(each for each in known if each.pattern != entry.pattern), entry))
+
+
+def remove(path: pathlib.Path, pattern: str) -> None:
+    if all(entry.pattern != pattern for entry in image_map_files.read(path)):
+        raise errors.SettingsError(f"no mapping of {pattern!r} in {path}. Run `traincrew image list` to see the mappings.")
+    with _file_errors(path):
+        image_map_files.change(path, lambda known: tuple(each for each in known if each.pattern != pattern))
+
+
+@contextlib.contextmanager
+def _file_errors(path: pathlib.Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise errors.SettingsError(f"{error.filename or path}: {error.strerror or error}") from None
+
+
+def parse_entry(pattern: str, flags: dict[str, Any]) -> ImageMapEntry:
+    """The entry that the flags of `traincrew image set` describe. Raise SettingsError for invalid values."""
+    try:
+        image_names.parse_pattern(pattern)
+        command = tuple(shlex.split(flags["command"]))
+    except ValueError as error:
+        raise errors.SettingsError(str(error)) from None
+    entry = ImageMapEntry(
+        pattern=pattern,
+        environment=_parse_environment(flags["environment"]),
+        libraries=flags["libraries"],
+        mounts=tuple(_parse_mount(each) for each in flags["mounts"]),
+        workdir=_container_path("--workdir", flags["workdir"]) if flags["workdir"] else "",
+        command=command,
+        variables=dict(_parse_variable(each) for each in flags["variables"]),
+    )
+    if entry.libraries and not entry.environment:
+        raise errors.SettingsError("--libraries requires --env")
+    if entry == ImageMapEntry(pattern):
+        raise errors.SettingsError("specify at least one of --env, --mount, --workdir, --command and --set")
+    return entry
+
+
+def _parse_environment(text: str) -> str:
+    if not text:
+        return ""
+    path = os.path.abspath(os.path.expanduser(text))
+    if not os.path.isdir(os.path.join(path, "bin")):
+        reason = "the directory has no bin directory" if os.path.isdir(path) else "no such directory"
+        raise errors.SettingsError(f"--env {text!r} is not an environment: {reason}")
+    return path
+
+
+def _parse_mount(text: str) -> MountEntry:
+    source, _, rest = text.partition(":")
+    destination, _, mode = rest.partition(":")
+    if not source or not destination or mode not in ("", "ro", "rw"):
+        raise errors.SettingsError(f"invalid --mount {text!r}: expected SRC:DST or SRC:DST:ro")
+    path = os.path.abspath(os.path.expanduser(source))
+    if not os.path.exists(path):
+        raise errors.SettingsError(f"invalid --mount {text!r}: {path} does not exist")
+    return MountEntry(path, _container_path("--mount", destination), mode == "ro")
+
+
+def _container_path(flag: str, path: str) -> str:
+    if not path.startswith("/"):
+        raise errors.SettingsError(f"invalid {flag}: {path!r} must be an absolute path in the container")
+    return os.path.normpath(path)
+
+
+def _parse_variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise errors.SettingsError(f"invalid --set {text!r}: expected NAME=VALUE")
+    return name, value
+
+
+def describe(entry: ImageMapEntry) -> str:
+    parts = [entry.environment or "the default environment"]
+    parts += [f"mount {each.source} at {each.path}{' (read-only)' if each.read_only else ''}" for each in entry.mounts]
+    parts += [f"working directory {entry.workdir}"] if entry.workdir else []
+    parts += [f"command {shlex.join(entry.command)}"] if entry.command else []
+    parts += [f"{name}={value}" for name, value in entry.variables.items()]
+    parts += ["with LD_LIBRARY_PATH"] if entry.libraries else []
+    return ", ".join(parts)
+
+
+def table(found: list[tuple[pathlib.Path, ImageMapEntry]]) -> str:
+    width = max(len(entry.pattern) for _, entry in found)
+    user = image_map_files.user_path()
+    return "\n".join(
+        f"{entry.pattern:<{width}}  {describe(entry)}{'' if path == user else f'  (in {path})'}" for path, entry in found
+    )
