@@ -102,7 +102,9 @@ async def test_commands_run_in_replicas(job_cluster: JobCluster, tmp_path: pathl
     assert (code, "executable file not found" in err) == (1, True)
 
 
-async def test_what_the_api_server_rejects_is_reported_and_leaves_nothing(job_cluster: JobCluster, tmp_path: pathlib.Path) -> None:
+async def test_what_the_api_server_rejects_is_reported_and_leaves_nothing(
+    job_cluster: JobCluster, tmp_path: pathlib.Path
+) -> None:
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}}
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "Bad_Name"}, "spec": {"ports": [{"port": 0}]}}
     code, _, err = await job_cluster("run", write_manifests(tmp_path, config, service))
