@@ -79,7 +79,7 @@ def _told(path: str, wanted: str, served: Sequence[ResourceInfo]) -> tuple[bytes
     definitions = builtin_kinds.load().definitions
     match path.partition("?")[0].strip("/").split("/"):
         case ["api" | "apis" as root]:
-            form = content_negotiation.choose(wanted, content_negotiation.DISCOVERY)
+            form = content_negotiation.negotiate(wanted, content_negotiation.DISCOVERY)
             if form.kind:
                 document = (aggregated.core if root == "api" else aggregated.groups)(served, form.version)
             else:

@@ -91,7 +91,7 @@ def subject_review(user: User, asked: Attributes) -> Object:
 def impersonated(user: User) -> User:
     """The user as the API server sees it: with the groups of service accounts and of authenticated users."""
     admin = User("admin", ("system:masters",))
-    return impersonation.acting(admin, headers_of(user), Policy(), "")
+    return impersonation.impersonated(admin, headers_of(user), Policy(), "")
 
 
 def reasonless(status: Object) -> Object:

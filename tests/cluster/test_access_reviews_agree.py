@@ -86,7 +86,7 @@ async def test_impersonators_become_the_same_user(caller: Caller, headers: list[
         text = await response.text()
     admin = User("admin", ("system:masters", "system:authenticated"))
     try:
-        acting = impersonation.acting(admin, multidict.CIMultiDict(headers), Policy(), path)
+        acting = impersonation.impersonated(admin, multidict.CIMultiDict(headers), Policy(), path)
         told = json.loads(text)
         ours: Any = access_reviews.self_subject(posted, acting, told["metadata"]["creationTimestamp"])
     except api_errors.PlainTextError as refused:
@@ -107,7 +107,7 @@ async def test_impersonators_without_rights_get_the_same_rejection(caller: Calle
             async with session.get("/api", headers=headers) as response:
                 told = await response.json()
             with pytest.raises(api_errors.StatusError) as refused:
-                impersonation.acting(robot, headers, Policy(), "/api")
+                impersonation.impersonated(robot, headers, Policy(), "/api")
             assert refused.value.status() == told
 
 

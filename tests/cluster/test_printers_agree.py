@@ -209,8 +209,8 @@ def asked(api: Api, path: str, header: str) -> requests.Response:
     return answer
 
 
-def chosen(header: str, listed: tuple[str, ...]) -> content_negotiation.Form | api_errors.StatusError:
+def chosen(header: str, listed: tuple[str, ...]) -> content_negotiation.MediaType | api_errors.StatusError:
     try:
-        return content_negotiation.choose(header, listed=listed)
+        return content_negotiation.negotiate(header, listed=listed)
     except api_errors.StatusError as refusal:
         return refusal

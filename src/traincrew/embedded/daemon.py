@@ -16,19 +16,19 @@ from traincrew import errors, settings
 from traincrew.apimachinery.resource_info import Object
 from traincrew.client import clock
 from traincrew.embedded import admin_kubeconfig, bootstrap, gc_tuning, mirror_pod, private_files
-from traincrew.embedded.apiserver.audit.audit_log import Audit
+from traincrew.embedded.apiserver.audit.audit_log import AuditLog
 from traincrew.embedded.apiserver.authn import stored_credentials, users
 from traincrew.embedded.apiserver.authn.authentication import Authenticator
 from traincrew.embedded.apiserver.authn.service_account_tokens import Tokens
 from traincrew.embedded.apiserver.authz.rbac import Policy
 from traincrew.embedded.apiserver.endpoints import metrics_api, selection
 from traincrew.embedded.apiserver.endpoints.dispatch import Handler
-from traincrew.embedded.apiserver.endpoints.in_process_client import LocalClient
-from traincrew.embedded.apiserver.endpoints.non_resource_urls import Pages
-from traincrew.embedded.apiserver.endpoints.pod_streams import Streaming
-from traincrew.embedded.apiserver.endpoints.reviews import Reviewing
+from traincrew.embedded.apiserver.endpoints.in_process_client import InProcessClient
+from traincrew.embedded.apiserver.endpoints.non_resource_urls import NonResourceHandler
+from traincrew.embedded.apiserver.endpoints.pod_streams import PodStreamHandler
+from traincrew.embedded.apiserver.endpoints.reviews import ReviewHandler
 from traincrew.embedded.apiserver.http import origins
-from traincrew.embedded.apiserver.http.authentication_filter import Gate
+from traincrew.embedded.apiserver.http.authentication_filter import AuthenticationFilter
 from traincrew.embedded.apiserver.http.server import ApiServer
 from traincrew.embedded.apiserver.registry.resources import Registry
 from traincrew.embedded.apiserver.requests.scope import Identity, RequestScope, decoded
@@ -93,8 +93,8 @@ class Daemon:
         self.pki = certificates.ensure(options.data / "pki", certificates.names(options.host))
         self.cluster = RequestScope(self.store, self.registry, self.policy, Identity(self.pki.authority, self.tokens))
         self.cluster.accounts = options.controllers
-        reviewing = Reviewing(self.cluster, self.policy, self.tokens, self.authenticator)
-        self._audit_log = Audit(options.audit_log)
+        reviewing = ReviewHandler(self.cluster, self.policy, self.tokens, self.authenticator)
+        self._audit_log = AuditLog(options.audit_log)
         self.handler = Handler(self.cluster, reviewing, self._audit_log)
         self._settling: asyncio.Task[None] | None = None
         self._listen()
@@ -137,15 +137,15 @@ class Daemon:
             with contextlib.suppress(errors.ApiError):
                 await client.patch(CLUSTER_ROLES, None, name, msgspec.json.encode({"rules": rules}))
 
-    def client(self, user: users.User, agent: str) -> LocalClient:
-        return LocalClient(self.handler, user, agent)
+    def client(self, user: users.User, agent: str) -> InProcessClient:
+        return InProcessClient(self.handler, user, agent)
 
     async def close(self) -> None:
         """Closes the database and the audit log. Nothing may be in progress any more."""
         await self.store.close()
         self._audit_log.close()
 
-    def own_client(self, agent: str) -> LocalClient:
+    def own_client(self, agent: str) -> InProcessClient:
         """With all rights: for the controllers of the cluster itself."""
         return self.client(users.User(f"system:{agent}", (users.MASTERS, users.AUTHENTICATED)), agent)
 
@@ -264,12 +264,12 @@ async def _node(
 
 @contextlib.asynccontextmanager
 async def _serving(daemon: Daemon) -> AsyncIterator[str]:
-    gate = Gate(origins.doors(daemon.pki.names, 0), daemon.authenticator, daemon.policy)
-    pages = Pages(daemon.registry, "", lambda: True)
-    streaming = Streaming(daemon.cluster, daemon.pki.kubelet_context())
+    gate = AuthenticationFilter(origins.allowed_origins(daemon.pki.names, 0), daemon.authenticator, daemon.policy)
+    pages = NonResourceHandler(daemon.registry, "", lambda: True)
+    streaming = PodStreamHandler(daemon.cluster, daemon.pki.kubelet_context())
     server = ApiServer(daemon.handler, gate, pages, streaming)
     port = await server.start(daemon.options.host, daemon.options.port, daemon.pki.server_context())
-    gate.doors = origins.doors(daemon.pki.names, port)
+    gate.doors = origins.allowed_origins(daemon.pki.names, port)
     # Every interface is no address to call: who is on this machine takes the loopback.
     named = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(daemon.options.host, daemon.options.host)  # noqa: S104
     host = f"[{named}]" if ":" in named else named

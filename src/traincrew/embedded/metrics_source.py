@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime as dt
 
 from traincrew.client import clock
-from traincrew.embedded.apiserver.requests.metrics_source import Measurement, Metrics, PodUsage, Usage
+from traincrew.embedded.apiserver.requests.metrics_source import Measurement, MetricsSource, PodUsage, Usage
 from traincrew.embedded.kubelet.stats.collector import StatsCollector
 
 
-def by(meter: StatsCollector, node: str) -> Metrics:
+def by(meter: StatsCollector, node: str) -> MetricsSource:
     async def latest() -> Measurement:
         found = meter.rates
         if found is None:

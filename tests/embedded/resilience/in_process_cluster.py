@@ -18,7 +18,7 @@ from traincrew.apimachinery import api_errors
 from traincrew.app import cluster as app_cluster
 from traincrew.embedded.apiserver.authn import users
 from traincrew.embedded.apiserver.endpoints import routing
-from traincrew.embedded.apiserver.endpoints.watches import Event, Watch
+from traincrew.embedded.apiserver.endpoints.watches import Watch, WatchEvent
 from traincrew.embedded.apiserver.http import server
 from traincrew.embedded.apiserver.requests import request_info
 from traincrew.embedded.apiserver.requests.query_parameters import Query
@@ -92,14 +92,14 @@ async def _handled(daemon: Daemon, call: Request) -> Result:
     if call.verb == "watch":
         return await _watched(daemon.handler.watch(call))
     if call.verb == "list":
-        return Result(200, b"".join((await daemon.handler.pieces(call)).parts))
+        return Result(200, b"".join((await daemon.handler.list_chunks(call)).parts))
     response = await daemon.handler.handle(call)
     return Result(response.code, response.body)
 
 
 async def _watched(watch: Watch) -> Result:
     """The first events, without waiting for further ones."""
-    batch: list[Event] = []
+    batch: list[WatchEvent] = []
     async with contextlib.aclosing(watch.events()) as events:
         with contextlib.suppress(TimeoutError, StopAsyncIteration):
             async with asyncio.timeout(0):

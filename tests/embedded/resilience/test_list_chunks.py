@@ -48,24 +48,24 @@ async def create(cluster: daemon.Daemon, count: int) -> None:
         await client.create(CONFIG_MAPS, "default", json.dumps(body).encode())
 
 
-@pytest.mark.parametrize("count", [0, 1, reads.MANY, reads.MANY + 1, reads.MANY * 2 + 1])
+@pytest.mark.parametrize("count", [0, 1, reads.ROWS_PER_CHUNK, reads.ROWS_PER_CHUNK + 1, reads.ROWS_PER_CHUNK * 2 + 1])
 @pytest.mark.parametrize("accept", [TABLE, METADATA])
 async def test_the_chunks_of_a_long_list_add_up_to_the_whole(cluster: daemon.Daemon, accept: str, count: int) -> None:
     await create(cluster, count)
     call = list_request(cluster, accept)
-    records = await cluster.handler.listed(call)
+    records = await cluster.handler.list_records(call)
     values = [record.value for record in records.records]
     assert len(values) == count
     if accept == TABLE:
         whole = tables.table(call.info, values, include="Metadata", now=NOW, list_metadata=records.metadata())
     else:
         whole = partial_metadata.metadata_list(call.info, values, "v1", records.metadata())
-    parts = b"".join((await cluster.handler.pieces(call)).parts)
+    parts = b"".join((await cluster.handler.list_chunks(call)).parts)
     assert parts == msgspec.json.encode(whole)
 
 
 async def test_a_list_that_cannot_become_a_table_is_rejected_before_the_first_chunk(cluster: daemon.Daemon) -> None:
-    await create(cluster, reads.MANY + 1)
+    await create(cluster, reads.ROWS_PER_CHUNK + 1)
     call = list_request(cluster, TABLE, Query({"includeObject": ["Everything"]}))
     with pytest.raises(api_errors.StatusError, match="includeObject"):
-        await cluster.handler.pieces(call)
+        await cluster.handler.list_chunks(call)

@@ -27,7 +27,7 @@ Object = dict[str, Any]
 class Gate:
     def __init__(self, authenticator: Authenticator, tokens: Tokens, policy: Policy) -> None:
         self.authenticator, self.tokens, self.policy = authenticator, tokens, policy
-        self.doors = origins.Doors(frozenset())
+        self.doors = origins.AllowedOrigins(frozenset())
 
     async def handle(self, request: web.Request) -> web.Response:
         try:
@@ -43,7 +43,7 @@ class Gate:
         user = self.authenticator.user(request.headers, peer, request.path)
         if user is None:
             raise api_errors.unauthorized()
-        user = impersonation.acting(user, request.headers, self.policy, request.path)
+        user = impersonation.impersonated(user, request.headers, self.policy, request.path)
         asked = attributes.of_request(request.method, request.path)
         allowed, reason = self.policy.allowed(user, asked)
         if not allowed:
@@ -82,7 +82,7 @@ async def opened(gate: Gate, directory: pathlib.Path) -> AsyncIterator[tuple[str
         site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=pki.server_context())
         await site.start()
         port = runner.addresses[0][1]
-        gate.doors = origins.doors(pki.names, port)
+        gate.doors = origins.allowed_origins(pki.names, port)
         yield f"https://127.0.0.1:{port}", pki
     finally:
         await runner.cleanup()

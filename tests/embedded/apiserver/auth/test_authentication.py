@@ -123,7 +123,7 @@ def policy() -> Policy:
 
 
 def acting(policy: Policy, *headers: tuple[str, str]) -> User:
-    return impersonation.acting(ANN, CIMultiDict(headers), policy, "/api")
+    return impersonation.impersonated(ANN, CIMultiDict(headers), policy, "/api")
 
 
 def test_without_headers_everybody_acts_for_themselves(policy: Policy) -> None:
@@ -151,7 +151,7 @@ def test_service_accounts_are_asked_for_as_such(policy: Policy) -> None:
         api_errors.StatusError, match='cannot impersonate resource "serviceaccounts" in API group "" in the namespace "a"'
     ):
         acting(policy, ("Impersonate-User", "system:serviceaccount:a:b"))
-    found = impersonation.acting(
+    found = impersonation.impersonated(
         administrator(), CIMultiDict({"Impersonate-User": "system:serviceaccount:a:b"}), Policy(), "/api"
     )
     assert found == service_account("a", "b")

@@ -6,7 +6,7 @@ from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.http import origins
 from traincrew.embedded.pki import certificates
 
-DOORS = origins.doors(certificates.names("127.0.0.1"), 6443)
+DOORS = origins.allowed_origins(certificates.names("127.0.0.1"), 6443)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_any_other_origin_is_refused(origin: str) -> None:
 
 
 def test_the_usual_port_may_be_left_out() -> None:
-    origins.check(origins.doors(["localhost"], 443), "localhost", "https://localhost")
+    origins.check(origins.allowed_origins(["localhost"], 443), "localhost", "https://localhost")
 
 
 def test_what_a_stranger_sent_is_told_harmlessly() -> None:

@@ -13,7 +13,7 @@ def encoded(text: str) -> str:
 
 
 def test_a_token_tells_where_the_next_page_begins() -> None:
-    token = continue_tokens.read(continue_tokens.written(7, "x/a\0"))
+    token = continue_tokens.decode(continue_tokens.encode(7, "x/a\0"))
     assert (token.rv, token.start) == (7, "x/a\0")
 
 
@@ -30,5 +30,5 @@ def test_a_token_tells_where_the_next_page_begins() -> None:
 )
 def test_a_token_that_is_none_is_refused_in_kubernetes_words(text: str, told: str) -> None:
     with pytest.raises(StatusError) as refused:
-        continue_tokens.read(text)
+        continue_tokens.decode(text)
     assert refused.value.message == f"invalid continue token: continue key is not valid: {told}"

@@ -27,7 +27,7 @@ def answer(method: str, path: str) -> str | int:
     served = REGISTRY.find(target.group, target.version, target.resource)
     assert served is not None
     verb = routing.verb(method, target, Query(request_info.query(path.partition("?")[2])))
-    fault = routing.fault(method, verb, target, served)
+    fault = routing.routing_error(method, verb, target, served)
     return verb if fault is None else fault.code
 
 

@@ -37,30 +37,32 @@ def record(obj: Object, revision: int = 5) -> Record:
 
 def test_what_is_kept_is_what_the_stored_version_knows() -> None:
     widget = {"kind": "Widget", "apiVersion": "e.com/v2", "metadata": {"name": "n"}, "spec": {"b": "x"}}
-    kept = version_conversion.kept(widget, served()["v2"])
+    kept = version_conversion.to_storage(widget, served()["v2"])
     assert kept == {"kind": "Widget", "apiVersion": "e.com/v1", "metadata": {"name": "n"}, "spec": {"a": "one"}}
 
 
 def test_an_object_older_than_its_definition_is_read_through_it() -> None:
     old = record({"kind": "Widget", "apiVersion": "e.com/v1", "metadata": {"name": "n"}, "spec": {"gone": 1}})
-    assert msgspec.json.decode(version_conversion.shown(old, served(since=4)["v1"]))["spec"] == {"gone": 1}
-    assert msgspec.json.decode(version_conversion.shown(old, served(since=5)["v2"])) == {
+    assert msgspec.json.decode(version_conversion.encoded_object(old, served(since=4)["v1"]))["spec"] == {"gone": 1}
+    assert msgspec.json.decode(version_conversion.encoded_object(old, served(since=5)["v2"])) == {
         "kind": "Widget", "apiVersion": "e.com/v2", "metadata": {"name": "n"}, "spec": {"a": "one"},
     }  # fmt: skip
 
 
 def test_another_version_is_shown_by_its_title_alone() -> None:
     held = record({"kind": "Widget", "apiVersion": "e.com/v1", "metadata": {"name": "n"}, "spec": {}})
-    assert version_conversion.shown(held, served()["v2"]).startswith(b'{"kind":"Widget","apiVersion":"e.com/v2","metadata"')
-    assert version_conversion.shown(held, served()["v1"]) is held.value
+    assert version_conversion.encoded_object(held, served()["v2"]).startswith(
+        b'{"kind":"Widget","apiVersion":"e.com/v2","metadata"'
+    )
+    assert version_conversion.encoded_object(held, served()["v1"]) is held.value
 
 
 def test_an_event_is_kept_as_one_of_the_core_group() -> None:
     newer = next(each for each in builtin_kinds.load().resources() if each.api_version == "events.k8s.io/v1")
     assert newer.store_name == "events"
     event = {"metadata": {"name": "e"}, "regarding": {"name": "p"}, "note": "n", "reportingController": "c"}
-    kept = version_conversion.kept(event, newer)
+    kept = version_conversion.to_storage(event, newer)
     assert (kept["apiVersion"], kept["involvedObject"], kept["message"]) == ("v1", {"name": "p"}, "n")
-    shown = msgspec.json.decode(version_conversion.untitled(record(kept), newer))
+    shown = msgspec.json.decode(version_conversion.encoded_item(record(kept), newer))
     assert shown["regarding"] == {"name": "p"}
     assert not {"kind", "involvedObject", "reportingInstance"} & shown.keys()

@@ -2,7 +2,7 @@ import pytest
 
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver.endpoints import content_negotiation
-from traincrew.embedded.apiserver.endpoints.content_negotiation import Form, choose
+from traincrew.embedded.apiserver.endpoints.content_negotiation import MediaType, negotiate
 
 TABLE = ";as=Table;v=v1;g=meta.k8s.io"
 KUBECTL = f"application/json{TABLE},application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
@@ -15,28 +15,28 @@ DISCOVERY = (
 @pytest.mark.parametrize(
     ("header", "form"),
     [
-        ("", Form()),
-        ("*/*", Form()),
-        ("application/*", Form()),
-        ("application/json", Form()),
-        ("application/json;charset=utf-8", Form()),
-        ("application/json;stream=watch", Form()),
-        ("application/yaml", Form("application/yaml")),
-        ("application/json;q=0.5,application/yaml", Form("application/yaml")),
-        ("text/html,*/*;q=0.1", Form()),
-        ("application/vnd.kubernetes.protobuf,application/json", Form()),
-        ("application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json", Form()),
-        (KUBECTL, Form(kind="Table", group="meta.k8s.io", version="v1")),
-        (f"application/yaml{TABLE}", Form("application/yaml", "Table", "meta.k8s.io", "v1")),
-        (f"*/*{TABLE}", Form(kind="Table", group="meta.k8s.io", version="v1")),
-        ("application/json;as=Table;v=v2;g=meta.k8s.io,application/json", Form()),
-        ("application/json;as=Table;g=meta.k8s.io,application/json", Form()),
-        ("application/json;pretty=1", Form(pretty=True)),
-        (DISCOVERY, Form()),
+        ("", MediaType()),
+        ("*/*", MediaType()),
+        ("application/*", MediaType()),
+        ("application/json", MediaType()),
+        ("application/json;charset=utf-8", MediaType()),
+        ("application/json;stream=watch", MediaType()),
+        ("application/yaml", MediaType("application/yaml")),
+        ("application/json;q=0.5,application/yaml", MediaType("application/yaml")),
+        ("text/html,*/*;q=0.1", MediaType()),
+        ("application/vnd.kubernetes.protobuf,application/json", MediaType()),
+        ("application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json", MediaType()),
+        (KUBECTL, MediaType(kind="Table", group="meta.k8s.io", version="v1")),
+        (f"application/yaml{TABLE}", MediaType("application/yaml", "Table", "meta.k8s.io", "v1")),
+        (f"*/*{TABLE}", MediaType(kind="Table", group="meta.k8s.io", version="v1")),
+        ("application/json;as=Table;v=v2;g=meta.k8s.io,application/json", MediaType()),
+        ("application/json;as=Table;g=meta.k8s.io,application/json", MediaType()),
+        ("application/json;pretty=1", MediaType(pretty=True)),
+        (DISCOVERY, MediaType()),
     ],
 )
-def test_the_best_form_that_is_served_is_chosen(header: str, form: Form) -> None:
-    assert choose(header) == form
+def test_the_best_form_that_is_served_is_chosen(header: str, form: MediaType) -> None:
+    assert negotiate(header) == form
 
 
 @pytest.mark.parametrize(
@@ -50,26 +50,26 @@ def test_what_is_not_served_is_refused(header: str) -> None:
     with pytest.raises(
         StatusError, match="only the following media types are accepted: application/json, application/yaml"
     ) as caught:
-        choose(header)
+        negotiate(header)
     assert (caught.value.code, caught.value.reason) == (406, "NotAcceptable")
 
 
 def test_built_in_resources_are_routed_by_media_type_first() -> None:
     with pytest.raises(StatusError, match="406: Not Acceptable\n\nAvailable representations: application/json, application/yaml"):
-        choose("text/html", listed=content_negotiation.OBJECT)
+        negotiate("text/html", listed=content_negotiation.OBJECT)
     with pytest.raises(StatusError, match=r"application/json;stream=watch"):
-        choose("application/*", listed=content_negotiation.LIST)
-    assert choose("text/html, */*", listed=content_negotiation.OBJECT) == Form()
+        negotiate("application/*", listed=content_negotiation.LIST)
+    assert negotiate("text/html, */*", listed=content_negotiation.OBJECT) == MediaType()
 
 
 def test_a_watch_that_stands_in_for_a_list_is_no_table() -> None:
-    assert choose(KUBECTL, content_negotiation.WATCHED_LISTS) == Form()
-    assert choose("*/*;as=PartialObjectMetadata;v=v1;g=meta.k8s.io", content_negotiation.WATCHED_LISTS).as_metadata
+    assert negotiate(KUBECTL, content_negotiation.WATCHED_LISTS) == MediaType()
+    assert negotiate("*/*;as=PartialObjectMetadata;v=v1;g=meta.k8s.io", content_negotiation.WATCHED_LISTS).as_metadata
 
 
 def test_discovery_is_given_aggregated_to_those_who_ask() -> None:
-    form = choose(DISCOVERY, content_negotiation.DISCOVERY)
+    form = negotiate(DISCOVERY, content_negotiation.DISCOVERY)
     assert form.content_type == "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-    assert choose("application/json", content_negotiation.DISCOVERY).content_type == "application/json"
+    assert negotiate("application/json", content_negotiation.DISCOVERY).content_type == "application/json"
     with pytest.raises(StatusError):
-        choose(f"application/json{TABLE}", content_negotiation.DISCOVERY)
+        negotiate(f"application/json{TABLE}", content_negotiation.DISCOVERY)

@@ -53,20 +53,20 @@ def attributes(obj: Object, old: Object | None = None, subresource: str = "") ->
 def created(
     obj: Object,
     *objects: Object,
-    context: builtin.Context = builtin.Context(),  # noqa: B008 - immutable
+    context: builtin.WriteContext = builtin.WriteContext(),  # noqa: B008 - immutable
     disabled: Collection[str] = ("NamespaceLifecycle", "ServiceAccount"),
 ) -> Object:
     """The object as it is before validation, in place; `objects` are in the cluster already."""
     rules = builtin.strategy(obj["apiVersion"].rpartition("/")[0], obj["kind"])
     rules.default(obj)
     AdmissionChain(Objects(objects), disabled).admit(attributes(obj))
-    rules.prepare_create(obj, context)
+    rules.prepare_for_create(obj, context)
     return obj
 
 
-def updated(obj: Object, old: Object, subresource: str = "", context: builtin.Context | None = None) -> Object:
+def updated(obj: Object, old: Object, subresource: str = "", context: builtin.WriteContext | None = None) -> Object:
     rules = builtin.strategy(obj["apiVersion"].rpartition("/")[0], obj["kind"])
     rules.default(obj)
     AdmissionChain(Objects(())).admit(attributes(obj, old, subresource))
-    rules.prepare_update(obj, old, subresource, context or builtin.Context())
+    rules.prepare_for_update(obj, old, subresource, context or builtin.WriteContext())
     return obj

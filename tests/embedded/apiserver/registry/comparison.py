@@ -53,7 +53,7 @@ class Case:
         return f"{self.kind} {self.verb}: {self.line}"
 
 
-def context(real: Object) -> builtin.Context:
+def context(real: Object) -> builtin.WriteContext:
     """Whatever the API server drew by lot, ours draws too."""
     spec = real.get("spec") or {}
     ports = iter(
@@ -62,7 +62,7 @@ def context(real: Object) -> builtin.Context:
     free = itertools.count(31000)
     health = iter([spec["healthCheckNodePort"]] if "healthCheckNodePort" in spec else [])
     uid = (real.get("metadata") or {}).get("uid") or "11111111-1111-1111-1111-111111111111"
-    return builtin.Context(
+    return builtin.WriteContext(
         uid=uid,
         now=_now(real.get("status") or {}),
         allocate_ip=lambda: spec.get("clusterIP", "10.96.0.99"),

@@ -20,14 +20,14 @@ def sent(**changes: Any) -> Object:
 
 def test_a_new_object_begins_with_its_first_generation_and_no_status() -> None:
     obj = sent()
-    builtin.custom(namespaced=True, has_status=True).prepare_create(obj, builtin.Context())
+    builtin.custom(namespaced=True, has_status=True).prepare_for_create(obj, builtin.WriteContext())
     assert obj["metadata"]["generation"] == 1
     assert "status" not in obj
 
 
 def test_a_changed_spec_is_a_new_generation() -> None:
     obj = sent(spec={"size": 2}, status={"ready": False})
-    builtin.custom(namespaced=True, has_status=True).prepare_update(obj, STORED)
+    builtin.custom(namespaced=True, has_status=True).prepare_for_update(obj, STORED)
     assert obj["metadata"]["generation"] == 4
     assert obj["status"] == {"ready": True}
 
@@ -35,7 +35,7 @@ def test_a_changed_spec_is_a_new_generation() -> None:
 def test_a_changed_label_is_not() -> None:
     obj = sent()
     obj["metadata"]["labels"] = {"x": "y"}
-    builtin.custom(namespaced=True, has_status=True).prepare_update(obj, STORED)
+    builtin.custom(namespaced=True, has_status=True).prepare_for_update(obj, STORED)
     assert obj["metadata"]["generation"] == 3
     assert obj["metadata"]["labels"] == {"x": "y"}
 
@@ -43,13 +43,13 @@ def test_a_changed_label_is_not() -> None:
 def test_a_write_of_the_status_changes_nothing_else() -> None:
     obj = sent(spec={"size": 2}, status={"ready": False})
     obj["metadata"]["labels"] = {}
-    builtin.custom(namespaced=True, has_status=True).prepare_update(obj, STORED, "status")
+    builtin.custom(namespaced=True, has_status=True).prepare_for_update(obj, STORED, "status")
     assert obj == {**STORED, "status": {"ready": False}}
 
 
 def test_without_the_subresource_the_status_is_like_any_other_field() -> None:
     obj = sent(status={"ready": False})
-    builtin.custom(namespaced=True, has_status=False).prepare_update(obj, STORED)
+    builtin.custom(namespaced=True, has_status=False).prepare_for_update(obj, STORED)
     assert obj["status"] == {"ready": False}
     assert obj["metadata"]["generation"] == 4
 

@@ -78,5 +78,5 @@ def test_a_cluster_ip_that_is_taken_is_refused() -> None:
     service["spec"]["clusterIP"] = "10.96.0.7"
     rules.default(service)
     with pytest.raises(StatusError) as refusal:
-        rules.prepare_create(service, builtin.Context(in_use=lambda address: address == "10.96.0.7"))
+        rules.prepare_for_create(service, builtin.WriteContext(ip_in_use=lambda address: address == "10.96.0.7"))
     assert "failed to allocate IP 10.96.0.7: provided IP is already allocated" in refusal.value.message

@@ -32,7 +32,7 @@ def test_our_own_definitions_are_right_and_every_rule_of_theirs_is_enforced(crd:
 
 def test_only_the_very_definitions_of_this_release_are_taken_unseen() -> None:
     own = validation_crds.crds()[0]
-    strategy = crd_strategy.DefinitionStrategy(lambda: (), lambda: "", {own["metadata"]["name"]: own}.get)
+    strategy = crd_strategy.CustomResourceDefinitionStrategy(lambda: (), lambda: "", {own["metadata"]["name"]: own}.get)
     theirs = defaulted(copy.deepcopy(own))
     theirs["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["type"] = "nonsense"
     assert strategy.validate(defaulted(copy.deepcopy(own))) == []

@@ -15,7 +15,7 @@ from tests.embedded.kubelet.server.conftest import authority, node, shop
 from tests.embedded.kubelet.server.nodes import Node
 from tools.kube import certificates
 
-from traincrew.embedded.apiserver.endpoints.in_process_client import LocalClient
+from traincrew.embedded.apiserver.endpoints.in_process_client import InProcessClient
 from traincrew.embedded.daemon import Running, running
 from traincrew.embedded.kubelet.images import tools_directory
 from traincrew.embedded.kubelet.images.programs import jsonpath, kubeconfig
@@ -92,7 +92,7 @@ async def test_a_server_that_is_not_there_is_told(kubectl: Kubectl, tmp_path: pa
 
 
 @pytest.fixture
-async def served(tmp_path: pathlib.Path) -> AsyncIterator[tuple[Running, LocalClient]]:
+async def served(tmp_path: pathlib.Path) -> AsyncIterator[tuple[Running, InProcessClient]]:
     async with cluster(tmp_path / "made") as found:
         options = found.daemon.options
     async with running(options) as serving:
@@ -100,7 +100,7 @@ async def served(tmp_path: pathlib.Path) -> AsyncIterator[tuple[Running, LocalCl
 
 
 async def test_pods_are_got_by_label_as_the_launchers_init_container_does(
-    served: tuple[Running, LocalClient], tmp_path: pathlib.Path
+    served: tuple[Running, InProcessClient], tmp_path: pathlib.Path
 ) -> None:
     serving, client = served
     for number, ready in enumerate(("True", "False", "True")):

@@ -77,41 +77,41 @@ def _violations(obj: Object, plural: str, limit_range: Object) -> Iterator[str]:
 def _outside(kind: str, limit: Object, requests: dict[str, str], limits: dict[str, str]) -> Iterator[str]:
     yield from _below(kind, limit, requests, limits)
     for name, most in (limit.get("max") or {}).items():
-        words = f"maximum {name} usage per {kind} is {most}"
+        message = f"maximum {name} usage per {kind} is {most}"
         if name not in limits:
-            yield f"{words}.  No limit is specified"
+            yield f"{message}.  No limit is specified"
         elif quantities.nanos(limits[name]) > quantities.nanos(most):
-            yield f"{words}, but limit is {limits[name]}"
+            yield f"{message}, but limit is {limits[name]}"
         elif name in requests and quantities.nanos(requests[name]) > quantities.nanos(most):
-            yield f"{words}, but request is {requests[name]}"
+            yield f"{message}, but request is {requests[name]}"
     for name, ratio in (limit.get("maxLimitRequestRatio") or {}).items():
         yield from _ratio(f"{name} max limit to request ratio per {kind} is {ratio}", ratio, requests.get(name), limits.get(name))
 
 
 def _below(kind: str, limit: Object, requests: dict[str, str], limits: dict[str, str]) -> Iterator[str]:
     for name, least in (limit.get("min") or {}).items():
-        words = f"minimum {name} usage per {kind} is {least}"
+        message = f"minimum {name} usage per {kind} is {least}"
         if name not in requests:
-            yield f"{words}.  No request is specified"
+            yield f"{message}.  No request is specified"
         elif quantities.nanos(requests[name]) < quantities.nanos(least):
-            yield f"{words}, but request is {requests[name]}"
+            yield f"{message}, but request is {requests[name]}"
         elif name in limits and quantities.nanos(limits[name]) < quantities.nanos(least):
-            yield f"{words}, but limit is {limits[name]}"
+            yield f"{message}, but limit is {limits[name]}"
 
 
 def _above_request(limit: Object, requests: dict[str, str]) -> Iterator[str]:
     for name, most in (limit.get("max") or {}).items():
-        words = f"maximum {name} usage per PersistentVolumeClaim is {most}"
+        message = f"maximum {name} usage per PersistentVolumeClaim is {most}"
         if name not in requests:
-            yield f"{words}.  No request is specified"
+            yield f"{message}.  No request is specified"
         elif quantities.nanos(requests[name]) > quantities.nanos(most):
-            yield f"{words}, but request is {requests[name]}"
+            yield f"{message}, but request is {requests[name]}"
 
 
-def _ratio(words: str, most: str, request: str | None, limit: str | None) -> Iterator[str]:
+def _ratio(message: str, most: str, request: str | None, limit: str | None) -> Iterator[str]:
     if request is None or not quantities.nanos(request):
-        yield f"{words}, but no request is specified or request is 0"
+        yield f"{message}, but no request is specified or request is 0"
     elif limit is None or not quantities.nanos(limit):
-        yield f"{words}, but no limit is specified or limit is 0"
+        yield f"{message}, but no limit is specified or limit is 0"
     elif (ratio := quantities.nanos(limit) / quantities.nanos(request)) * 10**9 > quantities.nanos(most):
-        yield f"{words}, but provided ratio is {ratio:.6f}"
+        yield f"{message}, but provided ratio is {ratio:.6f}"

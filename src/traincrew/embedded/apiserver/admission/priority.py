@@ -42,5 +42,5 @@ def _resolve(attributes: AdmissionAttributes, listers: Listers) -> None:
 def _check_computed(attributes: AdmissionAttributes, described: str, field: str, computed: object) -> None:
     given = attributes.object["spec"].get(field)
     if given is not None and given != computed:
-        words = f"must not be provided in pod spec; priority admission controller computed {computed}"
-        raise attributes.forbidden(f"{described} ({given}) {words} from the given PriorityClass name")
+        message = f"must not be provided in pod spec; priority admission controller computed {computed}"
+        raise attributes.forbidden(f"{described} ({given}) {message} from the given PriorityClass name")

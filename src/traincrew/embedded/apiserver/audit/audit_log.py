@@ -25,49 +25,49 @@ _JWT = re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+")
 _WEBSOCKET = re.compile(r"(base64url\.bearer\.authorization\.k8s\.io\.)[\w=-]+")
 
 
-class Origin(NamedTuple):
+class RequestOrigin(NamedTuple):
     address: str
     remote: str
-    """Empty: this very process."""
+    """Empty: a client within this process."""
     agent: str
 
 
-class Audit:
-    """Does nothing where no file was named."""
+class AuditLog:
+    """Writes nothing without the path of a file."""
 
     def __init__(self, path: str) -> None:
-        # Unbuffered in lines: what was answered has been written, as far as this process can see to it.
+        # Unbuffered: the line of a request is written before its response is sent.
         self._file = open(path, "ab", buffering=0, opener=_private) if path else None  # noqa: SIM115 - until the end
 
     def close(self) -> None:
         if self._file is not None:
             self._file.close()
 
-    def tell(self, http_request: web.BaseRequest, request: Request, code: int, received: dt.datetime) -> None:
+    def record(self, http_request: web.BaseRequest, request: Request, code: int, received: dt.datetime) -> None:
         if self._file is not None:
             self._write(
                 request,
-                Origin(str(http_request.rel_url), http_request.remote or "", http_request.headers.get("User-Agent", "")),
+                RequestOrigin(str(http_request.rel_url), http_request.remote or "", http_request.headers.get("User-Agent", "")),
                 code,
                 received,
             )
 
     @contextlib.contextmanager
-    def within(self, request: Request) -> Iterator[None]:
-        """A request that a client within the process makes while this is entered."""
+    def record_in_process(self, request: Request) -> Iterator[None]:
+        """Records a request of a client within the process, which is handled inside the context."""
         if self._file is None:
             yield
             return
         received, code = clock.now(), 201 if request.verb == "create" else 200
         try:
             yield
-        except api_errors.StatusError as refusal:
-            code = refusal.code
+        except api_errors.StatusError as error:
+            code = error.code
             raise
         finally:
-            self._write(request, Origin(_address(request), "", request.agent), code, received)
+            self._write(request, RequestOrigin(_address(request), "", request.agent), code, received)
 
-    def _write(self, request: Request, origin: Origin, code: int, received: dt.datetime) -> None:
+    def _write(self, request: Request, origin: RequestOrigin, code: int, received: dt.datetime) -> None:
         assert self._file is not None
         entry = {
             "kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "Metadata", "auditID": str(uuid.uuid4()),
@@ -82,12 +82,12 @@ class Audit:
             "requestReceivedTimestamp": times.rfc3339_micro(received),
             "stageTimestamp": times.rfc3339_micro(clock.now()),
         }  # fmt: skip
-        with contextlib.suppress(OSError):  # a full disk must not make a refusal of what was done
+        with contextlib.suppress(OSError):  # a full disk must not turn a completed request into an error
             self._file.write(msgspec.json.encode(entry) + b"\n")
 
 
 def _address(request: Request) -> str:
-    """The path and query that the request would have over HTTP."""
+    """The path and query of the request over HTTP."""
     info = request.info
     parts = ["/apis" if info.group else "/api", info.api_version]
     parts += ["namespaces", request.namespace] if request.namespace else []
@@ -103,7 +103,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def _plain(text: str) -> str:
-    """Headers may hold bytes that are no text."""
+    """Headers may contain bytes that are not UTF-8."""
     return text.encode(errors="replace").decode()
 
 
@@ -116,7 +116,7 @@ class _Named(msgspec.Struct):
 
 
 def _name(request: Request) -> str:
-    """A create names its object in the body only."""
+    """Only the body of a create names the object."""
     if request.name or request.verb != "create":
         return request.name
     try:

@@ -15,7 +15,7 @@ from traincrew.embedded.apiserver.schema import decoding, serialization
 YAML = "application/yaml"
 
 
-class Configuration(NamedTuple):
+class ApplyConfiguration(NamedTuple):
     object: Object
     twice: tuple[str, ...] = ()
     """The fields that it has more than once, by their lines."""
@@ -24,17 +24,17 @@ class Configuration(NamedTuple):
         """Comes after everything else that can be wrong with an apply. Raises StatusError if reading is strict."""
         if self.twice and validation == "Strict":
             lines = "\n  ".join(self.twice)
-            told = f"error converting YAML to JSON: yaml: unmarshal errors:\n  {lines}"
-            raise api_errors.bad_request(f"error strict decoding YAML: {told}")
+            message = f"error converting YAML to JSON: yaml: unmarshal errors:\n  {lines}"
+            raise api_errors.bad_request(f"error strict decoding YAML: {message}")
         return () if validation == "Ignore" else self.twice
 
 
-def read(request: Request) -> Configuration:
+def read(request: Request) -> ApplyConfiguration:
     info = request.info
     content, twice = _content(request.body)
     apply.validate(content, info.schema, (info.api_version, info.kind))
     expected = decoding.Expected(info.kind, info.api_version)
-    return Configuration(decoding.decode(msgspec.json.encode(content), JSON, info.schema, expected, "Ignore").object, twice)
+    return ApplyConfiguration(decoding.decode(msgspec.json.encode(content), JSON, info.schema, expected, "Ignore").object, twice)
 
 
 def _content(body: bytes) -> tuple[Any, tuple[str, ...]]:
@@ -47,8 +47,8 @@ def _content(body: bytes) -> tuple[Any, tuple[str, ...]]:
         pass
     try:
         found = serialization.read(body, YAML)
-    except serialization.ParseError as fault:
-        raise api_errors.bad_request(f"error decoding YAML: error converting YAML to JSON: {fault}") from None
+    except serialization.ParseError as error:
+        raise api_errors.bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
     return _or_empty(found.value), tuple(found.told)
 
 

@@ -36,14 +36,14 @@ async def bind(scope: RequestScope, request: Request) -> Response:
 
 
 def _node(target: Object) -> str:
-    faults = []
+    errors = []
     if target.get("kind") not in (None, "", "Node"):
-        faults.append(field_errors.not_supported("target.kind", target["kind"], ["Node", "<empty>"]))
+        errors.append(field_errors.not_supported("target.kind", target["kind"], ["Node", "<empty>"]))
     if not target.get("name"):
-        faults.append(field_errors.required("target.name"))
-    if faults:
-        told = [each.tell() for each in faults]
-        raise api_errors.StatusError(500, "", told[0] if len(told) == 1 else f"[{', '.join(told)}]")
+        errors.append(field_errors.required("target.name"))
+    if errors:
+        message = [each.tell() for each in errors]
+        raise api_errors.StatusError(500, "", message[0] if len(message) == 1 else f"[{', '.join(message)}]")
     return str(target["name"])
 
 

@@ -28,7 +28,7 @@ DISCOVERY = frozenset(("apidiscovery.k8s.io", version, "APIGroupDiscoveryList") 
 
 
 @dataclasses.dataclass(frozen=True)
-class Form:
+class MediaType:
     media_type: str = JSON
     kind: str = ""
     """What the answer is turned into; empty: it is given as it is."""
@@ -68,13 +68,13 @@ class _Clause:
 
 
 @functools.lru_cache(maxsize=256)
-def choose(header: str, transforms: frozenset[tuple[str, str, str]] = RESOURCES, listed: tuple[str, ...] = ()) -> Form:
+def negotiate(header: str, transforms: frozenset[tuple[str, str, str]] = RESOURCES, listed: tuple[str, ...] = ()) -> MediaType:
     """Raises a 406. `listed` are the types by which built-in resources are routed: OBJECT, LIST; custom ones have none."""
     if listed and header and not _routed(header, listed):
         available = ", ".join(listed)
         raise router_error(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {available}")
     if not header:
-        return Form()
+        return MediaType()
     for clause in _clauses(header):
         for media_type in SERVED:
             if clause.matches(media_type) and (form := _form(media_type, clause.parameters, transforms)):
@@ -88,16 +88,16 @@ def _routed(header: str, listed: Sequence[str]) -> bool:
     return any(each == "*/*" or each in listed for each in wanted)
 
 
-def _form(media_type: str, parameters: Mapping[str, str], transforms: frozenset[tuple[str, str, str]]) -> Form | None:
+def _form(media_type: str, parameters: Mapping[str, str], transforms: frozenset[tuple[str, str, str]]) -> MediaType | None:
     if parameters.get("stream", "watch") not in ("", "watch") or parameters.get("sv"):
         return None
     pretty = parameters.get("pretty") == "1"
     if not parameters.keys() & {"as", "g", "v"}:
-        return Form(media_type, pretty=pretty)
+        return MediaType(media_type, pretty=pretty)
     group, version, kind = (parameters.get(each, "") for each in ("g", "v", "as"))
     if (group, version, kind) not in transforms:
         return None
-    return Form(media_type, kind, group, version, pretty)
+    return MediaType(media_type, kind, group, version, pretty)
 
 
 def _clauses(header: str) -> list[_Clause]:

@@ -15,7 +15,7 @@ FORM = "meta.k8s.io/v1"
 _FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
 
 
-class Token(msgspec.Struct):
+class ContinueToken(msgspec.Struct):
     v: str = ""
     rv: int = 0
     """The revision that the list is of; -1: the newest, whatever was listed before."""
@@ -23,28 +23,28 @@ class Token(msgspec.Struct):
     """The path that the next page begins with."""
 
 
-def written(revision: int, start: str) -> str:
-    token = msgspec.json.encode(Token(FORM, revision, start))
+def encode(revision: int, start: str) -> str:
+    token = msgspec.json.encode(ContinueToken(FORM, revision, start))
     return base64.urlsafe_b64encode(token).decode().rstrip("=")
 
 
-def read(text: str) -> Token:
+def decode(text: str) -> ContinueToken:
     """Raises a 400."""
     try:
         token = _decoded(text)
         _check(token)
-    except ValueError as fault:
-        raise api_errors.bad_request(f"invalid continue token: continue key is not valid: {fault}") from None
+    except ValueError as error:
+        raise api_errors.bad_request(f"invalid continue token: continue key is not valid: {error}") from None
     return token
 
 
-def _decoded(text: str) -> Token:
+def _decoded(text: str) -> ContinueToken:
     foreign = _FOREIGN.search(text)
     if foreign or len(text) % 4 == 1:
         raise ValueError(f"illegal base64 data at input byte {foreign.start() if foreign else len(text)}")
     raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     try:
-        return msgspec.json.decode(raw, type=Token)
+        return msgspec.json.decode(raw, type=ContinueToken)
     except msgspec.ValidationError:
         raise ValueError("json: cannot unmarshal into the fields of a continue token") from None
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -52,7 +52,7 @@ def _decoded(text: str) -> Token:
         raise ValueError("it is not UTF-8") from None
 
 
-def _check(token: Token) -> None:
+def _check(token: ContinueToken) -> None:
     if token.v != FORM:
         raise ValueError(f"server does not recognize this encoded version {token.v}")
     if token.rv == 0:

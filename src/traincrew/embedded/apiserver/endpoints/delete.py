@@ -11,7 +11,7 @@ from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.admission import chain
 from traincrew.embedded.apiserver.admission.attributes import DELETE, AdmissionAttributes
 from traincrew.embedded.apiserver.endpoints import graceful_deletion, lists, request_bodies, version_conversion
-from traincrew.embedded.apiserver.endpoints.graceful_deletion import Options
+from traincrew.embedded.apiserver.endpoints.graceful_deletion import DeleteOptions
 from traincrew.embedded.apiserver.requests import query_parameters
 from traincrew.embedded.apiserver.requests.request import Request, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, decoded, encoded
@@ -19,31 +19,31 @@ from traincrew.embedded.apiserver.storage.errors import RevisionConflict
 from traincrew.embedded.apiserver.storage.records import Record
 
 POLICIES = ("Background", "Foreground", "Orphan")
-SHOWN_WHEN_DELETED = {
+RETURN_DELETED_OBJECT = {
     "pods", "services", "serviceaccounts", "persistentvolumes", "persistentvolumeclaims", "resourcequotas",
     "storageclasses.storage.k8s.io",
 }  # fmt: skip
 """Kinds whose deletion answers with the object; the others answer with a Status."""
 PODS = "pods"
-ORPHANED = (
+ORPHAN_WARNING = (
     "child pods are preserved by default when {} are deleted; set propagationPolicy=Background to remove them or set "
     "propagationPolicy=Orphan to suppress this warning"
 )
-WARNED = ("jobs.batch",)
+ORPHANED_BY_DEFAULT = ("jobs.batch",)
 ATTEMPTS = 5
 
 
-def options(request: Request) -> Options:
+def options(request: Request) -> DeleteOptions:
     """From the body; without one from the query. Of the two, the API server reads one alone."""
     given = request_bodies.delete_options(request)
     if given is None:
         given = _queried(request.query)
     policy, orphan, dry_run = given.get("propagationPolicy"), given.get("orphanDependents"), given.get("dryRun") or ()
-    if faults := [*query_parameters.dry_run_faults(dry_run), *_policy_faults(policy, orphan)]:
-        raise query_parameters.options_refused("DeleteOptions", faults)
+    if errors := [*query_parameters.dry_run_errors(dry_run), *_policy_faults(policy, orphan)]:
+        raise query_parameters.invalid_options("DeleteOptions", errors)
     conditions = given.get("preconditions") or {}
     uid, version = conditions.get("uid") or "", conditions.get("resourceVersion") or ""
-    return Options(given.get("gracePeriodSeconds"), policy or "", uid, version, bool(dry_run), orphan)
+    return DeleteOptions(given.get("gracePeriodSeconds"), policy or "", uid, version, bool(dry_run), orphan)
 
 
 def _queried(query: query_parameters.Query) -> Object:
@@ -57,8 +57,8 @@ def _queried(query: query_parameters.Query) -> Object:
 
 def _policy_faults(policy: Any, orphan: Any) -> list[field_errors.FieldError]:
     if policy and orphan is not None:
-        told = "orphanDependents and deletionPropagation cannot be both set"
-        return [field_errors.invalid("propagationPolicy", policy, told)]
+        message = "orphanDependents and deletionPropagation cannot be both set"
+        return [field_errors.invalid("propagationPolicy", policy, message)]
     if policy and policy not in POLICIES:
         known = ["Foreground", "Background", "Orphan", "nil"]
         return [field_errors.not_supported("propagationPolicy", policy, known)]
@@ -70,12 +70,12 @@ async def delete(scope: RequestScope, request: Request) -> Response:
     attributes = AdmissionAttributes(DELETE, request.info, request.namespace, request.name, request.subresource, {})
     chain.of(scope).admit(attributes)
     response = await _deleted(scope, request, wanted)
-    if request.info.store_name in WARNED and not wanted.policy and wanted.orphan is None:
-        response.warnings += (ORPHANED.format(request.info.plural),)
+    if request.info.store_name in ORPHANED_BY_DEFAULT and not wanted.policy and wanted.orphan is None:
+        response.warnings += (ORPHAN_WARNING.format(request.info.plural),)
     return response
 
 
-async def _deleted(scope: RequestScope, request: Request, wanted: Options) -> Response:
+async def _deleted(scope: RequestScope, request: Request, wanted: DeleteOptions) -> Response:
     for attempt in range(ATTEMPTS):
         record = scope.existing(request.info, request.namespace, request.name)
         try:
@@ -86,43 +86,43 @@ async def _deleted(scope: RequestScope, request: Request, wanted: Options) -> Re
     raise AssertionError("unreachable")
 
 
-async def _delete(scope: RequestScope, request: Request, record: Record, wanted: Options) -> Response:
+async def _delete(scope: RequestScope, request: Request, record: Record, wanted: DeleteOptions) -> Response:
     obj = decoded(record)
     check_preconditions(request, obj, wanted)
-    marked = graceful_deletion.marked(obj, wanted, scope.clock(), scope.strategy(request.info).orphans)
+    marked = graceful_deletion.begin_deletion(obj, wanted, scope.clock(), scope.strategy(request.info).orphans_by_default)
     if marked is None:  # nothing to change: it waits already
-        return Response(200, version_conversion.shown(record, request.info))
-    if graceful_deletion.is_last_word(marked) or not marked["metadata"].get("deletionTimestamp"):
+        return Response(200, version_conversion.encoded_object(record, request.info))
+    if graceful_deletion.is_ready_for_removal(marked) or not marked["metadata"].get("deletionTimestamp"):
         if request.info.store_name == PODS and not wanted.dry_run and marked != obj:
             return await _announced(scope, request, await scope.store.put(record.key, marked, record.revision), wanted)
         return await _remove(scope, request, record, wanted)
     if wanted.dry_run:
-        return Response(200, encoded(version_conversion.back(marked, request.info)))
+        return Response(200, encoded(version_conversion.from_storage(marked, request.info)))
     changed = await scope.store.put(record.key, marked, record.revision)
-    return Response(200, version_conversion.shown(changed, request.info))
+    return Response(200, version_conversion.encoded_object(changed, request.info))
 
 
-async def _announced(scope: RequestScope, request: Request, record: Record, wanted: Options) -> Response:
+async def _announced(scope: RequestScope, request: Request, record: Record, wanted: DeleteOptions) -> Response:
     """Those who watch pods hear that one ends before it has ended; meanwhile somebody else may have removed it."""
     try:
         return await _remove(scope, request, record, wanted)
-    except RevisionConflict as fault:
-        if fault.current is not None:
+    except RevisionConflict as conflict:
+        if conflict.current is not None:
             raise
-        return Response(200, version_conversion.shown(record, request.info))
+        return Response(200, version_conversion.encoded_object(record, request.info))
 
 
-async def _remove(scope: RequestScope, request: Request, record: Record, wanted: Options) -> Response:
+async def _remove(scope: RequestScope, request: Request, record: Record, wanted: DeleteOptions) -> Response:
     gone = record if wanted.dry_run else await scope.store.delete(record.key, record.revision)
-    if request.info.store_name in SHOWN_WHEN_DELETED:
-        return Response(200, version_conversion.shown(gone, request.info))
+    if request.info.store_name in RETURN_DELETED_OBJECT:
+        return Response(200, version_conversion.encoded_object(gone, request.info))
     uid = msgspec.json.decode(gone.value)["metadata"]["uid"]
     details = {"name": request.name, "group": request.info.group, "kind": request.info.plural, "uid": uid}
     details = {key: value for key, value in details.items() if value}
     return Response(200, encoded({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}))
 
 
-def check_preconditions(request: Request, obj: Object, wanted: Options) -> None:
+def check_preconditions(request: Request, obj: Object, wanted: DeleteOptions) -> None:
     meta = obj["metadata"]
     if wanted.uid and wanted.uid != meta["uid"]:
         raise _unmet(request, obj, ("UID", wanted.uid, meta["uid"]), "deleted and then recreated")
@@ -132,21 +132,21 @@ def check_preconditions(request: Request, obj: Object, wanted: Options) -> None:
 
 def _unmet(request: Request, obj: Object, condition: tuple[str, str, str], happened: str) -> api_errors.StatusError:
     name, asked, held = condition
-    if graceful_deletion.ends_apart(obj):
-        told = f"Precondition failed: {name} in precondition: {asked}, {name} in object meta: {held}"
-        return api_errors.conflict(request.subject, told)
-    told = f"the {name} in the precondition ({asked}) does not match the {name} in record ({held})."
+    if graceful_deletion.is_deleted_by_controller(obj):
+        message = f"Precondition failed: {name} in precondition: {asked}, {name} in object meta: {held}"
+        return api_errors.conflict(request.subject, message)
+    message = f"the {name} in the precondition ({asked}) does not match the {name} in record ({held})."
     subject = api_errors.StatusDetails(request.info.kind, request.info.group, request.name)
-    return api_errors.conflict(subject, f"{told} The object might have been {happened}")
+    return api_errors.conflict(subject, f"{message} The object might have been {happened}")
 
 
 async def delete_collection(scope: RequestScope, request: Request) -> Response:
     request_bodies.delete_options(request)  # a body that cannot be read must not delete half of them
-    found = lists.listed(scope, request)
+    found = lists.list_records(scope, request)
     for record in found.records:
         try:
             await delete(scope, request._replace(name=record.key.name, namespace=record.key.namespace))
-        except api_errors.StatusError as refusal:
-            if refusal.code != 404:
+        except api_errors.StatusError as error:
+            if error.code != 404:
                 raise
-    return Response(200, b"".join(lists.pieces(request, found)))
+    return Response(200, b"".join(lists.encode_chunks(request, found)))

@@ -1,4 +1,4 @@
-"""What every request goes through once it is known who asks, be it over HTTP or from within the process."""
+"""The handler of authenticated requests for resources, over HTTP or from within the process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 from traincrew.apimachinery import api_errors
-from traincrew.embedded.apiserver.audit.audit_log import Audit
+from traincrew.embedded.apiserver.audit.audit_log import AuditLog
 from traincrew.embedded.apiserver.endpoints import (
     binding,
     create,
@@ -20,7 +20,7 @@ from traincrew.embedded.apiserver.endpoints import (
     scale,
     update,
 )
-from traincrew.embedded.apiserver.endpoints.reviews import Reviewing
+from traincrew.embedded.apiserver.endpoints.reviews import ReviewHandler
 from traincrew.embedded.apiserver.endpoints.watches import Watch
 from traincrew.embedded.apiserver.requests.request import Request, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope
@@ -29,11 +29,11 @@ from traincrew.embedded.apiserver.storage.records import Record
 
 
 class Handler:
-    def __init__(self, scope: RequestScope, reviewing: Reviewing, audit: Audit | None = None) -> None:
+    def __init__(self, scope: RequestScope, reviews: ReviewHandler, audit: AuditLog | None = None) -> None:
         self.scope = scope
-        self.audit = audit or Audit("")
-        """Told by whoever brings requests here."""
-        self._reviewing = reviewing
+        self.audit = audit or AuditLog("")
+        """The callers of the handler record requests in it."""
+        self._reviews = reviews
 
     def authorize(self, request: Request) -> None:
         self.scope.authorize(request.user, request.asked)
@@ -41,45 +41,45 @@ class Handler:
     async def handle(self, request: Request) -> Response:
         """Every verb but list and watch. Raises StatusError."""
         self.authorize(request)
-        _check_served(request)
-        form = response_encoding.form(request)
-        with _told():
-            response = response_encoding.rendered(self.scope, request, form, await self._dispatch(request))
+        _check_verb(request)
+        form = response_encoding.negotiate(request)
+        with _storage_errors():
+            response = response_encoding.transform(self.scope, request, form, await self._dispatch(request))
         response.warnings = (*request.warnings, *response.warnings)
         return response
 
-    async def pieces(self, request: Request) -> response_encoding.Pieces:
+    async def list_chunks(self, request: Request) -> response_encoding.ChunkedBody:
         self.authorize(request)
-        _check_served(request)
-        with _told():
-            return await reads.list_pieces(self.scope, request, await self._measured(request))
+        _check_verb(request)
+        with _storage_errors():
+            return await reads.list_chunks(self.scope, request, await self._metrics_records(request))
 
-    async def listed(self, request: Request) -> lists.Listed:
+    async def list_records(self, request: Request) -> lists.ListResult:
         self.authorize(request)
-        _check_served(request)
-        with _told():
-            return lists.listed(self.scope, request, await self._measured(request))
+        _check_verb(request)
+        with _storage_errors():
+            return lists.list_records(self.scope, request, await self._metrics_records(request))
 
-    async def _measured(self, request: Request) -> list[Record] | None:
-        return await metrics_api.records(self.scope, request) if metrics_api.measured(request.info) else None
+    async def _metrics_records(self, request: Request) -> list[Record] | None:
+        return await metrics_api.records(self.scope, request) if metrics_api.is_metrics(request.info) else None
 
     def watch(self, request: Request) -> Watch:
         self.authorize(request)
-        _check_served(request)
-        with _told():
+        _check_verb(request)
+        with _storage_errors():
             return reads.watch(self.scope, request)
 
     async def _dispatch(self, request: Request) -> Response:
         if request.subresource and request.subresource not in ("status", "finalize"):
             return await self._subresource(request)
         match request.verb:
-            case "get" if metrics_api.measured(request.info):
+            case "get" if metrics_api.is_metrics(request.info):
                 return await metrics_api.get(self.scope, request)
             case "get":
                 return reads.get(self.scope, request)
             case "create":
-                if self._reviewing.takes(request):
-                    return self._reviewing.review(request)
+                if self._reviews.takes(request):
+                    return self._reviews.review(request)
                 if request.info.store_name == "bindings":
                     return await binding.bind(self.scope, self._as_pod(request))
                 return await create.create(self.scope, request)
@@ -109,7 +109,7 @@ class Handler:
             case "eviction", "create":
                 return await eviction.evict(self.scope, request)
             case "token", "create":
-                return self._reviewing.token(request)
+                return self._reviews.token(request)
             case "ephemeralcontainers", ("get" | "update" | "patch"):
                 return await self._plain(request)
         raise api_errors.method_not_allowed()
@@ -121,15 +121,15 @@ class Handler:
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[None]:
-    """Faults of the store, as an answer."""
+def _storage_errors() -> Iterator[None]:
+    """Errors of the store, as a Status."""
     try:
         yield
-    except StoreUnavailable as fault:
-        raise api_errors.service_unavailable(str(fault)) from fault
+    except StoreUnavailable as error:
+        raise api_errors.service_unavailable(str(error)) from error
 
 
-def _check_served(request: Request) -> None:
+def _check_verb(request: Request) -> None:
     if request.subresource:
         found = request.info.subresource(request.subresource)
         if found is None:

@@ -11,7 +11,7 @@ from traincrew.embedded.apiserver.requests import query_parameters
 from traincrew.embedded.apiserver.requests.request import JSON, Request, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, decoded, encoded
 
-DISRUPTED = {
+DISRUPTION_TARGET = {
     "type": "DisruptionTarget",
     "status": "True",
     "reason": "EvictionByEvictionAPI",
@@ -19,10 +19,10 @@ DISRUPTED = {
     "lastProbeTime": None,
 }
 SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
-SEVERAL = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+MULTIPLE_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 VIOLATED = "Cannot evict pod as it would violate the pod's disruption budget."
 BUDGETS = "poddisruptionbudgets.policy"
-MOST_DISRUPTED = 2000
+MAX_DISRUPTED_PODS = 2000
 """Pods whose evictions a budget's controller has not taken note of yet."""
 
 
@@ -38,7 +38,7 @@ async def evict(scope: RequestScope, request: Request) -> Response:
     if _is_guarded(pod):
         found = _budgets(scope, pod)
         if len(found) > 1:
-            raise api_errors.StatusError(500, "", SEVERAL)
+            raise api_errors.StatusError(500, "", MULTIPLE_BUDGETS)
         if found and not _may_go_unready(pod, found[0]):
             await _spend(scope, request, found[0], bool(wanted.get("dryRun")))
     await _remove(scope, request, options, wanted)
@@ -95,9 +95,9 @@ def _check(budget: Object) -> None:
     name, status = budget["metadata"]["name"], budget.get("status", {})
     if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
         raise _too_many(f"The disruption budget {name} is still being processed by the server.", 10)
-    if len(status.get("disruptedPods") or {}) > MOST_DISRUPTED:
-        told = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
-        raise api_errors.forbidden(api_errors.StatusDetails("poddisruptionbudget", "policy", name), told)
+    if len(status.get("disruptedPods") or {}) > MAX_DISRUPTED_PODS:
+        message = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
+        raise api_errors.forbidden(api_errors.StatusDetails("poddisruptionbudget", "policy", name), message)
     if not status.get("disruptionsAllowed"):
         desired, current = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
         raise _too_many(f"The disruption budget {name} needs {desired} healthy pods and has {current} currently")
@@ -115,7 +115,7 @@ async def _remove(scope: RequestScope, request: Request, options: query_paramete
     async def disrupted(pod: Object) -> write_path.UpdatedObject:
         delete.check_preconditions(request, pod, limits)
         if pod.get("status", {}).get("phase") not in ("Succeeded", "Failed"):
-            put_condition(pod, DISRUPTED | {"lastTransitionTime": scope.now()})
+            put_condition(pod, DISRUPTION_TARGET | {"lastTransitionTime": scope.now()})
         return write_path.UpdatedObject(pod, guaranteed=True)
 
     if not limits.dry_run:

@@ -1,4 +1,4 @@
-"""A client without HTTP: the same handler, the same answers, at a fraction of the cost."""
+"""A client within the process of the API server: the same handler and the same responses, without HTTP."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from traincrew.embedded.apiserver.requests.query_parameters import Query
 from traincrew.embedded.apiserver.requests.request import JSON, Request
 from traincrew.model.resources import Resource
 
-CONTENT = {"merge": endpoints_patch.MERGE, "json": endpoints_patch.JSON, "strategic": endpoints_patch.STRATEGIC}
-PAGE = 500
-STRETCH = 32
-"""Events that are handed over before others get their turn."""
-AT_ONCE = 16
-"""Requests of one client in the works, as a client over HTTP has its connections. Without the wait for a network, hundreds that
-are sent together would all be worked on before anybody else has a turn."""
+PATCH_CONTENT_TYPES = {"merge": endpoints_patch.MERGE, "json": endpoints_patch.JSON, "strategic": endpoints_patch.STRATEGIC}
+PAGE_SIZE = 500
+EVENTS_PER_TURN = 32
+"""Watch events that are delivered before other tasks get their turn."""
+MAX_IN_FLIGHT = 16
+"""Concurrent requests of one client, as connections limit them over HTTP. Otherwise hundreds of requests that are sent together
+would be handled before any other task gets its turn."""
 
 
-class LocalClient:
-    """A `port.Client` of that user's rights."""
+class InProcessClient:
+    """A `port.Client` with the permissions of a user."""
 
     def __init__(self, handler: Handler, user: User, agent: str = "traincrew") -> None:
         self._handler, self._user, self._agent = handler, user, agent
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._turns = asyncio.Semaphore(MAX_IN_FLIGHT)
 
     def _request(self, verb: str, resource: Resource, namespace: str | None, name: str = "", subresource: str = "") -> Request:
         info = self._handler.scope.registry.find(resource.group, resource.version, resource.plural)
         if info is None:
-            raise _told(api_errors.path_not_found())
+            raise _api_error(api_errors.path_not_found())
         place = (namespace or "") if info.namespaced else ""
         return Request(self._user, verb, info, place, name, subresource, agent=self._agent)
 
     async def _ask(self, request: Request) -> bytes:
         try:
             async with self._turns:
-                with self._handler.audit.within(request):
+                with self._handler.audit.record_in_process(request):
                     return (await self._handler.handle(request)).body
-        except api_errors.StatusError as refusal:
-            raise _told(refusal) from None
+        except api_errors.StatusError as error:
+            raise _api_error(error) from None
 
     async def get(self, resource: Resource, namespace: str | None, name: str, subresource: str = "") -> bytes:
         return await self._ask(self._request("get", resource, namespace, name, subresource))
@@ -56,15 +56,15 @@ class LocalClient:
         self, resource: Resource, namespace: str | None, *, labels: str = "", fields: str = ""
     ) -> AsyncGenerator[port.Page, None]:
         request = self._request("list", resource, namespace)
-        query = {"limit": [str(PAGE)], "labelSelector": [labels], "fieldSelector": [fields]}
+        query = {"limit": [str(PAGE_SIZE)], "labelSelector": [labels], "fieldSelector": [fields]}
         while True:
             try:
                 asked = request._replace(query=Query(query))
-                with self._handler.audit.within(asked):
-                    found = await self._handler.listed(asked)
-            except api_errors.StatusError as refusal:
-                raise _told(refusal) from None
-            yield port.Page([version_conversion.untitled(each, request.info) for each in found.records], str(found.revision))
+                with self._handler.audit.record_in_process(asked):
+                    found = await self._handler.list_records(asked)
+            except api_errors.StatusError as error:
+                raise _api_error(error) from None
+            yield port.Page([version_conversion.encoded_item(each, request.info) for each in found.records], str(found.revision))
             if not found.continued:
                 return
             query["continue"] = [found.continued]
@@ -77,16 +77,16 @@ class LocalClient:
         query = Query({**chosen, "resourceVersion": [resource_version], "allowWatchBookmarks": ["true"]})
         request = self._request("watch", resource, namespace)._replace(query=query)
         try:
-            with self._handler.audit.within(request):
+            with self._handler.audit.record_in_process(request):
                 watch = self._handler.watch(request)
-        except api_errors.StatusError as refusal:
-            raise _told(refusal) from None
+        except api_errors.StatusError as error:
+            raise _api_error(error) from None
         yield watch_stream.bookmark(resource_version)
         async for batch in watch.events():
             for number, event in enumerate(batch, 1):
                 if event.type == "ERROR":
                     raise status_errors.watch_error(event.object)
-                if number % STRETCH == 0:
+                if number % EVENTS_PER_TURN == 0:
                     await asyncio.sleep(0)
                 yield port.Change(event.type, event.object)  # type: ignore[arg-type]
 
@@ -113,7 +113,7 @@ class LocalClient:
         type: port.PatchType = "merge",
     ) -> bytes:
         request = self._request("patch", resource, namespace, name, subresource)
-        return await self._ask(request._replace(body=body, content_type=CONTENT[type]))
+        return await self._ask(request._replace(body=body, content_type=PATCH_CONTENT_TYPES[type]))
 
     async def delete(
         self,
@@ -130,5 +130,5 @@ class LocalClient:
         return await self._ask(request._replace(body=deletion.options(uid, version, propagation, grace), content_type=JSON))
 
 
-def _told(refusal: api_errors.StatusError) -> errors.ApiError:
-    return status_errors.error(refusal.code, msgspec.json.encode(refusal.status()))
+def _api_error(error: api_errors.StatusError) -> errors.ApiError:
+    return status_errors.error(error.code, msgspec.json.encode(error.status()))

@@ -1,4 +1,4 @@
-"""Lists: which records, as of which revision, how many at once."""
+"""Lists: the records of a resource, at a revision, in pages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXPIRED = (
 )
 
 
-class Listed(NamedTuple):
+class ListResult(NamedTuple):
     records: list[Record]
     revision: int
     continued: str = ""
@@ -38,30 +38,30 @@ class Listed(NamedTuple):
         return found
 
 
-def listed(scope: RequestScope, request: Request, given: list[Record] | None = None) -> Listed:
-    """given: the records to choose from, where they are not those of the store."""
-    wanted = selection.selector(request.query, request.info)
+def list_records(scope: RequestScope, request: Request, given: list[Record] | None = None) -> ListResult:
+    """given: the records to select from, for resources that are not in the store."""
+    predicate = selection.selector(request.query, request.info)
     resource_versions.check(request.query, watch=False)
-    # The newest of whatever age there is comes from a cache in Kubernetes, which knows no pages.
+    # In Kubernetes, resourceVersion=0 is served from a cache, which has no pages.
     cached = request.query.text("resourceVersion") == "0" and not request.query.text("continue")
     limit = 0 if cached else request.query.number("limit") or 0
     start, revision, records = _source(scope, request) if given is None else ("", scope.store.revision, given)
     if start:
         records = records[bisect_left(records, start, key=_path) :]
-    if not (wanted or limit):
-        return Listed(records, revision)
+    if not (predicate or limit):
+        return ListResult(records, revision)
     found: list[Record] = []
     for index, each in enumerate(records):
-        if wanted and not selection.matches(wanted, each):
+        if predicate and not selection.matches(predicate, each):
             continue
         found.append(each)
         if limit and len(found) == limit and index + 1 < len(records):
-            return _cut(found, revision, None if wanted else len(records) - index - 1)
-    return Listed(found, revision)
+            return _cut(found, revision, None if predicate else len(records) - index - 1)
+    return ListResult(found, revision)
 
 
-def _cut(found: list[Record], revision: int, remaining: int | None) -> Listed:
-    return Listed(found, revision, continue_tokens.written(revision, _path(found[-1]) + "\0"), remaining)
+def _cut(found: list[Record], revision: int, remaining: int | None) -> ListResult:
+    return ListResult(found, revision, continue_tokens.encode(revision, _path(found[-1]) + "\0"), remaining)
 
 
 def _path(record: Record) -> str:
@@ -69,11 +69,11 @@ def _path(record: Record) -> str:
 
 
 def _source(scope: RequestScope, request: Request) -> tuple[str, int, list[Record]]:
-    """Where to start, the revision that the list is of, and the records as of then."""
+    """The start key, the revision of the list, and the records at that revision."""
     store, resource = scope.store, request.info.store_name
     text = request.query.text("resourceVersion")
     if token_text := request.query.text("continue"):
-        token = continue_tokens.read(token_text)
+        token = continue_tokens.decode(token_text)
         if text not in resource_versions.NEWEST:
             raise api_errors.bad_request("specifying resource version is not allowed when using continue")
         if token.rv < 0:
@@ -91,9 +91,9 @@ def _source(scope: RequestScope, request: Request) -> tuple[str, int, list[Recor
 def _asked(scope: RequestScope, request: Request, text: str) -> int:
     try:
         return resource_versions.reached(scope.store, text)
-    except api_errors.StatusError as refusal:
-        if refusal.code == 400 and request.query.text("resourceVersionMatch") == "Exact":
-            raise api_errors.bad_request(f"invalid resource version: {refusal.message}") from None
+    except api_errors.StatusError as error:
+        if error.code == 400 and request.query.text("resourceVersionMatch") == "Exact":
+            raise api_errors.bad_request(f"invalid resource version: {error.message}") from None
         raise
 
 
@@ -103,27 +103,27 @@ def _as_of(scope: RequestScope, request: Request, revision: int, start: str = ""
     except RevisionCompacted:
         if not start:
             raise api_errors.expired(f"The resourceVersion for the provided list is too old: {revision}") from None
-        refusal = api_errors.expired(EXPIRED)
-        refusal.continued = continue_tokens.written(-1, start)
-        raise refusal from None
+        error = api_errors.expired(EXPIRED)
+        error.continued = continue_tokens.encode(-1, start)
+        raise error from None
 
 
-PIECE = 2**18
-"""Bytes that are joined at once: the event loop gets its turn in between, and who does not read holds up no more than this."""
+CHUNK_BYTES = 2**18
+"""Bytes that are joined at once. The event loop gets its turn in between, and a slow client occupies no more memory than this."""
 
 
-def pieces(request: Request, found: Listed) -> Iterator[bytes]:
-    """The JSON of the list, in parts."""
+def encode_chunks(request: Request, found: ListResult) -> Iterator[bytes]:
+    """The JSON of the list, in chunks."""
     info = request.info
     kind = info.list_kind or f"{info.kind}List"
     metadata = found.metadata()
     if info.definition is not None:
-        metadata.setdefault("continue", "")  # as lists without a type are written
+        metadata.setdefault("continue", "")  # lists of unstructured objects have it
     head = {"kind": kind, "apiVersion": info.api_version, "metadata": metadata}
     yield msgspec.json.encode(head)[:-1] + b',"items":['
     comma = b""
     for some in _portions(found.records):
-        yield comma + b",".join([version_conversion.untitled(each, info) for each in some])
+        yield comma + b",".join([version_conversion.encoded_item(each, info) for each in some])
         comma = b","
     yield b"]}"
 
@@ -132,7 +132,7 @@ def _portions(records: list[Record]) -> Iterator[list[Record]]:
     start = size = 0
     for index, record in enumerate(records, 1):
         size += len(record.value)
-        if size >= PIECE:
+        if size >= CHUNK_BYTES:
             yield records[start:index]
             start, size = index, 0
     if start < len(records):

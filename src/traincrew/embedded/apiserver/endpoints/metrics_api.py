@@ -20,7 +20,7 @@ RESOURCES = (
 )
 
 
-def measured(info: ResourceInfo) -> bool:
+def is_metrics(info: ResourceInfo) -> bool:
     return info.group == GROUP and info.definition is None
 
 
@@ -54,14 +54,14 @@ def _nodes(scope: RequestScope, found: Measurement) -> Iterator[Record]:
             yield _record(RESOURCES[0], scope, about, {**_times(found), "usage": _shown(usage)})
 
 
-def _record(info: ResourceInfo, scope: RequestScope, about: Record, told: Object) -> Record:
+def _record(info: ResourceInfo, scope: RequestScope, about: Record, message: Object) -> Record:
     key, labels = about.key, about.selectable.labels
     metadata: Object = {"name": key.name, "creationTimestamp": scope.now()}
     if key.namespace:
         metadata["namespace"] = key.namespace
     if labels:
         metadata["labels"] = dict(labels)
-    body = encoded({"kind": info.kind, "apiVersion": info.api_version, "metadata": metadata, **told})
+    body = encoded({"kind": info.kind, "apiVersion": info.api_version, "metadata": metadata, **message})
     return Record(Key(info.store_name, key.namespace, key.name), scope.store.revision, body, SelectableFields(labels, {}))
 
 

@@ -20,7 +20,7 @@ from traincrew.embedded.apiserver.schema import builtin_kinds
 HEALTH = ("/healthz", "/livez", "/readyz")
 
 
-class Pages:
+class NonResourceHandler:
     """Documents are made when they are first asked for, and anew when the resources change."""
 
     def __init__(self, registry: Registry, address: str, healthy: Callable[[], bool]) -> None:
@@ -59,12 +59,12 @@ class Pages:
         parts = path.split("/")
         return parts[1] in ("api", "version") or (parts[1] == "apis" and len(parts) > 2 and parts[2] in self._registry.groups)
 
-    def _form(self, path: str, http_request: web.BaseRequest) -> content_negotiation.Form:
+    def _form(self, path: str, http_request: web.BaseRequest) -> content_negotiation.MediaType:
         if path in ("/api", "/apis"):
-            return content_negotiation.choose(http_request.headers.get("Accept", ""), content_negotiation.DISCOVERY)
+            return content_negotiation.negotiate(http_request.headers.get("Accept", ""), content_negotiation.DISCOVERY)
         if path == "/openapi/v2" and gnostic.REQUESTED_MEDIA_TYPE in http_request.headers.get("Accept", ""):
-            return content_negotiation.Form(gnostic.RESPONSE_MEDIA_TYPE)
-        return content_negotiation.Form()
+            return content_negotiation.MediaType(gnostic.RESPONSE_MEDIA_TYPE)
+        return content_negotiation.MediaType()
 
     def _elsewhere(self, path: str, http_request: web.BaseRequest) -> web.Response | None:
         """A client that asks for a document by a hash that is no longer its own is sent to the current one."""
@@ -84,7 +84,7 @@ class Pages:
             return web.Response(status=304, headers=headers)
         return web.Response(body=body, headers=headers)
 
-    def _document(self, path: str, form: content_negotiation.Form) -> Object | None:
+    def _document(self, path: str, form: content_negotiation.MediaType) -> Object | None:
         info = tuple(self._registry)
         if path == "/version":
             machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from traincrew.apimachinery.resource_info import Object
 
-TOLD = (
+WARNING = (
     ".metadata.ownerReferences contains duplicate entries{}; API server dedups owner references in 1.20+, and may reject such "
     "requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}"
 )
 
 
-def once(obj: Object, patched: bool) -> list[str]:
+def deduplicate(obj: Object, patched: bool) -> list[str]:
     """Changes the object's metadata in place; returns the warning, if there is one."""
     references = obj["metadata"].get("ownerReferences")
     if not isinstance(references, list) or len(references) < 2:
@@ -25,4 +25,4 @@ def once(obj: Object, patched: bool) -> list[str]:
     if not twice:
         return []
     obj["metadata"]["ownerReferences"] = kept
-    return [TOLD.format(" after mutating admission happens" if patched else "", ", ".join(twice))]
+    return [WARNING.format(" after mutating admission happens" if patched else "", ", ".join(twice))]

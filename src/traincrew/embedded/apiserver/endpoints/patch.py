@@ -6,7 +6,7 @@ from traincrew.apimachinery import api_errors, field_errors
 from traincrew.apimachinery.patches import apply, json_patch, merge_patch, strategic_merge
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.endpoints import apply_bodies, create, field_manager, patch_bodies, system_fields, write_path
-from traincrew.embedded.apiserver.endpoints.patch_bodies import Made
+from traincrew.embedded.apiserver.endpoints.patch_bodies import PatchedObject
 from traincrew.embedded.apiserver.requests import query_parameters
 from traincrew.embedded.apiserver.requests.request import Request, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope
@@ -32,8 +32,8 @@ def _kind(request: Request) -> str:
         return kind
     if request.info.definition is None:
         raise api_errors.router_error(415, "UnsupportedMediaType", "415: Unsupported Media Type")
-    told = "the body of the request was in an unknown format - accepted media types include:"
-    raise api_errors.unsupported_media_type(f"{told} {', '.join(OF_CUSTOM)}")
+    message = "the body of the request was in an unknown format - accepted media types include:"
+    raise api_errors.unsupported_media_type(f"{message} {', '.join(OF_CUSTOM)}")
 
 
 def _faults(request: Request, kind: str) -> list[field_errors.FieldError]:
@@ -44,22 +44,24 @@ def _faults(request: Request, kind: str) -> list[field_errors.FieldError]:
 
 
 async def _patched(request: Request, kind: str, before: Object, validation: str) -> write_path.UpdatedObject:
-    after, warnings = patch_bodies.checked(_made(request, kind, before, validation), patch_bodies.form(request.info), validation)
+    after, warnings = patch_bodies.decode(
+        _made(request, kind, before, validation), patch_bodies.decoder(request.info), validation
+    )
     system_fields.check_identity(request, after.get("metadata") or {})
     return write_path.UpdatedObject(after, warnings)
 
 
-def _made(request: Request, kind: str, before: Object, validation: str) -> Made:
+def _made(request: Request, kind: str, before: Object, validation: str) -> PatchedObject:
     content, twice = patch_bodies.read(request)
     if kind == JSON:
         lenient = validation == "Ignore"
         after = json_patch.apply(before, content, lenient=lenient)
-        return Made(
+        return PatchedObject(
             after, [] if lenient else [*(f"json patch {each}" for each in twice), *json_patch.unknown_fields(content or [])]
         )
     if kind == MERGE:
-        return Made(merge_patch.apply(before, content), twice)
-    return Made(strategic_merge.apply(before, content, request.info.schema), twice, content or {})
+        return PatchedObject(merge_patch.apply(before, content), twice)
+    return PatchedObject(strategic_merge.apply(before, content, request.info.schema), twice, content or {})
 
 
 async def _apply(scope: RequestScope, request: Request, options: query_parameters.WriteOptions) -> Response:

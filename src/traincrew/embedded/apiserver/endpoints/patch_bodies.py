@@ -27,13 +27,13 @@ def read(request: Request) -> Patch:
             return Patch(found.value)
         twice = dict.fromkeys(json_tree.duplicates(found.nodes))
         return Patch(json_tree.plain(found.nodes), tuple(f'duplicate field "{path}"' for path in twice))
-    except (serialization.ParseError, json_tree.TooLarge) as fault:
-        told = str(fault).removeprefix(serialization.PARSE_ERROR)
+    except (serialization.ParseError, json_tree.TooLarge) as error:
+        message = str(error).removeprefix(serialization.PARSE_ERROR)
         strategic = "strategic" in request.content_type.lower()
-        raise api_errors.bad_request(told if strategic else f"error decoding patch: {told}") from None
+        raise api_errors.bad_request(message if strategic else f"error decoding patch: {message}") from None
 
 
-class Made(NamedTuple):
+class PatchedObject(NamedTuple):
     """What has come out of a patch."""
 
     object: Object
@@ -43,7 +43,7 @@ class Made(NamedTuple):
     """The patch, if it was a strategic one: its faults are told in other words."""
 
 
-class Form(NamedTuple):
+class ObjectDecoder(NamedTuple):
     """What it must be."""
 
     schema: Schema
@@ -54,25 +54,25 @@ class Form(NamedTuple):
         return decoding.read(text, JSON, self.schema, self.expected)[:2]
 
 
-def form(info: ResourceInfo) -> Form:
-    return Form(info.schema, decoding.Expected(info.kind, info.api_version))
+def decoder(info: ResourceInfo) -> ObjectDecoder:
+    return ObjectDecoder(info.schema, decoding.Expected(info.kind, info.api_version))
 
 
-def checked(made: Made, form: Form, validation: str) -> tuple[Object, tuple[str, ...]]:
+def decode(made: PatchedObject, form: ObjectDecoder, validation: str) -> tuple[Object, tuple[str, ...]]:
     try:
         obj, strict = form.read(msgspec.json.encode(made.object))
-    except decoding.DecodeError as fault:
+    except decoding.DecodeError as error:
         why = patched_object_errors.first_error(made.object, form.schema) if made.strategic is not None else ""
-        raise _refused(made, why or str(fault)) from None
-    told = [*made.against, *(_in_order(made, form, strict) if strict else ())]
-    if not told or validation == "Ignore":
+        raise _refused(made, why or str(error)) from None
+    message = [*made.against, *(_in_order(made, form, strict) if strict else ())]
+    if not message or validation == "Ignore":
         return obj, ()
     if validation == "Strict":
-        raise _refused(made, decoding.strict_message(told))
-    return obj, tuple(told)
+        raise _refused(made, decoding.strict_message(message))
+    return obj, tuple(message)
 
 
-def _in_order(made: Made, form: Form, strict: list[str]) -> list[str]:
+def _in_order(made: PatchedObject, form: ObjectDecoder, strict: list[str]) -> list[str]:
     """Strategic patches have theirs sorted; of the others, the fields are, as in any map that Go writes as JSON."""
     return sorted(strict) if made.strategic is not None else form.read(_sorted(made.object))[1]
 
@@ -81,6 +81,6 @@ def _sorted(obj: Object) -> bytes:
     return msgspec.json.encode(obj, order="sorted")
 
 
-def _refused(made: Made, why: str) -> api_errors.StatusError:
+def _refused(made: PatchedObject, why: str) -> api_errors.StatusError:
     shown = _sorted(made.object).decode() if made.strategic is None else go_format.plain(made.strategic)
     return api_errors.invalid("", "", "", [field_errors.invalid("patch", shown, why)])

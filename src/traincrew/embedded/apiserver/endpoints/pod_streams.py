@@ -12,7 +12,7 @@ from traincrew.embedded.apiserver.requests.scope import RequestScope
 from traincrew.embedded.apiserver.streams import location, log_relay, tunnel
 
 
-class Streaming:
+class PodStreamHandler:
     def __init__(self, scope: RequestScope, context: ssl.SSLContext) -> None:
         self._scope, self._context = scope, context
 

@@ -1,4 +1,4 @@
-"""Gets, lists and watches, in the form that was asked for: the object, its metadata, or a table."""
+"""GET, LIST and WATCH, in the negotiated representation: objects, their metadata, or tables."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from traincrew.embedded.apiserver.endpoints import (
     response_encoding,
     version_conversion,
 )
-from traincrew.embedded.apiserver.endpoints.response_encoding import Pieces, include
-from traincrew.embedded.apiserver.endpoints.watches import Look, Watch
+from traincrew.embedded.apiserver.endpoints.response_encoding import ChunkedBody, include_object
+from traincrew.embedded.apiserver.endpoints.watches import ObjectEncoder, Watch
 from traincrew.embedded.apiserver.printers import partial_metadata, tables
 from traincrew.embedded.apiserver.requests.request import Request, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
 from traincrew.embedded.apiserver.storage.records import Key, Record
 
-MANY = 50
-"""Rows that are made at once, in less than a millisecond. Not in a thread: while that computes, the event loop gets its turn
-only every five milliseconds, and gives it away again with every byte that it sends."""
+ROWS_PER_CHUNK = 50
+"""Rows that are printed at once, in less than a millisecond. Not in a thread: while it computes, the event loop gets its turn
+only every five milliseconds, and loses it again with every byte that it sends."""
 STREAMED = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
 
 
@@ -33,46 +33,53 @@ def get(scope: RequestScope, request: Request) -> Response:
     record = scope.store.get(Key(request.info.store_name, request.namespace, request.name))
     if record is None:
         raise api_errors.not_found(request.subject)
-    return Response(200, version_conversion.shown(record, request.info))
+    return Response(200, version_conversion.encoded_object(record, request.info))
 
 
-async def list_pieces(scope: RequestScope, request: Request, given: list[Record] | None = None) -> Pieces:
-    """The body of a list in parts, so that a large one does not hold up everybody else."""
-    form = response_encoding.form(request, content_negotiation.LIST)
-    found = lists.listed(scope, request, given)
-    if form.kind == "PartialObjectMetadata":
+async def list_chunks(scope: RequestScope, request: Request, given: list[Record] | None = None) -> ChunkedBody:
+    """The body of a list in chunks, so that a long list does not block other requests."""
+    media_type = response_encoding.negotiate(request, content_negotiation.LIST)
+    result = lists.list_records(scope, request, given)
+    if media_type.kind == "PartialObjectMetadata":
         raise partial_metadata.a_list(request.info)
-    wire = response_encoding.of(request, form)
-    if wire.plain and not form.kind:
-        return Pieces(wire.content_type, lists.pieces(request, found))
-    parts = _turned(scope, request, found, form) if form.kind else lists.pieces(request, found)
-    if wire.plain:
-        return Pieces(wire.content_type, parts)
-    if len(found.records) <= MANY:
-        return Pieces(wire.content_type, iter([wire.encode(b"".join(parts))]))
-    return Pieces(wire.content_type, iter([await asyncio.to_thread(lambda: wire.encode(b"".join(parts)))]))
+    serializer = response_encoding.serializer_for(request, media_type)
+    if serializer.plain and not media_type.kind:
+        return ChunkedBody(serializer.content_type, lists.encode_chunks(request, result))
+    chunks = _transformed(scope, request, result, media_type) if media_type.kind else lists.encode_chunks(request, result)
+    if serializer.plain:
+        return ChunkedBody(serializer.content_type, chunks)
+    if len(result.records) <= ROWS_PER_CHUNK:
+        return ChunkedBody(serializer.content_type, iter([serializer.encode(b"".join(chunks))]))
+    return ChunkedBody(serializer.content_type, iter([await asyncio.to_thread(lambda: serializer.encode(b"".join(chunks)))]))
 
 
-def _turned(scope: RequestScope, request: Request, found: lists.Listed, form: content_negotiation.Form) -> Iterator[bytes]:
-    """A table, or a list of metadata: a document whose last field is a list, in parts."""
-    info, metadata, now = request.info, found.metadata(), scope.clock()
+def _transformed(
+    scope: RequestScope, request: Request, result: lists.ListResult, media_type: content_negotiation.MediaType
+) -> Iterator[bytes]:
+    """A table, or a list of metadata: a document whose last field is a list, in chunks."""
+    info, metadata, now = request.info, result.metadata(), scope.clock()
 
     def document(records: list[Record]) -> Object:
-        values = [version_conversion.shown(record, info) for record in records]
-        if form.as_metadata:
-            return partial_metadata.metadata_list(info, values, form.version, metadata)
-        return tables.table(info, values, include=include(request), now=now, version=form.version, list_metadata=metadata)
+        values = [version_conversion.encoded_object(record, info) for record in records]
+        if media_type.as_metadata:
+            return partial_metadata.metadata_list(info, values, media_type.version, metadata)
+        return tables.table(
+            info, values, include=include_object(request), now=now, version=media_type.version, list_metadata=metadata
+        )
 
-    begun = document(found.records[:MANY])  # at once: this may be refused
-    return _parts(begun, (document(found.records[at : at + MANY]) for at in range(MANY, len(found.records), MANY)))
+    first = document(result.records[:ROWS_PER_CHUNK])  # outside the iterator: may raise StatusError
+    return _parts(
+        first,
+        (document(result.records[at : at + ROWS_PER_CHUNK]) for at in range(ROWS_PER_CHUNK, len(result.records), ROWS_PER_CHUNK)),
+    )
 
 
-def _parts(begun: Object, more: Iterator[Object]) -> Iterator[bytes]:
-    whole, field = encoded(begun), next(reversed(begun))
-    if not begun[field]:
-        yield whole
+def _parts(first: Object, more: Iterator[Object]) -> Iterator[bytes]:
+    document_bytes, field = encoded(first), next(reversed(first))
+    if not first[field]:
+        yield document_bytes
         return
-    yield whole.removesuffix(b"]}")
+    yield document_bytes.removesuffix(b"]}")
     for each in more:
         yield b"," + encoded(each[field])[1:-1]
     yield b"]}"
@@ -81,33 +88,37 @@ def _parts(begun: Object, more: Iterator[Object]) -> Iterator[bytes]:
 def watch(scope: RequestScope, request: Request) -> Watch:
     query = request.query
     initial = query.flag("allowWatchBookmarks") and query.text("resourceVersion") in ("", "0")
-    forms = content_negotiation.WATCHED_LISTS if initial else content_negotiation.RESOURCES
-    form = content_negotiation.choose(request.accept, forms, content_negotiation.LIST if request.info.definition is None else ())
-    if form.yaml:
+    transforms = content_negotiation.WATCHED_LISTS if initial else content_negotiation.RESOURCES
+    media_type = content_negotiation.negotiate(
+        request.accept, transforms, content_negotiation.LIST if request.info.definition is None else ()
+    )
+    if media_type.yaml:
         raise api_errors.StatusError(406, "NotAcceptable", f"only the following media types are accepted: {STREAMED}")
-    return Watch(scope, request, _look(scope, request, form))
+    return Watch(scope, request, _encoder(scope, request, media_type))
 
 
-def _look(scope: RequestScope, request: Request, form: content_negotiation.Form) -> Look:
+def _encoder(scope: RequestScope, request: Request, media_type: content_negotiation.MediaType) -> ObjectEncoder:
     info = request.info
-    if form.as_metadata:
-        kind, api_version = "PartialObjectMetadata", f"meta.k8s.io/{form.version}"
-        return Look(
+    if media_type.as_metadata:
+        kind, api_version = "PartialObjectMetadata", f"meta.k8s.io/{media_type.version}"
+        return ObjectEncoder(
             kind,
             api_version,
-            lambda record: encoded(partial_metadata.object_metadata(version_conversion.shown(record, info), form.version)),
+            lambda record: encoded(
+                partial_metadata.object_metadata(version_conversion.encoded_object(record, info), media_type.version)
+            ),
         )
-    if not form.as_table:
-        return Look(info.kind, info.api_version, lambda record: version_conversion.shown(record, info))
-    first = True
+    if not media_type.as_table:
+        return ObjectEncoder(info.kind, info.api_version, lambda record: version_conversion.encoded_object(record, info))
+    is_first = True
 
     def row(record: Record) -> bytes:
-        nonlocal first
-        body = version_conversion.shown(record, info)
-        table = tables.table(info, [body], include=include(request), now=scope.clock(), version=form.version)
-        if not first:  # the columns are told once
+        nonlocal is_first
+        body = version_conversion.encoded_object(record, info)
+        table = tables.table(info, [body], include=include_object(request), now=scope.clock(), version=media_type.version)
+        if not is_first:  # only the first table has column definitions
             table["columnDefinitions"] = None
-        first = False
+        is_first = False
         return encoded(table)
 
-    return Look(info.kind, info.api_version, row)
+    return ObjectEncoder(info.kind, info.api_version, row)

@@ -19,11 +19,11 @@ def _content_type(request: Request) -> str:
     if given == PROTOBUF and (request.info.definition is None or request.verb.startswith("delete")):
         return given
     if given not in JSON_TYPES:
-        told = "the body of the request was in an unknown format - accepted media types include: "
+        message = "the body of the request was in an unknown format - accepted media types include: "
         accepted = "application/json, application/yaml"
         if request.info.definition is None:
             accepted += ", application/vnd.kubernetes.protobuf"
-        raise api_errors.unsupported_media_type(told + accepted)
+        raise api_errors.unsupported_media_type(message + accepted)
     return given or "application/json"
 
 
@@ -72,9 +72,9 @@ def delete_options(request: Request) -> Object | None:
         body = _of_core(body)
     try:
         return decoding.read(body, given, schema, expected)[0]
-    except decoding.DecodeError as fault:
-        other = fault.title if fault.title and fault.title.kind != expected.kind else None
-        raise api_errors.StatusError(500, "", decoding.unregistered(other) if other else str(fault)) from None
+    except decoding.DecodeError as error:
+        other = error.title if error.title and error.title.kind != expected.kind else None
+        raise api_errors.StatusError(500, "", decoding.unregistered(other) if other else str(error)) from None
 
 
 def _of_core(body: bytes) -> bytes:

@@ -18,8 +18,8 @@ def number(text: str) -> int:
     """Raises a 400 for what is no revision."""
     if not (text.isascii() and text.isdigit()) or len(text) > LONGEST:
         why = "value out of range" if text.isascii() and text.isdigit() else "invalid syntax"
-        fault = field_errors.invalid("resourceVersion", text, f'strconv.ParseUint: parsing "{text}": {why}')
-        raise api_errors.bad_request(fault.tell())
+        error = field_errors.invalid("resourceVersion", text, f'strconv.ParseUint: parsing "{text}": {why}')
+        raise api_errors.bad_request(error.tell())
     return int(text)
 
 
@@ -36,8 +36,8 @@ def reached(store: Store, text: str) -> int:
 def check(query: Query, *, watch: bool) -> None:
     """Raises what an API server says to nonsensical combinations of list or watch options."""
     match = query.text("resourceVersionMatch")
-    if faults := list(_watch_faults(query, match) if watch else _list_faults(query, match)):
-        raise api_errors.invalid("ListOptions", "meta.k8s.io", "", faults)
+    if errors := list(_watch_faults(query, match) if watch else _list_faults(query, match)):
+        raise api_errors.invalid("ListOptions", "meta.k8s.io", "", errors)
 
 
 def begins_whole(query: Query) -> bool:

@@ -1,4 +1,4 @@
-"""Answers in the form that was asked for: the object, its metadata or a table; as JSON, indented JSON or YAML."""
+"""Responses in the negotiated representation: object, metadata or table; as JSON, indented JSON or YAML."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from traincrew.embedded.apiserver.printers import partial_metadata, tables
 from traincrew.embedded.apiserver.requests.request import JSON, Request, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
 
-FOR_PEOPLE = ("curl", "Wget", "Mozilla/5.0")
-"""User agents whose answers somebody reads."""
+PRETTY_USER_AGENTS = ("curl", "Wget", "Mozilla/5.0")
+"""User agents whose responses are read by people."""
 NO_TRANSFORMS: frozenset[tuple[str, str, str]] = frozenset()
 
 
-class Wire(NamedTuple):
-    """How a body is written."""
+class Serializer(NamedTuple):
+    """Writes bodies in a media type."""
 
     content_type: str = JSON
     pretty: bool = False
@@ -36,15 +36,15 @@ class Wire(NamedTuple):
 
 
 def _yaml(body: bytes) -> bytes:
-    import yaml  # few ask for it
+    import yaml  # imported here because few clients ask for it
 
     content = msgspec.json.decode(body)
     text: bytes = yaml.dump(content, Dumper=yaml.CSafeDumper, allow_unicode=True, encoding="utf-8")
     return text
 
 
-class Pieces(NamedTuple):
-    """A body in parts."""
+class ChunkedBody(NamedTuple):
+    """A body that is sent in chunks."""
 
     content_type: str
     parts: Iterator[bytes]
@@ -53,39 +53,40 @@ class Pieces(NamedTuple):
         return self.parts
 
 
-def wire(form: content_negotiation.Form, pretty: str, agent: str) -> Wire:
-    return Wire(
-        form.media_type,
-        form.pretty or (pretty in ("1", "t", "T", "TRUE", "true", "True") if pretty else agent.startswith(FOR_PEOPLE)),
+def serializer(media_type: content_negotiation.MediaType, pretty: str, agent: str) -> Serializer:
+    return Serializer(
+        media_type.media_type,
+        media_type.pretty
+        or (pretty in ("1", "t", "T", "TRUE", "true", "True") if pretty else agent.startswith(PRETTY_USER_AGENTS)),
     )
 
 
-def of(request: Request, form: content_negotiation.Form) -> Wire:
-    return wire(form, request.query.text("pretty"), request.agent)
+def serializer_for(request: Request, media_type: content_negotiation.MediaType) -> Serializer:
+    return serializer(media_type, request.query.text("pretty"), request.agent)
 
 
-def of_refusal(header: str, pretty: str, agent: str) -> Wire:
-    """A refusal is not hidden behind the fault of a client that would not read it."""
+def error_serializer(header: str, pretty: str, agent: str) -> Serializer:
+    """An error is sent even to a client that accepts none of our media types."""
     try:
-        return wire(content_negotiation.choose(header, NO_TRANSFORMS), pretty, agent)
+        return serializer(content_negotiation.negotiate(header, NO_TRANSFORMS), pretty, agent)
     except api_errors.StatusError:
-        return Wire(pretty=True)
+        return Serializer(pretty=True)
 
 
-def form(request: Request, listed: tuple[str, ...] = content_negotiation.OBJECT) -> content_negotiation.Form:
-    """Raises a 406. Built-in resources are routed by what they can be given as; custom ones are not."""
-    return content_negotiation.choose(
+def negotiate(request: Request, listed: tuple[str, ...] = content_negotiation.OBJECT) -> content_negotiation.MediaType:
+    """Raises a 406. Built-in resources are routed by the media types that they can be served in; custom resources are not."""
+    return content_negotiation.negotiate(
         request.accept, content_negotiation.RESOURCES, listed if request.info.definition is None else ()
     )
 
 
-def rendered(scope: RequestScope, request: Request, wanted: content_negotiation.Form, response: Response) -> Response:
-    """An object that was answered, in that form. What it says of itself tells whether it can be turned into another."""
-    if wanted.kind:
-        response.body = _turned(scope, request, wanted, response.body)
-    how = of(request, wanted)
-    if not how.plain:
-        response.body, response.content_type = how.encode(response.body), how.content_type
+def transform(scope: RequestScope, request: Request, media_type: content_negotiation.MediaType, response: Response) -> Response:
+    """The response in this representation. Its kind says whether it can be transformed."""
+    if media_type.kind:
+        response.body = _transformed(scope, request, media_type, response.body)
+    chosen = serializer_for(request, media_type)
+    if not chosen.plain:
+        response.body, response.content_type = chosen.encode(response.body), chosen.content_type
     return response
 
 
@@ -96,21 +97,21 @@ class _Titled(msgspec.Struct):
 _title = msgspec.json.Decoder(_Titled).decode
 
 
-def _turned(scope: RequestScope, request: Request, wanted: content_negotiation.Form, body: bytes) -> bytes:
+def _transformed(scope: RequestScope, request: Request, media_type: content_negotiation.MediaType, body: bytes) -> bytes:
     kind = _title(body).kind
     if kind == "Status" or kind.endswith("List"):
         return body
-    if wanted.kind == "PartialObjectMetadataList":
+    if media_type.kind == "PartialObjectMetadataList":
         raise partial_metadata.not_a_list(request.info)
-    if wanted.as_metadata:
-        return encoded(partial_metadata.object_metadata(body, wanted.version))
+    if media_type.as_metadata:
+        return encoded(partial_metadata.object_metadata(body, media_type.version))
     printed = _printed(request.info, kind)
-    return encoded(tables.table(printed, [body], include=include(request), now=scope.clock(), version=wanted.version))
+    return encoded(tables.table(printed, [body], include=include_object(request), now=scope.clock(), version=media_type.version))
 
 
 def _printed(info: ResourceInfo, kind: str) -> ResourceInfo:
     return tables.scaled(info) if kind == "Scale" else info
 
 
-def include(request: Request) -> str:
+def include_object(request: Request) -> str:
     return request.query.text("includeObject") or "Metadata"

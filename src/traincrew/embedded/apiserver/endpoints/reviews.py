@@ -15,7 +15,7 @@ from traincrew.embedded.apiserver.requests.scope import RequestScope, encoded
 GROUPS = ("authorization.k8s.io", "authentication.k8s.io")
 
 
-class Reviewing:
+class ReviewHandler:
     def __init__(self, scope: RequestScope, policy: Policy, tokens: Tokens, authenticator: Authenticator) -> None:
         self._scope, self._policy, self._tokens, self._authenticator = scope, policy, tokens, authenticator
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from traincrew.apimachinery import api_errors, go_format, name_validation
 from traincrew.apimachinery.resource_info import ResourceInfo
 from traincrew.embedded.apiserver.requests.query_parameters import Query
-from traincrew.embedded.apiserver.requests.request_info import Target
+from traincrew.embedded.apiserver.requests.request_info import RequestInfo
 
 VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-ON_MANY = {"get": "list", "delete": "deletecollection"}
-OF_NAMED = frozenset(("get", "update", "patch", "delete"))
-OF_MANY = frozenset(("list", "create", "deletecollection"))
+COLLECTION_VERBS = {"get": "list", "delete": "deletecollection"}
+OBJECT_ROUTES = frozenset(("get", "update", "patch", "delete"))
+COLLECTION_ROUTES = frozenset(("list", "create", "deletecollection"))
 
-Fault = api_errors.StatusError | api_errors.PlainTextError
+RoutingError = api_errors.StatusError | api_errors.PlainTextError
 
 
-def verb(method: str, target: Target, query: Query) -> str:
+def verb(method: str, target: RequestInfo, query: Query) -> str:
     """As rules name it; empty for a method that has none."""
     meant = VERBS.get(method, "")
     if target.watch:
@@ -24,28 +24,28 @@ def verb(method: str, target: Target, query: Query) -> str:
         return meant
     if meant == "get" and query.flag("watch"):
         return "watch"
-    return ON_MANY.get(meant, meant)
+    return COLLECTION_VERBS.get(meant, meant)
 
 
-def fault(method: str, verb: str, target: Target, info: ResourceInfo) -> Fault | None:
+def routing_error(method: str, verb: str, target: RequestInfo, info: ResourceInfo) -> RoutingError | None:
     """Why nobody answers this; None if somebody does."""
     found = _built_in(method, verb, target, info) if info.definition is None else _custom(verb, target, info)
     return found or _misnamed(target.name)
 
 
-def _misnamed(name: str) -> Fault | None:
-    faults = name_validation.path_segment(name)
-    return api_errors.bad_request(f"Name parameter invalid: {go_format.quote(name)}: {';'.join(faults)}") if faults else None
+def _misnamed(name: str) -> RoutingError | None:
+    errors = name_validation.path_segment(name)
+    return api_errors.bad_request(f"Name parameter invalid: {go_format.quote(name)}: {';'.join(errors)}") if errors else None
 
 
-def _built_in(method: str, verb: str, target: Target, info: ResourceInfo) -> Fault | None:
+def _built_in(method: str, verb: str, target: RequestInfo, info: ResourceInfo) -> RoutingError | None:
     there = _verbs(target, info)
     if not there:
         return api_errors.path_not_found()
     return None if verb in there and method != "HEAD" else api_errors.method_not_allowed()
 
 
-def _verbs(target: Target, info: ResourceInfo) -> frozenset[str] | set[str]:
+def _verbs(target: RequestInfo, info: ResourceInfo) -> frozenset[str] | set[str]:
     """What this path allows; nothing if it is no path."""
     held = set(info.verbs)
     if target.rest or (target.namespace and not info.namespaced):
@@ -57,10 +57,10 @@ def _verbs(target: Target, info: ResourceInfo) -> frozenset[str] | set[str]:
     if target.subresource:
         found = info.subresource(target.subresource)
         return set(found.verbs) if found else set()
-    return held & OF_NAMED if target.name else held & (OF_MANY | {"watch"})
+    return held & OBJECT_ROUTES if target.name else held & (COLLECTION_ROUTES | {"watch"})
 
 
-def _custom(verb: str, target: Target, info: ResourceInfo) -> Fault | None:
+def _custom(verb: str, target: RequestInfo, info: ResourceInfo) -> RoutingError | None:
     subject = api_errors.StatusDetails(info.plural, info.group, target.name)
     if target.namespace and not info.namespaced:
         return api_errors.page_not_found()
@@ -78,9 +78,9 @@ def _custom(verb: str, target: Target, info: ResourceInfo) -> Fault | None:
     return _ending(subject, info) if verb == "create" else None
 
 
-def _ending(subject: api_errors.StatusDetails, info: ResourceInfo) -> Fault | None:
+def _ending(subject: api_errors.StatusDetails, info: ResourceInfo) -> RoutingError | None:
     if not (info.definition or {}).get("metadata", {}).get("deletionTimestamp"):
         return None
-    refusal = api_errors.method_not_supported(subject, "create")
-    refusal.message = "create not allowed while custom resource definition is terminating"
-    return refusal
+    error = api_errors.method_not_supported(subject, "create")
+    error.message = "create not allowed while custom resource definition is terminating"
+    return error

@@ -31,7 +31,7 @@ def paths(info: ResourceInfo) -> Paths:
     return Paths(split["specReplicasPath"], split["statusReplicasPath"], split.get("labelSelectorPath", ()))
 
 
-def scale(obj: Object, info: ResourceInfo) -> Object:
+def scale_of(obj: Object, info: ResourceInfo) -> Object:
     where, meta = paths(info), obj["metadata"]
     kept = {key: meta[key] for key in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp") if key in meta}
     replicas = _value(obj, where.spec)
@@ -67,7 +67,7 @@ def _set(obj: Object, path: tuple[str, ...], value: int) -> None:
 
 def get(scope: RequestScope, request: Request) -> Response:
     record = scope.existing(request.info, request.namespace, request.name)
-    return Response(200, encoded(scale(version_conversion.read(record, request.info), request.info)))
+    return Response(200, encoded(scale_of(version_conversion.decoded_object(record, request.info), request.info)))
 
 
 async def write(scope: RequestScope, request: Request) -> Response:
@@ -76,7 +76,7 @@ async def write(scope: RequestScope, request: Request) -> Response:
     whole = request._replace(subresource="")
 
     async def transform(before: Object) -> write_path.UpdatedObject:
-        wanted = request_bodies.scale(request) if put else _patched(request, scale(before, request.info), options.validation)
+        wanted = request_bodies.scale(request) if put else _patched(request, scale_of(before, request.info), options.validation)
         replicas = _checked(request, wanted)
         _set(before, paths(request.info).spec, replicas)
         if version := (wanted.get("metadata") or {}).get("resourceVersion"):
@@ -84,24 +84,24 @@ async def write(scope: RequestScope, request: Request) -> Response:
         return write_path.UpdatedObject(before, subresource="scale")
 
     response = await write_path.update(scope, whole, options, transform)
-    shown = version_conversion.titled(msgspec.json.decode(response.body), request.info)
-    return Response(response.code, encoded(scale(shown, request.info)), response.warnings)
+    shown = version_conversion.with_type_meta(msgspec.json.decode(response.body), request.info)
+    return Response(response.code, encoded(scale_of(shown, request.info)), response.warnings)
 
 
 def _patched(request: Request, current: Object, validation: str) -> Object:
     kind = request.content_type.partition(";")[0].strip().lower()
     content, twice = patch_bodies.read(request)
     after: Object = json_patch.apply(current, content) if kind == patch.JSON else merge_patch.apply(current, content)
-    form = patch_bodies.Form(
+    form = patch_bodies.ObjectDecoder(
         builtin_kinds.load().schema("autoscaling", "v1", "Scale"), decoding.Expected("Scale", "autoscaling/v1")
     )
-    return patch_bodies.checked(patch_bodies.Made(after, twice), form, validation)[0]
+    return patch_bodies.decode(patch_bodies.PatchedObject(after, twice), form, validation)[0]
 
 
 def _checked(request: Request, wanted: Object) -> int:
     """Custom resources have rules of their own about their numbers."""
     replicas = int((wanted.get("spec") or {}).get("replicas") or 0)
     if replicas < 0 and request.info.definition is None:
-        fault = field_errors.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
-        raise api_errors.invalid("Scale", "autoscaling", request.name, [fault])
+        error = field_errors.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
+        raise api_errors.invalid("Scale", "autoscaling", request.name, [error])
     return replicas

@@ -58,7 +58,7 @@ def kept(request: Request, new: Object, old: Object) -> Object:
     if request.info.namespaced:
         metadata["namespace"] = request.namespace
     metadata["resourceVersion"] = old["metadata"]["resourceVersion"]
-    return version_conversion.titled(new, request.info) | {"metadata": metadata}
+    return version_conversion.with_type_meta(new, request.info) | {"metadata": metadata}
 
 
 def check_identity(request: Request, metadata: Object) -> None:

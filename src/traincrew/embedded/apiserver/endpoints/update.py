@@ -32,7 +32,7 @@ async def update(scope: RequestScope, request: Request) -> Response:
 
 def _creates(scope: RequestScope, request: Request) -> bool:
     missing = scope.store.head(request.key) is None
-    return missing and not request.subresource and scope.strategy(request.info).created_by_update
+    return missing and not request.subresource and scope.strategy(request.info).allow_create_on_update
 
 
 def _check_uid(request: Request, metadata: Object, stored: str) -> None:

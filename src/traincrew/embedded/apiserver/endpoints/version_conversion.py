@@ -12,7 +12,7 @@ import functools
 import msgspec
 
 from traincrew.apimachinery.resource_info import Object, ResourceInfo
-from traincrew.embedded.apiserver.registry.builtin.conversions import CONVERSIONS, Conversion
+from traincrew.embedded.apiserver.registry.builtin.conversions import CONVERSIONS, VersionConversion
 from traincrew.embedded.apiserver.schema import coercion, custom_resources
 from traincrew.embedded.apiserver.storage.records import Record
 
@@ -23,7 +23,7 @@ def prefix(kind: str, api_version: str) -> bytes:
     return b'{"kind":%s,"apiVersion":%s,' % (msgspec.json.encode(kind), msgspec.json.encode(api_version))
 
 
-def titled(obj: Object, info: ResourceInfo) -> Object:
+def with_type_meta(obj: Object, info: ResourceInfo) -> Object:
     """The object with kind and apiVersion of that version, in front."""
     return {"kind": info.kind, "apiVersion": info.api_version} | {
         key: value for key, value in obj.items() if key not in ("kind", "apiVersion")
@@ -37,11 +37,11 @@ def stored_api_version(info: ResourceInfo) -> str:
     return f"{info.group}/{version}" if info.group else version
 
 
-def _conversion(info: ResourceInfo) -> Conversion | None:
+def _conversion(info: ResourceInfo) -> VersionConversion | None:
     return CONVERSIONS[info.api_version, info.kind] if info.kept_as is not None else None
 
 
-def kept(obj: Object, info: ResourceInfo) -> Object:
+def to_storage(obj: Object, info: ResourceInfo) -> Object:
     """An object of this version as it is to be stored. The object itself may change."""
     if (conversion := _conversion(info)) is not None:
         obj = conversion.kept(obj)
@@ -49,31 +49,31 @@ def kept(obj: Object, info: ResourceInfo) -> Object:
         custom_resources.prune_and_default(obj, info.stored_schema)
     if info.definition is not None:
         coercion.whole(obj)
-    return titled(obj, info) | {"apiVersion": stored_api_version(info)}
+    return with_type_meta(obj, info) | {"apiVersion": stored_api_version(info)}
 
 
-def back(stored: Object, info: ResourceInfo) -> Object:
+def from_storage(stored: Object, info: ResourceInfo) -> Object:
     """What is stored, in this version."""
     conversion = _conversion(info)
-    return titled(conversion.shown(stored) if conversion else stored, info)
+    return with_type_meta(conversion.shown(stored) if conversion else stored, info)
 
 
-def read(record: Record, info: ResourceInfo) -> Object:
+def decoded_object(record: Record, info: ResourceInfo) -> Object:
     """A copy of one's own, in this version."""
     obj: Object = msgspec.json.decode(record.value)
     if record.revision <= info.since:
         custom_resources.prune_and_default(obj, info.stored_schema)
-    return back(obj, info)
+    return from_storage(obj, info)
 
 
-def shown(record: Record, info: ResourceInfo) -> bytes:
+def encoded_object(record: Record, info: ResourceInfo) -> bytes:
     """The object's bytes in the version of `served`."""
     return _after(record, info, prefix(info.kind, info.api_version))
 
 
-def untitled(record: Record, info: ResourceInfo) -> bytes:
+def encoded_item(record: Record, info: ResourceInfo) -> bytes:
     """As an item of a list: items of built-in kinds carry no kind of their own."""
-    return shown(record, info) if info.definition is not None else _after(record, info, b"{")
+    return encoded_object(record, info) if info.definition is not None else _after(record, info, b"{")
 
 
 def _after(record: Record, info: ResourceInfo, begins: bytes) -> bytes:
@@ -84,5 +84,5 @@ def _after(record: Record, info: ResourceInfo, begins: bytes) -> bytes:
             return record.value
         if record.value.startswith(held):
             return begins + record.value[len(held) :]
-    encoded = msgspec.json.encode(read(record, info))
+    encoded = msgspec.json.encode(decoded_object(record, info))
     return begins + encoded[len(prefix(info.kind, info.api_version)) :]

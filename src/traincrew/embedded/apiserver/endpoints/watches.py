@@ -1,4 +1,4 @@
-"""Watches: changes of the store as events of one request, with its selectors, bookmarks and end."""
+"""Watches: the changes of the store as the events of one request, with selectors, bookmarks and a timeout."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from traincrew.embedded.apiserver.storage.store import Store
 from traincrew.embedded.apiserver.storage.watch import StorageWatch
 
 BOOKMARK_SECONDS = 60.0
-LAST_BOOKMARK = 2.0
-"""Seconds before the end of a watch."""
-BLUEPRINT = "kubernetes.io/initial-events-list-blueprint"
-SHORTEST_LIFE = 1800
-"""Seconds; a watch that names no end gets one between this and its double, so that not all end at once."""
+BOOKMARK_BEFORE_END_SECONDS = 2.0
+"""A last bookmark is sent so long before the end of a watch."""
+INITIAL_EVENTS_BLUEPRINT = "kubernetes.io/initial-events-list-blueprint"
+MIN_TIMEOUT_SECONDS = 1800
+"""A watch without a timeout gets a random one between this and its double, so that watches do not end together."""
 
 
-class Event(NamedTuple):
+class WatchEvent(NamedTuple):
     type: str
     """ADDED, MODIFIED, DELETED, BOOKMARK or ERROR."""
     object: bytes
@@ -36,27 +36,27 @@ class Event(NamedTuple):
         return b'{"type":"%s","object":%s}\n' % (self.type.encode(), self.object)
 
 
-class Look(NamedTuple):
-    """How objects are shown: whole, as metadata, as rows of a table."""
+class ObjectEncoder(NamedTuple):
+    """Encodes the objects of events: whole, as metadata, or as rows of a table."""
 
     kind: str
-    """Of what is shown; bookmarks are of it, too."""
+    """The kind of the encoded objects. Bookmarks have it, too."""
     api_version: str
-    show: Callable[[Record], bytes]
+    encode: Callable[[Record], bytes]
 
 
 class Watch:
-    """Opened when it is made (an expired version is refused then), then iterated."""
+    """Opened by the constructor, which raises StatusError for an expired resource version; then iterated."""
 
-    def __init__(self, scope: RequestScope, request: Request, look: Look) -> None:
+    def __init__(self, scope: RequestScope, request: Request, encoder: ObjectEncoder) -> None:
         resource_versions.check(request.query, watch=True)
-        self._request, self._look = request, look
-        self._wanted = selection.selector(request.query, request.info).named(request.name)
+        self._request, self._encoder = request, encoder
+        self._predicate = selection.selector(request.query, request.info).named(request.name)
         self._bookmarks = request.query.flag("allowWatchBookmarks")
         asked = request.query.number("timeoutSeconds")
-        self._life = float(asked) if asked else SHORTEST_LIFE * (1 + random.random())
+        self._timeout = float(asked) if asked else MIN_TIMEOUT_SECONDS * (1 + random.random())
         self._after = 0
-        """Of a watch from a revision that is still to come: what comes before it is passed over."""
+        """Changes up to this revision are skipped: a watch may start from a future revision."""
         self._initial, self._feed = self._open(scope.store)
 
     def _open(self, store: Store) -> tuple[list[Record] | None, StorageWatch]:
@@ -66,30 +66,30 @@ class Watch:
         if resource_versions.begins_whole(self._request.query):
             if text not in resource_versions.NEWEST:
                 resource_versions.reached(store, text)
-            records = [each for each in store.list(resource, namespace) if selection.matches(self._wanted, each)]
+            records = [each for each in store.list(resource, namespace) if selection.matches(self._predicate, each)]
             return records, store.watch(resource, namespace, store.revision)
         self._after = asked
         try:
             return None, store.watch(resource, namespace, min(asked, store.revision))
-        except RevisionCompacted as fault:
-            raise api_errors.expired(f"too old resource version: {text} ({fault.compacted})") from None
+        except RevisionCompacted as expired:
+            raise api_errors.expired(f"too old resource version: {text} ({expired.compacted})") from None
 
     def close(self) -> None:
         self._feed.close()
 
-    async def events(self) -> AsyncGenerator[list[Event], None]:
-        """Batches of what came together; ends with the watch's time."""
-        ends = asyncio.get_running_loop().time() + self._life
+    async def events(self) -> AsyncGenerator[list[WatchEvent], None]:
+        """Batches of events. Ends with the timeout of the watch."""
+        ends = asyncio.get_running_loop().time() + self._timeout
         try:
             async with asyncio.timeout_at(ends):
-                async for batch in self._unending(ends):
+                async for batch in self._event_batches(ends):
                     yield batch
         except TimeoutError:
             pass
         finally:
             self.close()
 
-    async def _unending(self, ends: float) -> AsyncGenerator[list[Event], None]:
+    async def _event_batches(self, ends: float) -> AsyncGenerator[list[WatchEvent], None]:
         initial = self._initial_events()
         if initial:
             yield initial
@@ -112,56 +112,56 @@ class Watch:
 
     @staticmethod
     def _until_bookmark(ends: float) -> float:
-        """Once a minute, and shortly before the end, so that whoever watches next begins where this one ended."""
-        left = ends - asyncio.get_running_loop().time() - LAST_BOOKMARK
+        """Once a minute, and shortly before the end, so that the next watch of the client starts where this one ended."""
+        left = ends - asyncio.get_running_loop().time() - BOOKMARK_BEFORE_END_SECONDS
         return left if 0 < left < BOOKMARK_SECONDS else BOOKMARK_SECONDS
 
-    def _initial_events(self) -> list[Event]:
-        events = [Event("ADDED", self._look.show(record)) for record in self._initial or ()]
+    def _initial_events(self) -> list[WatchEvent]:
+        events = [WatchEvent("ADDED", self._encoder.encode(record)) for record in self._initial or ()]
         if self._bookmarks and self._initial is not None:
             events.append(self._bookmark(self._feed.position, end_of_initial=True))
         self._initial = None
         return events
 
-    def _event(self, change: Change) -> Event | None:
-        type = visible(change, self._wanted)
+    def _event(self, change: Change) -> WatchEvent | None:
+        type = event_type(change, self._predicate)
         if not type or change.revision <= self._after:
             return None
         if type == "DELETED" and change.type != "DELETED":
-            return Event(type, self._look.show(_last_seen(change)))
-        return Event(type, self._look.show(change.record))
+            return WatchEvent(type, self._encoder.encode(_last_seen(change)))
+        return WatchEvent(type, self._encoder.encode(change.record))
 
-    def _bookmark(self, revision: int, end_of_initial: bool = False) -> Event:
+    def _bookmark(self, revision: int, end_of_initial: bool = False) -> WatchEvent:
         metadata: dict[str, object] = {"resourceVersion": str(revision), "creationTimestamp": None}
-        titled = {"kind": self._look.kind, "apiVersion": self._look.api_version}
+        titled = {"kind": self._encoder.kind, "apiVersion": self._encoder.api_version}
         if end_of_initial:
-            metadata["annotations"] = {"k8s.io/initial-events-end": "true", BLUEPRINT: self._blueprint()}
-        return Event("BOOKMARK", msgspec.json.encode(titled | {"metadata": metadata}))
+            metadata["annotations"] = {"k8s.io/initial-events-end": "true", INITIAL_EVENTS_BLUEPRINT: self._blueprint()}
+        return WatchEvent("BOOKMARK", msgspec.json.encode(titled | {"metadata": metadata}))
 
     def _blueprint(self) -> str:
-        """The list that the initial events stand for, without its items."""
-        kind = self._request.info.list_kind if self._look.kind == self._request.info.kind else f"{self._look.kind}List"
-        empty: dict[str, object] = {"kind": kind, "apiVersion": self._look.api_version, "metadata": {}, "items": None}
+        """The list that the initial events replace, without its items."""
+        kind = self._request.info.list_kind if self._encoder.kind == self._request.info.kind else f"{self._encoder.kind}List"
+        empty: dict[str, object] = {"kind": kind, "apiVersion": self._encoder.api_version, "metadata": {}, "items": None}
         return base64.b64encode(msgspec.json.encode(empty) + b"\n").decode()
 
 
-def _error(refusal: api_errors.StatusError) -> Event:
-    return Event("ERROR", msgspec.json.encode(refusal.status()))
+def _error(error: api_errors.StatusError) -> WatchEvent:
+    return WatchEvent("ERROR", msgspec.json.encode(error.status()))
 
 
-def visible(change: Change, wanted: selection.SelectionPredicate) -> str:
-    """The type that a watcher with this selector sees; empty for nothing."""
-    if not wanted:
+def event_type(change: Change, predicate: selection.SelectionPredicate) -> str:
+    """The type of the event for a watch with this selector; empty if there is none."""
+    if not predicate:
         return change.type
-    after = change.type != "DELETED" and selection.matches(wanted, change.record)
-    before = change.before is not None and selection.matches(wanted, change.before)
+    after = change.type != "DELETED" and selection.matches(predicate, change.record)
+    before = change.before is not None and selection.matches(predicate, change.before)
     if after:
         return "MODIFIED" if before else "ADDED"
     return "DELETED" if before else ""
 
 
 def _last_seen(change: Change) -> Record:
-    """An object that left the selection is shown as it was when it last belonged, with the version of its leaving."""
+    """An object that no longer matches the selector is sent as it was when it last matched, with the new resource version."""
     before = change.before
     if before is None:
         return change.record
@@ -170,5 +170,5 @@ def _last_seen(change: Change) -> Record:
     return Record(before.key, change.revision, msgspec.json.encode(obj), before.selectable_source)
 
 
-def lines(events: Iterable[Event]) -> bytes:
+def encode_events(events: Iterable[WatchEvent]) -> bytes:
     return b"".join([event.line() for event in events])

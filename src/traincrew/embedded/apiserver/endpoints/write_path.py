@@ -5,7 +5,7 @@ default                strategy.default
 managed fields         field_manager
 mutating admission     admission chain
 escalation check       authz, for the objects of RBAC
-prepare                strategy.prepare_create, strategy.prepare_update
+prepare                strategy.prepare_for_create, strategy.prepare_for_update
 validate               strategy.validate, strategy.validate_update
 validating admission   admission chain
 store
@@ -32,8 +32,8 @@ from traincrew.embedded.apiserver.endpoints import (
     system_fields,
     version_conversion,
 )
-from traincrew.embedded.apiserver.registry.builtin.write_context import Context
-from traincrew.embedded.apiserver.registry.service_allocation import Addresses
+from traincrew.embedded.apiserver.registry.builtin.write_context import WriteContext
+from traincrew.embedded.apiserver.registry.service_allocation import ServiceAllocator
 from traincrew.embedded.apiserver.requests.query_parameters import WriteOptions
 from traincrew.embedded.apiserver.requests.request import Request, Response
 from traincrew.embedded.apiserver.requests.scope import RequestScope, decoded, encoded
@@ -73,7 +73,7 @@ class _Write:
     def mutate(self, new: Object, old: Object | None, writing: WriteContextFields | None) -> list[str]:
         """From defaults to mutating admission, in place."""
         self._strategy.default(new)
-        warnings = owner_references.once(new, self.request.verb == "patch")
+        warnings = owner_references.deduplicate(new, self.request.verb == "patch")
         if writing is not None:
             field_managers.update_managed_fields(old, new, self._info.schema, **writing)
         self._chain.admit(self._attributes(new, old))
@@ -85,10 +85,10 @@ class _Write:
         if info.group == RBAC:
             escalation.check(scope.policy, self.request.user, self.request.asked, new, old)
         if old is None:
-            self._strategy.prepare_create(new, _context(scope, new))
+            self._strategy.prepare_for_create(new, _context(scope, new))
             errors = self._strategy.validate(new)
         else:
-            self._strategy.prepare_update(new, old, attributes.subresource, _context(scope, old))
+            self._strategy.prepare_for_update(new, old, attributes.subresource, _context(scope, old))
             errors = self._strategy.validate_update(new, old, attributes.subresource)
         if errors:
             raise api_errors.invalid(info.kind, (info.kept_as or info).group, attributes.name, errors)
@@ -101,15 +101,15 @@ class _Write:
         return AdmissionAttributes(operation, self._info, request.namespace, name, subresource, new, old)
 
 
-def _context(scope: RequestScope, obj: Object) -> Context:
-    addresses, identity = Addresses(scope.store), scope.identity
-    return Context(
+def _context(scope: RequestScope, obj: Object) -> WriteContext:
+    allocator, identity = ServiceAllocator(scope.store), scope.identity
+    return WriteContext(
         uid=obj["metadata"]["uid"],
         now=scope.now(),
-        allocate_ip=addresses.free,
-        in_use=addresses.taken,
-        allocate_port=addresses.free_port,
-        port_in_use=addresses.port_taken,
+        allocate_ip=allocator.allocate_ip,
+        ip_in_use=allocator.ip_in_use,
+        allocate_port=allocator.allocate_port,
+        port_in_use=allocator.port_in_use,
         token_secret=lambda secret: token_secrets.populated(secret, identity.tokens, identity.authority),
     )
 
@@ -141,18 +141,18 @@ async def _create(write: _Write, obj: Object, warnings: tuple[str, ...]) -> Resp
     scope, info = write.scope, write.request.info
     warnings = (*warnings, *write.validate(obj, None))
     key = Key(info.store_name, write.request.namespace, str(obj["metadata"]["name"]))
-    stored = version_conversion.kept(obj, info)
+    stored = version_conversion.to_storage(obj, info)
     if write.options.dry_run:
         if (existing := scope.store.head(key)) is not None:
             raise _already_exists(write.request, existing)
-        return Response(201, encoded(version_conversion.back(stored, info)), warnings)
+        return Response(201, encoded(version_conversion.from_storage(stored, info)), warnings)
     try:
         record = await scope.store.put(key, stored, 0)
     except RevisionConflict as stale:
         raise _already_exists(write.request, stale.current, key.name) from None
     if info.store_name == "namespaces" and scope.accounts:
         await namespace_contents.create(scope, key.name)
-    return Response(201, version_conversion.shown(record, info), warnings)
+    return Response(201, version_conversion.encoded_object(record, info), warnings)
 
 
 def _already_exists(request: Request, existing: Record | None, name: str = "") -> api_errors.StatusError:
@@ -168,8 +168,8 @@ async def update(scope: RequestScope, request: Request, options: WriteOptions, t
     write = _Write(scope, request, options)
     for _ in range(ATTEMPTS):
         record = scope.existing(request.info, request.namespace, request.name)
-        old = version_conversion.read(record, request.info)
-        updated = await transform(version_conversion.read(record, request.info))
+        old = version_conversion.decoded_object(record, request.info)
+        updated = await transform(version_conversion.decoded_object(record, request.info))
         _check_version(scope, request, updated.object["metadata"].get("resourceVersion") or "", record.revision)
         try:
             return await _update(write, record, old, updated)
@@ -182,7 +182,7 @@ def _check_version(scope: RequestScope, request: Request, named: str, stored: in
     if named and not named.isdecimal():
         raise api_errors.StatusError(500, "", f"strconv.ParseUint: parsing {go_format.quote(named)}: invalid syntax")
     version = int(named or 0)
-    if not version and not scope.strategy(request.info).unconditional:
+    if not version and not scope.strategy(request.info).allow_unconditional_update:
         error = field_errors.FieldError(
             field_errors.INVALID, "metadata.resourceVersion", "Invalid value: 0x0: must be specified for an update"
         )
@@ -203,17 +203,17 @@ async def _update(write: _Write, record: Record, old: Object, updated: UpdatedOb
         warnings = (*write.mutate(new, old, writing), *warnings, *write.validate(new, old))
     elif writing is not None:
         field_managers.update_managed_fields(old, new, info.schema, **writing)
-    if graceful_deletion.is_last_word(new):
+    if graceful_deletion.is_ready_for_removal(new):
         return await _remove(write, record, new)
     if info.definition is not None:
         coercion.whole(new)
     if json_equality.deep_equal(new, old):
-        return Response(200, version_conversion.shown(record, info), warnings)
-    stored = version_conversion.kept(new, info)
+        return Response(200, version_conversion.encoded_object(record, info), warnings)
+    stored = version_conversion.to_storage(new, info)
     if write.options.dry_run:
-        return Response(200, encoded(version_conversion.back(stored, info)), warnings)
+        return Response(200, encoded(version_conversion.from_storage(stored, info)), warnings)
     stored_record = await scope.store.put(record.key, stored, record.revision)
-    return Response(200, version_conversion.shown(stored_record, info), warnings)
+    return Response(200, version_conversion.encoded_object(stored_record, info), warnings)
 
 
 async def _remove(write: _Write, record: Record, new: Object) -> Response:

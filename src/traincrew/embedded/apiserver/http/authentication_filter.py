@@ -14,8 +14,8 @@ from traincrew.embedded.apiserver.authz.rbac import Policy
 from traincrew.embedded.apiserver.http import impersonation, origins
 
 
-class Gate:
-    def __init__(self, doors: origins.Doors, authenticator: Authenticator, policy: Policy) -> None:
+class AuthenticationFilter:
+    def __init__(self, doors: origins.AllowedOrigins, authenticator: Authenticator, policy: Policy) -> None:
         self.doors, self._authenticator, self._policy = doors, authenticator, policy
         self._peers: weakref.WeakKeyDictionary[object, Peer | None] = weakref.WeakKeyDictionary()
 
@@ -26,7 +26,7 @@ class Gate:
         user = self._authenticator.user(headers, self._peer(http_request), http_request.path)
         if user is None:
             raise api_errors.unauthorized()
-        return impersonation.acting(user, headers, self._policy, http_request.path)
+        return impersonation.impersonated(user, headers, self._policy, http_request.path)
 
     def _peer(self, http_request: web.BaseRequest) -> Peer | None:
         connection = http_request.transport.get_extra_info("ssl_object") if http_request.transport else None

@@ -30,7 +30,7 @@ class _Request(NamedTuple):
         return f"{{{self.kind} {self.asked.namespace} {self.asked.name}  {version}  {self.asked.subresource}}}"
 
 
-def acting(user: User, headers: MultiMapping[str], policy: Policy, target: str) -> User:
+def impersonated(user: User, headers: MultiMapping[str], policy: Policy, target: str) -> User:
     """Whom the request acts for: the user itself, or whom its headers name.
 
     Raises a StatusError where that is not allowed, Bare where it is nonsense.
@@ -41,8 +41,8 @@ def acting(user: User, headers: MultiMapping[str], policy: Policy, target: str) 
     if not requests:
         return user
     if requests[0].kind not in ("User", "ServiceAccount"):
-        told = " ".join(each.words() for each in requests)
-        why = f'Internal Server Error: "{target}": requested [{told}] without impersonating a user'
+        message = " ".join(each.words() for each in requests)
+        why = f'Internal Server Error: "{target}": requested [{message}] without impersonating a user'
         raise api_errors.PlainTextError(500, f"{why}\n")
     for each in requests:
         allowed, reason = policy.allowed(user, each.asked)

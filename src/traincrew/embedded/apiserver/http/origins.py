@@ -11,24 +11,24 @@ from traincrew.apimachinery import api_errors
 
 
 @dataclasses.dataclass(frozen=True)
-class Doors:
+class AllowedOrigins:
     """The names that the server goes by, and the origins of pages that it serves itself."""
 
     hosts: frozenset[str]
     origins: frozenset[str] = frozenset()
 
 
-def doors(names: Iterable[str], port: int) -> Doors:
+def allowed_origins(names: Iterable[str], port: int) -> AllowedOrigins:
     """Names as the serving certificate holds them.
 
     Old WebSocket libraries call our own address an http origin; no page can come from there, for the port speaks TLS.
     """
     hosts = frozenset(_plain(name) for name in names)
     origins = frozenset(f"{scheme}://{_bracketed(host)}:{port}" for host in hosts for scheme in ("https", "http"))
-    return Doors(hosts, origins | {origin.removesuffix(":443") for origin in origins})
+    return AllowedOrigins(hosts, origins | {origin.removesuffix(":443") for origin in origins})
 
 
-def check(of: Doors, host: str | None, origin: str | None) -> None:
+def check(of: AllowedOrigins, host: str | None, origin: str | None) -> None:
     """Raises a StatusError (403) for a foreign Host or Origin. A request without a Host (HTTP/1.0) comes from no browser."""
     if host and host_name(host) not in of.hosts:
         raise api_errors.StatusError(

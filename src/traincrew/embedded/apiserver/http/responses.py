@@ -13,46 +13,46 @@ from multidict import CIMultiDict
 
 from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.endpoints import response_encoding
-from traincrew.embedded.apiserver.endpoints.watches import Watch, lines
+from traincrew.embedded.apiserver.endpoints.watches import Watch, encode_events
 from traincrew.embedded.apiserver.requests.request import Response
 
-LARGEST_BODY = 3 * 1024 * 1024
-STALLED = 60.0
+MAX_BODY_BYTES = 3 * 1024 * 1024
+CLIENT_TIMEOUT = 60.0
 """Seconds that a client may let the server wait, with its body or with what it does not read."""
-AT_ONCE = 2**18
+MAX_UNCHUNKED_BYTES = 2**18
 """Bytes up to which a list is sent whole."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 UNCACHED = {"Cache-Control": "no-cache, private"}
 
 
-async def read(http_request: web.BaseRequest) -> bytes:
+async def read_body(http_request: web.BaseRequest) -> bytes:
     """The body of a request."""
-    if (http_request.content_length or 0) > LARGEST_BODY:
+    if (http_request.content_length or 0) > MAX_BODY_BYTES:
         raise _too_large()
     if http_request.content.is_eof():  # as a rule it has come with the head
         whole = http_request.content.read_nowait()
-        if len(whole) > LARGEST_BODY:
+        if len(whole) > MAX_BODY_BYTES:
             raise _too_large()
         return whole
     parts, size = [], 0
     try:
-        async with asyncio.timeout(STALLED):
+        async with asyncio.timeout(CLIENT_TIMEOUT):
             async for part in http_request.content.iter_any():
                 size += len(part)
-                if size > LARGEST_BODY:
+                if size > MAX_BODY_BYTES:
                     raise _too_large()
                 parts.append(part)
     except TimeoutError:
-        told = "Timeout: request did not complete within requested timeout - context deadline exceeded"
-        raise api_errors.StatusError(504, "Timeout", told) from None
+        message = "Timeout: request did not complete within requested timeout - context deadline exceeded"
+        raise api_errors.StatusError(504, "Timeout", message) from None
     return b"".join(parts)
 
 
 def _too_large() -> api_errors.StatusError:
-    return api_errors.request_entity_too_large(f"Request entity too large: limit is {LARGEST_BODY}")
+    return api_errors.request_entity_too_large(f"Request entity too large: limit is {MAX_BODY_BYTES}")
 
 
-def whole(response: Response) -> web.Response:
+def full(response: Response) -> web.Response:
     headers = _headers(response.warnings) if response.warnings else UNCACHED
     return web.Response(status=response.code, body=response.body, content_type=response.content_type, headers=headers)
 
@@ -65,13 +65,15 @@ def _headers(warnings: Sequence[str]) -> CIMultiDict[str]:
     return headers
 
 
-async def sent(http_request: web.BaseRequest, pieces: response_encoding.Pieces, warnings: Sequence[str]) -> web.StreamResponse:
+async def chunked(
+    http_request: web.BaseRequest, pieces: response_encoding.ChunkedBody, warnings: Sequence[str]
+) -> web.StreamResponse:
     """Small bodies whole, large ones in parts."""
     gathered, size = [], 0
     for piece in pieces:
         gathered.append(piece)
         size += len(piece)
-        if size > AT_ONCE:
+        if size > MAX_UNCHUNKED_BYTES:
             break
         await asyncio.sleep(0)
     else:
@@ -85,13 +87,13 @@ async def sent(http_request: web.BaseRequest, pieces: response_encoding.Pieces, 
     return http_response
 
 
-async def poured(http_request: web.BaseRequest, watch: Watch, warnings: Sequence[str]) -> web.StreamResponse:
+async def watch_stream(http_request: web.BaseRequest, watch: Watch, warnings: Sequence[str]) -> web.StreamResponse:
     """The events of a watch, until it ends."""
     http_response = await _opened(http_request, "application/json", warnings)
     # When the server goes down, a watch ends like any other, and the client takes it up again.
     with contextlib.suppress(asyncio.CancelledError):
         async for batch in watch.events():
-            await _write(http_request, http_response, lines(batch))
+            await _write(http_request, http_response, encode_events(batch))
     await http_response.write_eof()
     return http_response
 
@@ -107,7 +109,7 @@ async def _opened(http_request: web.BaseRequest, content_type: str, warnings: Se
 async def _write(http_request: web.BaseRequest, http_response: web.StreamResponse, part: bytes) -> None:
     """Ends the connection of a client that does not read: it holds what it was to be sent."""
     try:
-        async with asyncio.timeout(STALLED):
+        async with asyncio.timeout(CLIENT_TIMEOUT):
             await http_response.write(part)
     except TimeoutError:
         if http_request.transport is not None:
@@ -115,21 +117,19 @@ async def _write(http_request: web.BaseRequest, http_response: web.StreamRespons
         raise ConnectionResetError("the client does not read") from None
 
 
-def refused(http_request: web.BaseRequest, refusal: api_errors.StatusError) -> web.Response:
+def status_error(http_request: web.BaseRequest, error: api_errors.StatusError) -> web.Response:
     headers = http_request.headers
-    wire = response_encoding.of_refusal(
+    wire = response_encoding.error_serializer(
         headers.get("Accept", ""), http_request.rel_url.query.get("pretty", ""), headers.get("User-Agent", "")
     )
-    body = wire.encode(msgspec.json.encode(refusal.status()))
-    http_response = web.Response(
-        status=refusal.code, body=body, content_type=wire.content_type, headers=_headers(refusal.warnings)
-    )
-    if refusal.retry_after:
-        http_response.headers["Retry-After"] = str(refusal.retry_after)
+    body = wire.encode(msgspec.json.encode(error.status()))
+    http_response = web.Response(status=error.code, body=body, content_type=wire.content_type, headers=_headers(error.warnings))
+    if error.retry_after:
+        http_response.headers["Retry-After"] = str(error.retry_after)
     return http_response
 
 
-def bare(refusal: api_errors.PlainTextError) -> web.Response:
-    if not refusal.text:
-        return web.Response(status=refusal.code)
-    return web.Response(status=refusal.code, text=refusal.text)
+def plain_error(error: api_errors.PlainTextError) -> web.Response:
+    if not error.text:
+        return web.Response(status=error.code)
+    return web.Response(status=error.code, text=error.text)

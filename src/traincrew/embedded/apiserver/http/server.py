@@ -1,4 +1,4 @@
-"""The API over HTTPS: who asks, for what, and the answer's form on the wire."""
+"""The HTTPS server of the API: authentication, request info, audit, and the response on the wire."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from traincrew.client import clock
 from traincrew.embedded.apiserver.authz import attributes
 from traincrew.embedded.apiserver.endpoints import routing
 from traincrew.embedded.apiserver.endpoints.dispatch import Handler
-from traincrew.embedded.apiserver.endpoints.non_resource_urls import Pages
+from traincrew.embedded.apiserver.endpoints.non_resource_urls import NonResourceHandler
 from traincrew.embedded.apiserver.http import responses
-from traincrew.embedded.apiserver.http.authentication_filter import Gate
+from traincrew.embedded.apiserver.http.authentication_filter import AuthenticationFilter
 from traincrew.embedded.apiserver.requests import request_info
 from traincrew.embedded.apiserver.requests.query_parameters import Query
 from traincrew.embedded.apiserver.requests.request import Request
@@ -27,29 +27,31 @@ from traincrew.embedded.serving import http_connections
 
 log = logging.getLogger(__name__)
 
-IDLE = 300.0
-"""Seconds that a connection may stay without a request, also before its first."""
-LONGEST_LINE = 2**20
-"""Bytes of a request's first line, and of each header: as much as Go's server takes for all of them together."""
+KEEPALIVE_SECONDS = 300.0
+"""Seconds that a connection may stay open without a request."""
+MAX_LINE_BYTES = 2**20
+"""Limit of the request line and of each header. Go's server accepts as much for all of them together."""
 STREAMED = ("log", "exec", "attach", "portforward")
 
 Streamed = Callable[[web.BaseRequest, Request], Awaitable[web.StreamResponse]]
 
 
 class ApiServer:
-    def __init__(self, handler: Handler, gate: Gate, pages: Pages, streamed: Streamed) -> None:
-        self._handler, self._gate, self._pages, self._streamed = handler, gate, pages, streamed
+    def __init__(
+        self, handler: Handler, authentication: AuthenticationFilter, non_resource: NonResourceHandler, streamed: Streamed
+    ) -> None:
+        self._handler, self._authentication, self._non_resource, self._streamed = handler, authentication, non_resource, streamed
         self._audit = handler.audit
         self._runner: web.ServerRunner | None = None
         self._open: set[asyncio.Task[object]] = set()
-        """Watches and streams: what would keep the server from ending."""
+        """Watches and streams. They are cancelled when the server stops."""
 
     async def start(self, host: str, port: int, context: ssl.SSLContext) -> int:
-        """Returns the port that it listens on."""
-        # Not an Application: its router would take a tenth of a short request's time, to find the one route there is.
+        """Returns the port that the server listens on."""
+        # Not an Application: its router would take a tenth of the time of a short request, for a single route.
         server = web.Server(
-            self._serve, access_log=None, logger=http_connections.connection_logger(), keepalive_timeout=IDLE,
-            max_line_size=LONGEST_LINE, max_field_size=LONGEST_LINE,
+            self._serve, access_log=None, logger=http_connections.connection_logger(), keepalive_timeout=KEEPALIVE_SECONDS,
+            max_line_size=MAX_LINE_BYTES, max_field_size=MAX_LINE_BYTES,
         )  # fmt: skip
         self._runner = web.ServerRunner(server, shutdown_timeout=1.0)
         await self._runner.setup()
@@ -68,39 +70,37 @@ class ApiServer:
 
     async def _serve(self, http_request: web.BaseRequest) -> web.StreamResponse:
         try:
-            return await self._answer(http_request)
+            return await self._respond(http_request)
         except api_errors.StatusError as refusal:
-            return responses.refused(http_request, refusal)
+            return responses.status_error(http_request, refusal)
         except api_errors.PlainTextError as refusal:
-            return responses.bare(refusal)
+            return responses.plain_error(refusal)
         except (ConnectionError, asyncio.CancelledError):
             raise
         except Exception:
             log.exception("request failed", extra={"method": http_request.method, "path": http_request.path})
-            return responses.refused(
-                http_request, api_errors.internal_error("the server met a fault of its own; its log says more")
-            )
+            return responses.status_error(http_request, api_errors.internal_error("see the log of the API server"))
 
-    async def _answer(self, http_request: web.BaseRequest) -> web.StreamResponse:
-        user = self._gate.admit(http_request)
+    async def _respond(self, http_request: web.BaseRequest) -> web.StreamResponse:
+        user = self._authentication.admit(http_request)
         raw, _, asked = http_request.raw_path.partition("?")
         path = request_info.decoded(raw)
         target = request_info.parse(path)
         if target is None:
-            self._gate.authorize_path(user, http_request)
-            return self._pages.page(http_request, path)
+            self._authentication.authorize_path(user, http_request)
+            return self._non_resource.page(http_request, path)
         info = self._handler.scope.registry.find(target.group, target.version, target.resource)
         query = Query(request_info.query(asked) if asked else {})
         if info is None:
             wanted = attributes.of_request(http_request.method, path, query.flag("watch"), query.text("fieldSelector"))
             self._handler.scope.authorize(user, wanted)
-            raise self._pages.missing(path)
+            raise self._non_resource.missing(path)
         request = Request(
             user, routing.verb(http_request.method, target, query), info, target.namespace, target.name, target.subresource,
             query, b"", http_request.headers.get("Content-Type", ""), http_request.headers.get("Accept", ""),
             http_request.headers.get("User-Agent", ""),
         )  # fmt: skip
-        if (fault := routing.fault(http_request.method, request.verb, target, info)) is not None:
+        if (fault := routing.routing_error(http_request.method, request.verb, target, info)) is not None:
             self._handler.authorize(request)
             raise fault
         return await self._audited(http_request, request)
@@ -115,26 +115,26 @@ class ApiServer:
             if request.verb == "watch":
                 return await self._watched(http_request, request, received)
             if http_request.can_read_body:
-                request = request._replace(body=await responses.read(http_request))
+                request = request._replace(body=await responses.read_body(http_request))
             http_response = await self._handled(http_request, request)
         except api_errors.StatusError as refusal:
             refusal.warnings = request.warnings
-            self._audit.tell(http_request, request, refusal.code, received)
+            self._audit.record(http_request, request, refusal.code, received)
             raise
-        self._audit.tell(http_request, request, http_response.status, received)
+        self._audit.record(http_request, request, http_response.status, received)
         return http_response
 
     async def _handled(self, http_request: web.BaseRequest, request: Request) -> web.StreamResponse:
         if request.verb == "list":
-            return await responses.sent(http_request, await self._handler.pieces(request), request.warnings)
-        return responses.whole(await self._handler.handle(request))
+            return await responses.chunked(http_request, await self._handler.list_chunks(request), request.warnings)
+        return responses.full(await self._handler.handle(request))
 
     async def _watched(self, http_request: web.BaseRequest, request: Request, received: dt.datetime) -> web.StreamResponse:
         watch = self._handler.watch(request)
-        self._audit.tell(http_request, request, 200, received)
+        self._audit.record(http_request, request, 200, received)
         try:
             with self._held():
-                return await responses.poured(http_request, watch, request.warnings)
+                return await responses.watch_stream(http_request, watch, request.warnings)
         finally:
             watch.close()
 
@@ -150,7 +150,7 @@ class ApiServer:
 
 
 def _as_stream(request: Request, http_request: web.BaseRequest) -> Request:
-    """exec, attach and port-forward are creations to RBAC, whichever method a client opens them with."""
+    """RBAC knows exec, attach and port-forward as creates, whatever the method of the request."""
     if request.subresource == "log":
         return request
     return request._replace(verb="create" if http_request.method in ("GET", "POST") else request.verb)

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin.strategy import keep_metadata
-from traincrew.embedded.apiserver.registry.builtin.write_context import Context
+from traincrew.embedded.apiserver.registry.builtin.write_context import WriteContext
 from traincrew.embedded.apiserver.schema import crd_validation, crds
 
 KIND = "CustomResourceDefinition"
 
 
-class DefinitionStrategy:
-    created_by_update = unconditional = orphans = False
+class CustomResourceDefinitionStrategy:
+    allow_create_on_update = allow_unconditional_update = orphans_by_default = False
 
     def __init__(
         self, others: Callable[[], Iterable[Object]], now: Callable[[], str], sound: Callable[[str], Object | None]
@@ -25,7 +25,7 @@ class DefinitionStrategy:
     def default(self, obj: Object) -> None:
         crds.default(obj)
 
-    def prepare_create(self, obj: Object, context: Context) -> None:
+    def prepare_for_create(self, obj: Object, context: WriteContext) -> None:
         obj["metadata"]["generation"] = 1
         obj.pop("status", None)
         obj["status"] = crds.accept_names(obj, self._rivals(obj), context.now, self._is_sound(obj))
@@ -33,7 +33,7 @@ class DefinitionStrategy:
     def _rivals(self, obj: Object) -> list[Object]:
         return [each for each in self._others() if each["metadata"]["name"] != obj["metadata"]["name"]]
 
-    def prepare_update(self, new: Object, old: Object, subresource: str, context: Context) -> None:
+    def prepare_for_update(self, new: Object, old: Object, subresource: str, context: WriteContext) -> None:
         keep_metadata(new, old)
         if subresource == "status":
             new["spec"] = old["spec"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Object, ResourceInfo
 from traincrew.embedded.apiserver.registry import builtin
-from traincrew.embedded.apiserver.registry.builtin.write_context import Context
+from traincrew.embedded.apiserver.registry.builtin.write_context import WriteContext
 from traincrew.embedded.apiserver.schema import custom_resources
 
 
 class CustomStrategy:
-    created_by_update = unconditional = orphans = False
+    allow_create_on_update = allow_unconditional_update = orphans_by_default = False
 
     def __init__(self, info: ResourceInfo) -> None:
         self._info = info
@@ -19,11 +19,11 @@ class CustomStrategy:
     def default(self, obj: Object) -> None:
         custom_resources.default(obj, self._info.schema)
 
-    def prepare_create(self, obj: Object, context: Context) -> None:
-        self._plain.prepare_create(obj, context)
+    def prepare_for_create(self, obj: Object, context: WriteContext) -> None:
+        self._plain.prepare_for_create(obj, context)
 
-    def prepare_update(self, new: Object, old: Object, subresource: str, context: Context) -> None:
-        self._plain.prepare_update(new, old, subresource, context)
+    def prepare_for_update(self, new: Object, old: Object, subresource: str, context: WriteContext) -> None:
+        self._plain.prepare_for_update(new, old, subresource, context)
 
     def validate(self, obj: Object) -> list[FieldError]:
         return custom_resources.validate(obj, self._info, self._plain.validate(obj))

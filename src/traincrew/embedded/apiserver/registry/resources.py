@@ -10,7 +10,7 @@ from traincrew.embedded.apiserver.registry.custom import CustomStrategy
 from traincrew.embedded.apiserver.registry.strategies import Strategy
 from traincrew.embedded.apiserver.schema import crds, structural_schemas
 
-Place = tuple[str, str, str]
+GroupVersionResource = tuple[str, str, str]
 """Group, version, plural."""
 
 
@@ -24,10 +24,12 @@ class Registry:
         self._built_in = tuple(built_in)
         self.groups = frozenset(each.group for each in self._built_in)
         """The built-in ones."""
-        self._by_place: dict[Place, ResourceInfo] = {(each.group, each.version, each.plural): each for each in self._built_in}
+        self._by_place: dict[GroupVersionResource, ResourceInfo] = {
+            (each.group, each.version, each.plural): each for each in self._built_in
+        }
         self._originals = dict(self._by_place)
         """What stands there again when a definition of the same name has gone."""
-        self._strategies: dict[Place, Strategy] = {}
+        self._strategies: dict[GroupVersionResource, Strategy] = {}
         self._custom: dict[str, tuple[ResourceInfo, ...]] = {}
         self.generation = 0
         """Grows with every change: what was made of an older one is stale."""
@@ -62,7 +64,7 @@ class Registry:
 
     def _make_strategy(self, info: ResourceInfo) -> Strategy:
         if info.kind == crd_strategy.KIND and info.definition is None:
-            return crd_strategy.DefinitionStrategy(self._definitions, self._now, self._own.get)
+            return crd_strategy.CustomResourceDefinitionStrategy(self._definitions, self._now, self._own.get)
         return CustomStrategy(info) if info.definition is not None else builtin.strategy(info.group, info.kind)
 
     def trust(self, own: Iterable[Object]) -> None:

@@ -1,4 +1,4 @@
-"""Cluster IPs and node ports: which are taken is what the services say."""
+"""Allocation of cluster IPs and node ports. The Services say which are allocated."""
 
 from __future__ import annotations
 
@@ -28,37 +28,37 @@ class _Service(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Service).decode
 
 
-class Addresses:
-    """Looked up when first asked: most objects ask for none."""
+class ServiceAllocator:
+    """Reads the Services when it is first asked: most writes need no address."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._held: tuple[set[str], set[int]] | None = None
+        self._cached: tuple[set[str], set[int]] | None = None
 
-    def _taken(self) -> tuple[set[str], set[int]]:
-        if self._held is None:
+    def _allocated(self) -> tuple[set[str], set[int]]:
+        if self._cached is None:
             specs = [_decode(record.value).spec for record in self._store.list("services")]
             addresses = {each for spec in specs for each in spec.cluster_ips or () if each != "None"}
-            self._held = addresses, {port.node_port for spec in specs for port in spec.ports or ()}
-        return self._held
+            self._cached = addresses, {port.node_port for spec in specs for port in spec.ports or ()}
+        return self._cached
 
-    def taken(self, address: str) -> bool:
-        return address in self._taken()[0]
+    def ip_in_use(self, address: str) -> bool:
+        return address in self._allocated()[0]
 
-    def port_taken(self, port: int) -> bool:
-        return port in self._taken()[1]
+    def port_in_use(self, port: int) -> bool:
+        return port in self._allocated()[1]
 
-    def free(self) -> str:
+    def allocate_ip(self) -> str:
         """The first free one; the first 255 are left to those who ask for a particular one, as kube-apiserver does."""
-        held = self._taken()[0]
+        allocated = self._allocated()[0]
         for number in range(256, RANGE.num_addresses - 1):
-            if (address := str(RANGE[number])) not in held:
-                held.add(address)
+            if (address := str(RANGE[number])) not in allocated:
+                allocated.add(address)
                 return address
         raise LookupError("no cluster IP is left")
 
-    def free_port(self) -> int:
-        held = self._taken()[1]
-        found = next(port for port in PORTS if port not in held)
-        held.add(found)
-        return found
+    def allocate_port(self) -> int:
+        allocated = self._allocated()[1]
+        port = next(port for port in PORTS if port not in allocated)
+        allocated.add(port)
+        return port

@@ -6,26 +6,26 @@ from typing import Protocol
 
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Object
-from traincrew.embedded.apiserver.registry.builtin.write_context import Context
+from traincrew.embedded.apiserver.registry.builtin.write_context import WriteContext
 
 
 class Strategy(Protocol):
     @property
-    def created_by_update(self) -> bool: ...
+    def allow_create_on_update(self) -> bool: ...
 
     @property
-    def unconditional(self) -> bool: ...
+    def allow_unconditional_update(self) -> bool: ...
 
     @property
-    def orphans(self) -> bool: ...
+    def orphans_by_default(self) -> bool: ...
 
     def default(self, obj: Object) -> None: ...
 
-    def prepare_create(self, obj: Object, context: Context) -> None:
+    def prepare_for_create(self, obj: Object, context: WriteContext) -> None:
         """Fills in what the cluster adds. Raises StatusError where an admission plugin would."""
         ...
 
-    def prepare_update(self, new: Object, old: Object, subresource: str, context: Context) -> None:
+    def prepare_for_update(self, new: Object, old: Object, subresource: str, context: WriteContext) -> None:
         """Keeps what this write may not touch, and counts the generation."""
         ...
 

@@ -27,7 +27,7 @@ class Measurement(NamedTuple):
     nodes: Mapping[str, Usage] = {}
 
 
-class Metrics(Protocol):
+class MetricsSource(Protocol):
     """Whoever runs the pods. Asked anew for every request: it may answer with its latest measurement."""
 
     async def __call__(self) -> Measurement: ...

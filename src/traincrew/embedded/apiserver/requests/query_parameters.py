@@ -11,7 +11,7 @@ from traincrew.apimachinery.api_errors import invalid as refuse_invalid
 from traincrew.apimachinery.field_errors import NOT_SUPPORTED, FieldError, invalid, not_supported, too_long
 
 VALIDATIONS = ("", "Ignore", "Strict", "Warn")
-LONGEST_MANAGER = 128
+MAX_FIELD_MANAGER_LENGTH = 128
 
 
 class Query:
@@ -58,22 +58,22 @@ class WriteOptions(NamedTuple):
     force: bool | None
 
 
-def write_options(query: Query, kind: str, agent: str, faults: Sequence[FieldError] = ()) -> WriteOptions:
+def write_options(query: Query, kind: str, agent: str, errors: Sequence[FieldError] = ()) -> WriteOptions:
     """kind: CreateOptions, UpdateOptions or PatchOptions: who is named in the refusal. faults: what is wrong already."""
     manager, given = query.text("fieldManager"), query.all("dryRun")
     validation = query.text("fieldValidation")
-    found = [*faults, *_manager_faults(manager), *dry_run_faults(given)]
+    found = [*errors, *_manager_faults(manager), *dry_run_errors(given)]
     if validation not in VALIDATIONS:
         found.append(not_supported("fieldValidation", validation, VALIDATIONS))
     if found:
-        raise options_refused(kind, found)
+        raise invalid_options(kind, found)
     force = query.flag("force") if query.given("force") else None
     return WriteOptions(bool(given), validation or "Warn", manager or default_manager(agent), force)
 
 
 def _manager_faults(manager: str) -> Iterator[FieldError]:
-    if len(manager.encode()) > LONGEST_MANAGER:
-        yield too_long("fieldManager", LONGEST_MANAGER)
+    if len(manager.encode()) > MAX_FIELD_MANAGER_LENGTH:
+        yield too_long("fieldManager", MAX_FIELD_MANAGER_LENGTH)
     if not manager.isprintable():
         for place, char in enumerate(manager):
             if not char.isprintable():
@@ -81,14 +81,14 @@ def _manager_faults(manager: str) -> Iterator[FieldError]:
                 yield invalid("fieldManager", manager, f"invalid character U+{ord(char):04X} (at position {at})")
 
 
-def dry_run_faults(given: Sequence[str]) -> list[FieldError]:
+def dry_run_errors(given: Sequence[str]) -> list[FieldError]:
     if all(value == "All" for value in given):
         return []
     return [FieldError(NOT_SUPPORTED, "dryRun", f'Unsupported value: {go_format.string_slice(given)}: supported values: "All"')]
 
 
-def options_refused(kind: str, faults: list[FieldError]) -> StatusError:
-    return refuse_invalid(kind, "meta.k8s.io", "", faults)
+def invalid_options(kind: str, errors: list[FieldError]) -> StatusError:
+    return refuse_invalid(kind, "meta.k8s.io", "", errors)
 
 
 def default_manager(agent: str) -> str:

@@ -11,7 +11,7 @@ from traincrew.apimachinery import api_errors
 _BROKEN = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
-class Target(NamedTuple):
+class RequestInfo(NamedTuple):
     """What a path of a resource names. An empty name means the collection."""
 
     group: str
@@ -46,7 +46,7 @@ def query(text: str) -> dict[str, list[str]]:
     return found
 
 
-def parse(path: str) -> Target | None:
+def parse(path: str) -> RequestInfo | None:
     """None for paths that name no resource (discovery, health, unknown ones). `path` is decoded."""
     parts = path[1:].removesuffix("/").split("/")
     if parts[0] == "api" and len(parts) >= 3:
@@ -56,7 +56,7 @@ def parse(path: str) -> Target | None:
     return None
 
 
-def _resource(group: str, version: str, parts: list[str]) -> Target | None:
+def _resource(group: str, version: str, parts: list[str]) -> RequestInfo | None:
     watch = parts[0] == "watch"
     if watch:
         parts = parts[1:]
@@ -67,4 +67,4 @@ def _resource(group: str, version: str, parts: list[str]) -> Target | None:
     if parts[0] == "namespaces" and len(parts) >= 3 and parts[2] not in ("status", "finalize"):
         namespace, parts = parts[1], parts[2:]
     padded = [*parts[:3], "", "", ""]
-    return Target(group, version, padded[0], namespace, padded[1], padded[2], "/".join(parts[3:]), watch)
+    return RequestInfo(group, version, padded[0], namespace, padded[1], padded[2], "/".join(parts[3:]), watch)

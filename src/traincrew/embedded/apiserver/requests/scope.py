@@ -20,7 +20,7 @@ from traincrew.embedded.apiserver.authz.attributes import Attributes
 from traincrew.embedded.apiserver.authz.rbac import Policy
 from traincrew.embedded.apiserver.registry import strategies
 from traincrew.embedded.apiserver.registry.resources import Registry
-from traincrew.embedded.apiserver.requests.metrics_source import Metrics
+from traincrew.embedded.apiserver.requests.metrics_source import MetricsSource
 from traincrew.embedded.apiserver.storage.records import Key, Record
 from traincrew.embedded.apiserver.storage.store import Store
 
@@ -40,7 +40,7 @@ class RequestScope:
         self.store, self.registry, self.policy, self.identity, self.clock = store, registry, policy, identity, clock
         self.accounts = True
         """Whether every namespace has a service account, and every pod one of them."""
-        self.metrics: Metrics | None = None
+        self.metrics: MetricsSource | None = None
         """Set by whoever runs the pods; None: nobody measures."""
 
     def now(self) -> str:

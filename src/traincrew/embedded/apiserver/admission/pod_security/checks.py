@@ -86,8 +86,10 @@ def apparmor(obj: Object) -> Finding:
     who += [_many("annotation", annotations)] if annotations else []
     if not who:
         return None
-    told = [*sorted(values), *annotations]
-    return _many("forbidden AppArmor profile", told), f"{' and '.join(who)} {_MUST_NOT} AppArmor profile type to {_plain(told)}"
+    message = [*sorted(values), *annotations]
+    return _many(
+        "forbidden AppArmor profile", message
+    ), f"{' and '.join(who)} {_MUST_NOT} AppArmor profile type to {_plain(message)}"
 
 
 def _plain(items: list[str]) -> str:
@@ -115,11 +117,11 @@ def dropped_capabilities(obj: Object) -> Finding:
     listed = [(name, context.get("capabilities") or {}) for name, _, context in _containers(obj)]
     keeping = [name for name, each in listed if "ALL" not in (each.get("drop") or ())]
     adding = [name for name, each in listed if {*(each.get("add") or ())} - {"NET_BIND_SERVICE"}]
-    told = [f'{_named(keeping)} must set securityContext.capabilities.drop=["ALL"]'] if keeping else []
+    message = [f'{_named(keeping)} must set securityContext.capabilities.drop=["ALL"]'] if keeping else []
     if adding:
         found = sorted({one for _, each in listed for one in each.get("add") or ()} - {"NET_BIND_SERVICE"})
-        told.append(f"{_named(adding)} must not include {_quoted(found)} in securityContext.capabilities.add")
-    return ("unrestricted capabilities", "; ".join(told)) if told and not _is_windows(obj) else None
+        message.append(f"{_named(adding)} must not include {_quoted(found)} in securityContext.capabilities.add")
+    return ("unrestricted capabilities", "; ".join(message)) if message and not _is_windows(obj) else None
 
 
 def host_namespaces(obj: Object) -> Finding:
@@ -166,8 +168,8 @@ def volume_types(obj: Object) -> Finding:
     kinds = sorted({next((kind for kind in _OTHER_VOLUMES if kind in volume), "unknown") for volume in bad})
     names = [volume.get("name") or "" for volume in bad]
     verb = "uses" if len(bad) == 1 else "use"
-    told = f"{_many('volume', bad)} {_quoted(names)} {verb} {_many('restricted volume type', kinds)} {_quoted(kinds)}"
-    return "restricted volume types", told
+    message = f"{_many('volume', bad)} {_quoted(names)} {verb} {_many('restricted volume type', kinds)} {_quoted(kinds)}"
+    return "restricted volume types", message
 
 
 def not_root(obj: Object) -> Finding:
@@ -197,10 +199,10 @@ def selinux(obj: Object) -> Finding:
     if not options:
         return None
     kinds = sorted({each.get("type", "") for each in options if each.get("type", "") not in _SELINUX})
-    told = [f"{_many('type', kinds)} {_quoted(kinds)}"] if kinds else []
-    told += [f"{field} may not be set" for field in ("user", "role") if any(each.get(field) for each in options)]
+    message = [f"{_many('type', kinds)} {_quoted(kinds)}"] if kinds else []
+    message += [f"{field} may not be set" for field in ("user", "role") if any(each.get(field) for each in options)]
     who = _setters(is_bad(_context(obj)), [name for name, context in contexts[1:] if is_bad(context)])
-    return "seLinuxOptions", f"{who} set forbidden securityContext.seLinuxOptions: {'; '.join(told)}"
+    return "seLinuxOptions", f"{who} set forbidden securityContext.seLinuxOptions: {'; '.join(message)}"
 
 
 def _is_unconfined(context: Object) -> bool:

@@ -39,13 +39,13 @@ def told_of_existing(namespace: str, pods: Iterable[Object], labels: Mapping[str
     enforced = policy(labels).enforce
     short: dict[str, list[str]] = {}
     for _, pod in zip(range(_MOST_PODS), pods, strict=False):
-        if told := reasons(pod, enforced):
-            short.setdefault(told, []).append(pod["metadata"]["name"])
+        if message := reasons(pod, enforced):
+            short.setdefault(message, []).append(pod["metadata"]["name"])
     if not short:
         return []
     quoted = go_format.quote
     title = f"existing pods in namespace {quoted(namespace)} violate the new PodSecurity enforce level {quoted(enforced)}"
-    return [title, *sorted(f"{min(names)}{_others(len(names) - 1)}: {told}" for told, names in short.items())]
+    return [title, *sorted(f"{min(names)}{_others(len(names) - 1)}: {message}" for message, names in short.items())]
 
 
 def _others(count: int) -> str:

@@ -39,9 +39,9 @@ def _validate_namespace(attributes: AdmissionAttributes, listers: Listers) -> li
     """The labels must be well-formed. Existing pods that fall short of a new level only cause a warning."""
     old_object = attributes.old_object or {"metadata": {}}
     new, old = (each["metadata"].get("labels") or {} for each in (attributes.object, old_object))
-    faults = namespaces.label_faults(new)
-    if faults and faults != namespaces.label_faults(old):
-        raise api_errors.invalid("Namespace", "", attributes.name, faults)
+    errors = namespaces.label_faults(new)
+    if errors and errors != namespaces.label_faults(old):
+        raise api_errors.invalid("Namespace", "", attributes.name, errors)
     if not namespaces.is_stricter(new, old):
         return []
     return namespaces.told_of_existing(attributes.name, listers.list("pods", attributes.name), new)

@@ -66,15 +66,15 @@ def _found(obj: Object, level: str) -> Iterator[tuple[str, str]]:
 def refusal(pod: Object, labels: Mapping[str, str]) -> StatusError | None:
     """Of a new pod, or one whose images change, in a namespace with these labels."""
     enforced = policy(labels).enforce
-    told = violations(pod, enforced)
-    if not told:
+    message = violations(pod, enforced)
+    if not message:
         return None
     subject = StatusDetails("pods", name=pod["metadata"].get("name") or "")
-    return api_errors.forbidden(subject, f"violates PodSecurity {go_format.quote(enforced)}: {told}")
+    return api_errors.forbidden(subject, f"violates PodSecurity {go_format.quote(enforced)}: {message}")
 
 
 def warnings(obj: Object, labels: Mapping[str, str]) -> list[str]:
     """For a pod, or for a controller's template of pods, which is only warned about."""
     wanted = policy(labels).warn
-    told = violations(obj, wanted)
-    return [f"would violate PodSecurity {go_format.quote(wanted)}: {told}"] if told else []
+    message = violations(obj, wanted)
+    return [f"would violate PodSecurity {go_format.quote(wanted)}: {message}"] if message else []

@@ -5,6 +5,6 @@
 
 from traincrew.embedded.apiserver.registry.builtin.strategy import Strategy, custom
 from traincrew.embedded.apiserver.registry.builtin.strategy_table import strategy
-from traincrew.embedded.apiserver.registry.builtin.write_context import Context
+from traincrew.embedded.apiserver.registry.builtin.write_context import WriteContext
 
-__all__ = ["Context", "Strategy", "custom", "strategy"]
+__all__ = ["Strategy", "WriteContext", "custom", "strategy"]

@@ -6,7 +6,7 @@ from traincrew.apimachinery import field_errors, name_validation, quantities, re
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
 from traincrew.embedded.apiserver.registry.builtin.workloads import not_negative
-from traincrew.embedded.apiserver.registry.builtin.write_context import Context
+from traincrew.embedded.apiserver.registry.builtin.write_context import WriteContext
 
 _FIELDS = {
     "Object": "object",
@@ -42,12 +42,12 @@ def _rules(behavior: Object, field: str, policies: list[Object]) -> None:
         rules["policies"] = [dict(policy) for policy in policies]
 
 
-def _creating(obj: Object, _context: Context) -> None:
+def _prepare_create(obj: Object, _context: WriteContext) -> None:
     newer = obj.get("apiVersion") == "autoscaling/v2"
     obj["status"] = {"desiredReplicas": 0, "currentMetrics": None} if newer else {"currentReplicas": 0, "desiredReplicas": 0}
 
 
-def _checked(obj: Object, errors: Errors) -> None:
+def _validate(obj: Object, errors: Errors) -> None:
     spec = obj["spec"]
     least, most = spec.get("minReplicas"), spec.get("maxReplicas") or 0
     if least is not None and least < 1:
@@ -60,8 +60,8 @@ def _checked(obj: Object, errors: Errors) -> None:
     for index, metric in enumerate(spec.get("metrics") or ()):
         _check_metric(metric, f"spec.metrics[{index}]", errors)
     if least == 0 and not {"Object", "External"} & {each.get("type") for each in spec.get("metrics") or ()}:
-        words = "must specify at least one Object or External metric to support scaling to zero replicas"
-        errors.append(field_errors.forbidden("spec.metrics", words))
+        message = "must specify at least one Object or External metric to support scaling to zero replicas"
+        errors.append(field_errors.forbidden("spec.metrics", message))
     for field in ("scaleUp", "scaleDown"):
         if (rules := (spec.get("behavior") or {}).get(field)) is not None:
             _check_rules(rules, f"spec.behavior.{field}", errors)
@@ -73,7 +73,7 @@ def _check_reference(reference: Object, path: str, errors: Errors) -> None:
         if not value:
             errors.append(field_errors.required(f"{path}.{field}"))
         else:
-            errors += [field_errors.invalid(f"{path}.{field}", value, fault) for fault in name_validation.path_segment(value)]
+            errors += [field_errors.invalid(f"{path}.{field}", value, error) for error in name_validation.path_segment(value)]
 
 
 def _check_metric(metric: Object, path: str, errors: Errors) -> None:
@@ -104,7 +104,7 @@ def _check_source(field: str, source: Object, path: str, errors: Errors) -> None
         name = (source.get("metric") or {}).get("name") or ""
         if not name:
             errors.append(field_errors.required(f"{path}.metric.name", "must specify a metric name"))
-        errors += [field_errors.invalid(f"{path}.metric.name", name, fault) for fault in name_validation.path_segment(name)]
+        errors += [field_errors.invalid(f"{path}.metric.name", name, error) for error in name_validation.path_segment(name)]
     else:
         _check_resource(field, source, path, errors)
     _check_target(target, f"{path}.target", errors)
@@ -122,7 +122,7 @@ def _check_resource(field: str, source: Object, path: str, errors: Errors) -> No
             errors.append(field_errors.required(f"{path}.container", "must specify a container"))
         else:
             errors += [
-                field_errors.invalid(f"{path}.container", container, fault) for fault in name_validation.dns_label(container)
+                field_errors.invalid(f"{path}.container", container, error) for error in name_validation.dns_label(container)
             ]
 
 
@@ -146,21 +146,21 @@ def _check_chosen(field: str, target: Object, path: str, errors: Errors) -> None
     if field == "object" and value is None and average is None:
         errors.append(field_errors.required(f"{path}.averageValue", "must set either a target value or averageValue"))
     elif field == "external" and value is None and average is None:
-        words = "must set either a target value for metric or a per-pod target"
-        errors.append(field_errors.required(f"{path}.averageValue", words))
+        message = "must set either a target value for metric or a per-pod target"
+        errors.append(field_errors.required(f"{path}.averageValue", message))
     elif field == "external" and value is not None and average is not None:
-        words = "may not set both a target value for metric and a per-pod target"
-        errors.append(field_errors.forbidden(f"{path}.value", words))
+        message = "may not set both a target value for metric and a per-pod target"
+        errors.append(field_errors.forbidden(f"{path}.value", message))
     elif field == "pods" and average is None:
         errors.append(field_errors.required(f"{path}.averageValue", "must specify a positive target averageValue"))
     elif field in ("resource", "containerResource"):
         percent = target.get("averageUtilization")
         if percent is None and average is None:
-            words = "must set either a target raw value or a target utilization"
-            errors.append(field_errors.required(f"{path}.averageUtilization", words))
+            message = "must set either a target raw value or a target utilization"
+            errors.append(field_errors.required(f"{path}.averageUtilization", message))
         if percent is not None and average is not None:
-            words = "may not set both a target raw value and a target utilization"
-            errors.append(field_errors.forbidden(f"{path}.averageValue", words))
+            message = "may not set both a target raw value and a target utilization"
+            errors.append(field_errors.forbidden(f"{path}.averageValue", message))
 
 
 def _check_rules(rules: Object, path: str, errors: Errors) -> None:
@@ -188,7 +188,7 @@ def _check_policy(policy: Object, path: str, errors: Errors) -> None:
         errors.append(field_errors.invalid(f"{path}.periodSeconds", period, "must be less than or equal to 1800"))
 
 
-def _compared_status(new: Object, _old: Object, errors: Errors) -> None:
+def _validate_status_update(new: Object, _old: Object, errors: Errors) -> None:
     not_negative(new["status"], ("currentReplicas", "desiredReplicas"), "status", errors)
 
 
@@ -196,8 +196,8 @@ AUTOSCALER = Strategy(
     kind="HorizontalPodAutoscaler",
     has_status=True,
     defaults=_default,
-    creating=_creating,
-    checked=_checked,
-    compared_status=_compared_status,
-    on_update=("meta", "spec"),
+    create_preparation=_prepare_create,
+    validation=_validate,
+    status_validation=_validate_status_update,
+    update_validation_steps=("meta", "spec"),
 )

@@ -7,7 +7,7 @@ from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import ip_addresses
 from traincrew.embedded.apiserver.registry.builtin.pods.scheduling import EFFECTS
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
-from traincrew.embedded.apiserver.registry.builtin.write_context import NOWHERE, Context
+from traincrew.embedded.apiserver.registry.builtin.write_context import EMPTY, WriteContext
 
 NAME_LABEL = "kubernetes.io/metadata.name"
 _ENFORCED = "kubernetes.io/enforce-mountable-secrets"
@@ -19,7 +19,7 @@ def _default_namespace(obj: Object) -> None:
     obj["status"].setdefault("phase", "Active")
 
 
-def _creating_namespace(obj: Object, _context: Context) -> None:
+def _prepare_create_namespace(obj: Object, _context: WriteContext) -> None:
     obj["status"] = {"phase": "Active"}
     finalizers = obj["spec"].get("finalizers") or []
     if "kubernetes" not in finalizers:
@@ -28,8 +28,8 @@ def _creating_namespace(obj: Object, _context: Context) -> None:
 
 
 class NamespaceStrategy(Strategy):
-    def prepare_update(self, new: Object, old: Object, subresource: str = "", context: Context = NOWHERE) -> None:
-        super().prepare_update(new, old, subresource, context)
+    def prepare_for_update(self, new: Object, old: Object, subresource: str = "", context: WriteContext = EMPTY) -> None:
+        super().prepare_for_update(new, old, subresource, context)
         if subresource == "":
             new["spec"] = dict(old["spec"])
 
@@ -39,7 +39,7 @@ class NamespaceStrategy(Strategy):
         errors = self.validate_common(new, old) + self._check_changed_metadata(new, old)
         for index, finalizer in enumerate(new["spec"].get("finalizers") or ()):
             at = f"spec.finalizers[{index}]"
-            errors += [field_errors.invalid(at, finalizer, fault) for fault in name_validation.qualified_name(finalizer)]
+            errors += [field_errors.invalid(at, finalizer, error) for error in name_validation.qualified_name(finalizer)]
             _check_standard(finalizer, at, errors)
         return errors
 
@@ -50,20 +50,20 @@ def _check_standard(finalizer: str, path: str, errors: Errors) -> None:
     errors += [field_errors.FieldError(each.reason, path, each.message) for each in found]
 
 
-def _checked_namespace(obj: Object, errors: Errors) -> None:
+def _validate_namespace(obj: Object, errors: Errors) -> None:
     for finalizer in obj["spec"].get("finalizers") or ():
         errors += [
-            field_errors.invalid("spec.finalizers", finalizer, fault) for fault in name_validation.qualified_name(finalizer)
+            field_errors.invalid("spec.finalizers", finalizer, error) for error in name_validation.qualified_name(finalizer)
         ]
         _check_standard(finalizer, "spec.finalizers", errors)
 
 
-def _compared_namespace_status(new: Object, _old: Object, errors: Errors) -> None:
+def _validate_update_namespace_status(new: Object, _old: Object, errors: Errors) -> None:
     wanted, state = ("Terminating", "not empty") if new["metadata"].get("deletionTimestamp") else ("Active", "empty")
     phase = new["status"].get("phase") or ""
     if phase != wanted:
-        words = f"may only be '{wanted}' if `deletionTimestamp` is {state}"
-        errors.append(field_errors.invalid("status.Phase", phase, words))
+        detail = f"may only be '{wanted}' if `deletionTimestamp` is {state}"
+        errors.append(field_errors.invalid("status.Phase", phase, detail))
 
 
 def _default_node(obj: Object) -> None:
@@ -77,17 +77,17 @@ def _default_node(obj: Object) -> None:
         status["allocatable"] = dict(status["capacity"])
 
 
-def _creating_node(obj: Object, _context: Context) -> None:
+def _prepare_create_node(obj: Object, _context: WriteContext) -> None:
     obj["spec"].pop("configSource", None)
     obj["status"].pop("config", None)
 
 
-def _updating_node(new: Object, old: Object) -> None:
+def _prepare_update_node(new: Object, old: Object) -> None:
     new["status"] = old.get("status") or {}
     new["spec"].pop("configSource", None)
 
 
-def _checked_node(obj: Object, errors: Errors) -> None:
+def _validate_node(obj: Object, errors: Errors) -> None:
     _check_taints(obj["spec"].get("taints") or (), errors)
     _check_node_resources(obj, errors)
     ranges = obj["spec"].get("podCIDRs") or []
@@ -104,9 +104,9 @@ def _check_taints(taints: list[Object] | tuple[Object, ...], errors: Errors) -> 
             taint.get("effect") or "",
             taint.get("value") or "",
         )
-        errors += [field_errors.invalid(f"{at}.key", key, fault) for fault in name_validation.qualified_name(key)]
-        if faults := name_validation.label_value(value):
-            errors.append(field_errors.invalid(f"{at}.value", value, ";".join(faults)))
+        errors += [field_errors.invalid(f"{at}.key", key, error) for error in name_validation.qualified_name(key)]
+        if messages := name_validation.label_value(value):
+            errors.append(field_errors.invalid(f"{at}.value", value, ";".join(messages)))
         if not effect:
             errors.append(field_errors.required(f"{at}.effect"))
         elif effect not in EFFECTS:
@@ -126,18 +126,18 @@ def _check_node_resources(obj: Object, errors: Errors) -> None:
             resource_lists.validate_value(name, value, f"status.{side}.{name}", errors)
 
 
-def _compared_node(new: Object, old: Object, errors: Errors) -> None:
+def _validate_update_node(new: Object, old: Object, errors: Errors) -> None:
     _check_node_resources(new, errors)
     seen: list[Object] = []
     for index, address in enumerate(new["status"].get("addresses") or ()):
         if address in seen:
             errors.append(field_errors.duplicate(f"status.addresses[{index}]", address))
         seen.append(address)
-    for field, told in (("podCIDRs", "podCIDR"), ("providerID", "providerID")):
+    for field, message in (("podCIDRs", "podCIDR"), ("providerID", "providerID")):
         before = old["spec"].get(field)
         if before and new["spec"].get(field) != before:
-            words = f'node updates may not change {told} except from "" to valid'
-            errors.append(field_errors.forbidden(f"spec.{field}", words))
+            detail = f'node updates may not change {message} except from "" to valid'
+            errors.append(field_errors.forbidden(f"spec.{field}", detail))
     _check_taints(new["spec"].get("taints") or (), errors)
 
 
@@ -146,14 +146,14 @@ def _clean_secrets(obj: Object, _other: object) -> None:
         obj["secrets"] = [{"name": each["name"]} if each.get("name") else {} for each in obj["secrets"]]
 
 
-def _warned_account(obj: Object) -> list[str]:
+def _warnings_account(obj: Object) -> list[str]:
     if _ENFORCED not in (obj["metadata"].get("annotations") or {}):
         return []
-    words = "deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
-    return [f"metadata.annotations[{_ENFORCED}]: {words}"]
+    detail = "deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
+    return [f"metadata.annotations[{_ENFORCED}]: {detail}"]
 
 
-def _checked_lease(obj: Object, errors: Errors) -> None:
+def _validate_lease(obj: Object, errors: Errors) -> None:
     spec = obj["spec"]
     seconds, count = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
     if seconds is not None and seconds <= 0:
@@ -162,7 +162,7 @@ def _checked_lease(obj: Object, errors: Errors) -> None:
         errors.append(field_errors.invalid("spec.leaseTransitions", count, "must be greater than or equal to 0"))
 
 
-def _creating_lease(obj: Object, _context: object) -> None:
+def _prepare_create_lease(obj: Object, _context: object) -> None:
     for field in ("strategy", "preferredHolder"):
         obj["spec"].pop(field, None)
 
@@ -173,36 +173,36 @@ NAMESPACE = NamespaceStrategy(
     naming=name_validation.dns_label,
     has_status=True,
     defaults=_default_namespace,
-    creating=_creating_namespace,
-    checked=_checked_namespace,
-    compared_status=_compared_namespace_status,
-    on_update=("whole", "meta"),
+    create_preparation=_prepare_create_namespace,
+    validation=_validate_namespace,
+    status_validation=_validate_update_namespace_status,
+    update_validation_steps=("whole", "meta"),
 )
 NODE = Strategy(
     kind="Node",
     namespaced=False,
     defaults=_default_node,
-    creating=_creating_node,
-    updating=_updating_node,
-    checked=_checked_node,
-    compared=_compared_node,
-    compared_status=_compared_node,
-    on_update=("whole", "meta", "compare"),
+    create_preparation=_prepare_create_node,
+    update_preparation=_prepare_update_node,
+    validation=_validate_node,
+    update_validation=_validate_update_node,
+    status_validation=_validate_update_node,
+    update_validation_steps=("whole", "meta", "compare"),
 )
 SERVICE_ACCOUNT = Strategy(
     kind="ServiceAccount",
-    creating=_clean_secrets,
-    updating=_clean_secrets,
-    on_update=("meta", "whole"),
-    warned=_warned_account,
+    create_preparation=_clean_secrets,
+    update_preparation=_clean_secrets,
+    update_validation_steps=("meta", "whole"),
+    warning_rules=_warnings_account,
 )
 LEASE = Strategy(
     kind="Lease",
-    creating=_creating_lease,
-    updating=_creating_lease,
-    checked=_checked_lease,
-    on_update=("meta", "spec"),
+    create_preparation=_prepare_create_lease,
+    update_preparation=_prepare_create_lease,
+    validation=_validate_lease,
+    update_validation_steps=("meta", "spec"),
     standard_finalizers=False,
-    created_by_update=True,
-    unconditional=False,
+    allow_create_on_update=True,
+    allow_unconditional_update=False,
 )

@@ -8,7 +8,7 @@ from traincrew.apimachinery import field_errors, name_validation
 from traincrew.apimachinery.object_metadata import IMMUTABLE
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
-from traincrew.embedded.apiserver.registry.builtin.write_context import Context
+from traincrew.embedded.apiserver.registry.builtin.write_context import WriteContext
 from traincrew.embedded.apiserver.schema import json_syntax, json_tree
 from traincrew.embedded.apiserver.schema import typed_decoding_errors as schema_faults
 
@@ -20,8 +20,8 @@ _DOCKER = {"kubernetes.io/dockercfg": ".dockercfg", "kubernetes.io/dockerconfigj
 
 def _check_keys(data: dict[str, str], path: str, errors: Errors) -> None:
     for key in data:
-        if faults := name_validation.config_key(key):
-            errors += [field_errors.invalid(f"{path}[{key}]", key, fault) for fault in faults]
+        if messages := name_validation.config_key(key):
+            errors += [field_errors.invalid(f"{path}[{key}]", key, fault) for fault in messages]
 
 
 def _decoded_size(text: str) -> int:
@@ -33,7 +33,7 @@ def _default_map(obj: Object) -> None:
     binary |= {key: "" for key, value in binary.items() if value is None}
 
 
-def _checked_map(obj: Object, errors: Errors) -> None:
+def _validate_map(obj: Object, errors: Errors) -> None:
     data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
     _check_keys(data, "data", errors)
     for key in data.keys() & binary.keys() if binary else ():
@@ -44,7 +44,7 @@ def _checked_map(obj: Object, errors: Errors) -> None:
         errors.append(field_errors.too_long("", _MOST_BYTES))
 
 
-def _compared(new: Object, old: Object, errors: Errors) -> None:
+def _validate_update(new: Object, old: Object, errors: Errors) -> None:
     if not old.get("immutable"):
         return
     if not new.get("immutable"):
@@ -65,17 +65,17 @@ def _default_secret(obj: Object) -> None:
             obj["data"][key] = ""
 
 
-def _creating_secret(obj: Object, context: Context) -> None:
+def _prepare_create_secret(obj: Object, context: WriteContext) -> None:
     """Fills in the token of a service account. In Kubernetes, a controller does so a moment later."""
     obj |= context.token_secret(obj) or {}
 
 
-def _updating_secret(new: Object, old: Object) -> None:
+def _prepare_update_secret(new: Object, old: Object) -> None:
     if not new.get("type"):
         new["type"] = old.get("type")
 
 
-def _checked_secret(obj: Object, errors: Errors) -> None:
+def _validate_secret(obj: Object, errors: Errors) -> None:
     data, kind = obj.get("data") or {}, obj.get("type") or ""
     _check_keys(data, "data", errors)
     if sum(map(_decoded_size, data.values())) > _MOST_BYTES:
@@ -115,13 +115,13 @@ def _json_fault(text: bytes) -> str:
     return f"json: cannot unmarshal {schema_faults.described(found)} into Go value of type map[string]interface {{}}"
 
 
-def _compared_secret(new: Object, old: Object, errors: Errors) -> None:
+def _validate_update_secret(new: Object, old: Object, errors: Errors) -> None:
     if new.get("type") != old.get("type"):
         errors.append(field_errors.invalid("type", new.get("type") or "", IMMUTABLE))
-    _compared(new, old, errors)
+    _validate_update(new, old, errors)
 
 
-def _warned_secret(obj: Object) -> list[str]:
+def _warnings_secret(obj: Object) -> list[str]:
     certificate = (obj.get("data") or {}).get("tls.crt", "")
     if obj.get("type") != "kubernetes.io/tls" or b"-----BEGIN" in base64.b64decode(certificate):
         return []
@@ -131,18 +131,18 @@ def _warned_secret(obj: Object) -> list[str]:
 CONFIG_MAP = Strategy(
     kind="ConfigMap",
     defaults=_default_map,
-    checked=_checked_map,
-    compared=_compared,
-    on_update=("meta", "compare", "whole"),
+    validation=_validate_map,
+    update_validation=_validate_update,
+    update_validation_steps=("meta", "compare", "whole"),
 )
 SECRET = Strategy(
     kind="Secret",
     defaults=_default_secret,
-    creating=_creating_secret,
-    updating=_updating_secret,
-    checked=_checked_secret,
-    compared=_compared_secret,
-    on_update=("meta", "compare", "whole"),
-    warned=_warned_secret,
-    warned_update=True,
+    create_preparation=_prepare_create_secret,
+    update_preparation=_prepare_update_secret,
+    validation=_validate_secret,
+    update_validation=_validate_update_secret,
+    update_validation_steps=("meta", "compare", "whole"),
+    warning_rules=_warnings_secret,
+    warns_on_update=True,
 )

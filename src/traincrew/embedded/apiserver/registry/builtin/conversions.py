@@ -9,7 +9,7 @@ from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import autoscaler_conversion
 
 
-class Conversion(NamedTuple):
+class VersionConversion(NamedTuple):
     shown: Callable[[Object], Object]
     """From the version that objects are kept in."""
     kept: Callable[[Object], Object]
@@ -41,7 +41,7 @@ def _newer_event(obj: Object) -> Object:
 
 
 CONVERSIONS = {
-    ("events.k8s.io/v1", "Event"): Conversion(_newer_event, _core_event),
-    ("autoscaling/v1", "HorizontalPodAutoscaler"): Conversion(autoscaler_conversion.older, autoscaler_conversion.newer),
+    ("events.k8s.io/v1", "Event"): VersionConversion(_newer_event, _core_event),
+    ("autoscaling/v1", "HorizontalPodAutoscaler"): VersionConversion(autoscaler_conversion.older, autoscaler_conversion.newer),
 }
 """By what is not kept. Both directions leave kind and apiVersion alone."""

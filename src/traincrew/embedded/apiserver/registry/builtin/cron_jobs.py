@@ -35,17 +35,17 @@ def _default(obj: Object) -> None:
     defaults.template(spec["jobTemplate"]["spec"]["template"])
 
 
-def _checked(obj: Object, errors: Errors) -> None:
+def _validate(obj: Object, errors: Errors) -> None:
     spec = obj["spec"]
     schedule = spec.get("schedule") or ""
     if not schedule:
         errors.append(field_errors.required("spec.schedule"))
     else:
-        if fault := schedule_fault(schedule):
-            errors.append(field_errors.invalid("spec.schedule", schedule, fault))
+        if error := schedule_fault(schedule):
+            errors.append(field_errors.invalid("spec.schedule", schedule, error))
         if "TZ" in schedule:
-            words = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
-            errors.append(field_errors.invalid("spec.schedule", schedule, words))
+            detail = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+            errors.append(field_errors.invalid("spec.schedule", schedule, detail))
     not_negative(spec, ("startingDeadlineSeconds",), "spec", errors)
     _check_zone(spec.get("timeZone"), errors)
     if (policy := spec.get("concurrencyPolicy")) not in _CONCURRENCY:
@@ -60,15 +60,15 @@ def _checked(obj: Object, errors: Errors) -> None:
     not_negative(spec, ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"), "spec", errors)
 
 
-def _checked_new(obj: Object, errors: Errors) -> None:
-    _checked(obj, errors)
+def _validate_new(obj: Object, errors: Errors) -> None:
+    _validate(obj, errors)
     name = obj["metadata"].get("name") or ""
     if len(name) > 52:
         errors.append(field_errors.invalid("metadata.name", name, "must be no more than 52 characters"))
 
 
-def _compared(new: Object, _old: Object, errors: Errors) -> None:
-    _checked(new, errors)
+def _validate_update(new: Object, _old: Object, errors: Errors) -> None:
+    _validate(new, errors)
 
 
 def _check_zone(zone: str | None, errors: Errors) -> None:
@@ -82,8 +82,8 @@ def _check_zone(zone: str | None, errors: Errors) -> None:
         if part in (".", "..") or part.startswith("-") or not _ZONE_PART.fullmatch(part):
             errors.append(field_errors.invalid(at, zone, f"unknown time zone {zone}"))
     if zone.lower() == "local":
-        words = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
-        errors.append(field_errors.invalid(at, zone, words))
+        detail = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
+        errors.append(field_errors.invalid(at, zone, detail))
 
 
 def schedule_fault(schedule: str) -> str:
@@ -97,11 +97,11 @@ def schedule_fault(schedule: str) -> str:
     parts = text.split()
     if len(parts) != 5:
         return f"expected exactly 5 fields, found {len(parts)}: [{' '.join(parts)}]"
-    return next((fault for part, field in zip(parts, _FIELDS, strict=True) if (fault := _field_fault(part, field))), "")
+    return next((error for part, field in zip(parts, _FIELDS, strict=True) if (error := _field_fault(part, field))), "")
 
 
 def _field_fault(part: str, field: tuple[str, int, int]) -> str:
-    return next((fault for each in part.split(",") if (fault := _range_fault(each, field))), "")
+    return next((error for each in part.split(",") if (error := _range_fault(each, field))), "")
 
 
 def _range_fault(part: str, field: tuple[str, int, int]) -> str:
@@ -137,9 +137,9 @@ def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() else None
 
 
-def _warned(obj: Object) -> list[str]:
-    told = warnings.name_is_a_label(obj, "this is used in Pod names and hostnames")
-    return [*told, *jobs.warn(obj["spec"]["jobTemplate"]["spec"], "spec.jobTemplate.spec")]
+def _warnings(obj: Object) -> list[str]:
+    message = warnings.name_is_a_label(obj, "this is used in Pod names and hostnames")
+    return [*message, *jobs.warn(obj["spec"]["jobTemplate"]["spec"], "spec.jobTemplate.spec")]
 
 
 CRON_JOB = Strategy(
@@ -147,9 +147,9 @@ CRON_JOB = Strategy(
     has_status=True,
     has_generation=True,
     defaults=_default,
-    checked=_checked_new,
-    compared=_compared,
-    on_update=("meta", "compare"),
-    on_status=(),
-    warned=_warned,
+    validation=_validate_new,
+    update_validation=_validate_update,
+    update_validation_steps=("meta", "compare"),
+    status_validation_steps=(),
+    warning_rules=_warnings,
 )

@@ -21,7 +21,7 @@ def _default(obj: Object) -> None:
             port.setdefault("protocol", "TCP")
 
 
-def _checked(obj: Object, errors: Errors) -> None:
+def _validate(obj: Object, errors: Errors) -> None:
     for index, subset in enumerate(obj.get("subsets") or ()):
         at, ports = f"subsets[{index}]", subset.get("ports") or ()
         if not subset.get("addresses") and not subset.get("notReadyAddresses"):
@@ -37,9 +37,9 @@ def _check_address(address: Object, path: str, errors: Errors) -> None:
     text, host, node = address.get("ip") or "", address.get("hostname"), address.get("nodeName")
     ip_addresses.check(text, f"{path}.ip", errors)
     if host:
-        errors += [field_errors.invalid(f"{path}.hostname", host, fault) for fault in name_validation.dns_label(host)]
+        errors += [field_errors.invalid(f"{path}.hostname", host, error) for error in name_validation.dns_label(host)]
     if node is not None:
-        errors += [field_errors.invalid(f"{path}.nodeName", node, fault) for fault in name_validation.dns_subdomain(node)]
+        errors += [field_errors.invalid(f"{path}.nodeName", node, error) for error in name_validation.dns_subdomain(node)]
     ip_addresses.check_not_special(text, f"{path}.ip", errors)
 
 
@@ -48,8 +48,8 @@ def _check_port(port: Object, named: bool, path: str, errors: Errors) -> None:
     if named and not name:
         errors.append(field_errors.required(f"{path}.name"))
     elif name:
-        errors += [field_errors.invalid(f"{path}.name", name, fault) for fault in name_validation.dns_label(name)]
-    errors += [field_errors.invalid(f"{path}.port", number, fault) for fault in name_validation.port_number(number)]
+        errors += [field_errors.invalid(f"{path}.name", name, error) for error in name_validation.dns_label(name)]
+    errors += [field_errors.invalid(f"{path}.port", number, error) for error in name_validation.port_number(number)]
     _check_protocols(port, path, errors)
 
 
@@ -58,7 +58,7 @@ def _check_protocols(port: Object, path: str, errors: Errors) -> None:
         errors.append(field_errors.not_supported(f"{path}.protocol", port.get("protocol") or "", PROTOCOLS))
     if (protocol := port.get("appProtocol")) is not None:
         errors += [
-            field_errors.invalid(f"{path}.appProtocol", protocol, fault) for fault in name_validation.qualified_name(protocol)
+            field_errors.invalid(f"{path}.appProtocol", protocol, error) for error in name_validation.qualified_name(protocol)
         ]
 
 
@@ -68,7 +68,7 @@ def _default_slice(obj: Object) -> None:
         port.setdefault("protocol", "TCP")
 
 
-def _checked_slice(obj: Object, errors: Errors) -> None:
+def _validate_slice(obj: Object, errors: Errors) -> None:
     kind, endpoints = obj.get("addressType") or "", obj.get("endpoints") or ()
     if not kind:
         errors.append(field_errors.required("addressType"))
@@ -81,7 +81,7 @@ def _checked_slice(obj: Object, errors: Errors) -> None:
     for index, port in enumerate(obj.get("ports") or ()):
         at, name = f"ports[{index}]", port.get("name") or ""
         if name:
-            errors += [field_errors.invalid(f"{at}.name", name, fault) for fault in name_validation.dns_label(name)]
+            errors += [field_errors.invalid(f"{at}.name", name, error) for error in name_validation.dns_label(name)]
         if name in seen:
             errors.append(field_errors.duplicate(f"{at}.name", name))
         seen.add(name)
@@ -104,30 +104,36 @@ def _check_endpoint(endpoint: Object, kind: str, path: str, errors: Errors) -> N
             ip_addresses.check_not_special(text, f"{at}[{index}]", errors)
         elif kind == "FQDN":
             errors += [
-                field_errors.invalid(f"{at}[{index}]", text, fault)
-                for fault in name_validation.dns_subdomain(text.removesuffix("."))
+                field_errors.invalid(f"{at}[{index}]", text, error)
+                for error in name_validation.dns_subdomain(text.removesuffix("."))
             ]
     node, host = endpoint.get("nodeName"), endpoint.get("hostname")
     if node is not None:
-        errors += [field_errors.invalid(f"{path}.nodeName", node, fault) for fault in name_validation.dns_subdomain(node)]
+        errors += [field_errors.invalid(f"{path}.nodeName", node, error) for error in name_validation.dns_subdomain(node)]
     validate_labels(endpoint.get("deprecatedTopology") or {}, f"{path}.deprecatedTopology", errors)
     if host is not None:
-        errors += [field_errors.invalid(f"{path}.hostname", host, fault) for fault in name_validation.dns_label(host)]
+        errors += [field_errors.invalid(f"{path}.hostname", host, error) for error in name_validation.dns_label(host)]
     zones = (endpoint.get("hints") or {}).get("forZones") or ()
     _too_many(f"{path}.hints.forZones", len(zones), _MOST_ZONES, errors)
 
 
-def _compared_slice(new: Object, old: Object, errors: Errors) -> None:
+def _validate_update_slice(new: Object, old: Object, errors: Errors) -> None:
     if new.get("addressType") != old.get("addressType"):
         shown = go_format.quote(new.get("addressType") or "")
         errors.append(field_errors.invalid_formatted("addressType", shown, IMMUTABLE))
 
 
-def _creating_slice(obj: Object, _context: object) -> None:
+def _prepare_create_slice(obj: Object, _context: object) -> None:
     obj["metadata"]["generation"] = 1
 
 
-ENDPOINTS = Strategy(kind="Endpoints", created_by_update=True, defaults=_default, checked=_checked, on_update=("meta", "whole"))
+ENDPOINTS = Strategy(
+    kind="Endpoints",
+    allow_create_on_update=True,
+    defaults=_default,
+    validation=_validate,
+    update_validation_steps=("meta", "whole"),
+)
 
 
 class SliceStrategy(Strategy):
@@ -140,8 +146,8 @@ ENDPOINT_SLICE = SliceStrategy(
     kind="EndpointSlice",
     has_generation=True,
     defaults=_default_slice,
-    creating=_creating_slice,
-    checked=_checked_slice,
-    compared=_compared_slice,
-    on_update=("whole", "compare"),
+    create_preparation=_prepare_create_slice,
+    validation=_validate_slice,
+    update_validation=_validate_update_slice,
+    update_validation_steps=("whole", "compare"),
 )

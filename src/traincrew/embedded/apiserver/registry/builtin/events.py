@@ -12,7 +12,7 @@ from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strat
 _UNSET = "needs to be unset"
 
 
-def _checked(reporter: str, regarding: str, note: str) -> Callable[[Object, Errors], None]:
+def _validate(reporter: str, regarding: str, note: str) -> Callable[[Object, Errors], None]:
     def check(obj: Object, errors: Errors) -> None:
         namespace = obj["metadata"].get("namespace") or ""
         about = (obj.get(regarding) or {}).get("namespace") or ""
@@ -23,7 +23,7 @@ def _checked(reporter: str, regarding: str, note: str) -> Callable[[Object, Erro
             if not about and namespace not in ("default", "kube-system"):
                 errors.append(field_errors.invalid("involvedObject.namespace", about, "does not match event.namespace"))
             _check_new_style(obj, reporter, note, errors)
-        errors += [field_errors.invalid("namespace", namespace, fault) for fault in name_validation.dns_subdomain(namespace)]
+        errors += [field_errors.invalid("namespace", namespace, error) for error in name_validation.dns_subdomain(namespace)]
 
     return check
 
@@ -32,7 +32,7 @@ def _check_new_style(obj: Object, reporter: str, note: str, errors: Errors) -> N
     controller = obj.get(reporter) or ""
     if not controller:
         errors.append(field_errors.required(reporter))
-    errors += [field_errors.invalid(reporter, controller, fault) for fault in name_validation.qualified_name(controller)]
+    errors += [field_errors.invalid(reporter, controller, error) for error in name_validation.qualified_name(controller)]
     for field in ("reportingInstance", "action", "reason"):
         value = obj.get(field) or ""
         if not value:
@@ -43,14 +43,14 @@ def _check_new_style(obj: Object, reporter: str, note: str, errors: Errors) -> N
         errors.append(field_errors.invalid("message", "", "can have at most 1024 characters"))
 
 
-def _checked_newer(obj: Object, errors: Errors) -> None:
+def _validate_newer(obj: Object, errors: Errors) -> None:
     if not obj.get("eventTime"):
         errors.append(field_errors.required("eventTime"))
     if obj.get("type") not in ("Normal", "Warning"):
         errors.append(field_errors.invalid("type", "", f"has invalid value: {obj.get('type') or ''}"))
-    for field, told in (("deprecatedFirstTimestamp", "firstTimestamp"), ("deprecatedLastTimestamp", "lastTimestamp")):
+    for field, message in (("deprecatedFirstTimestamp", "firstTimestamp"), ("deprecatedLastTimestamp", "lastTimestamp")):
         if obj.get(field):
-            errors.append(field_errors.invalid(told, "", _UNSET))
+            errors.append(field_errors.invalid(message, "", _UNSET))
     if obj.get("deprecatedCount"):
         errors.append(field_errors.invalid("count", "", _UNSET))
     if any((obj.get("deprecatedSource") or {}).values()):
@@ -64,35 +64,35 @@ _KEPT = {
 }  # fmt: skip
 
 
-def _compared_newer(new: Object, old: Object, errors: Errors) -> None:
-    for field, told in _KEPT.items():
+def _validate_update_newer(new: Object, old: Object, errors: Errors) -> None:
+    for field, message in _KEPT.items():
         if (new.get(field) or None) != (old.get(field) or None):
-            errors.append(field_errors.invalid(told, new.get(field) or "", IMMUTABLE))
+            errors.append(field_errors.invalid(message, new.get(field) or "", IMMUTABLE))
 
 
-_check_core = _checked("reportingComponent", "involvedObject", "message")
-_check_legacy = _checked("reportingController", "regarding", "note")
+_check_core = _validate("reportingComponent", "involvedObject", "message")
+_check_legacy = _validate("reportingController", "regarding", "note")
 
 
 def _check_events(obj: Object, errors: Errors) -> None:
     _check_legacy(obj, errors)
-    _checked_newer(obj, errors)
+    _validate_newer(obj, errors)
 
 
 EVENT = Strategy(
     kind="Event",
-    created_by_update=True,
+    allow_create_on_update=True,
     naming=name_validation.path_segment,
-    checked=_check_core,
-    create_metadata=False,
+    validation=_check_core,
+    metadata_first=False,
     standard_finalizers=False,
-    on_update=("spec",),
+    update_validation_steps=("spec",),
 )
 NEWER_EVENT = Strategy(
     kind="Event",
-    created_by_update=True,
-    checked=_check_events,
-    compared=_compared_newer,
-    create_metadata=False,
-    on_update=("meta", "compare"),
+    allow_create_on_update=True,
+    validation=_check_events,
+    update_validation=_validate_update_newer,
+    metadata_first=False,
+    update_validation_steps=("meta", "compare"),
 )

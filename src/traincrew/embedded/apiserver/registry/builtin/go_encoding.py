@@ -190,7 +190,7 @@ def _canonical_time(text: str, canonical: Callable[[str], str | None]) -> str | 
         return text
 
 
-def written(obj: Object) -> None:
+def normalize(obj: Object) -> None:
     """In place. An object of a kind that has no Go type here is left alone."""
     name = _tables().kinds.get(f"{obj.get('apiVersion')}/{obj.get('kind')}")
     if name is not None:

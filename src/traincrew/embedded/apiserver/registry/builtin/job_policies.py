@@ -58,7 +58,7 @@ def _check_rule(rule: Object, called: set[str | None], path: str, errors: list[F
     _too_many(f"{path}.onPodConditions", len(conditions), _MOST_RULES, errors)
     for index, pattern in enumerate(conditions):
         at, kind, status = f"{path}.onPodConditions[{index}]", pattern.get("type") or "", pattern.get("status") or ""
-        errors += [field_errors.invalid(f"{at}.type", kind, fault) for fault in name_validation.qualified_name(kind)]
+        errors += [field_errors.invalid(f"{at}.type", kind, error) for error in name_validation.qualified_name(kind)]
         if status not in _STATUSES:
             errors.append(field_errors.not_supported(f"{at}.status", status, _STATUSES))
     if codes is not None and conditions:
@@ -76,8 +76,8 @@ def _check_codes(codes: Object, called: set[str | None], path: str, errors: list
     elif operator not in ("In", "NotIn"):
         errors.append(field_errors.not_supported(f"{path}.operator", operator, ("In", "NotIn")))
     if name is not None and name not in called:
-        words = "must be one of the container or initContainer names in the pod template"
-        errors.append(field_errors.invalid(f"{path}.containerName", name, words))
+        detail = "must be one of the container or initContainer names in the pod template"
+        errors.append(field_errors.invalid(f"{path}.containerName", name, detail))
     shown = f"[]int32{{{', '.join(map(str, values))}}}" if values else "[]int32{}"
     if not values:
         errors.append(field_errors.invalid_formatted(f"{path}.values", shown, "at least one value is required"))
@@ -107,16 +107,16 @@ def _check_success(rule: Object, total: int, path: str, errors: list[FieldError]
     if listed is not None:
         try:
             most = completion_indexes.validate(listed, total)
-        except ValueError as fault:
+        except ValueError as error:
             at = f"{path}.succeededIndexes"
-            errors.append(field_errors.invalid(at, listed, f"error parsing succeededIndexes: {fault}"))
+            errors.append(field_errors.invalid(at, listed, f"error parsing succeededIndexes: {error}"))
     if count is None:
         return
-    at, words = f"{path}.succeededCount", "must be less than or equal to"
+    at, detail = f"{path}.succeededCount", "must be less than or equal to"
     if count < 0:
         errors.append(field_errors.invalid(at, count, MUST_NOT_BE_NEGATIVE))
     if count > total:
-        errors.append(field_errors.invalid(at, count, f"{words} {total} (the number of specified completions)"))
+        errors.append(field_errors.invalid(at, count, f"{detail} {total} (the number of specified completions)"))
     if listed is not None and count > most:
-        told = f"{words} {most} (the number of indexes in the specified succeededIndexes field)"
-        errors.append(field_errors.invalid(at, count, told))
+        message = f"{detail} {most} (the number of indexes in the specified succeededIndexes field)"
+        errors.append(field_errors.invalid(at, count, message))

@@ -61,8 +61,8 @@ class _Comparison:
     def _turned(self, *kinds: str) -> bool:
         return any(_is(self.new, kind) != _is(self.old, kind) for kind in kinds)
 
-    def _odd(self, field: str, words: str) -> None:
-        self.errors.append(field_errors.invalid_without_value(f"status.{field}", words))
+    def _odd(self, field: str, detail: str) -> None:
+        self.errors.append(field_errors.invalid_without_value(f"status.{field}", detail))
 
     def _conditions(self) -> None:
         complete, failed = _is(self.new, "Complete"), _is(self.new, "Failed")
@@ -76,8 +76,8 @@ class _Comparison:
         settling = self._turned("Complete") or self._changed("completionTime")
         at = "status.completionTime"
         if end and not complete and settling:
-            words = "cannot set completionTime when there is no Complete=True condition"
-            self.errors.append(field_errors.invalid_formatted(at, _shown(end), words))
+            detail = "cannot set completionTime when there is no Complete=True condition"
+            self.errors.append(field_errors.invalid_formatted(at, _shown(end), detail))
         if complete and not end and settling:
             self.errors.append(field_errors.required(at, "completionTime is required for Complete jobs"))
         if start and end and end < start and self._changed("startTime", "completionTime"):
@@ -100,8 +100,8 @@ class _Comparison:
             self.errors.append(field_errors.required("status.startTime", "startTime is required for finished job"))
         uncounted = self.status.get("uncountedTerminatedPods") or {}
         if any(uncounted.values()) and (self.finishing or self._changed("uncountedTerminatedPods")):
-            words = "uncountedTerminatedPods needs to be empty for finished job"
-            self.errors.append(field_errors.invalid("status.uncountedTerminatedPods", uncounted, words))
+            detail = "uncountedTerminatedPods needs to be empty for finished job"
+            self.errors.append(field_errors.invalid("status.uncountedTerminatedPods", uncounted, detail))
 
     def _indexes(self) -> None:
         spec, done, failed = self.new["spec"], self.status.get("completedIndexes") or "", self.status.get("failedIndexes")
@@ -109,32 +109,32 @@ class _Comparison:
         if self._changed("completedIndexes"):
             self._check_list("completedIndexes", done, total)
             if done and spec.get("completionMode") != "Indexed":
-                words = "cannot set non-empty completedIndexes when non-indexed completion mode"
-                self.errors.append(field_errors.invalid("status.completedIndexes", done, words))
+                detail = "cannot set non-empty completedIndexes when non-indexed completion mode"
+                self.errors.append(field_errors.invalid("status.completedIndexes", done, detail))
         if self._changed("failedIndexes") and failed is not None:
             if "backoffLimitPerIndex" in spec:
                 self._check_list("failedIndexes", failed, total)
             else:
-                words = "cannot set non-null failedIndexes when backoffLimitPerIndex is null"
-                self.errors.append(field_errors.invalid("status.failedIndexes", failed, words))
+                detail = "cannot set non-null failedIndexes when backoffLimitPerIndex is null"
+                self.errors.append(field_errors.invalid("status.failedIndexes", failed, detail))
 
     def _check_list(self, field: str, text: str, total: int | None) -> None:
         try:
             completion_indexes.validate(text, total or 0) if total is not None else 0
-        except ValueError as fault:
-            self.errors.append(field_errors.invalid(f"status.{field}", text, f"error parsing {field}: {fault}"))
+        except ValueError as error:
+            self.errors.append(field_errors.invalid(f"status.{field}", text, f"error parsing {field}: {error}"))
 
     def _against_the_past(self) -> None:
         finished, ready, active = _is_finished(self.new), self.status.get("ready"), self.status.get("active") or 0
         if finished and self.status.get("terminating") and (self.finishing or self._changed("terminating")):
-            words = "terminating>0 is invalid for finished job"
-            self.errors.append(field_errors.invalid("status.terminating", self.status["terminating"], words))
+            detail = "terminating>0 is invalid for finished job"
+            self.errors.append(field_errors.invalid("status.terminating", self.status["terminating"], detail))
         if ready is not None and ready > active and self._changed("ready", "active"):
             self.errors.append(field_errors.invalid("status.ready", ready, "cannot set more ready pods than active"))
         if _is(self.new, "SuccessCriteriaMet"):
-            for other, told in (("Failed", "Failed"), ("FailureTarget", "FailureTarget")):
+            for other, message in (("Failed", "Failed"), ("FailureTarget", "FailureTarget")):
                 if _is(self.new, other):
-                    self._odd("conditions", f"cannot set SuccessCriteriaMet=True and {told}=true conditions")
+                    self._odd("conditions", f"cannot set SuccessCriteriaMet=True and {message}=true conditions")
         for kind in _TERMINAL:
             if _is(self.old, kind) and not _is(self.new, kind):
                 self._odd("conditions", f"cannot disable the terminal {kind}=True condition")

@@ -9,7 +9,7 @@ from traincrew.embedded.apiserver.registry.builtin import job_policies, job_stat
 from traincrew.embedded.apiserver.registry.builtin.pods import defaults, disabled_fields, specs, warnings
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
 from traincrew.embedded.apiserver.registry.builtin.workloads import check_selected, not_negative
-from traincrew.embedded.apiserver.registry.builtin.write_context import Context
+from traincrew.embedded.apiserver.registry.builtin.write_context import WriteContext
 
 UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
@@ -47,7 +47,7 @@ def _label(obj: Object) -> None:
         obj["metadata"]["labels"] = labels  # the same dict, as in Go: what the template gets, the job gets
 
 
-def _creating(obj: Object, context: Context) -> None:
+def _prepare_create(obj: Object, context: WriteContext) -> None:
     spec, name, uid = obj["spec"], obj["metadata"].get("name") or "", context.uid or obj["metadata"].get("uid") or ""
     disabled_fields.drop(spec["template"]["spec"])
     if spec["manualSelector"]:
@@ -64,7 +64,7 @@ def _creating(obj: Object, context: Context) -> None:
     obj["metadata"]["labels"] = dict(obj["metadata"]["labels"])
 
 
-def _checked(obj: Object, errors: Errors) -> None:
+def _validate(obj: Object, errors: Errors) -> None:
     _check_generated(obj, errors)
     _check_spec(obj["spec"], errors)
     _check_host_name(obj, errors)
@@ -102,8 +102,8 @@ def _check_spec(spec: Object, errors: Errors) -> None:
 def _check_host_name(obj: Object, errors: Errors) -> None:
     count, name = obj["spec"].get("completions") or 0, obj["metadata"].get("name") or ""
     if obj["spec"].get("completionMode") == "Indexed" and count > 0 and name_validation.dns_label(f"{name}-{count - 1}"):
-        words = f"will not able to create pod with invalid DNS label: {name}-{count - 1}"
-        errors.append(field_errors.invalid("metadata.name", name, words))
+        detail = f"will not able to create pod with invalid DNS label: {name}-{count - 1}"
+        errors.append(field_errors.invalid("metadata.name", name, detail))
 
 
 def check_spec(spec: Object, path: str, errors: Errors) -> None:
@@ -144,8 +144,8 @@ def _check_managed(name: str, path: str, errors: Errors) -> None:
     elif not (domain and slash and rest):
         errors.append(field_errors.invalid(path, name, 'must be a domain-prefixed path (such as "acme.io/foo")'))
     else:
-        errors += [field_errors.invalid(path, domain, fault) for fault in name_validation.dns_subdomain(domain)]
-        errors += [field_errors.invalid(path, rest, fault) for fault in name_validation.url_path(rest)]
+        errors += [field_errors.invalid(path, domain, error) for error in name_validation.dns_subdomain(domain)]
+        errors += [field_errors.invalid(path, rest, error) for error in name_validation.url_path(rest)]
     if len(name) > 63:
         errors.append(field_errors.too_long(path, 63))
 
@@ -156,8 +156,8 @@ def _check_indexed(spec: Object, path: str, errors: Errors) -> None:
     if count is None:
         errors.append(field_errors.required(f"{path}.completions", "when completion mode is Indexed"))
     if parallel > _MOST_PARALLEL:
-        words = f"{most} {_MOST_PARALLEL} when completion mode is Indexed"
-        errors.append(field_errors.invalid(f"{path}.parallelism", parallel, words))
+        detail = f"{most} {_MOST_PARALLEL} when completion mode is Indexed"
+        errors.append(field_errors.invalid(f"{path}.parallelism", parallel, detail))
     if count is not None and failed is not None and failed > count:
         errors.append(field_errors.invalid(f"{path}.maxFailedIndexes", failed, f"{most} completions"))
     if failed is not None and failed > _MANY:
@@ -173,7 +173,7 @@ def _check_indexed(spec: Object, path: str, errors: Errors) -> None:
         errors.append(field_errors.invalid(f"{path}.maxFailedIndexes", failed, when))
 
 
-def _compared(new: Object, old: Object, errors: Errors) -> None:
+def _validate_update(new: Object, old: Object, errors: Errors) -> None:
     spec, before = new["spec"], old["spec"]
     _check_spec(spec, errors)
     _compare_completions(spec, before, errors)
@@ -214,18 +214,18 @@ def _without_scheduling(template: Object) -> Object:
     return {"metadata": meta, "spec": spec, "affinity": affinity}
 
 
-def _warned(obj: Object) -> list[str]:
-    told = warnings.name_is_a_label(obj, "this is used in Pod names and hostnames")
-    return [*told, *warn(obj["spec"], "spec")]
+def _warnings(obj: Object) -> list[str]:
+    message = warnings.name_is_a_label(obj, "this is used in Pod names and hostnames")
+    return [*message, *warn(obj["spec"], "spec")]
 
 
 def warn(spec: Object, path: str) -> list[str]:
     many = spec.get("completionMode") == "Indexed" and (spec.get("completions") or 0) > _MANY
-    told = []
+    message = []
     if many and (spec.get("parallelism") or 0) > _FEWER:
-        words = "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes"
-        told = [f"{path}: {words} might not be able to track completedIndexes when a big number of indexes fail"]
-    return [*told, *warnings.template(spec["template"], f"{path}.template")]
+        detail = "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes"
+        message = [f"{path}: {detail} might not be able to track completedIndexes when a big number of indexes fail"]
+    return [*message, *warnings.template(spec["template"], f"{path}.template")]
 
 
 class JobStrategy(Strategy):
@@ -239,14 +239,14 @@ class JobStrategy(Strategy):
 
 JOB = JobStrategy(
     kind="Job",
-    orphans=True,
+    orphans_by_default=True,
     has_status=True,
     has_generation=True,
     defaults=default,
-    creating=_creating,
-    checked=_checked,
-    compared=_compared,
-    compared_status=job_status.compare,
-    on_update=("whole", "meta", "compare"),
-    warned=_warned,
+    create_preparation=_prepare_create,
+    validation=_validate,
+    update_validation=_validate_update,
+    status_validation=job_status.compare,
+    update_validation_steps=("whole", "meta", "compare"),
+    warning_rules=_warnings,
 )

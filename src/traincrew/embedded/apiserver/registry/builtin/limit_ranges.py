@@ -40,8 +40,8 @@ _SIDES = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
 
 
 def _check_type(kind: str, path: str, errors: list[FieldError]) -> None:
-    if faults := name_validation.qualified_name(kind):
-        errors += [field_errors.invalid(path, kind, fault) for fault in faults]
+    if messages := name_validation.qualified_name(kind):
+        errors += [field_errors.invalid(path, kind, error) for error in messages]
     elif "/" not in kind and kind not in _TYPES:
         errors.append(field_errors.invalid(path, kind, "must be a standard limit type or fully qualified"))
 
@@ -56,18 +56,18 @@ def _check_names(limit: Object, kind: str, path: str, errors: list[FieldError]) 
         for name in limit.get(side) or ():
             rule(name, f"{path}.{side}[{name}]", errors)
     if kind == "PersistentVolumeClaim" and "storage" not in {*(limit.get("min") or ()), *(limit.get("max") or ())}:
-        words = "either minimum or maximum storage value is required, but neither was provided"
-        errors.append(field_errors.required(f"{path}.limits", words))
+        detail = "either minimum or maximum storage value is required, but neither was provided"
+        errors.append(field_errors.required(f"{path}.limits", detail))
 
 
 def _check_amounts(limit: Object, name: str, path: str, errors: list[FieldError]) -> None:
     found = {side: (limit.get(side) or {}).get(name) for side in _SIDES}
-    for side, low, high, words in _COMPARISONS:
+    for side, low, high, detail in _COMPARISONS:
         less, more = found[low], found[high]
         if less is not None and more is not None and quantities.nanos(less) > quantities.nanos(more):
             shown = quantities.go_syntax(found[side] or "0")
-            told = f"{words[0]} value {less} is greater than {words[1]} value {more}"
-            errors.append(FieldError(field_errors.INVALID, f"{path}.{side}[{name}]", f"Invalid value: {shown}: {told}"))
+            message = f"{detail[0]} value {less} is greater than {detail[1]} value {more}"
+            errors.append(FieldError(field_errors.INVALID, f"{path}.{side}[{name}]", f"Invalid value: {shown}: {message}"))
     ratio = found["maxLimitRequestRatio"]
     if ratio is not None and quantities.nanos(ratio) < 10**9:
         at, shown = f"{path}.maxLimitRequestRatio[{name}]", quantities.go_syntax(ratio)

@@ -40,7 +40,7 @@ def _check_expression(requirement: Object, path: str, errors: list[FieldError]) 
     else:
         errors.append(field_errors.invalid(f"{path}.operator", operator, "not a valid selector operator"))
     key = requirement.get("key") or ""
-    errors += [field_errors.invalid(f"{path}.key", key, fault) for fault in name_validation.qualified_name(key)]
+    errors += [field_errors.invalid(f"{path}.key", key, error) for error in name_validation.qualified_name(key)]
 
 
 def _check_field(requirement: Object, path: str, errors: list[FieldError]) -> None:
@@ -48,12 +48,12 @@ def _check_field(requirement: Object, path: str, errors: list[FieldError]) -> No
     if operator not in ("In", "NotIn"):
         errors.append(field_errors.invalid(f"{path}.operator", operator, "not a valid selector operator"))
     elif len(values) != 1:
-        words = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
-        errors.append(field_errors.required(f"{path}.values", words))
+        message = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+        errors.append(field_errors.required(f"{path}.values", message))
     if key != "metadata.name":
         errors.append(field_errors.invalid(f"{path}.key", key, "not a valid field selector key"))
         return
     for index, value in enumerate(values):
         errors += [
-            field_errors.invalid(f"{path}.values[{index}]", value, fault) for fault in name_validation.dns_subdomain(value)
+            field_errors.invalid(f"{path}.values[{index}]", value, error) for error in name_validation.dns_subdomain(value)
         ]

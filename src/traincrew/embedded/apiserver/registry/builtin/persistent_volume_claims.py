@@ -8,7 +8,7 @@ from traincrew.apimachinery.object_metadata import IMMUTABLE
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import go_diff
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
-from traincrew.embedded.apiserver.registry.builtin.write_context import Context
+from traincrew.embedded.apiserver.registry.builtin.write_context import WriteContext
 
 ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 VOLUME_MODES = ("Block", "Filesystem")
@@ -21,7 +21,7 @@ def default(obj: Object) -> None:
     obj["status"].setdefault("phase", "Pending")
 
 
-def _creating(obj: Object, _context: Context) -> None:
+def _prepare_create(obj: Object, _context: WriteContext) -> None:
     obj["status"] = {"phase": "Pending"}
     _drop_unknown_source(obj["spec"])
     _sources(obj["spec"])
@@ -38,7 +38,7 @@ def _drop_unknown_source(spec: Object) -> None:
 _KNOWN_SOURCES = (("PersistentVolumeClaim", ""), ("VolumeSnapshot", "snapshot.storage.k8s.io"))
 
 
-def _updating(new: Object, old: Object) -> None:
+def _prepare_update(new: Object, old: Object) -> None:
     if "dataSource" not in old["spec"]:
         _drop_unknown_source(new["spec"])
     _sources(new["spec"])
@@ -83,7 +83,7 @@ def check_spec(spec: Object, path: str, errors: list[FieldError]) -> None:
     elif quantities.nanos(storage) <= 0:
         errors.append(field_errors.invalid(at, storage, "must be greater than zero"))
     if name := spec.get("storageClassName"):
-        errors += [field_errors.invalid(f"{path}.storageClassName", name, fault) for fault in name_validation.dns_subdomain(name)]
+        errors += [field_errors.invalid(f"{path}.storageClassName", name, error) for error in name_validation.dns_subdomain(name)]
     mode = spec.get("volumeMode")
     if mode not in (None, *VOLUME_MODES):
         errors.append(field_errors.not_supported(f"{path}.volumeMode", mode, VOLUME_MODES))
@@ -101,9 +101,9 @@ def _check_source(source: Object, path: str, errors: list[FieldError]) -> None:
     if not group and kind != "PersistentVolumeClaim":
         errors.append(field_errors.invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"))
     if group:
-        errors += [field_errors.invalid(f"{path}.apiGroup", group, fault) for fault in name_validation.dns_subdomain(group)]
+        errors += [field_errors.invalid(f"{path}.apiGroup", group, error) for error in name_validation.dns_subdomain(group)]
     if namespace:
-        errors += [field_errors.invalid(f"{path}.namespace", namespace, fault) for fault in name_validation.dns_label(namespace)]
+        errors += [field_errors.invalid(f"{path}.namespace", namespace, error) for error in name_validation.dns_label(namespace)]
 
 
 def _check_sources_agree(spec: Object, path: str, errors: list[FieldError]) -> None:
@@ -111,17 +111,17 @@ def _check_sources_agree(spec: Object, path: str, errors: list[FieldError]) -> N
     if source is None or reference is None:
         return
     if reference.get("namespace"):
-        words = "may not be specified when dataSourceRef.namespace is specified"
-        errors.append(FieldError(field_errors.INVALID, path, f"Invalid value: {path}.dataSource: {words}"))
+        message = "may not be specified when dataSourceRef.namespace is specified"
+        errors.append(FieldError(field_errors.INVALID, path, f"Invalid value: {path}.dataSource: {message}"))
     elif any(source.get(field) != reference.get(field) for field in ("apiGroup", "kind", "name")):
         errors.append(FieldError(field_errors.INVALID, path, f"Invalid value: {path}.dataSource: must match dataSourceRef"))
 
 
-def _checked(obj: Object, errors: Errors) -> None:
+def _validate(obj: Object, errors: Errors) -> None:
     check_spec(obj["spec"], "spec", errors)
 
 
-def _compared(new: Object, old: Object, errors: Errors) -> None:
+def _validate_update(new: Object, old: Object, errors: Errors) -> None:
     spec, before = new["spec"], old["spec"]
     _compare_class(new, old, errors)
     munged = dict(spec)
@@ -133,8 +133,8 @@ def _compared(new: Object, old: Object, errors: Errors) -> None:
     if (new.get("status") or {}).get("phase") == "Bound" and (munged.get("resources") or {}).get("requests"):
         munged["resources"] = {**munged["resources"], "requests": {**munged["resources"]["requests"], "storage": former}}
     if munged != before:
-        words = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
-        errors.append(field_errors.forbidden("spec", f"{words}\n{go_diff.between(before, munged)}"))
+        message = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+        errors.append(field_errors.forbidden("spec", f"{message}\n{go_diff.between(before, munged)}"))
     if quantities.nanos(size) < quantities.nanos(former):
         held = ((old.get("status") or {}).get("capacity") or {}).get("storage", "0")
         if quantities.nanos(size) <= quantities.nanos(held):
@@ -153,7 +153,7 @@ def _compare_class(new: Object, old: Object, errors: Errors) -> None:
         errors.append(field_errors.invalid(f"metadata.annotations.{_CLASS}", after.get(_CLASS, ""), IMMUTABLE))
 
 
-def _compared_status(new: Object, _old: Object, errors: Errors) -> None:
+def _validate_status_update(new: Object, _old: Object, errors: Errors) -> None:
     if not new["spec"].get("accessModes"):
         errors.append(field_errors.required("Spec.accessModes"))
     for name, value in (new["status"].get("capacity") or {}).items():
@@ -171,10 +171,10 @@ CLAIM = Strategy(
     kind="PersistentVolumeClaim",
     has_status=True,
     defaults=default,
-    creating=_creating,
-    updating=_updating,
-    checked=_checked,
-    compared=_compared,
-    compared_status=_compared_status,
-    on_update=("whole", "meta", "whole", "compare"),
+    create_preparation=_prepare_create,
+    update_preparation=_prepare_update,
+    validation=_validate,
+    update_validation=_validate_update,
+    status_validation=_validate_status_update,
+    update_validation_steps=("whole", "meta", "whole", "compare"),
 )

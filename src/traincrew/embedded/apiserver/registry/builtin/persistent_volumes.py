@@ -9,7 +9,7 @@ from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import go_diff, node_selectors, persistent_volume_claims
 from traincrew.embedded.apiserver.registry.builtin.pods import defaults, mounts, volumes
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
-from traincrew.embedded.apiserver.registry.builtin.write_context import Context
+from traincrew.embedded.apiserver.registry.builtin.write_context import WriteContext
 
 _RECLAIM = ("Delete", "Recycle", "Retain")
 _BINDING = ("Immediate", "WaitForFirstConsumer")
@@ -27,14 +27,14 @@ def _default(obj: Object) -> None:
     defaults.volume_source(obj["spec"])
 
 
-def _creating(obj: Object, context: Context) -> None:
+def _prepare_create(obj: Object, context: WriteContext) -> None:
     obj["status"] = {"phase": "Pending"}
     if context.now:
         obj["status"]["lastPhaseTransitionTime"] = context.now
     obj["spec"].pop("volumeAttributesClassName", None)
 
 
-def _updating_status(new: Object, old: Object, context: Context) -> None:
+def _prepare_status_update(new: Object, old: Object, context: WriteContext) -> None:
     before, kept = old.get("status") or {}, "lastPhaseTransitionTime"
     if new["status"].get("phase") == before.get("phase") and kept not in new["status"] and kept in before:
         new["status"][kept] = before[kept]
@@ -44,7 +44,7 @@ def _updating_status(new: Object, old: Object, context: Context) -> None:
         new["status"][kept] = context.now
 
 
-def _checked(obj: Object, errors: Errors) -> None:
+def _validate(obj: Object, errors: Errors) -> None:
     spec = obj["spec"]
     modes, capacity = spec.get("accessModes") or [], spec.get("capacity") or {}
     if not modes:
@@ -65,7 +65,7 @@ def _checked(obj: Object, errors: Errors) -> None:
     _check_affinity(spec, errors)
     _check_source(spec, errors)
     if name := spec.get("storageClassName"):
-        errors += [field_errors.invalid("spec.storageClassName", name, fault) for fault in name_validation.dns_subdomain(name)]
+        errors += [field_errors.invalid("spec.storageClassName", name, error) for error in name_validation.dns_subdomain(name)]
     if spec.get("volumeMode") not in persistent_volume_claims.VOLUME_MODES:
         errors.append(
             field_errors.not_supported("spec.volumeMode", spec.get("volumeMode"), persistent_volume_claims.VOLUME_MODES)
@@ -121,18 +121,18 @@ def _check_local(source: Object, placed: bool, errors: Errors) -> None:
         errors.append(field_errors.required("spec.nodeAffinity", "Local volume requires node affinity"))
 
 
-def _compared(new: Object, old: Object, errors: Errors) -> None:
+def _validate_update(new: Object, old: Object, errors: Errors) -> None:
     after = {kind: value for kind, value in new["spec"].items() if kind in _SOURCES}
     before = {kind: value for kind, value in old["spec"].items() if kind in _SOURCES}
     if after != before:
-        words = f"spec.persistentvolumesource is immutable after creation\n{go_diff.between(before, after)}"
-        errors.append(field_errors.forbidden("spec.persistentvolumesource", words))
+        message = f"spec.persistentvolumesource is immutable after creation\n{go_diff.between(before, after)}"
+        errors.append(field_errors.forbidden("spec.persistentvolumesource", message))
     if new["spec"].get("volumeMode") != old["spec"].get("volumeMode"):
         errors.append(field_errors.invalid("volumeMode", new["spec"].get("volumeMode"), IMMUTABLE))
     affinity = old["spec"].get("nodeAffinity")
     if affinity is not None and new["spec"].get("nodeAffinity") != affinity:
-        words = f"{IMMUTABLE}, except for updating from beta label to GA"
-        errors.append(field_errors.invalid("nodeAffinity", new["spec"].get("nodeAffinity"), words))
+        message = f"{IMMUTABLE}, except for updating from beta label to GA"
+        errors.append(field_errors.invalid("nodeAffinity", new["spec"].get("nodeAffinity"), message))
 
 
 def _default_class(obj: Object) -> None:
@@ -140,14 +140,14 @@ def _default_class(obj: Object) -> None:
     obj.setdefault("volumeBindingMode", "Immediate")
 
 
-def _checked_class(obj: Object, errors: Errors) -> None:
+def _validate_class(obj: Object, errors: Errors) -> None:
     provisioner = obj.get("provisioner") or ""
     if not provisioner:
         errors.append(field_errors.required("provisioner"))
     else:
         errors += [
-            field_errors.invalid("provisioner", provisioner.lower(), fault)
-            for fault in name_validation.qualified_name(provisioner.lower())
+            field_errors.invalid("provisioner", provisioner.lower(), error)
+            for error in name_validation.qualified_name(provisioner.lower())
         ]
     if "" in (obj.get("parameters") or {}):
         errors.append(field_errors.invalid("parameters", "", "field can not be empty."))
@@ -157,7 +157,7 @@ def _checked_class(obj: Object, errors: Errors) -> None:
         errors.append(field_errors.not_supported("volumeBindingMode", obj["volumeBindingMode"], _BINDING))
 
 
-def _compared_class(new: Object, old: Object, errors: Errors) -> None:
+def _validate_update_class(new: Object, old: Object, errors: Errors) -> None:
     for field in ("parameters", "provisioner", "reclaimPolicy"):
         if new.get(field) != old.get(field):
             errors.append(field_errors.forbidden(field, f"updates to {field} are forbidden."))
@@ -170,17 +170,17 @@ VOLUME = Strategy(
     namespaced=False,
     has_status=True,
     defaults=_default,
-    creating=_creating,
-    updating_status=_updating_status,
-    checked=_checked,
-    compared=_compared,
-    on_update=("whole", "whole", "compare"),
+    create_preparation=_prepare_create,
+    status_preparation=_prepare_status_update,
+    validation=_validate,
+    update_validation=_validate_update,
+    update_validation_steps=("whole", "whole", "compare"),
 )
 STORAGE_CLASS = Strategy(
     kind="StorageClass",
     namespaced=False,
     defaults=_default_class,
-    checked=_checked_class,
-    compared=_compared_class,
-    on_update=("meta", "compare"),
+    validation=_validate_class,
+    update_validation=_validate_update_class,
+    update_validation_steps=("meta", "compare"),
 )

@@ -8,7 +8,7 @@ from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import limit_ranges
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
 from traincrew.embedded.apiserver.registry.builtin.workloads import check_at_most_all, check_number_or_percent, not_negative
-from traincrew.embedded.apiserver.registry.builtin.write_context import Context
+from traincrew.embedded.apiserver.registry.builtin.write_context import WriteContext
 
 _HIGHEST = 1_000_000_000
 _SYSTEM = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
@@ -22,16 +22,16 @@ def _default_priority(obj: Object) -> None:
     obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
 
 
-def _creating_priority(obj: Object, _context: Context) -> None:
+def _prepare_create_priority(obj: Object, _context: WriteContext) -> None:
     obj["metadata"]["generation"] = 1
 
 
-def _checked_priority(obj: Object, errors: Errors) -> None:
+def _validate_priority(obj: Object, errors: Errors) -> None:
     name, value = obj["metadata"].get("name") or "", obj.get("value") or 0
     if name.startswith("system-"):
-        if fault := _not_known(name, value, bool(obj.get("globalDefault"))):
-            words = f"priority class names with 'system-' prefix are reserved for system use only. error: {fault}"
-            errors.append(field_errors.forbidden("metadata.name", words))
+        if error := _not_known(name, value, bool(obj.get("globalDefault"))):
+            message = f"priority class names with 'system-' prefix are reserved for system use only. error: {error}"
+            errors.append(field_errors.forbidden("metadata.name", message))
     elif value > _HIGHEST:
         errors.append(field_errors.forbidden("value", f"maximum allowed value of a user defined priority is {_HIGHEST}"))
     if (policy := obj.get("preemptionPolicy")) not in (None, *_PREEMPTION):
@@ -46,18 +46,18 @@ def _not_known(name: str, value: int, everywhere: bool) -> str:
     return f"globalDefault of {name} PriorityClass must be false" if everywhere else ""
 
 
-def _compared_priority(new: Object, old: Object, errors: Errors) -> None:
+def _validate_update_priority(new: Object, old: Object, errors: Errors) -> None:
     if new.get("value") != old.get("value"):
         errors.append(field_errors.forbidden("value", "may not be changed in an update."))
     if new.get("preemptionPolicy") != old.get("preemptionPolicy"):
         errors.append(field_errors.invalid("preemptionPolicy", new.get("preemptionPolicy"), IMMUTABLE))
 
 
-def _creating_budget(obj: Object, _context: Context) -> None:
+def _prepare_create_budget(obj: Object, _context: WriteContext) -> None:
     obj["status"] = dict.fromkeys(("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"), 0)
 
 
-def _checked_budget(obj: Object, errors: Errors) -> None:
+def _validate_budget(obj: Object, errors: Errors) -> None:
     spec = obj["spec"]
     if "minAvailable" in spec and "maxUnavailable" in spec:
         errors.append(field_errors.invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set"))
@@ -71,12 +71,12 @@ def _checked_budget(obj: Object, errors: Errors) -> None:
         errors.append(field_errors.not_supported("spec.unhealthyPodEvictionPolicy", policy, known))
 
 
-def _compared_budget_status(new: Object, _old: Object, errors: Errors) -> None:
+def _validate_update_budget_status(new: Object, _old: Object, errors: Errors) -> None:
     counts = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
     not_negative(new["status"], counts, "status", errors)
 
 
-def _checked_quota(obj: Object, errors: Errors) -> None:
+def _validate_quota(obj: Object, errors: Errors) -> None:
     hard = obj["spec"].get("hard") or {}
     _check_amounts(hard, "spec.hard", errors)
     scopes = obj["spec"].get("scopes") or []
@@ -105,12 +105,12 @@ def _check_scope_selector(selector: Object, errors: Errors) -> None:
             errors.append(field_errors.invalid(f"{at}.scopeName", scope, "unsupported scope"))
         if operator in ("In", "NotIn"):
             if not values:
-                words = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
-                errors.append(field_errors.required(f"{at}.values", words))
+                message = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
+                errors.append(field_errors.required(f"{at}.values", message))
         elif operator in ("Exists", "DoesNotExist"):
             if values:
-                words = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
-                errors.append(field_errors.invalid_formatted(f"{at}.values", go_format.string_slice(values), words))
+                message = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
+                errors.append(field_errors.invalid_formatted(f"{at}.values", go_format.string_slice(values), message))
         else:
             errors.append(field_errors.invalid(f"{at}.operator", operator, "not a valid selector operator"))
 
@@ -121,7 +121,7 @@ def _check_amounts(amounts: dict[str, str], path: str, errors: Errors) -> None:
         resource_lists.validate_value(name, value, f"{path}[{name}]", errors)
 
 
-def _compared_quota(new: Object, old: Object, errors: Errors) -> None:
+def _validate_update_quota(new: Object, old: Object, errors: Errors) -> None:
     scopes = new["spec"].get("scopes") or []
     if {*scopes} != {*(old["spec"].get("scopes") or ())}:
         errors.append(
@@ -129,12 +129,12 @@ def _compared_quota(new: Object, old: Object, errors: Errors) -> None:
         )
 
 
-def _compared_quota_status(new: Object, _old: Object, errors: Errors) -> None:
+def _validate_update_quota_status(new: Object, _old: Object, errors: Errors) -> None:
     for side in ("hard", "used"):
         _check_amounts(new["status"].get(side) or {}, f"status.{side}", errors)
 
 
-def _creating_range(obj: Object, context: Context) -> None:
+def _prepare_create_range(obj: Object, context: WriteContext) -> None:
     if not obj["metadata"].get("name"):
         obj["metadata"]["name"] = context.uid
 
@@ -143,38 +143,38 @@ PRIORITY_CLASS = Strategy(
     kind="PriorityClass",
     namespaced=False,
     defaults=_default_priority,
-    creating=_creating_priority,
-    checked=_checked_priority,
-    compared=_compared_priority,
-    on_update=("meta", "compare"),
+    create_preparation=_prepare_create_priority,
+    validation=_validate_priority,
+    update_validation=_validate_update_priority,
+    update_validation_steps=("meta", "compare"),
 )
 DISRUPTION_BUDGET = Strategy(
     kind="PodDisruptionBudget",
-    unconditional=False,
+    allow_unconditional_update=False,
     naming=name_validation.path_segment,
     standard_finalizers=False,
     has_status=True,
     has_generation=True,
-    creating=_creating_budget,
-    checked=_checked_budget,
-    compared_status=_compared_budget_status,
-    create_metadata=False,
-    on_update=("spec",),
-    on_status=("compare",),
+    create_preparation=_prepare_create_budget,
+    validation=_validate_budget,
+    status_validation=_validate_update_budget_status,
+    metadata_first=False,
+    update_validation_steps=("spec",),
+    status_validation_steps=("compare",),
 )
 RESOURCE_QUOTA = Strategy(
     kind="ResourceQuota",
     has_status=True,
-    checked=_checked_quota,
-    compared=_compared_quota,
-    compared_status=_compared_quota_status,
-    on_update=("meta", "spec", "compare"),
+    validation=_validate_quota,
+    update_validation=_validate_update_quota,
+    status_validation=_validate_update_quota_status,
+    update_validation_steps=("meta", "spec", "compare"),
 )
 LIMIT_RANGE = Strategy(
     kind="LimitRange",
-    created_by_update=True,
+    allow_create_on_update=True,
     defaults=limit_ranges.default,
-    creating=_creating_range,
-    checked=limit_ranges.check,
-    on_update=("whole",),
+    create_preparation=_prepare_create_range,
+    validation=limit_ranges.check,
+    update_validation_steps=("whole",),
 )

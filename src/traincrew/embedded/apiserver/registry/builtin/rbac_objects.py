@@ -37,23 +37,23 @@ def _check_urls(rule: Object, urls: list[str], path: str, namespaced: bool, erro
     if namespaced:
         errors.append(field_errors.invalid_formatted(path, shown, "namespaced rules cannot apply to non-resource URLs"))
     if any(rule.get(field) for field in ("apiGroups", "resources", "resourceNames")):
-        words = "rules cannot apply to both regular resources and non-resource URLs"
-        errors.append(field_errors.invalid_formatted(path, shown, words))
+        message = "rules cannot apply to both regular resources and non-resource URLs"
+        errors.append(field_errors.invalid_formatted(path, shown, message))
 
 
-def _checked_role(obj: Object, errors: Errors) -> None:
+def _validate_role(obj: Object, errors: Errors) -> None:
     _check_rules(obj, errors, namespaced=True)
 
 
-def _checked_cluster_role(obj: Object, errors: Errors) -> None:
+def _validate_cluster_role(obj: Object, errors: Errors) -> None:
     _check_rules(obj, errors, namespaced=False)
     aggregation = obj.get("aggregationRule")
     if aggregation is None:
         return
     chosen = aggregation.get("clusterRoleSelectors") or ()
     if not chosen:
-        words = "at least one clusterRoleSelector required if aggregationRule is non-nil"
-        errors.append(field_errors.required("aggregationRule.clusterRoleSelectors", words))
+        message = "at least one clusterRoleSelector required if aggregationRule is non-nil"
+        errors.append(field_errors.required("aggregationRule.clusterRoleSelectors", message))
     for index, selector in enumerate(chosen):
         label_selectors.validate(selector, f"aggregationRule.clusterRoleSelectors[{index}]", errors)
 
@@ -68,7 +68,7 @@ def _check_binding(obj: Object, errors: Errors, kinds: tuple[str, ...]) -> None:
     if not name:
         errors.append(field_errors.required("roleRef.name"))
     else:
-        errors += [field_errors.invalid("roleRef.name", name, fault) for fault in name_validation.path_segment(name)]
+        errors += [field_errors.invalid("roleRef.name", name, error) for error in name_validation.path_segment(name)]
     for index, subject in enumerate(obj.get("subjects") or ()):
         _check_subject(subject, len(kinds) > 1, f"subjects[{index}]", errors)
 
@@ -79,7 +79,7 @@ def _check_subject(subject: Object, namespaced: bool, path: str, errors: Errors)
         errors.append(field_errors.required(f"{path}.name"))
     if kind == "ServiceAccount":
         if name:
-            errors += [field_errors.invalid(f"{path}.name", name, fault) for fault in name_validation.dns_subdomain(name)]
+            errors += [field_errors.invalid(f"{path}.name", name, error) for error in name_validation.dns_subdomain(name)]
         if group:
             errors.append(field_errors.not_supported(f"{path}.apiGroup", group, ("",)))
         if not namespaced and not subject.get("namespace"):
@@ -91,15 +91,15 @@ def _check_subject(subject: Object, namespaced: bool, path: str, errors: Errors)
         errors.append(field_errors.not_supported(f"{path}.kind", kind, _SUBJECTS))
 
 
-def _checked_binding(obj: Object, errors: Errors) -> None:
+def _validate_binding(obj: Object, errors: Errors) -> None:
     _check_binding(obj, errors, ("Role", "ClusterRole"))
 
 
-def _checked_cluster_binding(obj: Object, errors: Errors) -> None:
+def _validate_cluster_binding(obj: Object, errors: Errors) -> None:
     _check_binding(obj, errors, ("ClusterRole",))
 
 
-def _compared_binding(new: Object, old: Object, errors: Errors) -> None:
+def _validate_update_binding(new: Object, old: Object, errors: Errors) -> None:
     if new["roleRef"] != old["roleRef"]:
         reference = new["roleRef"]
         quoted = (f"{field}:{go_format.quote(reference.get(key) or '')}" for field, key in _REFERENCE)
@@ -109,33 +109,33 @@ def _compared_binding(new: Object, old: Object, errors: Errors) -> None:
 _REFERENCE = (("APIGroup", "apiGroup"), ("Kind", "kind"), ("Name", "name"))
 
 ROLE = Strategy(
-    kind="Role", created_by_update=True, naming=name_validation.path_segment, checked=_checked_role,
-    on_update=("whole", "whole", "meta"),
+    kind="Role", allow_create_on_update=True, naming=name_validation.path_segment, validation=_validate_role,
+    update_validation_steps=("whole", "whole", "meta"),
 )  # fmt: skip
 CLUSTER_ROLE = Strategy(
     kind="ClusterRole",
-    created_by_update=True,
+    allow_create_on_update=True,
     namespaced=False,
     naming=name_validation.path_segment,
-    checked=_checked_cluster_role,
-    on_update=("whole", "whole", "meta"),
+    validation=_validate_cluster_role,
+    update_validation_steps=("whole", "whole", "meta"),
 )
 ROLE_BINDING = Strategy(
     kind="RoleBinding",
-    created_by_update=True,
+    allow_create_on_update=True,
     naming=name_validation.path_segment,
     defaults=_default_binding,
-    checked=_checked_binding,
-    compared=_compared_binding,
-    on_update=("whole", "whole", "meta", "compare"),
+    validation=_validate_binding,
+    update_validation=_validate_update_binding,
+    update_validation_steps=("whole", "whole", "meta", "compare"),
 )
 CLUSTER_ROLE_BINDING = Strategy(
     kind="ClusterRoleBinding",
-    created_by_update=True,
+    allow_create_on_update=True,
     namespaced=False,
     naming=name_validation.path_segment,
     defaults=_default_binding,
-    checked=_checked_cluster_binding,
-    compared=_compared_binding,
-    on_update=("whole", "whole", "meta", "compare"),
+    validation=_validate_cluster_binding,
+    update_validation=_validate_update_binding,
+    update_validation_steps=("whole", "whole", "meta", "compare"),
 )

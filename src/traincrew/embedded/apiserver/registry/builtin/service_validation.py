@@ -70,8 +70,8 @@ def _check_type(spec: Object, kind: str, headless: bool, errors: list[FieldError
     if kind == "LoadBalancer":
         for index, port in enumerate(spec.get("ports") or ()):
             if port.get("port") == _KUBELET:
-                words = f"may not expose port {_KUBELET} externally since it is used by kubelet"
-                errors.append(field_errors.invalid(f"spec.ports[{index}]", _KUBELET, words))
+                message = f"may not expose port {_KUBELET} externally since it is used by kubelet"
+                errors.append(field_errors.invalid(f"spec.ports[{index}]", _KUBELET, message))
     if headless and needs_node_port(spec):
         errors.append(field_errors.invalid("spec.clusterIPs[0]", NONE, f"may not be set to 'None' for {kind} services"))
     if kind == "ExternalName":
@@ -80,7 +80,7 @@ def _check_type(spec: Object, kind: str, headless: bool, errors: list[FieldError
                 errors.append(field_errors.forbidden(f"spec.{field}", "may not be set for ExternalName services"))
         name = (spec.get("externalName") or "").removesuffix(".")
         if name:
-            errors += [field_errors.invalid("spec.externalName", name, fault) for fault in name_validation.dns_subdomain(name)]
+            errors += [field_errors.invalid("spec.externalName", name, error) for error in name_validation.dns_subdomain(name)]
         else:
             errors.append(field_errors.required("spec.externalName"))
 
@@ -90,17 +90,17 @@ def _check_port(port: Object, named: bool, seen: set[str], path: str, errors: li
     if named and not name:
         errors.append(field_errors.required(f"{path}.name"))
     elif name:
-        errors += [field_errors.invalid(f"{path}.name", name, fault) for fault in name_validation.dns_label(name)]
+        errors += [field_errors.invalid(f"{path}.name", name, error) for error in name_validation.dns_label(name)]
         if name in seen:
             errors.append(field_errors.duplicate(f"{path}.name", name))
         seen.add(name)
-    errors += [field_errors.invalid(f"{path}.port", number, fault) for fault in name_validation.port_number(number)]
+    errors += [field_errors.invalid(f"{path}.port", number, error) for error in name_validation.port_number(number)]
     if port.get("protocol") not in _PROTOCOLS:
         errors.append(field_errors.not_supported(f"{path}.protocol", port.get("protocol") or "", _PROTOCOLS))
     probes.check_port(port.get("targetPort", 0), f"{path}.targetPort", errors)
     if (protocol := port.get("appProtocol")) is not None:
         errors += [
-            field_errors.invalid(f"{path}.appProtocol", protocol, fault) for fault in name_validation.qualified_name(protocol)
+            field_errors.invalid(f"{path}.appProtocol", protocol, error) for error in name_validation.qualified_name(protocol)
         ]
 
 
@@ -154,15 +154,15 @@ def _check_families(spec: Object, errors: list[FieldError]) -> None:
 
 def _check_families_agree(spec: Object, listed: list[str], errors: list[FieldError]) -> None:
     if len(listed) > 1 and not ip_addresses.is_dual_stack(listed):
-        words = "may specify no more than one IP for each IP family"
-        errors.append(field_errors.invalid_formatted("spec.clusterIPs", go_format.string_slice(listed), words))
+        message = "may specify no more than one IP for each IP family"
+        errors.append(field_errors.invalid_formatted("spec.clusterIPs", go_format.string_slice(listed), message))
     if is_headless(spec):
         return
     for index, (text, family) in enumerate(zip(listed, spec.get("ipFamilies") or (), strict=False)):
         address = ip_addresses.parse(text)
         if address is not None and f"IPv{address.version}" != family:
-            words = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
-            errors.append(field_errors.invalid(f"spec.clusterIPs[{index}]", text, words))
+            message = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
+            errors.append(field_errors.invalid(f"spec.clusterIPs[{index}]", text, message))
 
 
 def _check_ports_together(spec: Object, ports: list[Object], errors: list[FieldError]) -> None:
@@ -211,7 +211,7 @@ def _check_class(called: str, spec: Object, errors: list[FieldError]) -> None:
     if not is_balanced(spec):
         errors.append(field_errors.forbidden(at, "may only be used when `type` is 'LoadBalancer'"))
         return
-    errors += [field_errors.invalid(at, called, fault) for fault in name_validation.qualified_name(called)]
+    errors += [field_errors.invalid(at, called, error) for error in name_validation.qualified_name(called)]
 
 
 def _check_traffic(spec: Object, errors: list[FieldError]) -> None:
@@ -222,8 +222,8 @@ def _check_traffic(spec: Object, errors: list[FieldError]) -> None:
     )
     if not is_external(spec):
         if outer:
-            words = "may only be set for externally-accessible services"
-            errors.append(field_errors.invalid("spec.externalTrafficPolicy", outer, words))
+            message = "may only be set for externally-accessible services"
+            errors.append(field_errors.invalid("spec.externalTrafficPolicy", outer, message))
     elif outer not in _TRAFFIC:
         errors.append(field_errors.not_supported("spec.externalTrafficPolicy", outer, _TRAFFIC))
     at = "spec.healthCheckNodePort"
@@ -231,10 +231,10 @@ def _check_traffic(spec: Object, errors: list[FieldError]) -> None:
         if not health:
             errors.append(field_errors.required(at))
         else:
-            errors += [field_errors.invalid(at, health, fault) for fault in name_validation.port_number(health)]
+            errors += [field_errors.invalid(at, health, error) for error in name_validation.port_number(health)]
     elif health:
-        words = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
-        errors.append(field_errors.invalid(at, health, words))
+        message = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+        errors.append(field_errors.invalid(at, health, message))
     if inner is None:
         if spec.get("type") in ("ClusterIP", "NodePort", "LoadBalancer"):
             errors.append(field_errors.required("spec.internalTrafficPolicy"))
@@ -270,8 +270,8 @@ def _compare_addresses(spec: Object, before: Object, errors: list[FieldError]) -
         if mine != other and (same or index == 0):
             errors.append(field_errors.invalid_formatted(f"spec.clusterIPs[{index}]", shown, "may not change once set"))
     if len(former) > len(after) == 1 and spec.get("ipFamilyPolicy") != "SingleStack":
-        words = "must be set to 'SingleStack' when releasing the secondary clusterIP"
-        errors.append(field_errors.invalid("spec.ipFamilyPolicy", spec.get("ipFamilyPolicy"), words))
+        message = "must be set to 'SingleStack' when releasing the secondary clusterIP"
+        errors.append(field_errors.invalid("spec.ipFamilyPolicy", spec.get("ipFamilyPolicy"), message))
 
 
 def _compare_families(spec: Object, before: Object, errors: list[FieldError]) -> None:
@@ -285,8 +285,8 @@ def _compare_families(spec: Object, before: Object, errors: list[FieldError]) ->
 def compare_status(new: Object, _old: Object, errors: list[FieldError]) -> None:
     ingresses = (new["status"].get("loadBalancer") or {}).get("ingress") or ()
     if ingresses and not is_balanced(new["spec"]):
-        words = "may only be used when `spec.type` is 'LoadBalancer'"
-        errors.append(field_errors.forbidden("status.loadBalancer.ingress", words))
+        message = "may only be used when `spec.type` is 'LoadBalancer'"
+        errors.append(field_errors.forbidden("status.loadBalancer.ingress", message))
         return
     for index, ingress in enumerate(ingresses):
         at = f"status.loadBalancer.ingress[{index}]"
@@ -297,17 +297,17 @@ def compare_status(new: Object, _old: Object, errors: list[FieldError]) -> None:
         elif mode not in (None, "Proxy", "VIP"):
             errors.append(field_errors.not_supported(f"{at}.ipMode", mode, ("Proxy", "VIP")))
         if host := ingress.get("hostname"):
-            errors += [field_errors.invalid(f"{at}.hostname", host, fault) for fault in name_validation.dns_subdomain(host)]
+            errors += [field_errors.invalid(f"{at}.hostname", host, error) for error in name_validation.dns_subdomain(host)]
             if ip_addresses.parse(host) is not None:
                 errors.append(field_errors.invalid(f"{at}.hostname", host, "must be a DNS name, not an IP address"))
 
 
 def warnings(obj: Object) -> list[str]:
-    spec, told = obj["spec"], []
+    spec, message = obj["spec"], []
     if _TOPOLOGY_HINTS in (obj["metadata"].get("annotations") or {}):
-        told.append(f"annotation {_TOPOLOGY_HINTS} is deprecated, please use {_TOPOLOGY_MODE} instead")
+        message.append(f"annotation {_TOPOLOGY_HINTS} is deprecated, please use {_TOPOLOGY_MODE} instead")
     if spec.get("type") == "ExternalName" and spec.get("externalIPs"):
-        told.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
+        message.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
     if spec.get("type") != "ExternalName" and spec.get("externalName"):
-        told.append('spec.externalName is ignored when spec.type is not "ExternalName"')
-    return told
+        message.append('spec.externalName is ignored when spec.type is not "ExternalName"')
+    return message

@@ -16,7 +16,7 @@ from traincrew.embedded.apiserver.registry.builtin.service_validation import (
     needs_node_port,
 )
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
-from traincrew.embedded.apiserver.registry.builtin.write_context import NOWHERE, Context
+from traincrew.embedded.apiserver.registry.builtin.write_context import EMPTY, WriteContext
 
 _INTERNAL = ("ClusterIP", "NodePort", "LoadBalancer")
 _STICKY_SECONDS = 10800
@@ -46,7 +46,7 @@ def _default(obj: Object) -> None:
                 ingress.setdefault("ipMode", "VIP")
 
 
-def _creating(obj: Object, context: Context) -> None:
+def _prepare_create(obj: Object, context: WriteContext) -> None:
     obj["status"] = {"loadBalancer": {}}
     spec = obj["spec"]
     if spec.get("clusterIP") and not spec.get("clusterIPs"):
@@ -121,31 +121,31 @@ def _invalid(obj: Object, errors: Errors) -> StatusError:
     return api_errors.invalid("Service", "", obj["metadata"].get("name") or "", errors)
 
 
-def _allocate_address(obj: Object, context: Context) -> None:
+def _allocate_address(obj: Object, context: WriteContext) -> None:
     spec = obj["spec"]
     if is_headless(spec):
         return
     wanted = (spec.get("clusterIPs") or [""])[0]
     if wanted:
-        if fault := _unavailable(wanted, context):
+        if error := _unavailable(wanted, context):
             shown = go_format.string_slice(spec["clusterIPs"])
             raise _invalid(
-                obj, [field_errors.invalid_formatted("spec.clusterIPs", shown, f"failed to allocate IP {wanted}: {fault}")]
+                obj, [field_errors.invalid_formatted("spec.clusterIPs", shown, f"failed to allocate IP {wanted}: {error}")]
             )
     else:
         wanted = context.allocate_ip()
     spec["clusterIP"], spec["clusterIPs"] = wanted, [wanted]
 
 
-def _unavailable(wanted: str, context: Context) -> str:
+def _unavailable(wanted: str, context: WriteContext) -> str:
     address, network = ip_addresses.parse(wanted), ipaddress.ip_network(context.service_range)
     if address not in network:
-        words = f"the provided IP ({wanted}) is not in the valid range."
-        return f"{words} The range of valid IPs is {context.service_range}"
-    return "provided IP is already allocated" if context.in_use(wanted) else ""
+        message = f"the provided IP ({wanted}) is not in the valid range."
+        return f"{message} The range of valid IPs is {context.service_range}"
+    return "provided IP is already allocated" if context.ip_in_use(wanted) else ""
 
 
-def _allocate_ports(obj: Object, context: Context) -> None:
+def _allocate_ports(obj: Object, context: WriteContext) -> None:
     spec = obj["spec"]
     chosen: dict[int, int] = {}
     low, high = context.node_ports
@@ -165,7 +165,7 @@ def _allocate_ports(obj: Object, context: Context) -> None:
         chosen.setdefault(port["port"], port["nodePort"])
 
 
-def _allocate_health(spec: Object, context: Context) -> None:
+def _allocate_health(spec: Object, context: WriteContext) -> None:
     if not needs_health_check(spec):
         return
     wanted = spec.get("healthCheckNodePort") or 0
@@ -184,7 +184,7 @@ def _asked_for(spec: Object, number: int) -> int:
     return next((each["nodePort"] for each in spec["ports"] if each.get("port") == number and each.get("nodePort")), 0)
 
 
-def _updating(new: Object, old: Object) -> None:
+def _prepare_update(new: Object, old: Object) -> None:
     """What was allocated stays, also where the writer left it out."""
     spec, before = new["spec"], old["spec"]
     _drop_for_type(spec, before)
@@ -237,12 +237,12 @@ def _keep_ports(spec: Object, before: Object) -> None:
 
 
 class ServiceStrategy(Strategy):
-    def prepare_update(self, new: Object, old: Object, subresource: str = "", context: Context = NOWHERE) -> None:
-        super().prepare_update(new, old, subresource, context)
+    def prepare_for_update(self, new: Object, old: Object, subresource: str = "", context: WriteContext = EMPTY) -> None:
+        super().prepare_for_update(new, old, subresource, context)
         if subresource == "":
             self._allocate(new, old, context)
 
-    def _allocate(self, new: Object, old: Object, context: Context) -> None:
+    def _allocate(self, new: Object, old: Object, context: WriteContext) -> None:
         """The addresses and ports that a changed type asks for."""
         spec = new["spec"]
         if spec["type"] == "ExternalName":
@@ -262,16 +262,16 @@ class ServiceStrategy(Strategy):
 
 SERVICE = ServiceStrategy(
     kind="Service",
-    created_by_update=True,
+    allow_create_on_update=True,
     naming=name_validation.dns_1035_label,
     has_status=True,
     defaults=_default,
-    creating=_creating,
-    updating=_updating,
-    checked=service_validation.check,
-    compared=service_validation.compare,
-    compared_status=service_validation.compare_status,
-    on_update=("meta", "compare", "whole"),
-    warned=service_validation.warnings,
-    warned_update=True,
+    create_preparation=_prepare_create,
+    update_preparation=_prepare_update,
+    validation=service_validation.check,
+    update_validation=service_validation.compare,
+    status_validation=service_validation.compare_status,
+    update_validation_steps=("meta", "compare", "whole"),
+    warning_rules=service_validation.warnings,
+    warns_on_update=True,
 )

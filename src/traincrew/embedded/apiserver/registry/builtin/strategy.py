@@ -9,7 +9,7 @@ from traincrew.apimachinery import name_validation, object_metadata
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import go_encoding
-from traincrew.embedded.apiserver.registry.builtin.write_context import NOWHERE, Context
+from traincrew.embedded.apiserver.registry.builtin.write_context import EMPTY, WriteContext
 
 Errors = list[FieldError]
 
@@ -22,7 +22,7 @@ def _no_preparation(_obj: Object, _other: object) -> None:
     return None
 
 
-def _no_status(_new: Object, _old: Object, _context: Context) -> None:
+def _no_status(_new: Object, _old: Object, _context: WriteContext) -> None:
     return None
 
 
@@ -48,34 +48,34 @@ class Strategy:
     status_keeps: tuple[str, ...] = ()
     """Metadata that a write of the status cannot change."""
     defaults: Callable[[Object], None] = _nothing
-    creating: Callable[[Object, Context], None] = _no_preparation
-    updating: Callable[[Object, Object], None] = _no_preparation
-    updating_status: Callable[[Object, Object, Context], None] = _no_status
-    checked: Callable[[Object, Errors], None] = _no_check
-    compared: Callable[[Object, Object, Errors], None] = _no_comparison
+    create_preparation: Callable[[Object, WriteContext], None] = _no_preparation
+    update_preparation: Callable[[Object, Object], None] = _no_preparation
+    status_preparation: Callable[[Object, Object, WriteContext], None] = _no_status
+    validation: Callable[[Object, Errors], None] = _no_check
+    update_validation: Callable[[Object, Object, Errors], None] = _no_comparison
     """On update, beside `checked`."""
-    compared_status: Callable[[Object, Object, Errors], None] = _no_comparison
-    on_update: tuple[str, ...] = ("meta", "whole", "compare")
+    status_validation: Callable[[Object, Object, Errors], None] = _no_comparison
+    update_validation_steps: tuple[str, ...] = ("meta", "whole", "compare")
     """What an update checks, in this order: `meta` the change of the metadata, `named` the metadata and `spec` the rest as in a
     new object, `whole` both of these, `compare` what may change. Kinds that check things twice tell each fault twice."""
-    on_status: tuple[str, ...] = ("meta", "compare")
-    create_metadata: bool = True
+    status_validation_steps: tuple[str, ...] = ("meta", "compare")
+    metadata_first: bool = True
     standard_finalizers: bool = True
-    warned: Callable[[Object], list[str]] = _no_warnings
-    warned_update: bool = False
-    created_by_update: bool = False
+    warning_rules: Callable[[Object], list[str]] = _no_warnings
+    warns_on_update: bool = False
+    allow_create_on_update: bool = False
     """An update of what is not there makes it."""
-    unconditional: bool = True
+    allow_unconditional_update: bool = True
     """An update need not name the version that it builds on."""
-    orphans: bool = False
+    orphans_by_default: bool = False
     """What it owns outlives it, unless its deletion says otherwise."""
 
     def default(self, obj: Object) -> None:
         """In place: the written form of the Go types, and every default. Twice gives the same as once."""
-        go_encoding.written(obj)
+        go_encoding.normalize(obj)
         self.defaults(obj)
 
-    def prepare_create(self, obj: Object, context: Context) -> None:
+    def prepare_for_create(self, obj: Object, context: WriteContext) -> None:
         """In place, after `default`. Raises StatusError where an admission plugin would."""
         meta = obj.setdefault("metadata", {})
         meta.pop("deletionTimestamp", None)
@@ -84,18 +84,18 @@ class Strategy:
             meta["generation"] = 1
         if self.has_status:
             obj["status"] = {}
-        self.creating(obj, context)
+        self.create_preparation(obj, context)
 
-    def prepare_update(self, new: Object, old: Object, subresource: str = "", context: Context = NOWHERE) -> None:
+    def prepare_for_update(self, new: Object, old: Object, subresource: str = "", context: WriteContext = EMPTY) -> None:
         """In place, after `default`: what the writer may not touch is as it was. May raise StatusError, as an allocation does."""
         keep_metadata(new, old)
         if subresource == "status":
             self._keep_all_but_status(new, old)
-            self.updating_status(new, old, context)
+            self.status_preparation(new, old, context)
             return
         if self.has_status and subresource in ("", "finalize", "ephemeralcontainers", "scale"):
             _take(new, old, "status")
-        self.updating(new, old)
+        self.update_preparation(new, old)
         if self.has_generation and self._differs(new, old):
             new["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
 
@@ -110,12 +110,12 @@ class Strategy:
 
     def validate(self, obj: Object) -> Errors:
         """Of a new object, after `prepare_create`."""
-        if self.create_metadata:
+        if self.metadata_first:
             errors = self._check_metadata(obj)
-            self.checked(obj, errors)
+            self.validation(obj, errors)
             return errors
         errors = []
-        self.checked(obj, errors)
+        self.validation(obj, errors)
         return errors or self._check_metadata(obj)
 
     def _check_metadata(self, obj: Object) -> Errors:
@@ -125,15 +125,15 @@ class Strategy:
         """Of a changed object, after `prepare_update`; in the order, and as often, as the API server tells it."""
         errors = self.validate_common(new, old)
         in_status = subresource == "status"
-        for step in self.on_status if in_status else self.on_update:
+        for step in self.status_validation_steps if in_status else self.update_validation_steps:
             if step == "meta":
                 errors += self._check_changed_metadata(new, old)
             elif step == "compare":
-                (self.compared_status if in_status else self.compared)(new, old, errors)
+                (self.status_validation if in_status else self.update_validation)(new, old, errors)
             else:
                 errors += self._check_metadata(new) if step in ("whole", "named") else ()
                 if step != "named":
-                    self.checked(new, errors)
+                    self.validation(new, errors)
         return errors
 
     def validate_common(self, new: Object, old: Object) -> Errors:
@@ -149,11 +149,11 @@ class Strategy:
 
     def warnings(self, obj: Object, old: Object | None = None) -> list[str]:
         """The texts of the Warning headers for a new or, with `old`, a changed object."""
-        if old is not None and not (self.warned_update or self.has_generation):
+        if old is not None and not (self.warns_on_update or self.has_generation):
             return []
         if old is not None and self.has_generation and obj["metadata"].get("generation") == old["metadata"].get("generation"):
             return []
-        return self.warned(obj)
+        return self.warning_rules(obj)
 
 
 def _take(new: Object, old: Object, field: str) -> None:
@@ -175,7 +175,7 @@ def keep_metadata(new: Object, old: Object) -> None:
             _take(meta, before, "deletionGracePeriodSeconds")
 
 
-NEUTRAL = Strategy()
+DEFAULT_STRATEGY = Strategy()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,8 +185,8 @@ class CustomStrategy(Strategy):
     def default(self, obj: Object) -> None:
         return None
 
-    def prepare_create(self, obj: Object, context: Context) -> None:
-        super().prepare_create(obj, context)
+    def prepare_for_create(self, obj: Object, context: WriteContext) -> None:
+        super().prepare_for_create(obj, context)
         if self.has_status:
             obj.pop("status", None)
 
@@ -220,8 +220,8 @@ def custom(namespaced: bool, has_status: bool) -> Strategy:
         namespaced=namespaced,
         has_status=has_status,
         has_generation=True,
-        on_update=(),
-        on_status=(),
+        update_validation_steps=(),
+        status_validation_steps=(),
         standard_finalizers=False,
-        unconditional=False,
+        allow_unconditional_update=False,
     )

@@ -18,7 +18,7 @@ from traincrew.embedded.apiserver.registry.builtin import (
     workloads,
 )
 from traincrew.embedded.apiserver.registry.builtin.pods import strategy as pods_strategy
-from traincrew.embedded.apiserver.registry.builtin.strategy import NEUTRAL, Strategy
+from traincrew.embedded.apiserver.registry.builtin.strategy import DEFAULT_STRATEGY, Strategy
 
 _STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "Pod"): pods_strategy.POD,
@@ -56,4 +56,4 @@ _STRATEGIES: dict[tuple[str, str], Strategy] = {
 
 
 def strategy(group: str, kind: str) -> Strategy:
-    return _STRATEGIES.get((group, kind), NEUTRAL)
+    return _STRATEGIES.get((group, kind), DEFAULT_STRATEGY)

@@ -10,7 +10,7 @@ from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import persistent_volume_claims
 from traincrew.embedded.apiserver.registry.builtin.pods import defaults, disabled_fields, specs, warnings
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
-from traincrew.embedded.apiserver.registry.builtin.write_context import Context
+from traincrew.embedded.apiserver.registry.builtin.write_context import WriteContext
 
 _HISTORY = 10
 _TEMPLATE = "spec.template"
@@ -65,15 +65,15 @@ def _default_stateful_set(obj: Object) -> None:
         persistent_volume_claims.default(claim)
 
 
-def _creating(status: Object) -> Any:
-    def create(obj: Object, _context: Context) -> None:
+def _prepare_create(status: Object) -> Any:
+    def create(obj: Object, _context: WriteContext) -> None:
         disabled_fields.drop(obj["spec"]["template"]["spec"])
         obj["status"] = dict(status)
 
     return create
 
 
-def _creating_daemon_set(obj: Object, _context: Context) -> None:
+def _prepare_create_daemon_set(obj: Object, _context: WriteContext) -> None:
     obj["status"] = dict.fromkeys(("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady"), 0)
     annotations = obj["metadata"].setdefault("annotations", {})
     annotations[_GENERATION] = "1"
@@ -82,7 +82,7 @@ def _creating_daemon_set(obj: Object, _context: Context) -> None:
 _GENERATION = "deprecated.daemonset.template.generation"
 
 
-def _updating_daemon_set(new: Object, old: Object) -> None:
+def _prepare_update_daemon_set(new: Object, old: Object) -> None:
     """The template's generation is kept in an annotation since apps/v1."""
     former = (old["metadata"].get("annotations") or {}).get(_GENERATION, "0")
     changed = new["spec"]["template"] != old["spec"]["template"]
@@ -109,16 +109,16 @@ def check_selected(selector: Object | None, template: Object, errors: Errors) ->
     """A controller that would not find its own pods is refused."""
     labels = (template.get("metadata") or {}).get("labels")
     if not label_selectors.matches(selector, labels or {}):
-        words = "`selector` does not match template `labels`"
-        errors.append(field_errors.invalid_formatted(f"{_TEMPLATE}.metadata.labels", go_format.string_map(labels), words))
+        detail = "`selector` does not match template `labels`"
+        errors.append(field_errors.invalid_formatted(f"{_TEMPLATE}.metadata.labels", go_format.string_map(labels), detail))
 
 
 def _check_policies(spec: Object, kind: str, errors: Errors) -> None:
     if spec.get("restartPolicy") != "Always":
         errors.append(field_errors.not_supported(f"{_TEMPLATE}.spec.restartPolicy", spec.get("restartPolicy"), ("Always",)))
     if spec.get("activeDeadlineSeconds") is not None:
-        words = f"activeDeadlineSeconds in {kind} is not Supported"
-        errors.append(field_errors.forbidden(f"{_TEMPLATE}.spec.activeDeadlineSeconds", words))
+        detail = f"activeDeadlineSeconds in {kind} is not Supported"
+        errors.append(field_errors.forbidden(f"{_TEMPLATE}.spec.activeDeadlineSeconds", detail))
 
 
 def _check_selector(selector: Object | None, kind: str, errors: Errors) -> None:
@@ -134,7 +134,7 @@ def _check_selector(selector: Object | None, kind: str, errors: Errors) -> None:
 def check_number_or_percent(value: Any, path: str, errors: Errors) -> None:
     if isinstance(value, str):
         shown = f'intstr.IntOrString{{Type:1, IntVal:0, StrVal:"{value}"}}'
-        errors += [field_errors.invalid_formatted(path, shown, fault) for fault in name_validation.percent(value)]
+        errors += [field_errors.invalid_formatted(path, shown, error) for error in name_validation.percent(value)]
     elif value < 0:
         errors.append(field_errors.invalid(path, value, MUST_NOT_BE_NEGATIVE))
 
@@ -151,7 +151,7 @@ def check_at_most_all(value: Any, path: str, errors: Errors) -> None:
         errors.append(field_errors.invalid_formatted(path, shown, "must not be greater than 100%"))
 
 
-def _checked_deployment(obj: Object, errors: Errors) -> None:
+def _validate_deployment(obj: Object, errors: Errors) -> None:
     spec = obj["spec"]
     not_negative(spec, ("replicas",), "spec", errors)
     _check_selector(spec.get("selector"), "deployment", errors)
@@ -167,8 +167,8 @@ def _check_strategy(strategy: Object, errors: Errors) -> None:
     kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
     if kind == "Recreate":
         if rolling is not None:
-            words = "may not be specified when strategy `type` is 'Recreate'"
-            errors.append(field_errors.forbidden("spec.strategy.rollingUpdate", words))
+            detail = "may not be specified when strategy `type` is 'Recreate'"
+            errors.append(field_errors.forbidden("spec.strategy.rollingUpdate", detail))
     elif kind == "RollingUpdate":
         _check_rolling(rolling or {}, errors)
     else:
@@ -187,13 +187,13 @@ def _check_rolling(rolling: Object, errors: Errors) -> None:
     check_at_most_all(unavailable, f"{at}.maxUnavailable", errors)
 
 
-def _checked_replica_set(obj: Object, errors: Errors) -> None:
+def _validate_replica_set(obj: Object, errors: Errors) -> None:
     not_negative(obj["spec"], ("replicas", "minReadySeconds"), "spec", errors)
     _check_selector(obj["spec"].get("selector"), "deployment", errors)
     _check_template(obj, "ReplicaSet", errors)
 
 
-def _checked_daemon_set(obj: Object, errors: Errors) -> None:
+def _validate_daemon_set(obj: Object, errors: Errors) -> None:
     selector, template = obj["spec"].get("selector"), obj["spec"]["template"]
     label_selectors.validate(selector, "spec.selector", errors)
     check_selected(selector, template, errors)
@@ -204,7 +204,7 @@ def _checked_daemon_set(obj: Object, errors: Errors) -> None:
     not_negative(obj["spec"], ("minReadySeconds", "revisionHistoryLimit"), "spec", errors)
 
 
-def _checked_stateful_set(obj: Object, errors: Errors) -> None:
+def _validate_stateful_set(obj: Object, errors: Errors) -> None:
     spec = obj["spec"]
     if (policy := spec.get("podManagementPolicy")) not in ("OrderedReady", "Parallel"):
         errors.append(field_errors.invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'"))
@@ -232,13 +232,13 @@ def _default_controller(obj: Object) -> None:
     obj["spec"].setdefault("replicas", 1)
 
 
-def _creating_controller(obj: Object, _context: Context) -> None:
+def _prepare_create_controller(obj: Object, _context: WriteContext) -> None:
     if "template" in obj["spec"]:
         disabled_fields.drop(obj["spec"]["template"]["spec"])
     obj["status"] = {"replicas": 0}
 
 
-def _checked_controller(obj: Object, errors: Errors) -> None:
+def _validate_controller(obj: Object, errors: Errors) -> None:
     spec, selector = obj["spec"], obj["spec"].get("selector")
     not_negative(spec, ("minReadySeconds",), "spec", errors)
     if not selector:
@@ -253,15 +253,15 @@ def _checked_controller(obj: Object, errors: Errors) -> None:
     _check_policies(spec["template"]["spec"], "ReplicationController", errors)
 
 
-def _compared_controller_status(new: Object, old: Object, errors: Errors) -> None:
+def _validate_update_controller_status(new: Object, old: Object, errors: Errors) -> None:
     _counts("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration")(new, old, errors)
     available, ready = (new["status"].get(field) or 0 for field in ("availableReplicas", "readyReplicas"))
     if available > ready:
         errors.append(field_errors.invalid("status.availableReplicas", available, "cannot be greater than readyReplicas"))
 
 
-def _warned_controller(obj: Object) -> list[str]:
-    return _warned(obj) if "template" in obj["spec"] else []
+def _warnings_controller(obj: Object) -> list[str]:
+    return _warnings(obj) if "template" in obj["spec"] else []
 
 
 def _same_selector(new: Object, old: Object, errors: Errors) -> None:
@@ -276,12 +276,12 @@ _STATEFUL_CHANGES = (
 )  # fmt: skip
 
 
-def _compared_stateful_set(new: Object, old: Object, errors: Errors) -> None:
+def _validate_update_stateful_set(new: Object, old: Object, errors: Errors) -> None:
     after, before = new["spec"], old["spec"]
     if any(after.get(field) != before.get(field) for field in after.keys() | before.keys() if field not in _STATEFUL_CHANGES):
         listed = ", ".join(f"'{field}'" for field in _STATEFUL_CHANGES[:-1])
-        words = f"updates to statefulset spec for fields other than {listed} and 'minReadySeconds' are forbidden"
-        errors.append(field_errors.forbidden("spec", words))
+        detail = f"updates to statefulset spec for fields other than {listed} and 'minReadySeconds' are forbidden"
+        errors.append(field_errors.forbidden("spec", detail))
 
 
 def _counts(*names_: str) -> Any:
@@ -295,9 +295,9 @@ def _counts(*names_: str) -> Any:
     return compare
 
 
-def _warned(obj: Object) -> list[str]:
-    told = warnings.name_is_a_label(obj, "this is used in Pod names and hostnames") if obj["kind"] in _NAMED else []
-    return [*told, *warnings.template(obj["spec"]["template"], _TEMPLATE)]
+def _warnings(obj: Object) -> list[str]:
+    message = warnings.name_is_a_label(obj, "this is used in Pod names and hostnames") if obj["kind"] in _NAMED else []
+    return [*message, *warnings.template(obj["spec"]["template"], _TEMPLATE)]
 
 
 _NAMED = ("Deployment", "ReplicaSet", "ReplicationController")
@@ -308,24 +308,24 @@ DEPLOYMENT = Strategy(
     has_generation=True,
     status_keeps=("labels",),
     defaults=_default_deployment,
-    creating=_creating({}),
-    checked=_checked_deployment,
-    compared=_same_selector,
-    compared_status=_counts("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"),
-    on_update=("meta", "spec", "compare"),
-    warned=_warned,
+    create_preparation=_prepare_create({}),
+    validation=_validate_deployment,
+    update_validation=_same_selector,
+    status_validation=_counts("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"),
+    update_validation_steps=("meta", "spec", "compare"),
+    warning_rules=_warnings,
 )
 REPLICA_SET = Strategy(
     kind="ReplicaSet",
     has_status=True,
     has_generation=True,
     defaults=_default_replica_set,
-    creating=_creating({"replicas": 0}),
-    checked=_checked_replica_set,
-    compared=_same_selector,
-    compared_status=_counts("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas"),
-    on_update=("whole", "meta", "spec", "compare"),
-    warned=_warned,
+    create_preparation=_prepare_create({"replicas": 0}),
+    validation=_validate_replica_set,
+    update_validation=_same_selector,
+    status_validation=_counts("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas"),
+    update_validation_steps=("whole", "meta", "spec", "compare"),
+    warning_rules=_warnings,
 )
 STATEFUL_SET = Strategy(
     kind="StatefulSet",
@@ -333,34 +333,34 @@ STATEFUL_SET = Strategy(
     has_status=True,
     has_generation=True,
     defaults=_default_stateful_set,
-    creating=_creating({"replicas": 0, "availableReplicas": 0}),
-    checked=_checked_stateful_set,
-    compared=_compared_stateful_set,
-    compared_status=_counts("replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"),
-    on_update=("meta", "spec", "compare"),
-    warned=_warned,
+    create_preparation=_prepare_create({"replicas": 0, "availableReplicas": 0}),
+    validation=_validate_stateful_set,
+    update_validation=_validate_update_stateful_set,
+    status_validation=_counts("replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"),
+    update_validation_steps=("meta", "spec", "compare"),
+    warning_rules=_warnings,
 )
 DAEMON_SET = Strategy(
     kind="DaemonSet",
     has_status=True,
     has_generation=True,
     defaults=_default_daemon_set,
-    creating=_creating_daemon_set,
-    updating=_updating_daemon_set,
-    checked=_checked_daemon_set,
-    compared=_same_selector,
-    on_update=("whole", "meta", "spec", "compare"),
-    warned=_warned,
+    create_preparation=_prepare_create_daemon_set,
+    update_preparation=_prepare_update_daemon_set,
+    validation=_validate_daemon_set,
+    update_validation=_same_selector,
+    update_validation_steps=("whole", "meta", "spec", "compare"),
+    warning_rules=_warnings,
 )
 REPLICATION_CONTROLLER = Strategy(
     kind="ReplicationController",
     has_status=True,
     has_generation=True,
     defaults=_default_controller,
-    creating=_creating_controller,
-    checked=_checked_controller,
-    compared_status=_compared_controller_status,
-    on_update=("whole", "meta", "spec", "compare"),
-    warned=_warned_controller,
-    orphans=True,
+    create_preparation=_prepare_create_controller,
+    validation=_validate_controller,
+    status_validation=_validate_update_controller_status,
+    update_validation_steps=("whole", "meta", "spec", "compare"),
+    warning_rules=_warnings_controller,
+    orphans_by_default=True,
 )

@@ -21,13 +21,13 @@ def _no_port() -> int:
 
 
 @dataclasses.dataclass(frozen=True)
-class Context:
+class WriteContext:
     uid: str = ""
     """The new object's."""
     now: str = ""
     """As it is written in objects: 2024-12-31T23:59:59Z."""
     allocate_ip: Callable[[], str] = _no_address
-    in_use: Callable[[str], bool] = lambda address: False
+    ip_in_use: Callable[[str], bool] = lambda address: False
     """Whether a service has this cluster IP."""
     service_range: str = "10.96.0.0/12"
     allocate_port: Callable[[], int] = _no_port
@@ -37,4 +37,4 @@ class Context:
     """A secret of a service account with its token filled in; None where there is nothing to fill in."""
 
 
-NOWHERE = Context()
+EMPTY = WriteContext()

@@ -43,8 +43,8 @@ def _check_any(container: Object, volumes: mounts.Volumes, path: str, errors: li
     name, policy = container.get("name"), container.get("terminationMessagePolicy")
     if not name:
         errors.append(field_errors.required(f"{path}.name"))
-    elif faults := name_validation.dns_label(name):
-        errors += [field_errors.invalid(f"{path}.name", name, fault) for fault in faults]
+    elif messages := name_validation.dns_label(name):
+        errors += [field_errors.invalid(f"{path}.name", name, error) for error in messages]
     if not container.get("image"):
         errors.append(field_errors.required(f"{path}.image"))
     if policy not in _MESSAGE_POLICIES:
@@ -70,8 +70,8 @@ def _check_ports(ports: list[Object], path: str, errors: list[FieldError]) -> No
     for index, port in enumerate(ports):
         at, name, number = f"{path}[{index}]", port.get("name"), port.get("containerPort") or 0
         if name:
-            if faults := name_validation.port_name(name):
-                errors += [field_errors.invalid(f"{at}.name", name, fault) for fault in faults]
+            if messages := name_validation.port_name(name):
+                errors += [field_errors.invalid(f"{at}.name", name, error) for error in messages]
             elif name in seen:
                 errors.append(field_errors.duplicate(f"{at}.name", name))
             seen.add(name)
@@ -79,10 +79,10 @@ def _check_ports(ports: list[Object], path: str, errors: list[FieldError]) -> No
             errors.append(field_errors.required(f"{at}.containerPort"))
         else:
             errors += [
-                field_errors.invalid(f"{at}.containerPort", number, fault) for fault in name_validation.port_number(number)
+                field_errors.invalid(f"{at}.containerPort", number, error) for error in name_validation.port_number(number)
             ]
         if on_host := port.get("hostPort"):
-            errors += [field_errors.invalid(f"{at}.hostPort", on_host, fault) for fault in name_validation.port_number(on_host)]
+            errors += [field_errors.invalid(f"{at}.hostPort", on_host, error) for error in name_validation.port_number(on_host)]
         if port.get("protocol") not in PROTOCOLS:
             errors.append(field_errors.not_supported(f"{at}.protocol", port.get("protocol") or "", PROTOCOLS))
 
@@ -92,10 +92,10 @@ def _check_host_ports(containers: tuple[Object, ...] | list[Object], path: str, 
     for index, container in enumerate(containers):
         for which, port in enumerate(container.get("ports") or ()):
             if on_host := port.get("hostPort"):
-                told = f"{port.get('protocol')}/{port.get('hostIP') or ''}/{on_host}"
-                if told in seen:
-                    errors.append(field_errors.duplicate(f"{path}[{index}].ports[{which}].hostPort", told))
-                seen.add(told)
+                message = f"{port.get('protocol')}/{port.get('hostIP') or ''}/{on_host}"
+                if message in seen:
+                    errors.append(field_errors.duplicate(f"{path}[{index}].ports[{which}].hostPort", message))
+                seen.add(message)
 
 
 def _check_init(container: Object, seen: set[str], volumes: mounts.Volumes, path: str, errors: list[FieldError]) -> None:
@@ -116,8 +116,8 @@ def _check_init_probes(container: Object, grace: int, path: str, errors: list[Fi
         return
     for field in _NOT_INIT:
         if field in container:
-            words = "may not be set for init containers without restartPolicy=Always"
-            errors.append(field_errors.forbidden(f"{path}.{field}", words))
+            detail = "may not be set for init containers without restartPolicy=Always"
+            errors.append(field_errors.forbidden(f"{path}.{field}", detail))
 
 
 def _check_ephemeral(spec: Object, seen: set[str], volumes: mounts.Volumes, path: str, errors: list[FieldError]) -> None:

@@ -29,8 +29,8 @@ def check(variables: list[Object], path: str, errors: list[FieldError]) -> None:
             continue
         if not name:
             errors.append(field_errors.required(f"{path}[{index}].name"))
-        elif faults := name_validation.env_var_name(name):
-            errors += [field_errors.invalid(f"{path}[{index}].name", name, fault) for fault in faults]
+        elif messages := name_validation.env_var_name(name):
+            errors += [field_errors.invalid(f"{path}[{index}].name", name, error) for error in messages]
         if "valueFrom" in variable:
             _check_source(variable, f"{path}[{index}].valueFrom", errors)
 
@@ -46,8 +46,8 @@ def _check_source(variable: Object, path: str, errors: list[FieldError]) -> None
             _check_key(source[kind], f"{path}.{kind}", errors)
     count = sum(kind in source for kind in _SOURCES)
     if not count:
-        words = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
-        errors.append(field_errors.invalid(path, "", words))
+        detail = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
+        errors.append(field_errors.invalid(path, "", detail))
     elif variable.get("value"):
         errors.append(field_errors.invalid(path, "", "may not be specified when `value` is not empty"))
     elif count > 1:
@@ -60,11 +60,11 @@ def check_field(reference: Object, allowed: tuple[str, ...], path: str, errors: 
         errors.append(field_errors.required(f"{path}.fieldPath"))
         return
     subscripted = _SUBSCRIPTED.fullmatch(shown)
-    if fault := _unconvertible(shown, version, subscripted):
-        errors.append(field_errors.invalid(f"{path}.fieldPath", shown, f"error converting fieldPath: {fault}"))
+    if error := _unconvertible(shown, version, subscripted):
+        errors.append(field_errors.invalid(f"{path}.fieldPath", shown, f"error converting fieldPath: {error}"))
     elif subscripted:
         key = subscripted[2].lower() if subscripted[1] == "metadata.annotations" else subscripted[2]
-        errors += [field_errors.invalid(path, key, fault) for fault in name_validation.qualified_name(key)]
+        errors += [field_errors.invalid(path, key, error) for error in name_validation.qualified_name(key)]
     elif shown not in allowed:
         errors.append(field_errors.not_supported(f"{path}.fieldPath", shown, allowed))
 
@@ -97,27 +97,29 @@ def _check_divisor(name: str, divisor: str, path: str, errors: list[FieldError])
         if divisor not in ("1m", "1"):
             errors.append(field_errors.invalid(path, name, "only divisor's values 1m and 1 are supported with the cpu resource"))
         return
-    told = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}.get(what, "hugepages")
-    if divisor not in _BYTES and (told != "hugepages" or what.startswith("hugepages-")):
+    message = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}.get(what, "hugepages")
+    if divisor not in _BYTES and (message != "hugepages" or what.startswith("hugepages-")):
         errors.append(
-            field_errors.invalid(path, name, f"only divisor's values {', '.join(_BYTES)} are supported with the {told} resource")
+            field_errors.invalid(
+                path, name, f"only divisor's values {', '.join(_BYTES)} are supported with the {message} resource"
+            )
         )
 
 
 def _check_key(selector: Object, path: str, errors: list[FieldError]) -> None:
     name, key = selector.get("name") or "", selector.get("key") or ""
-    errors += [field_errors.invalid(f"{path}.name", name, fault) for fault in name_validation.dns_subdomain(name)]
+    errors += [field_errors.invalid(f"{path}.name", name, error) for error in name_validation.dns_subdomain(name)]
     if not key:
         errors.append(field_errors.required(f"{path}.key"))
     else:
-        errors += [field_errors.invalid(f"{path}.key", key, fault) for fault in name_validation.config_key(key)]
+        errors += [field_errors.invalid(f"{path}.key", key, error) for error in name_validation.config_key(key)]
 
 
 def check_from(sources: list[Object], path: str, errors: list[FieldError]) -> None:
     for index, source in enumerate(sources):
         at, prefix = f"{path}[{index}]", source.get("prefix")
         if prefix:
-            errors += [field_errors.invalid(f"{at}.prefix", prefix, fault) for fault in name_validation.env_var_name(prefix)]
+            errors += [field_errors.invalid(f"{at}.prefix", prefix, error) for error in name_validation.env_var_name(prefix)]
         kinds = [kind for kind in ("configMapRef", "secretRef") if kind in source]
         for kind in kinds:
             _check_whole(source[kind].get("name") or "", f"{at}.{kind}.name", errors)
@@ -132,6 +134,6 @@ def _check_whole(name: str, path: str, errors: list[FieldError]) -> None:
         errors.append(field_errors.required(path))
     else:
         errors += [
-            field_errors.invalid(path, name, fault)
-            for fault in name_validation.dns_subdomain(name_validation.mask_trailing_dash(name))
+            field_errors.invalid(path, name, error)
+            for error in name_validation.dns_subdomain(name_validation.mask_trailing_dash(name))
         ]

@@ -64,16 +64,16 @@ def _check_modes(mount: Object, container: Object, path: str, errors: list[Field
         if propagation not in _PROPAGATIONS:
             errors.append(field_errors.not_supported(f"{path}.mountPropagation", propagation, _PROPAGATIONS))
         elif propagation == "Bidirectional" and not (container.get("securityContext") or {}).get("privileged"):
-            words = "Bidirectional mount propagation is available only to privileged containers"
-            errors.append(field_errors.forbidden(f"{path}.mountPropagation", words))
+            message = "Bidirectional mount propagation is available only to privileged containers"
+            errors.append(field_errors.forbidden(f"{path}.mountPropagation", message))
     if recursion not in (None, *_RECURSIONS):
         errors.append(field_errors.not_supported(f"{path}.recursiveReadOnly", recursion, _RECURSIONS))
     elif recursion in ("Enabled", "IfPossible"):
         if not mount.get("readOnly"):
             errors.append(field_errors.forbidden(f"{path}.recursiveReadOnly", "may only be specified when readOnly is true"))
         if propagation not in (None, "None"):
-            words = "may only be specified when mountPropagation is None or not specified"
-            errors.append(field_errors.forbidden(f"{path}.recursiveReadOnly", words))
+            message = "may only be specified when mountPropagation is None or not specified"
+            errors.append(field_errors.forbidden(f"{path}.recursiveReadOnly", message))
 
 
 def _check_devices(
@@ -107,8 +107,8 @@ def _check_device_name(name: str, seen: set[str], volumes: Volumes, path: str, e
     if name not in volumes:
         errors.append(field_errors.not_found(path, name))
     elif not {"persistentVolumeClaim", "ephemeral"} & volumes[name].keys():
-        words = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
-        errors.append(field_errors.invalid(path, name, words))
+        message = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
+        errors.append(field_errors.invalid(path, name, message))
 
 
 def check_descending(inner: str, path: str, errors: list[FieldError]) -> None:

@@ -59,9 +59,9 @@ def _check_one(kind: str, handler: Object, grace: int, path: str, errors: list[F
     elif kind == "sleep":
         seconds = handler.get("seconds") or 0
         if seconds <= 0 or seconds > grace:
-            words = f"must be greater than 0 and less than terminationGracePeriodSeconds ({grace})."
-            words += " Enable AllowPodLifecycleSleepActionZeroValue feature gate for zero sleep."
-            errors.append(field_errors.invalid(path, seconds, words))
+            message = f"must be greater than 0 and less than terminationGracePeriodSeconds ({grace})."
+            message += " Enable AllowPodLifecycleSleepActionZeroValue feature gate for zero sleep."
+            errors.append(field_errors.invalid(path, seconds, message))
     else:
         check_port(handler.get("port", 0), f"{path}.port", errors)
 
@@ -74,10 +74,10 @@ def _check_http(handler: Object, path: str, errors: list[FieldError]) -> None:
         errors.append(field_errors.not_supported(f"{path}.scheme", handler.get("scheme") or "", ("HTTP", "HTTPS")))
     for header in handler.get("httpHeaders") or ():
         name = header.get("name") or ""
-        errors += [field_errors.invalid(f"{path}.httpHeaders", name, fault) for fault in name_validation.http_header_name(name)]
+        errors += [field_errors.invalid(f"{path}.httpHeaders", name, error) for error in name_validation.http_header_name(name)]
 
 
 def check_port(port: Any, path: str, errors: list[FieldError]) -> None:
     """A number or a name."""
-    faults = name_validation.port_name(port) if isinstance(port, str) else name_validation.port_number(int(port))
-    errors += [field_errors.invalid(path, port, fault) for fault in faults]
+    messages = name_validation.port_name(port) if isinstance(port, str) else name_validation.port_number(int(port))
+    errors += [field_errors.invalid(path, port, error) for error in messages]

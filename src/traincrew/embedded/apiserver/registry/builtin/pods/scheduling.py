@@ -54,12 +54,12 @@ def _check_pod_term(term: Object, path: str, errors: list[FieldError]) -> None:
     for field in ("labelSelector", "namespaceSelector"):
         label_selectors.validate(term.get(field), f"{path}.{field}", errors)
     for namespace in term.get("namespaces") or ():
-        errors += [field_errors.invalid(f"{path}.namespace", namespace, fault) for fault in name_validation.dns_label(namespace)]
+        errors += [field_errors.invalid(f"{path}.namespace", namespace, error) for error in name_validation.dns_label(namespace)]
     _check_keys(term, path, errors)
     key = term.get("topologyKey") or ""
     if not key:
         errors.append(field_errors.required(f"{path}.topologyKey", "can not be empty"))
-    errors += [field_errors.invalid(f"{path}.topologyKey", key, fault) for fault in name_validation.qualified_name(key)]
+    errors += [field_errors.invalid(f"{path}.topologyKey", key, error) for error in name_validation.qualified_name(key)]
 
 
 def _check_keys(term: Object, path: str, errors: list[FieldError]) -> None:
@@ -70,7 +70,7 @@ def _check_keys(term: Object, path: str, errors: list[FieldError]) -> None:
             continue
         for index, key in enumerate(keys):
             errors += [
-                field_errors.invalid(f"{path}.{field}[{index}]", key, fault) for fault in name_validation.qualified_name(key)
+                field_errors.invalid(f"{path}.{field}[{index}]", key, error) for error in name_validation.qualified_name(key)
             ]
     for index, key in enumerate(term.get("matchLabelKeys") or ()):
         if key in (term.get("mismatchLabelKeys") or ()):
@@ -83,15 +83,15 @@ def check_tolerations(tolerations: list[Object], path: str, errors: list[FieldEr
         if toleration in USUAL_TOLERATIONS:
             continue
         key, operator = toleration.get("key") or "", toleration.get("operator") or ""
-        if key and (faults := name_validation.qualified_name(key)):
-            errors += [field_errors.invalid(f"{path}[{index}].key", key, fault) for fault in faults]
+        if key and (messages := name_validation.qualified_name(key)):
+            errors += [field_errors.invalid(f"{path}[{index}].key", key, error) for error in messages]
         if not key and operator != "Exists":
-            words = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
-            errors.append(field_errors.invalid(f"{path}[{index}].operator", operator, words))
+            message = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+            errors.append(field_errors.invalid(f"{path}[{index}].operator", operator, message))
         effect = toleration.get("effect") or ""
         if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
-            words = "effect must be 'NoExecute' when `tolerationSeconds` is set"
-            errors.append(field_errors.invalid(f"{path}[{index}].effect", effect, words))
+            message = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+            errors.append(field_errors.invalid(f"{path}[{index}].effect", effect, message))
         _check_operator(operator, toleration.get("value") or "", f"{path}[{index}].operator", errors)
         if effect and effect not in EFFECTS:
             errors.append(field_errors.not_supported(f"{path}[{index}].effect", effect, EFFECTS))
@@ -99,8 +99,8 @@ def check_tolerations(tolerations: list[Object], path: str, errors: list[FieldEr
 
 def _check_operator(operator: str, value: str, path: str, errors: list[FieldError]) -> None:
     if operator in ("", "Equal"):
-        if faults := name_validation.label_value(value):
-            errors.append(field_errors.invalid(path, value, ";".join(faults)))
+        if messages := name_validation.label_value(value):
+            errors.append(field_errors.invalid(path, value, ";".join(messages)))
     elif operator == "Exists":
         if value:
             errors.append(field_errors.invalid(path, value, "value must be empty when `operator` is 'Exists'"))
@@ -131,8 +131,8 @@ def _check_domains(count: int | None, action: str, path: str, errors: list[Field
     if count <= 0:
         errors.append(field_errors.invalid(path, count, _POSITIVE))
     if action != "DoNotSchedule":
-        words = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
-        errors.append(field_errors.invalid(path, count, words))
+        message = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+        errors.append(field_errors.invalid(path, count, message))
 
 
 def _check_inclusion(constraint: Object, path: str, errors: list[FieldError]) -> None:
@@ -146,7 +146,7 @@ def _check_inclusion(constraint: Object, path: str, errors: list[FieldError]) ->
     selected |= {each.get("key") for each in (selector or {}).get("matchExpressions") or ()}
     for index, key in enumerate(keys):
         at = f"{path}.matchLabelKeys[{index}]"
-        errors += [field_errors.invalid(at, key, fault) for fault in name_validation.qualified_name(key)]
+        errors += [field_errors.invalid(at, key, error) for error in name_validation.qualified_name(key)]
         if key in selected:
             errors.append(field_errors.invalid(at, key, "exists in both matchLabelKeys and labelSelector"))
 
@@ -155,7 +155,7 @@ def check_gates(gates: list[Object], path: str, errors: list[FieldError]) -> Non
     seen: set[str] = set()
     for index, gate in enumerate(gates):
         name = gate.get("name") or ""
-        errors += [field_errors.invalid(f"{path}[{index}]", name, fault) for fault in name_validation.qualified_name(name)]
+        errors += [field_errors.invalid(f"{path}[{index}]", name, error) for error in name_validation.qualified_name(name)]
         if name in seen:
             errors.append(field_errors.duplicate(f"{path}[{index}]", name))
         seen.add(name)

@@ -44,11 +44,11 @@ def check_container(context: Object, path: str, errors: list[FieldError]) -> Non
     seccomp(context.get("seccompProfile"), f"{path}.seccompProfile", errors)
     if context.get("allowPrivilegeEscalation") is False:
         if context.get("privileged"):
-            words = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-            errors.append(field_errors.invalid(path, context, words))
+            message = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
+            errors.append(field_errors.invalid(path, context, message))
         if "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or ()):
-            words = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-            errors.append(field_errors.invalid(path, context, words))
+            message = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
+            errors.append(field_errors.invalid(path, context, message))
     apparmor(context.get("appArmorProfile"), f"{path}.appArmorProfile", errors)
 
 
@@ -58,8 +58,8 @@ def _check_profiles(context: Object, path: str, errors: list[FieldError]) -> Non
 
 
 def _check_account(number: int | None, path: str, errors: list[FieldError]) -> None:
-    if number is not None and (faults := name_validation.user_or_group_id(number)):
-        errors += [field_errors.invalid(path, number, fault) for fault in faults]
+    if number is not None and (messages := name_validation.user_or_group_id(number)):
+        errors += [field_errors.invalid(path, number, error) for error in messages]
 
 
 def seccomp(profile: Object | None, path: str, errors: list[FieldError]) -> None:
@@ -113,8 +113,8 @@ def _check_sysctls(spec: Object, path: str, errors: list[FieldError]) -> None:
         if not name:
             errors.append(field_errors.required(at))
         elif len(name) > 253 or not _sysctl_form.fullmatch(name):
-            words = f"must have at most 253 characters and match regex ^{_SYSCTL_FORM}$"
-            errors.append(field_errors.invalid(at, name, words))
+            message = f"must have at most 253 characters and match regex ^{_SYSCTL_FORM}$"
+            errors.append(field_errors.invalid(at, name, message))
         elif name in seen:
             errors.append(field_errors.duplicate(at, name))
         dotted = name.replace("/", ".")

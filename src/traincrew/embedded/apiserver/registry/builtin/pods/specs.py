@@ -54,8 +54,8 @@ def check_template(template: Object, path: str, errors: list[FieldError]) -> Non
 
 def check_annotations(annotations: dict[str, str], spec: Object, path: str, errors: list[FieldError]) -> None:
     if _MIRROR in annotations and not spec.get("nodeName"):
-        words = "must set spec.nodeName if mirror pod annotation is set"
-        errors.append(field_errors.invalid(f"{path}[{_MIRROR}]", annotations[_MIRROR], words))
+        message = "must set spec.nodeName if mirror pod annotation is set"
+        errors.append(field_errors.invalid(f"{path}[{_MIRROR}]", annotations[_MIRROR], message))
     if (cost := annotations.get(_COST)) is not None and not _is_cost(cost):
         errors.append(field_errors.invalid(f"{path}[{_COST}]", cost, "must be a 32bit integer"))
 
@@ -105,7 +105,7 @@ def _check_rare(spec: Object, path: str, errors: list[FieldError]) -> None:
         _check_dns(spec, f"{path}.dnsConfig", errors)
     for index, gate in enumerate(spec.get("readinessGates") or ()):
         name, at = gate.get("conditionType") or "", f"{path}.readinessGates[{index}].conditionType"
-        errors += [field_errors.invalid(at, name, fault) for fault in name_validation.qualified_name(name)]
+        errors += [field_errors.invalid(at, name, error) for error in name_validation.qualified_name(name)]
     if gates := spec.get("schedulingGates"):
         scheduling.check_gates(gates, f"{path}.schedulingGates", errors)
     if constraints := spec.get("topologySpreadConstraints"):
@@ -122,20 +122,20 @@ def _check_host_network(spec: Object, path: str, errors: list[FieldError], *, is
         for which, port in enumerate(container.get("ports") or ()):
             on_host = port.get("hostPort") or 0
             if (is_pod or on_host) and on_host != (port.get("containerPort") or 0):
-                words = "must match `containerPort` when `hostNetwork` is true"
-                errors.append(field_errors.invalid(f"{path}[{index}].ports[{which}].hostPort", on_host, words))
+                message = "must match `containerPort` when `hostNetwork` is true"
+                errors.append(field_errors.invalid(f"{path}[{index}].ports[{which}].hostPort", on_host, message))
 
 
 def _check_names(spec: Object, path: str, errors: list[FieldError]) -> None:
     for field in ("serviceAccountName", "nodeName"):
-        if (name := spec.get(field)) and (faults := name_validation.dns_subdomain(name)):
-            errors += [field_errors.invalid(f"{path}.{field}", name, fault) for fault in faults]
+        if (name := spec.get(field)) and (messages := name_validation.dns_subdomain(name)):
+            errors += [field_errors.invalid(f"{path}.{field}", name, error) for error in messages]
     seconds = spec.get("activeDeadlineSeconds")
     if seconds is not None and not 1 <= seconds <= _LONGEST:
         errors.append(field_errors.invalid(f"{path}.activeDeadlineSeconds", seconds, name_validation.out_of_range(1, _LONGEST)))
     for field in ("hostname", "subdomain"):
         if name := spec.get(field):
-            errors += [field_errors.invalid(f"{path}.{field}", name, fault) for fault in name_validation.dns_label(name)]
+            errors += [field_errors.invalid(f"{path}.{field}", name, error) for error in name_validation.dns_label(name)]
     if tolerations := spec.get("tolerations"):
         scheduling.check_tolerations(tolerations, f"{path}.tolerations", errors)
     for index, alias in enumerate(spec.get("hostAliases") or ()):
@@ -143,17 +143,17 @@ def _check_names(spec: Object, path: str, errors: list[FieldError]) -> None:
         ip_addresses.check(alias.get("ip") or "", f"{at}.ip", errors)
         for which, name in enumerate(alias.get("hostnames") or ()):
             errors += [
-                field_errors.invalid(f"{at}.hostnames[{which}]", name, fault) for fault in name_validation.dns_subdomain(name)
+                field_errors.invalid(f"{at}.hostnames[{which}]", name, error) for error in name_validation.dns_subdomain(name)
             ]
 
 
 def _check_rest(spec: Object, path: str, errors: list[FieldError]) -> None:
     if name := spec.get("priorityClassName"):
         errors += [
-            field_errors.invalid(f"{path}.priorityClassName", name, fault) for fault in name_validation.dns_subdomain(name)
+            field_errors.invalid(f"{path}.priorityClassName", name, error) for error in name_validation.dns_subdomain(name)
         ]
     if (name := spec.get("runtimeClassName")) is not None:
-        errors += [field_errors.invalid(f"{path}.runtimeClassName", name, fault) for fault in name_validation.dns_subdomain(name)]
+        errors += [field_errors.invalid(f"{path}.runtimeClassName", name, error) for error in name_validation.dns_subdomain(name)]
     if spec.get("preemptionPolicy", "Never") not in _PREEMPTION:
         _check_word(spec["preemptionPolicy"], _PREEMPTION, f"{path}.preemptionPolicy", errors)
     if overhead := spec.get("overhead"):
@@ -174,12 +174,12 @@ def _check_dns(spec: Object, path: str, errors: list[FieldError]) -> None:
             errors.append(field_errors.required(path, "must provide `dnsConfig` when `dnsPolicy` is None"))
             return
         if not servers:
-            words = "must provide at least one DNS nameserver when `dnsPolicy` is None"
-            errors.append(field_errors.required(f"{path}.nameservers", words))
+            message = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+            errors.append(field_errors.required(f"{path}.nameservers", message))
             return
     if len(servers) > 3:
-        words = "must not have more than 3 nameservers"
-        errors.append(field_errors.invalid_formatted(f"{path}.nameservers", go_format.string_slice(servers), words))
+        message = "must not have more than 3 nameservers"
+        errors.append(field_errors.invalid_formatted(f"{path}.nameservers", go_format.string_slice(servers), message))
     for index, server in enumerate(servers):
         ip_addresses.check(server, f"{path}.nameservers[{index}]", errors)
     _check_searches(searches, f"{path}.searches", errors)
@@ -194,8 +194,8 @@ def _check_searches(searches: list[str], path: str, errors: list[FieldError]) ->
             field_errors.invalid_formatted(path, go_format.string_slice(searches), "must not have more than 32 search paths")
         )
     if len(" ".join(searches)) > 2048:
-        words = "must not have more than 2048 characters (including spaces) in the search list"
-        errors.append(field_errors.invalid_formatted(path, go_format.string_slice(searches), words))
+        message = "must not have more than 2048 characters (including spaces) in the search list"
+        errors.append(field_errors.invalid_formatted(path, go_format.string_slice(searches), message))
     for index, search in enumerate(searches):
         name = search.removesuffix(".")
-        errors += [field_errors.invalid(f"{path}[{index}]", name, fault) for fault in name_validation.dns_subdomain(name)]
+        errors += [field_errors.invalid(f"{path}[{index}]", name, error) for error in name_validation.dns_subdomain(name)]

@@ -7,7 +7,7 @@ from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin import go_diff
 from traincrew.embedded.apiserver.registry.builtin.pods import defaults, disabled_fields, specs, updates, warnings
 from traincrew.embedded.apiserver.registry.builtin.strategy import Errors, Strategy
-from traincrew.embedded.apiserver.registry.builtin.write_context import NOWHERE, Context
+from traincrew.embedded.apiserver.registry.builtin.write_context import EMPTY, WriteContext
 
 
 def _default(obj: Object) -> None:
@@ -20,7 +20,7 @@ def _default(obj: Object) -> None:
         status["podIP"] = status["podIPs"][0].get("ip", "")
 
 
-def _creating(obj: Object, context: Context) -> None:
+def _prepare_create(obj: Object, context: WriteContext) -> None:
     disabled_fields.drop(obj["spec"])
     obj["status"] = {"phase": "Pending", "qosClass": pod_resources.qos_class(obj["spec"])}
     if obj["spec"].get("schedulingGates"):
@@ -45,9 +45,9 @@ def _apparmor(obj: Object) -> None:
     for_pod = (obj["spec"].get("securityContext") or {}).get("appArmorProfile")
     for container in (*(obj["spec"].get("initContainers") or ()), *(obj["spec"].get("containers") or ())):
         profile = (container.get("securityContext") or {}).get("appArmorProfile") or for_pod
-        if profile and (told := _PROFILES.get(profile.get("type"), "")):
+        if profile and (message := _PROFILES.get(profile.get("type"), "")):
             annotations = obj["metadata"].setdefault("annotations", {})
-            annotations.setdefault(f"{_APPARMOR}{container.get('name')}", told + (profile.get("localhostProfile") or ""))
+            annotations.setdefault(f"{_APPARMOR}{container.get('name')}", message + (profile.get("localhostProfile") or ""))
 
 
 _APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
@@ -75,20 +75,20 @@ def _match_term(term: Object, labels: dict[str, str]) -> None:
                 term["labelSelector"].setdefault("matchExpressions", []).append(expression)
 
 
-def _updating(new: Object, _old: Object) -> None:
+def _prepare_update(new: Object, _old: Object) -> None:
     disabled_fields.drop(new["spec"])
 
 
-def _checked(obj: Object, errors: Errors) -> None:
+def _validate(obj: Object, errors: Errors) -> None:
     specs.check_new_pod(obj, errors)
 
 
-def _compared(new: Object, old: Object, errors: Errors) -> None:
+def _validate_update(new: Object, old: Object, errors: Errors) -> None:
     specs.check_pod(new, errors)
     updates.compare(new, old, errors)
 
 
-def _updating_status(new: Object, old: Object, _context: Context) -> None:
+def _prepare_status_update(new: Object, old: Object, _context: WriteContext) -> None:
     if not new["status"].get("qosClass") and (kept := (old.get("status") or {}).get("qosClass")):
         new["status"]["qosClass"] = kept
 
@@ -96,7 +96,7 @@ def _updating_status(new: Object, old: Object, _context: Context) -> None:
 class PodStrategy(Strategy):
     """Pods have two subresources more that change their spec: binding is not here, it needs no rules of the spec."""
 
-    def prepare_update(self, new: Object, old: Object, subresource: str = "", context: Context = NOWHERE) -> None:
+    def prepare_for_update(self, new: Object, old: Object, subresource: str = "", context: WriteContext = EMPTY) -> None:
         if subresource == "ephemeralcontainers":
             added = new["spec"].get("ephemeralContainers")
             kept = {key: new["metadata"].get(key) for key in ("resourceVersion", "managedFields") if key in new["metadata"]}
@@ -104,7 +104,7 @@ class PodStrategy(Strategy):
             if added:
                 new["spec"]["ephemeralContainers"] = added
             return
-        super().prepare_update(new, old, subresource, context)
+        super().prepare_for_update(new, old, subresource, context)
 
     def validate_update(self, new: Object, old: Object, subresource: str = "") -> Errors:
         if subresource != "ephemeralcontainers":
@@ -119,8 +119,8 @@ class PodStrategy(Strategy):
             if name not in after:
                 errors.append(field_errors.forbidden(at, f'existing ephemeral containers "{name}" may not be removed\n'))
             elif after[name] != former:
-                words = f'existing ephemeral containers "{name}" may not be changed\n{go_diff.between(former, after[name])}'
-                errors.append(field_errors.forbidden(at, words))
+                detail = f'existing ephemeral containers "{name}" may not be changed\n{go_diff.between(former, after[name])}'
+                errors.append(field_errors.forbidden(at, detail))
         return errors
 
 
@@ -130,12 +130,12 @@ POD = PodStrategy(
     has_status=True,
     status_keeps=("ownerReferences",),
     defaults=_default,
-    creating=_creating,
-    updating=_updating,
-    updating_status=_updating_status,
-    checked=_checked,
-    compared=_compared,
-    compared_status=updates.compare_status,
-    on_update=("meta", "named", "compare"),
-    warned=warnings.pod,
+    create_preparation=_prepare_create,
+    update_preparation=_prepare_update,
+    status_preparation=_prepare_status_update,
+    validation=_validate,
+    update_validation=_validate_update,
+    status_validation=updates.compare_status,
+    update_validation_steps=("meta", "named", "compare"),
+    warning_rules=warnings.pod,
 )

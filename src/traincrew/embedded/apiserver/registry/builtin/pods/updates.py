@@ -33,8 +33,8 @@ def compare(new: Object, old: Object, errors: list[FieldError]) -> None:
     _compare_tolerations(spec.get("tolerations") or [], before.get("tolerations") or [], errors)
     _compare_gates(spec.get("schedulingGates") or [], before.get("schedulingGates") or [], errors)
     if spec != before and not _same_but_for_allowed(spec, before, errors):
-        words = f"pod updates may not change fields other than {_CHANGEABLE}\n{go_diff.between(before, spec)}"
-        errors.append(field_errors.forbidden("spec", words))
+        message = f"pod updates may not change fields other than {_CHANGEABLE}\n{go_diff.between(before, spec)}"
+        errors.append(field_errors.forbidden("spec", message))
 
 
 def _compare_annotations(new: Object, old: Object, errors: list[FieldError]) -> None:
@@ -46,12 +46,12 @@ def _compare_annotations(new: Object, old: Object, errors: list[FieldError]) -> 
         _told(key, "may not add", errors)
 
 
-def _told(key: str, words: str, errors: list[FieldError]) -> None:
+def _told(key: str, message: str, errors: list[FieldError]) -> None:
     at = f"metadata.annotations[{key}]"
     if key.startswith(_APPARMOR):
-        errors.append(field_errors.forbidden(at, f"{words} AppArmor annotations"))
+        errors.append(field_errors.forbidden(at, f"{message} AppArmor annotations"))
     if key == _MIRROR:
-        errors.append(field_errors.forbidden(at, f"{words} mirror pod annotation"))
+        errors.append(field_errors.forbidden(at, f"{message} mirror pod annotation"))
 
 
 def _compare_containers(new: Sequence[Object], old: Sequence[Object], path: str, errors: list[FieldError]) -> bool:
@@ -82,8 +82,8 @@ def _compare_tolerations(new: list[Object], old: list[Object], errors: list[Fiel
     kept = [_without_seconds(each) for each in new]
     for each in old:
         if _without_seconds(each) not in kept:
-            words = "existing toleration can not be modified except its tolerationSeconds"
-            errors.append(field_errors.forbidden("spec.tolerations", words))
+            message = "existing toleration can not be modified except its tolerationSeconds"
+            errors.append(field_errors.forbidden("spec.tolerations", message))
     scheduling.check_tolerations(new, "spec.tolerations", errors)
 
 
@@ -95,8 +95,8 @@ def _compare_gates(new: list[Object], old: list[Object], errors: list[FieldError
     before = {gate.get("name") for gate in old}
     for index, gate in enumerate(new):
         if gate.get("name") not in before:
-            words = f"only deletion is allowed, but found new scheduling gate '{gate.get('name')}'"
-            errors.append(field_errors.forbidden(f"spec.schedulingGates[{index}].name", words))
+            message = f"only deletion is allowed, but found new scheduling gate '{gate.get('name')}'"
+            errors.append(field_errors.forbidden(f"spec.schedulingGates[{index}].name", message))
 
 
 def _same_but_for_allowed(new: Object, old: Object, errors: list[FieldError]) -> bool:
@@ -132,8 +132,8 @@ def _release(munged: Object, old: Object, errors: list[FieldError]) -> None:
     if after != before:
         for key, value in before.items():
             if after.get(key) != value:
-                words = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
-                errors.append(field_errors.invalid_formatted("spec.nodeSelector", go_format.string_map(after), words))
+                message = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
+                errors.append(field_errors.invalid_formatted("spec.nodeSelector", go_format.string_map(after), message))
         _restore(munged, old, "nodeSelector")
     after, before = (munged.get("affinity") or {}).get("nodeAffinity"), (old.get("affinity") or {}).get("nodeAffinity")
     if after != before:
@@ -173,12 +173,12 @@ def compare_status(new: Object, old: Object, errors: list[FieldError]) -> None:
     for index, condition in enumerate(status.get("conditions") or ()):
         if (kind := condition.get("type") or "") not in _CONDITIONS:
             at = f"metadata.conditions[{index}].Type"
-            errors += [field_errors.invalid(at, kind, fault) for fault in name_validation.qualified_name(kind)]
+            errors += [field_errors.invalid(at, kind, error) for error in name_validation.qualified_name(kind)]
     nominated = status.get("nominatedNodeName")
     if nominated and nominated != before.get("nominatedNodeName"):
         errors += [
-            field_errors.invalid("status.nominatedNodeName", nominated, fault)
-            for fault in name_validation.dns_subdomain(nominated)
+            field_errors.invalid("status.nominatedNodeName", nominated, error)
+            for error in name_validation.dns_subdomain(nominated)
         ]
     if status.get("qosClass") != before.get("qosClass"):
         errors.append(field_errors.invalid("status.qosClass", status.get("qosClass") or "", "field is immutable"))
@@ -200,8 +200,8 @@ def _compare_states(status: Object, before: Object, spec: Object, errors: list[F
             if ended is None or name in free or (ended.get("exitCode") and restarts == "OnFailure"):
                 continue
             if name in now and "terminated" not in now[name]:
-                words = "may not be transitioned to non-terminated state"
-                errors.append(field_errors.forbidden(f"status.{field}[{index}].state", words))
+                message = "may not be transitioned to non-terminated state"
+                errors.append(field_errors.forbidden(f"status.{field}[{index}].state", message))
 
 
 def _check_addresses(status: Object, errors: list[FieldError]) -> None:
@@ -209,9 +209,9 @@ def _check_addresses(status: Object, errors: list[FieldError]) -> None:
     for index, address in enumerate(pods):
         ip_addresses.check(address, f"status.podIPs[{index}]", errors)
     if len(pods) > 1 and (len(pods) > 2 or not ip_addresses.is_dual_stack(pods)):
-        words = "may specify no more than one IP for each IP family"
+        message = "may specify no more than one IP for each IP family"
         shown = ", ".join(f"core.PodIP{{IP:{go_format.quote(each)}}}" for each in pods)
-        errors.append(field_errors.invalid_formatted("status.podIPs", f"[]core.PodIP{{{shown}}}", words))
+        errors.append(field_errors.invalid_formatted("status.podIPs", f"[]core.PodIP{{{shown}}}", message))
     hosts = [each.get("ip") or "" for each in status.get("hostIPs") or ()]
     if hosts and status.get("hostIP") != hosts[0]:
         errors.append(field_errors.invalid("status.hostIPs[0].ip", hosts[0], "must be equal to `hostIP`"))

@@ -51,7 +51,7 @@ def check(volumes: list[Object], pod: str, path: str, errors: list[FieldError]) 
         if not name:
             found.append(field_errors.required(f"{path}[{index}].name"))
         else:
-            found += [field_errors.invalid(f"{path}[{index}].name", name, fault) for fault in name_validation.dns_label(name)]
+            found += [field_errors.invalid(f"{path}[{index}].name", name, error) for error in name_validation.dns_label(name)]
         if name in right:
             found.append(field_errors.duplicate(f"{path}[{index}].name", name))
         if found:
@@ -60,8 +60,8 @@ def check(volumes: list[Object], pod: str, path: str, errors: list[FieldError]) 
             right[name] = volume
         claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
         if claim in made:
-            words = "must not reference a PVC that gets created for an ephemeral volume"
-            errors.append(field_errors.invalid(f"{path}[{index}].persistentVolumeClaim.claimName", claim, words))
+            detail = "must not reference a PVC that gets created for an ephemeral volume"
+            errors.append(field_errors.invalid(f"{path}[{index}].persistentVolumeClaim.claimName", claim, detail))
     return right
 
 
@@ -152,8 +152,8 @@ def _check_file(file: Object, path: str, errors: list[FieldError]) -> None:
     if "fieldRef" in file:
         environment.check_field(file["fieldRef"], environment.VOLUME_FIELDS, f"{path}.fieldRef", errors)
         if "resourceFieldRef" in file:
-            words = "fieldRef and resourceFieldRef can not be specified simultaneously"
-            errors.append(field_errors.invalid(path, "resource", words))
+            detail = "fieldRef and resourceFieldRef can not be specified simultaneously"
+            errors.append(field_errors.invalid(path, "resource", detail))
     elif "resourceFieldRef" in file:
         environment.check_resource(file["resourceFieldRef"], f"{path}.resourceFieldRef", errors, in_volume=True)
     else:
@@ -197,19 +197,19 @@ class _Projection:
             _check_item(item, f"{at}.items[{index}]", self.errors)
             self._take(item.get("path") or "", source.get("name") or "")
 
-    def _take(self, where: str, told: str) -> None:
+    def _take(self, where: str, message: str) -> None:
         if where and where in self.taken:
-            self.errors.append(field_errors.invalid(self.path, told, "conflicting duplicate paths"))
+            self.errors.append(field_errors.invalid(self.path, message, "conflicting duplicate paths"))
         self.taken.add(where)
 
     def _check_token(self, source: Object, at: str) -> None:
         seconds = source.get("expirationSeconds") or 0
         if seconds < 600:
-            words = "may not specify a duration less than 10 minutes"
-            self.errors.append(field_errors.invalid(f"{at}.expirationSeconds", seconds, words))
+            detail = "may not specify a duration less than 10 minutes"
+            self.errors.append(field_errors.invalid(f"{at}.expirationSeconds", seconds, detail))
         if seconds > 1 << 32:
-            words = "may not specify a duration larger than 2^32 seconds"
-            self.errors.append(field_errors.invalid(f"{at}.expirationSeconds", seconds, words))
+            detail = "may not specify a duration larger than 2^32 seconds"
+            self.errors.append(field_errors.invalid(f"{at}.expirationSeconds", seconds, detail))
         if not source.get("path"):
             self.errors.append(field_errors.required(f"{self.path}.path"))
         else:

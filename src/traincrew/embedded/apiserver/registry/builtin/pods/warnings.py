@@ -34,8 +34,8 @@ _BYTES = ("memory", "ephemeral-storage")
 
 
 def pod(obj: Object) -> list[str]:
-    told = name_is_a_label(obj, "this is used in the Pod's hostname")
-    return [*told, *_of(obj["metadata"], obj["spec"], "")]
+    message = name_is_a_label(obj, "this is used in the Pod's hostname")
+    return [*message, *_of(obj["metadata"], obj["spec"], "")]
 
 
 def template(obj: Object, path: str) -> list[str]:
@@ -43,21 +43,21 @@ def template(obj: Object, path: str) -> list[str]:
 
 
 def name_is_a_label(obj: Object, use: str) -> list[str]:
-    faults = name_validation.dns_label(obj["metadata"].get("name") or "")
-    words = f"metadata.name: {use}, which can result in surprising behavior; a DNS label is recommended"
-    return [f"{words}: [{' '.join(faults)}]"] if faults else []
+    errors = name_validation.dns_label(obj["metadata"].get("name") or "")
+    detail = f"metadata.name: {use}, which can result in surprising behavior; a DNS label is recommended"
+    return [f"{detail}: [{' '.join(errors)}]"] if errors else []
 
 
 def _of(meta: Object, spec: Object, path: str) -> Iterator[str]:
     yield from _about_nodes(spec, path)
     annotations = meta.get("annotations") or {}
-    for key, words in _DEPRECATED_ANNOTATIONS.items():
+    for key, detail in _DEPRECATED_ANNOTATIONS.items():
         if key in annotations:
-            yield f"{path}metadata.annotations[{key}]: {words}"
+            yield f"{path}metadata.annotations[{key}]: {detail}"
     for index, volume in enumerate(spec.get("volumes") or ()):
-        for kind, words in _DEPRECATED_VOLUMES.items():
+        for kind, detail in _DEPRECATED_VOLUMES.items():
             if kind in volume:
-                yield f"{path}spec.volumes[{index}].{kind}: {words}"
+                yield f"{path}spec.volumes[{index}].{kind}: {detail}"
     yield from _repeated(spec.get("hostAliases") or (), f"{path}spec.hostAliases", "ip")
     yield from _repeated(spec.get("imagePullSecrets") or (), f"{path}spec.imagePullSecrets", "name")
     for index, secret in enumerate(spec.get("imagePullSecrets") or ()):
@@ -144,12 +144,12 @@ def _overlap(where: str, port: Object, other: str, former: Object) -> Iterator[s
 
 
 def _unmatched(affinity: Object, path: str) -> Iterator[str]:
-    words = "labelSelector: a null labelSelector results in matching no pod"
+    detail = "labelSelector: a null labelSelector results in matching no pod"
     for kind in ("podAffinity", "podAntiAffinity"):
         terms = affinity.get(kind) or {}
         for index, term in enumerate(terms.get("requiredDuringSchedulingIgnoredDuringExecution") or ()):
             if term.get("labelSelector") is None:
-                yield f"{path}.{kind}.requiredDuringSchedulingIgnoredDuringExecution[{index}].{words}"
+                yield f"{path}.{kind}.requiredDuringSchedulingIgnoredDuringExecution[{index}].{detail}"
         for index, term in enumerate(terms.get("preferredDuringSchedulingIgnoredDuringExecution") or ()):
             if (term.get("podAffinityTerm") or {}).get("labelSelector") is None:
-                yield f"{path}.{kind}.preferredDuringSchedulingIgnoredDuringExecution[{index}].podAffinityTerm.{words}"
+                yield f"{path}.{kind}.preferredDuringSchedulingIgnoredDuringExecution[{index}].podAffinityTerm.{detail}"
