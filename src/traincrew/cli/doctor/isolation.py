@@ -19,7 +19,7 @@ _NO_PODS = "pods share the network and the files of the host, and volumes cannot
 def check(directory: pathlib.Path) -> Iterator[Finding]:
     """directory: where pods would have their layers."""
     found = isolation.probe(str(directory))
-    refusals = "; ".join(f"{level} is not available: {why}" for level, why in found.refusals.items())
+    refusals = "; ".join(f"{level} is not available: {why}" for level, why in found.unavailable.items())
     if found.isolation is Isolation.NONE:
         yield warn("isolation", f"none: {_NO_PODS}", refusals)
         yield warn("overlay", "not checked: namespaces are not available", "See isolation.")
@@ -55,7 +55,7 @@ def _has_name() -> bool:
 
 
 def _groups() -> Finding:
-    why = hierarchies.discover().why
+    why = hierarchies.discover().warning
     if not why:
         return ok("cgroups", "limits of CPU, memory and processes are enforced")
     message, _, remedy = why.partition(" (")

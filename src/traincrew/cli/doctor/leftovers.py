@@ -158,7 +158,7 @@ def _links(found: Iterable[Process]) -> Iterator[Finding]:
 
 def _groups(found: Iterable[Process]) -> Iterator[Finding]:
     living, dead = {each.uid for each in found}, set()
-    for part in hierarchies.discover().parts:
+    for part in hierarchies.discover().directories:
         top = pathlib.Path(part.directory, "traincrew")
         names = [each.name for each in top.iterdir() if _UID.fullmatch(each.name)] if top.is_dir() else []
         dead |= {name for name in names if name not in living and not _occupied(top / name)}

@@ -93,20 +93,20 @@ async def _at_work(
         place = NodeIdentity(
             options.name, site.address, await stack.enter_async_context(serving), site.version, options.pods, labels
         )
-        names = ZonePublisher(client, ground.holder, options.domain)
+        names = ZonePublisher(client, ground.netns, options.domain)
         objects = ObjectCache(client, pods.changed)
         stack.push_async_callback(objects.close)
         tools = _tools(client, options, site, ground, place, names, objects)
         registration = Registration(client, place, tools.machine)
-        for kind, condition in conditions.of(ground.isolation, ground.refusals, ground.holder).items():
+        for kind, condition in conditions.of(ground.isolation, ground.unavailable, ground.netns).items():
             registration.set(kind, condition)
         await registration.register()
         agent = SyncLoop(tools, pods)
         tasks = [asyncio.create_task(each.run()) for each in (registration, names, meter)]
-        if ground.holder is None:
+        if ground.netns is None:
             tasks.append(asyncio.create_task(NamesFileWriter(client, tools.names, options.domain).run()))
-        if ground.holder is not None and (service := await api_gateway.kubernetes_service(client)) is not None:
-            await stack.enter_async_context(api_gateway.ApiGateway(*site.api).open(ground.holder, *service))
+        if ground.netns is not None and (service := await api_gateway.kubernetes_service(client)) is not None:
+            await stack.enter_async_context(api_gateway.ApiGateway(*site.api).open(ground.netns, *service))
         await names.synced()
         await stack.enter_async_context(agent.running())
         try:
@@ -129,8 +129,8 @@ def _pages(meter: StatsCollector, name: str) -> dict[str, server.Page]:
 
 async def _stop(agent: SyncLoop, ground: RuntimeSetup, grace: float) -> None:
     await agent.shut_down(grace)
-    if ground.holder is not None:
-        await ground.holder.stop()
+    if ground.netns is not None:
+        await ground.netns.stop()
 
 
 def _tools(
@@ -154,12 +154,12 @@ def _tools(
         machine=Machine.look(site.data, devices.inventory.counts),
         isolation=ground.isolation,
         template=ground.template,
-        holder=ground.holder,
+        holder=ground.netns,
         images=ImageResolver.load(site.data, own_tools.prepare(site.data, site.data / "node" / "doors"), options.strict_images),
         objects=objects,
         recorder=PodEventRecorder(client, place.name),
         services=names.services,
-        pool=AddressPool(Subnet.parse(ground.holder.subnet), site.data / "node" / "pods") if ground.holder is not None else None,
+        pool=AddressPool(Subnet.parse(ground.netns.subnet), site.data / "node" / "pods") if ground.netns is not None else None,
         devices=devices,
         api=site.api,
     )

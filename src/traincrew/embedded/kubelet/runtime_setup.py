@@ -1,6 +1,6 @@
-"""What pods stand on: the level of isolation, their network, and the process that they come from.
+"""Sets up what pods need before the kubelet starts: isolation level, netns daemon and template process.
 
-Apart from the agent, for it is made while that is still imported.
+A module of its own: the setup runs while the kubelet is still being imported.
 """
 
 from __future__ import annotations
@@ -22,64 +22,64 @@ from traincrew.embedded.kubelet.runtime.spec import Isolation
 
 @dataclasses.dataclass(frozen=True)
 class RuntimeSetup:
-    """What pods stand on: made before there is any, and there when the agent is gone."""
+    """The result. Netns daemon and shims outlive the kubelet."""
 
     isolation: Isolation
-    holder: NetnsClient | None
+    netns: NetnsClient | None
     template: TemplateClient
-    refusals: dict[Isolation, str]
-    """Why better levels of isolation cannot be had."""
+    unavailable: dict[Isolation, str]
+    """Why each better isolation level is not available."""
 
 
 async def prepare(options: settings.Node, data: pathlib.Path) -> RuntimeSetup:
     for name in ("node", "node/pods", "node/doors", "logs"):
         private_files.ensure_directory(data / name)
-    (data / "node" / "doors").chmod(0o711)  # pods of other users knock there, too; who has no secret is not let in
-    level, refusals = await asyncio.to_thread(_level, options.isolation, str(data / "node"))
+    (data / "node" / "doors").chmod(0o711)  # containers of any user connect to the exec sockets, which require a ticket
+    level, unavailable = await asyncio.to_thread(_level, options.isolation, str(data / "node"))
     hierarchies.move_daemon_to_leaf()
-    holder, template = await _begun(data, level, options.subnet or DEFAULT_SUBNET)
-    return RuntimeSetup(level, holder, template, refusals)
+    netns, template = await _start(data, level, options.subnet or DEFAULT_SUBNET)
+    return RuntimeSetup(level, netns, template, unavailable)
 
 
-async def _begun(data: pathlib.Path, level: Isolation, subnet: str) -> tuple[NetnsClient | None, TemplateClient]:
+async def _start(data: pathlib.Path, level: Isolation, subnet: str) -> tuple[NetnsClient | None, TemplateClient]:
     if level is Isolation.NONE:
         return None, await TemplateClient.start(data, level)
-    holding = asyncio.create_task(NetnsClient.ensure(data, level, subnet))
+    starting = asyncio.create_task(NetnsClient.ensure(data, level, subnet))
     template: TemplateClient | None = None
     try:
-        # Pods live in the user namespace that the holder has made; where there is none, neither need wait for the other.
-        userns = (await holding).pid if level is Isolation.USER else None
+        # At level USER pods live in the user namespace of the netns daemon, so the template needs it first.
+        userns = (await starting).pid if level is Isolation.USER else None
         template = await TemplateClient.start(data, level, userns)
-        return await holding, template
+        return await starting, template
     except BaseException:
         if template is not None:
             await template.close()
         with contextlib.suppress(Exception):
-            await _give_up(await holding, data)
+            await _release_network(await starting, data)
         raise
 
 
-async def tear_down(ground: RuntimeSetup, data: pathlib.Path) -> None:
-    """Of a start that failed. What was begun is ended in order, so that it does not complain of being left alone."""
-    await ground.template.close()
-    await _give_up(ground.holder, data)
+async def tear_down(setup: RuntimeSetup, data: pathlib.Path) -> None:
+    """After a failed start: stops the processes in order, so that none logs a lost connection."""
+    await setup.template.close()
+    await _release_network(setup.netns, data)
 
 
-async def _give_up(holder: NetnsClient | None, data: pathlib.Path) -> None:
-    """A network that pods of an earlier daemon may be in stays; any other is of no use to anybody."""
-    if holder is None:
+async def _release_network(netns: NetnsClient | None, data: pathlib.Path) -> None:
+    """Leaves the netns daemon running if pods of an earlier daemon may use its network."""
+    if netns is None:
         return
     if any((data / "node" / "pods").iterdir()):
-        await holder.close()
+        await netns.close()
     else:
-        await holder.stop()
+        await netns.stop()
 
 
 def _level(wanted: str, directory: str) -> tuple[Isolation, dict[Isolation, str]]:
     if not wanted:
         found = isolation.probe(directory)
-        return found.isolation, found.refusals
-    if refusal := isolation.check(Isolation(wanted), directory):
-        raise errors.SettingsError(f"--isolation {wanted} cannot be had here: {refusal}")
+        return found.isolation, found.unavailable
+    if reason := isolation.check(Isolation(wanted), directory):
+        raise errors.SettingsError(f'Isolation level "{wanted}" is not available: {reason}')
     better = list(Isolation)[: list(Isolation).index(Isolation(wanted))]
-    return Isolation(wanted), dict.fromkeys(better, f"--isolation {wanted} was asked for")
+    return Isolation(wanted), dict.fromkeys(better, f"--isolation {wanted} was given")

@@ -89,7 +89,7 @@ class Box:
         container = Container("main", attempt, (), {}, "")
 
         def body() -> None:
-            rootfs.build(pod, container, self.isolation, memory=memory)
+            rootfs.build(pod, container, self.isolation, shm_namespace=memory)
             os.execv("/bin/sh", ["sh", "-c", f"exec 2>&1\n{script}"])
 
         pid = os.fork()

@@ -56,7 +56,7 @@ async def test_a_container_that_ended_while_nobody_looked_has_its_record(world: 
         await asyncio.sleep(0.01)
     shim = world.keep(await runtime.ShimClient.connect(directory))
     assert (await ended(shim)).code == 42
-    assert not (await shim.states())["main"].running
+    assert not (await shim.container_statuses())["main"].running
 
 
 async def test_the_template_ends_with_its_daemon(world: World) -> None:

@@ -73,7 +73,7 @@ async def test_closing_leaves_the_container_alone(world: World) -> None:
     session.close()
     seen = len(world.log())
     await until(lambda: len(world.log()) > seen + 5)
-    assert (await shim.states())["main"].running
+    assert (await shim.container_statuses())["main"].running
 
 
 async def test_a_container_with_a_terminal_has_one_stream(world: World) -> None:

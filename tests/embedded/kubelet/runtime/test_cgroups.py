@@ -23,14 +23,14 @@ from traincrew.embedded.kubelet.runtime.shim import fork
 from traincrew.embedded.kubelet.runtime.spec import Isolation, Limits
 
 _GROUND = hierarchies.discover()
-_HAD = {name for part in _GROUND.parts for name in part.controllers}
+_HAD = {name for part in _GROUND.directories for name in part.controllers}
 
 
 def needs(controller: str) -> pytest.MarkDecorator:
-    return pytest.mark.skipif(controller not in _HAD, reason=_GROUND.why or f"no hierarchy offers {controller}")
+    return pytest.mark.skipif(controller not in _HAD, reason=_GROUND.warning or f"no hierarchy offers {controller}")
 
 
-pytestmark = pytest.mark.skipif(not _GROUND.parts, reason=_GROUND.why)
+pytestmark = pytest.mark.skipif(not _GROUND.directories, reason=_GROUND.warning)
 
 
 @pytest.fixture
@@ -55,19 +55,19 @@ def joining(group: Cgroup) -> Callable[[], None]:
 
 @needs("memory")
 def test_memory_beyond_the_limit_ends_the_process_and_is_counted(pod: Cgroup) -> None:
-    group = pod.make("main", Limits(memory=64 << 20))
+    group = pod.create_child("main", Limits(memory=64 << 20))
 
     process = started(group, sys.executable, "-c", "held = bytearray(512 << 20)")
 
     assert process.wait() == -9
     process.communicate()
     assert group.oom_kills() == 1
-    assert group.why == ""
+    assert group.warning == ""
 
 
 @needs("memory")
 def test_a_childs_end_for_lack_of_memory_is_counted_whatever_its_parent_returns(pod: Cgroup) -> None:
-    group = pod.make("main", Limits(memory=64 << 20))
+    group = pod.create_child("main", Limits(memory=64 << 20))
 
     process = started(group, "sh", "-c", f"{sys.executable} -c 'bytearray(512 << 20)'; exit 0")
 
@@ -78,7 +78,7 @@ def test_a_childs_end_for_lack_of_memory_is_counted_whatever_its_parent_returns(
 
 @needs("memory")
 def test_one_containers_lack_of_memory_is_not_anothers(pod: Cgroup) -> None:
-    starved, other = pod.make("starved", Limits(memory=64 << 20)), pod.make("other", Limits(memory=64 << 20))
+    starved, other = pod.create_child("starved", Limits(memory=64 << 20)), pod.create_child("other", Limits(memory=64 << 20))
 
     started(starved, sys.executable, "-c", "held = bytearray(512 << 20)").communicate()
 
@@ -88,7 +88,7 @@ def test_one_containers_lack_of_memory_is_not_anothers(pod: Cgroup) -> None:
 @needs("memory")
 def test_the_limit_of_the_pod_holds_for_its_containers() -> None:
     group = cgroups.create_pod_cgroup(f"traincrew-test-{uuid.uuid4().hex}", Limits(memory=64 << 20))
-    main = group.make("main", Limits())
+    main = group.create_child("main", Limits())
 
     process = started(main, sys.executable, "-c", "held = bytearray(512 << 20)")
     process.communicate()
@@ -99,7 +99,7 @@ def test_the_limit_of_the_pod_holds_for_its_containers() -> None:
 
 @needs("pids")
 def test_processes_beyond_the_limit_are_refused(pod: Cgroup) -> None:
-    group = pod.make("main", Limits(pids=5))
+    group = pod.create_child("main", Limits(pids=5))
     script = "import os\nfor n in range(20):\n  if os.fork() == 0: os.read(0, 1); os._exit(0)"
 
     process = subprocess.Popen(
@@ -116,7 +116,7 @@ def test_processes_beyond_the_limit_are_refused(pod: Cgroup) -> None:
 
 @needs("cpu")
 def test_a_quota_is_kept(pod: Cgroup) -> None:
-    group = pod.make("main", Limits(cpu_quota=0.1))
+    group = pod.create_child("main", Limits(cpu_quota=0.1))
     script = "import time; end = time.monotonic() + 1.5\nwhile time.monotonic() < end: pass"
 
     started(group, sys.executable, "-c", script).communicate()
@@ -126,7 +126,7 @@ def test_a_quota_is_kept(pod: Cgroup) -> None:
 
 
 def test_everybody_is_killed_however_they_fork(pod: Cgroup) -> None:
-    group = pod.make("main", Limits(pids=50))
+    group = pod.create_child("main", Limits(pids=50))
     process = started(group, "sh", "-c", "while :; do (setsid sleep 1000 &) ; done")
     while group.usage().pids < 5:
         pass
@@ -139,8 +139,8 @@ def test_everybody_is_killed_however_they_fork(pod: Cgroup) -> None:
 
 
 def test_a_process_joins_by_an_open_entrance(pod: Cgroup) -> None:
-    group = pod.make("main", Limits())
-    ways = group.entrances()
+    group = pod.create_child("main", Limits())
+    ways = group.open_entries()
     process = subprocess.Popen(["sleep", "1000"], preexec_fn=lambda: entry.join(ways))
 
     assert [_members(directory) for directory in group.directories()] == [{process.pid}] * len(ways)
@@ -150,10 +150,10 @@ def test_a_process_joins_by_an_open_entrance(pod: Cgroup) -> None:
         os.close(descriptor)
 
 
-@pytest.mark.skipif(not any(each.unified for each in _GROUND.parts), reason="no unified hierarchy")
+@pytest.mark.skipif(not any(each.unified for each in _GROUND.directories), reason="no unified hierarchy")
 def test_a_process_is_born_in_its_group(pod: Cgroup) -> None:
-    group = pod.make("main", Limits())
-    ways = group.entrances()
+    group = pod.create_child("main", Limits())
+    ways = group.open_entries()
     born = fork.fork_child(lambda: time.sleep(1000), entry.clone_target(ways))
 
     assert group.processes() == {born}
@@ -177,7 +177,7 @@ def _members(directory: str) -> set[int]:
 
 
 def test_usage_counts_what_is_held(pod: Cgroup) -> None:
-    group = pod.make("main", Limits())
+    group = pod.create_child("main", Limits())
     process = started(group, sys.executable, "-c", "held = bytearray(b'x') * (50 << 20); print('x', flush=True); input()")
     assert process.stdout is not None
     process.stdout.read(1)
@@ -193,13 +193,13 @@ def test_usage_counts_what_is_held(pod: Cgroup) -> None:
 
 
 def test_a_group_that_is_there_is_taken(pod: Cgroup) -> None:
-    first, second = pod.make("main", Limits()), pod.make("main", Limits())
+    first, second = pod.create_child("main", Limits()), pod.create_child("main", Limits())
 
     assert first.directories() == second.directories()
 
 
 def test_a_busy_group_is_not_removed(pod: Cgroup) -> None:
-    group = pod.make("main", Limits())
+    group = pod.create_child("main", Limits())
     process = started(group, "sleep", "1000")
 
     assert not group.remove()
@@ -212,8 +212,8 @@ def test_a_busy_group_is_not_removed(pod: Cgroup) -> None:
 @needs("memory")
 @pytest.mark.parametrize("level", [Isolation.ROOT, Isolation.USER])
 def test_a_container_sees_its_own_limits_and_cannot_change_them(pod: Cgroup, level: Isolation) -> None:
-    group = pod.make("main", Limits(memory=64 << 20))
-    ways = group.entrances()
+    group = pod.create_child("main", Limits(memory=64 << 20))
+    ways = group.open_entries()
     file = "memory/memory.limit_in_bytes" if not group_is_unified(group) else "memory.max"
     with box(level) as one:
         outcome = one.run(f"cat /sys/fs/cgroup/{file}; echo 999999999 > /sys/fs/cgroup/{file}", entrances=tuple(ways))
@@ -229,14 +229,14 @@ def group_is_unified(group: Cgroup) -> bool:
 
 
 def test_without_any_hierarchy_everything_goes_on_without_limits() -> None:
-    group = Cgroup((), "no limits").make("main", Limits(memory=1))
+    group = Cgroup((), "no limits").create_child("main", Limits(memory=1))
     group.add(0)
 
-    assert group.entrances() == []
+    assert group.open_entries() == []
     assert (group.usage(), group.oom_kills()) == (cgroups.CgroupUsage(0.0, 0, 0), 0)
     assert group.kill()
     assert group.remove()
-    assert group.why == "no limits"
+    assert group.warning == "no limits"
 
 
 def test_where_nothing_can_be_written_the_reason_is_told(tmp_path: pathlib.Path) -> None:
@@ -249,8 +249,8 @@ def test_where_nothing_can_be_written_the_reason_is_told(tmp_path: pathlib.Path)
 
     ground = hierarchies.discover(str(own), mounts)
 
-    assert ground.parts == ()
-    assert ground.why.startswith("no limits for cpu, memory, pids: /proc/self cannot be written: ")
+    assert ground.directories == ()
+    assert ground.warning.startswith("no limits for cpu, memory, pids: /proc/self cannot be written: ")
 
 
 class TestUnified:
@@ -258,16 +258,16 @@ class TestUnified:
 
     @pytest.fixture
     def pod(self) -> Iterator[Cgroup]:
-        part = next((part for part in _GROUND.parts if part.unified), None)
+        part = next((part for part in _GROUND.directories if part.unified), None)
         if part is None:
             pytest.skip("no cgroup2 mount that can be written")
-        group = Cgroup((part,)).make(f"traincrew-test-{uuid.uuid4().hex}", Limits())
+        group = Cgroup((part,)).create_child(f"traincrew-test-{uuid.uuid4().hex}", Limits())
         yield group
         assert group.kill()
         assert group.remove()
 
     def test_all_are_killed_at_once_and_counted(self, pod: Cgroup) -> None:
-        group = pod.make("main", Limits())
+        group = pod.create_child("main", Limits())
         process = started(group, "sh", "-c", "for n in 1 2 3; do sleep 1000 & done; echo x; wait")
         assert process.stdout is not None
         process.stdout.read(1)
@@ -279,16 +279,16 @@ class TestUnified:
         assert group.usage().pids == 0
 
     def test_time_is_accounted(self, pod: Cgroup) -> None:
-        group = pod.make("main", Limits())
+        group = pod.create_child("main", Limits())
         started(group, sys.executable, "-c", "sum(range(3_000_000))").communicate()
 
         assert group.usage().cpu_seconds > 0.01
 
     def test_limits_are_written_where_their_controllers_are(self, pod: Cgroup) -> None:
-        group = pod.make("main", Limits(cpu_shares=1024, cpu_quota=1.5, memory=100 << 20, pids=7))
+        group = pod.create_child("main", Limits(cpu_shares=1024, cpu_quota=1.5, memory=100 << 20, pids=7))
         (directory,) = group.directories()
 
-        assert group.why == ""
+        assert group.warning == ""
         for name, value in (
             ("cpu.max", "150000 100000"),
             ("memory.max", str(100 << 20)),

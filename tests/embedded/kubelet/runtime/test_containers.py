@@ -113,7 +113,7 @@ async def test_states_tell_what_runs(world: World) -> None:
     started = await shim.start(world.container("sleep", "1000"))
     await shim.start(world.container("true", name="other"))
     await ended(shim, "other")
-    states = await shim.states()
+    states = await shim.container_statuses()
     assert states["main"].running
     assert states["main"].started == started
     assert not states["other"].running
@@ -123,11 +123,11 @@ async def test_states_tell_what_runs(world: World) -> None:
 async def test_end_leaves_a_record_of_what_it_killed_and_may_be_asked_again(world: World) -> None:
     shim = await world.pod()
     await shim.start(world.container("sleep", "1000"))
-    await shim.end()
+    await shim.stop()
     record = runtime.read_exit(shim.directory, "main", 0)
     assert record is not None
     assert record.code == 137
-    await shim.end()
+    await shim.stop()
     with pytest.raises(runtime.ShimGone):
         await runtime.ShimClient.connect(shim.directory)
     with pytest.raises(runtime.ShimGone):
@@ -148,7 +148,7 @@ async def test_several_containers_run_side_by_side(world: World) -> None:
     names = [f"c{number}" for number in range(8)]
     await asyncio.gather(*(shim.start(world.shell(f"echo {name}; sleep 1000", name=name)) for name in names))
     await until(lambda: all(world.output(name) == name.encode() + b"\n" for name in names))
-    assert {name for name, state in (await shim.states()).items() if state.running} == set(names)
+    assert {name for name, state in (await shim.container_statuses()).items() if state.running} == set(names)
 
 
 async def test_usage_counts_a_containers_processes(world: World) -> None:

@@ -55,7 +55,7 @@ def test_all_dropped_leaves_what_is_added(made: Box) -> None:
 
 
 def test_all_added_leaves_out_what_is_dropped() -> None:
-    bits = capabilities.wanted(("ALL",), ("SYS_ADMIN",), privileged=False)
+    bits = capabilities.effective_set(("ALL",), ("SYS_ADMIN",), privileged=False)
 
     assert bits == capabilities.ALL & ~(1 << capabilities.NUMBERS["SYS_ADMIN"])
 

@@ -39,7 +39,7 @@ async def start(world: World, shim: runtime.ShimClient, secret: str, *argv: str)
 async def test_a_ticket_opens_one_container_once(world: World) -> None:
     shim = await world.pod()
     await shim.start(world.container("sleep", "1000", env={"WHO": "worker"}))
-    await shim.ticket("main", "secret-1", 60)
+    await shim.issue_ticket("main", "secret-1", 60)
     code, out, err = await knock(world, shim, "secret-1", "sh", "-c", "echo $WHO; cat; echo aside >&2; exit 9", stdin=b"words")
     assert (code, out, err) == (9, b"worker\nwords", b"aside\n")
     code, out, err = await knock(world, shim, "secret-1", "true")
@@ -51,14 +51,14 @@ async def test_without_a_ticket_the_door_stays_shut(world: World) -> None:
     shim = await world.pod()
     await shim.start(world.container("sleep", "1000"))
     assert b"this ticket is not valid" in (await knock(world, shim, "", "true"))[2]
-    await shim.ticket("main", "late", 0)
+    await shim.issue_ticket("main", "late", 0)
     assert b"this ticket is not valid" in (await knock(world, shim, "late", "true"))[2]
 
 
 async def test_a_command_outlives_the_daemon_and_ends_with_its_client(world: World) -> None:
     shim = await world.pod()
     await shim.start(world.container("sleep", "1000"))
-    await shim.ticket("main", "s", 60)
+    await shim.issue_ticket("main", "s", 60)
     process = await start(world, shim, "s", "sh", "-c", "trap 'exit 1' PIPE; echo ready; read word; echo $word; exec sleep 1001")
     assert process.stdout is not None
     assert process.stdin is not None
@@ -77,7 +77,7 @@ async def test_a_command_outlives_the_daemon_and_ends_with_its_client(world: Wor
 async def test_a_command_that_is_not_there_is_told(world: World) -> None:
     shim = await world.pod()
     await shim.start(world.container("sleep", "1000"))
-    await shim.ticket("main", "s", 60)
+    await shim.issue_ticket("main", "s", 60)
     code, _, err = await knock(world, shim, "s", "absent")
     assert code == 1
     assert b"executable file not found in $PATH" in err
@@ -86,7 +86,7 @@ async def test_a_command_that_is_not_there_is_told(world: World) -> None:
 async def test_the_door_is_open_to_other_pods_that_see_it(isolated: World) -> None:
     worker, launcher = await isolated.pod(), await isolated.pod()
     await worker.start(isolated.shell("echo of-worker > /tmp/mark; sleep 1000", name="worker"))
-    await worker.ticket("worker", "leave", 60)
+    await worker.issue_ticket("worker", "leave", 60)
     mounts = (
         spec.Mount("/run/traincrew/doors", str(isolated.data / "node/doors"), read_only=True),
         spec.Mount("/run/traincrew/direct.py", ticket_exec.__file__, read_only=True),
@@ -102,5 +102,5 @@ async def test_the_door_goes_with_the_pod(world: World) -> None:
     pod = spec.Pod(shim.directory.name, "", "", "", str(shim.directory))
     path = pathlib.Path(exec_socket.directory(pod), exec_socket.name(pod))
     await until(path.is_socket)
-    await shim.end()
+    await shim.stop()
     await until(lambda: not path.exists())

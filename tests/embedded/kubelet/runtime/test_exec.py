@@ -47,7 +47,7 @@ async def test_a_command_has_the_containers_environment_and_directory(world: Wor
 async def test_a_command_is_in_the_containers_namespaces(isolated: World) -> None:
     shim = await sleeper(isolated)
     kinds = ("mnt", "pid", "net", "ipc", "uts")
-    pid = (await shim.states())["main"].pid
+    pid = (await shim.container_statuses())["main"].pid
     _, out, _ = await execute(shim, "sh", "-c", "; ".join(f"readlink /proc/self/ns/{kind}" for kind in kinds))
     assert out.decode().split() == [os.readlink(f"/proc/{pid}/ns/{kind}") for kind in kinds]
     assert (await execute(shim, "hostname"))[1] == b"pod-1\n"
@@ -108,7 +108,7 @@ async def test_a_connection_that_ends_takes_its_commands_with_it(world: World) -
     assert await session.wait() == 137
     session.close()
     await until(lambda: not _runs("1002", world))
-    assert (await shim.states())["main"].running
+    assert (await shim.container_statuses())["main"].running
 
 
 async def test_what_a_command_leaves_behind_goes_on_until_the_container_ends(world: World) -> None:

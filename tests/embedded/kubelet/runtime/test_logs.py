@@ -15,7 +15,7 @@ from tests.embedded.kubelet.runtime.world import World, ended, run, until
 from traincrew.embedded.kubelet.logs import cri_format
 from traincrew.embedded.kubelet.runtime import runtime
 from traincrew.embedded.kubelet.runtime.shim.log_file import LogFile
-from traincrew.embedded.kubelet.runtime.shim.output_pump import LONGEST_LINE, LineSplitter
+from traincrew.embedded.kubelet.runtime.shim.output_pump import MAX_LINE_BYTES, LineSplitter
 from traincrew.embedded.kubelet.runtime.streaming import ExecOptions
 
 
@@ -38,7 +38,7 @@ async def test_a_line_of_a_megabyte_is_kept_in_parts(world: World) -> None:
     shim = await world.pod()
     await run(world, shim, "head -c 1000000 /dev/zero | tr '\\0' x; echo; echo next")
     records = world.log()
-    assert {len(text) for _, tag, text in records if tag == "P"} == {LONGEST_LINE}
+    assert {len(text) for _, tag, text in records if tag == "P"} == {MAX_LINE_BYTES}
     assert world.output() == b"x" * 1_000_000 + b"\nnext\n"
 
 
@@ -87,7 +87,7 @@ def test_lines_are_cut_where_they_end_however_they_come() -> None:
             records += cutter.feed(text[start : start + size])
         records += cutter.rest()
         assert b"".join(part + (b"\n" if tag == b"F" else b"") for tag, part in records) == text
-        assert all(len(part) <= LONGEST_LINE for _, part in records)
+        assert all(len(part) <= MAX_LINE_BYTES for _, part in records)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ async def test_network_ipc_and_host_name_are_the_pods_mounts_and_processes_the_c
     shim = await isolated.pod(hostname="worker-3")
     for name in ("a", "b"):
         await shim.start(isolated.shell("hostname; sleep 1000", name=name))
-    states = await shim.states()
+    states = await shim.container_statuses()
     a, b = states["a"].pid, states["b"].pid
     for kind in ("net", "ipc", "uts"):
         assert namespace(a, kind) == namespace(b, kind) == namespace(shim.pid, kind) != namespace(os.getpid(), kind)
@@ -38,7 +38,7 @@ async def test_the_pod_has_a_loopback_of_its_own(isolated: World) -> None:
 async def test_the_hosts_network_and_name_on_request(isolated: World) -> None:
     shim = await isolated.pod(host_network=True, host_ipc=True)
     await shim.start(isolated.container("sleep", "1000"))
-    pid = (await shim.states())["main"].pid
+    pid = (await shim.container_statuses())["main"].pid
     for kind in ("net", "ipc", "uts"):
         assert namespace(pid, kind) == namespace(os.getpid(), kind)
 
@@ -58,7 +58,7 @@ async def test_shared_processes_are_seen_by_all_and_end_one_container_at_a_time(
     assert b"sleep 1002" in seen
     await shim.kill("a")
     assert (await ended(shim, "a")).code == 137
-    assert (await shim.states())["b"].running
+    assert (await shim.container_statuses())["b"].running
     _, seen, _ = await execute(shim, "sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '", name="b")
     assert b"sleep 1000" not in seen
     assert b"sleep 1002" in seen
@@ -67,7 +67,7 @@ async def test_shared_processes_are_seen_by_all_and_end_one_container_at_a_time(
 async def test_the_hosts_processes_on_request(isolated: World) -> None:
     shim = await isolated.pod(host_pid=True)
     await shim.start(isolated.shell("(setsid sleep 1000 &); sleep 1001"))
-    pid = (await shim.states())["main"].pid
+    pid = (await shim.container_statuses())["main"].pid
     assert namespace(pid, "pid") == namespace(os.getpid(), "pid")
     await shim.kill("main")
     assert (await ended(shim)).code == 137
@@ -94,7 +94,7 @@ async def test_a_signal_to_the_first_process_reaches_the_command(isolated: World
 async def test_an_init_killed_from_outside_is_an_end_like_any_other(world: World) -> None:
     shim = await world.pod()
     await shim.start(world.container("sleep", "1000"))
-    command = (await shim.states())["main"].pid
+    command = (await shim.container_statuses())["main"].pid
     with open(f"/proc/{command}/status") as file:  # noqa: ASYNC230
         init = next(int(line.split()[1]) for line in file if line.startswith("PPid:"))
     os.kill(init, signal.SIGKILL)

@@ -54,7 +54,7 @@ async def test_nonsense_ends_the_conversation_and_nothing_else(world: World, noi
         sock.sendall(noise)
         assert "error" in json.loads(answers.readline())
         assert answers.readline() == b""
-    assert (await shim.states())["main"].running
+    assert (await shim.container_statuses())["main"].running
 
 
 async def test_a_request_may_come_byte_by_byte(world: World) -> None:
@@ -73,7 +73,7 @@ async def test_a_client_who_reads_nothing_does_not_hold_up_others(world: World) 
         with contextlib.suppress(TimeoutError, ConnectionError):
             while True:
                 sock.sendall(b'{"op":"states","id":1}\n' * 1000)
-        assert await shim.states() == {}
+        assert await shim.container_statuses() == {}
 
 
 async def test_arguments_and_environment_may_be_large(world: World) -> None:

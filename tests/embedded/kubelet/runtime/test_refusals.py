@@ -17,7 +17,7 @@ async def refused(world: World, *argv: str, **values: Any) -> runtime.StartConta
     shim = await world.pod()
     with pytest.raises(runtime.StartContainerError) as failure:
         await shim.start(world.container(*argv, **values))
-    assert (await shim.states()) == {}
+    assert (await shim.container_statuses()) == {}
     assert runtime.read_exit(shim.directory, "main", 0) is None
     return failure.value
 

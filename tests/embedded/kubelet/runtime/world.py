@@ -51,7 +51,7 @@ class World:
 
     async def close(self) -> None:
         for shim in self._shims:
-            await shim.end()
+            await shim.stop()
         for pod in sorted(self.data.glob("node/pods/*")):
             await self.template.remove(pod)
         await self.template.close()

@@ -237,7 +237,7 @@ class _Connection:
     def close(self) -> None:
         if not self.closed:
             self.closed = True
-            self._loop.forget(self._peer.fileno())
+            self._loop.unwatch(self._peer.fileno())
             self._peer.close()
 
     def _read(self) -> None:

@@ -90,7 +90,7 @@ class UpstreamResolver:
 
     def _wait(self) -> None:
         if self._loop is not None and self._asked:
-            self._loop.later(_TICK, self._tick)
+            self._loop.call_later(_TICK, self._tick)
 
     def _send(self, number: int, asked: _Asked, now: float) -> None:
         while asked.servers:
@@ -140,7 +140,7 @@ class _Whole:
         self._out, self._in = struct.pack("!H", len(data)) + data, b""
         taken.connect_ex(server)
         loop.watch(taken.fileno(), WRITE, self._write)
-        loop.later(TIMEOUT_SECONDS, self._end)
+        loop.call_later(TIMEOUT_SECONDS, self._end)
 
     def _write(self) -> None:
         if self._socket is None:
@@ -172,7 +172,7 @@ class _Whole:
     def _end(self) -> None:
         if self._socket is None:
             return
-        self._loop.forget(self._socket.fileno())
+        self._loop.unwatch(self._socket.fileno())
         _disconnect(self._socket.fileno())
         self._idle.append(self._socket)
         self._socket = None

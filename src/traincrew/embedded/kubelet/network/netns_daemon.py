@@ -84,7 +84,7 @@ class NetnsDaemon:
     def _unplug(self, message: Message) -> ControlReply:
         address = str(message["address"])
         self._wires.unplug(addresses.to_text(addresses.to_int(address)))
-        self._loop.later(_SWEEP, self._wires.sweep)
+        self._loop.call_later(_SWEEP, self._wires.sweep)
         if self._plugs.pop(address, None) is not None:
             netns_state.write(netns_state.ATTACHMENTS, self._plugs)
         return {"done": {}}, []

@@ -48,7 +48,7 @@ class ControlSocket:
         except BlockingIOError:
             return
         except (OSError, ValueError):
-            self._loop.forget(peer.fileno())
+            self._loop.unwatch(peer.fileno())
             peer.close()
 
     def _answer(self, peer: socket.socket, message: Message) -> None:

@@ -34,5 +34,5 @@ def of(level: Isolation, refusals: Mapping[Isolation, str], holder: NetnsClient 
 
 
 def _limited() -> Condition:
-    why = hierarchies.discover().why
+    why = hierarchies.discover().warning
     return Condition(not why, "NoControlGroups" if why else "ControlGroups", why or "limits of cpu, memory and processes hold")

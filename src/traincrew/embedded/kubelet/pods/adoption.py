@@ -114,7 +114,7 @@ def _ended(ledger: PodStateDirectory, name: str, attempts: list[int]) -> Observe
 
 
 async def _living(pod: dict[str, Any], ledger: PodStateDirectory, shim: sandbox.ShimClient) -> dict[str, ObservedContainer]:
-    states, found = await shim.states(), {}
+    states, found = await shim.container_statuses(), {}
     for name in _names(pod):
         state = states.get(name)
         if state is None:

@@ -242,7 +242,7 @@ class PodExecutor:
                 shim = await sandbox.ShimClient.connect(case.ledger.path)
         if shim is not None:
             with contextlib.suppress(sandbox.ShimGone):
-                await shim.end()
+                await shim.stop()
         if identity is not None and identity.address and tools.holder is not None:
             await tools.holder.unplug(identity.address)
         with contextlib.suppress(OSError):

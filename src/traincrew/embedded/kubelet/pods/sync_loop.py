@@ -144,7 +144,7 @@ class SyncLoop:
                 continue
             with contextlib.suppress(sandbox.ShimGone):
                 shim = await sandbox.ShimClient.connect(left.path)
-                await shim.end()
+                await shim.stop()
             identity = left.identity()
             if identity is not None and identity.address and self._tools.holder is not None:
                 await self._tools.holder.unplug(identity.address)

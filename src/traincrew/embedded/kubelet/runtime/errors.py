@@ -1,4 +1,14 @@
-"""What can go wrong with a pod's processes, for the agent."""
+"""Errors of the container runtime.
+
+::
+
+    ContainerRuntimeError       what the kubelet catches
+    ├── ShimGone                the shim has ended, and with it every process of the pod
+    ├── CreateSandboxError      the pod's namespaces or its shim could not be created
+    ├── StartContainerError     the container was not started
+    └── ContainerNotRunning     the operation needs a running container
+    OperationFailed             inside the shim: becomes the error response of a request
+"""
 
 from __future__ import annotations
 
@@ -8,15 +18,15 @@ class ContainerRuntimeError(Exception):
 
 
 class ShimGone(ContainerRuntimeError):
-    """There is no shim any more, and so no process of the pod."""
+    """The shim has ended, and with it every process of the pod."""
 
 
 class CreateSandboxError(ContainerRuntimeError):
-    """The pod's namespaces could not be had; nothing was left behind."""
+    """The pod sandbox could not be created. Nothing of it is left."""
 
 
 class StartContainerError(ContainerRuntimeError):
-    """The container could not be started; nothing of it runs."""
+    """The container was not started. None of its processes runs."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -24,4 +34,12 @@ class StartContainerError(ContainerRuntimeError):
 
 
 class ContainerNotRunning(ContainerRuntimeError):
-    """What was asked for needs a container that runs."""
+    """The operation needs a running container."""
+
+
+class OperationFailed(Exception):
+    """A request to the shim failed. `reason` is one word, as the kubelet shows it in events and statuses."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason, self.message = reason, message

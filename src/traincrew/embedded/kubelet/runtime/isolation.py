@@ -1,4 +1,4 @@
-"""Which level of isolation this machine allows: found by doing, in a process of its own, what a pod's start does."""
+"""Probes which isolation levels this machine allows: a trial process does what the start of a pod does."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ _START = """import sys
 sys.path[:0] = [sys.argv[1]]
 from traincrew.embedded.kubelet.runtime import isolation
 isolation.trial_main(*sys.argv[2:])"""
-_SPACES = {
+_NAMESPACES = {
     "mount": syscalls.CLONE_NEWNS,
     "network": syscalls.CLONE_NEWNET,
     "IPC": syscalls.CLONE_NEWIPC,
-    "host name": syscalls.CLONE_NEWUTS,
-    "process": syscalls.CLONE_NEWPID,
+    "UTS": syscalls.CLONE_NEWUTS,
+    "PID": syscalls.CLONE_NEWPID,
 }
 
 
 @dataclass(frozen=True)
 class ProbeResult:
     isolation: Isolation
-    refusals: dict[Isolation, str] = field(default_factory=dict)
-    """Why the better levels cannot be had."""
+    unavailable: dict[Isolation, str] = field(default_factory=dict)
+    """Why each better level is not available."""
 
 
 def probe(directory: str = "") -> ProbeResult:
-    """The best level that works; directory: where pods are going to have their layers."""
-    refusals: dict[Isolation, str] = {}
+    """The best level that works. directory: where the overlay layers of pods will be."""
+    unavailable: dict[Isolation, str] = {}
     for level in Isolation:
-        refusal = check(level, directory)
-        if not refusal:
-            return ProbeResult(level, refusals)
-        refusals[level] = refusal
-    return ProbeResult(Isolation.NONE, refusals)
+        error = check(level, directory)
+        if not error:
+            return ProbeResult(level, unavailable)
+        unavailable[level] = error
+    return ProbeResult(Isolation.NONE, unavailable)
 
 
 def check(level: Isolation, directory: str = "") -> str:
-    """Empty if the level works, else why it does not and what would help."""
+    """Empty if the level works; else the reason and the remedy."""
     if level is Isolation.NONE:
         return ""
     if level is Isolation.ROOT and os.geteuid() != 0:
@@ -59,16 +59,16 @@ def check(level: Isolation, directory: str = "") -> str:
 
 
 def trial_main(level: str, scratch: str) -> None:
-    """The trial's process: says on stdout what went wrong, or nothing."""
+    """Main function of the trial process: prints the reason of a failure."""
     try:
         _try(Isolation(level), scratch)
-    except OSError as refusal:
-        print(explain(refusal, Isolation(level)), flush=True)
+    except OSError as error:
+        print(explain(error, Isolation(level)), flush=True)
 
 
-def explain(refusal: OSError, level: Isolation) -> str:
-    words = f"{refusal} [{errno.errorcode.get(refusal.errno, '?')}]" if refusal.errno else str(refusal)
-    return f"{words}: {_remedy(refusal, level)}"
+def explain(error: OSError, level: Isolation) -> str:
+    message = f"{error} [{errno.errorcode.get(error.errno, '?')}]" if error.errno else str(error)
+    return f"{message}: {_remedy(error, level)}"
 
 
 def _run(level: Isolation, scratch: str) -> str:
@@ -77,7 +77,7 @@ def _run(level: Isolation, scratch: str) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired) as failure:
-        return f"the trial did not come to an end: {failure}"
+        return f"the trial did not finish: {failure}"
     if done.returncode and not done.stdout:
         return f"the trial failed: {done.stderr.strip()[-500:] or done.returncode}"
     return done.stdout.strip()
@@ -86,50 +86,50 @@ def _run(level: Isolation, scratch: str) -> str:
 def _try(level: Isolation, scratch: str) -> None:
     if level is Isolation.USER:
         user_namespace.enter()
-    for name, flag in _SPACES.items():
+    for name, flag in _NAMESPACES.items():
         try:
             syscalls.unshare(flag)
-        except OSError as refusal:
-            raise OSError(refusal.errno, f"no {name} namespace: {refusal.strerror}") from None
+        except OSError as error:
+            raise OSError(error.errno, f"cannot create a {name} namespace: {error.strerror}") from None
     syscalls.sethostname("trial")
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        _first_process(level, scratch, writing)
+        _container_init(level, scratch, writing)
     os.close(writing)
-    with open(reading, encoding="utf-8") as told:
-        number, _, words = told.read().partition(" ")
+    with open(reading, encoding="utf-8") as report:
+        number, _, message = report.read().partition(" ")
     status = os.waitpid(child, 0)[1]
-    # With the rights of the namespace: what the trial wrote may belong to its root.
+    # In the namespace: its root may own files of the trial.
     with contextlib.suppress(OSError):
         tree_removal.remove_tree(f"{scratch}/pod")
-    if words or status:
-        raise OSError(int(number or 0), words or f"the trial's container ended with {os.waitstatus_to_exitcode(status)}")
+    if message or status:
+        raise OSError(int(number or 0), message or f"the trial's container ended with {os.waitstatus_to_exitcode(status)}")
 
 
-def _first_process(level: Isolation, scratch: str, writing: int) -> None:
+def _container_init(level: Isolation, scratch: str, writing: int) -> None:
     pod = Pod("trial", "trial", "trial", "trial", f"{scratch}/pod")
     container = Container("trial", 0, (), {}, "")
     try:
         syscalls.unshare(syscalls.CLONE_NEWNS)
         rootfs.build(pod, container, level)
-        # Where overlays are refused, directories of the host are shown read-only: too little for a pod.
+        # Without overlays the host's directories are read-only, which is not enough for a pod.
         os.mkdir("/etc/traincrew-trial")
-    except OSError as refusal:
-        number = refusal.errno or getattr(refusal.__cause__, "errno", None) or 0
-        os.write(writing, f"{number} {refusal.strerror or refusal}".encode())
+    except OSError as error:
+        number = error.errno or getattr(error.__cause__, "errno", None) or 0
+        os.write(writing, f"{number} {error.strerror or error}".encode())
     finally:
         os._exit(0)
 
 
-def _remedy(refusal: OSError, level: Isolation) -> str:
+def _remedy(error: OSError, level: Isolation) -> str:
     if level is Isolation.ROOT:
-        return "root lacks rights here; a container around it needs all capabilities and no system-call filter (--privileged)"
-    if refusal.errno == errno.ENOSPC:
-        return "the limit of user namespaces is reached; raise the sysctl user.max_user_namespaces"
-    if refusal.errno in (errno.EPERM, errno.EACCES):
+        return "root lacks capabilities here. Run the surrounding container with --privileged."
+    if error.errno == errno.ENOSPC:
+        return "the limit of user namespaces is reached. Raise the sysctl user.max_user_namespaces."
+    if error.errno in (errno.EPERM, errno.EACCES):
         return (
-            "ordinary users get no full user namespace here; an administrator allows it with sysctl "
-            "kernel.apparmor_restrict_unprivileged_userns=0 or kernel.unprivileged_userns_clone=1, and overlays need Linux 5.11"
+            "unprivileged user namespaces are disabled. Set the sysctl kernel.apparmor_restrict_unprivileged_userns=0 or "
+            "kernel.unprivileged_userns_clone=1. Overlays need Linux 5.11."
         )
-    return "the kernel may be too old, or built without user namespaces or overlays"
+    return "the kernel may be too old, or built without user namespaces or overlayfs"

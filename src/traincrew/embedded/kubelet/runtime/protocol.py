@@ -1,4 +1,4 @@
-"""How daemon, template, shim and direct clients talk: one JSON object a line, descriptors beside it (docs/shim-protocol.md)."""
+"""The wire protocol of shims: JSON lines with file descriptors (docs/shim-protocol.md)."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ Message = dict[str, Any]
 
 CHUNK_BYTES = 1 << 16
 MAX_LINE_BYTES = 16 << 20
-"""Bytes of a line. A container's arguments and environment may have 2 MiB each."""
+"""A container's arguments and environment may have 2 MiB each."""
 RESERVED_BYTES = 32 << 10
-"""Bytes: more than a record of an end can have, its message of 4096 bytes escaped included."""
-_MOST_FDS = 16
+"""More than an exit record can have, including its escaped message of 4096 bytes."""
+_MAX_FDS = 16
 
 
 class LineReader:
-    """Puts messages together. Descriptors come with the first byte of their line, so they are never late."""
+    """Assembles messages. Descriptors arrive with the first byte of their line."""
 
     def __init__(self) -> None:
-        self._begun = bytearray()
+        self._partial = bytearray()
         self._fds: list[int] = []
 
     def feed(self, data: bytes, fds: Sequence[int] = ()) -> list[tuple[Message, list[int]]]:
-        """ValueError: this is no such conversation."""
+        """ValueError: the data is not this protocol."""
         self._fds += fds
-        self._begun += data
-        *whole, rest = self._begun.split(b"\n")
+        self._partial += data
+        *whole, rest = self._partial.split(b"\n")
         if len(rest) > MAX_LINE_BYTES:
-            raise ValueError("a line without end")
-        self._begun = bytearray(rest)
+            raise ValueError("a line is too long")
+        self._partial = bytearray(rest)
         return [self._message(bytes(line)) for line in whole]
 
     def _message(self, line: bytes) -> tuple[Message, list[int]]:
@@ -59,8 +59,8 @@ def encode(message: Message, fds: Sequence[int] = ()) -> bytes:
 
 
 def receive(sock: socket.socket) -> tuple[bytes, list[int]]:
-    """As recv: b"" is the end."""
-    data, fds, _, _ = socket.recv_fds(sock, CHUNK_BYTES, _MOST_FDS, socket.MSG_CMSG_CLOEXEC)
+    """As recv: b"" is the end of the stream."""
+    data, fds, _, _ = socket.recv_fds(sock, CHUNK_BYTES, _MAX_FDS, socket.MSG_CMSG_CLOEXEC)
     return data, list(fds)
 
 
@@ -69,8 +69,8 @@ def send_some(sock: socket.socket, data: bytes | memoryview, fds: Sequence[int])
 
 
 def reserve(directory: int, name: str) -> None:
-    """Room for a file of that name, so that a full disk cannot keep it from being written later."""
-    fd = os.open(_beside(name), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=directory)
+    """Reserves disk space for a file, so that it can be written when the disk is full."""
+    fd = os.open(_temporary(name), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=directory)
     try:
         os.posix_fallocate(fd, 0, RESERVED_BYTES)
     finally:
@@ -78,8 +78,8 @@ def reserve(directory: int, name: str) -> None:
 
 
 def write_atomically(directory: int, name: str, data: bytes, *, durable: bool = True) -> None:
-    """Beside and renamed, so that there is either the whole file or none; durable: also after a crash of the machine."""
-    fd = os.open(_beside(name), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=directory)
+    """Writes a temporary file and renames it. durable: also survives a crash of the machine."""
+    fd = os.open(_temporary(name), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=directory)
     try:
         if os.write(fd, data) != len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -88,17 +88,17 @@ def write_atomically(directory: int, name: str, data: bytes, *, durable: bool = 
             os.fsync(fd)
     finally:
         os.close(fd)
-    os.rename(_beside(name), name, src_dir_fd=directory, dst_dir_fd=directory)
+    os.rename(_temporary(name), name, src_dir_fd=directory, dst_dir_fd=directory)
     if durable:
         os.fsync(directory)
 
 
-def _beside(name: str) -> str:
+def _temporary(name: str) -> str:
     return f".{name}.new"
 
 
 def process_start(pid: int | str = "self") -> int:
-    """In clock ticks since the boot: with it, a process is told from a later one of the same id."""
+    """Start time in clock ticks since boot. It distinguishes a process from a later one with the same id."""
     with open(f"/proc/{pid}/stat", "rb") as file:
         return int(file.read().rpartition(b")")[2].split()[19])
 

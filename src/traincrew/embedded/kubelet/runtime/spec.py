@@ -1,4 +1,4 @@
-"""What a pod's processes are to be. Understood by daemon and shim alike: plain values, nothing beyond the standard library."""
+"""Specifications of pods and containers for the runtime: plain values, shared by kubelet and shim."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import enum
 from typing import Any
 
 PROTOCOL = 1
-"""The version that daemon and shim speak; told by the shim in its first answer and in shim.json."""
+"""The version of the shim protocol. The shim reports it in its hello message and in shim.json."""
 
 
 class Isolation(enum.StrEnum):
@@ -26,7 +26,7 @@ class Mount:
     size: int = 0
     """Bytes of a tmpfs; 0: no limit."""
     optional: bool = False
-    """Where mounts cannot be had, leave this one out rather than fail."""
+    """Isolation level "none" has no mounts: leave this one out instead of failing."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,9 +58,9 @@ class Container:
     mounts: tuple[Mount, ...] = ()
     limits: Limits = Limits()
     log_bytes: int = 10 << 20
-    """A log file that has grown to this size is put aside; 0: never."""
+    """Size at which the log file is rotated; 0: never."""
     log_files: int = 5
-    """How many files are kept, the one being written included."""
+    """The number of log files to keep, including the current one."""
     message_path: str = "/dev/termination-log"
     stdin: bool = False
     stdin_once: bool = False
@@ -83,15 +83,15 @@ class Pod:
     shm_bytes: int = 0
     sysctls: dict[str, str] = dataclasses.field(default_factory=dict)
     cgroup: str = ""
-    """A name below the cluster's own group; "": no groups."""
+    """Path below the cluster's own cgroup; "": no cgroup."""
     masked: tuple[str, ...] = ()
-    """Directories of the host that the pod must not see."""
+    """Masked paths: directories of the host that the pod must not see."""
     limits: Limits = Limits()
 
 
 @dataclasses.dataclass(frozen=True)
 class Exit:
-    """How a container ended. The code is the one that a kubelet shows: 128 + n after signal n."""
+    """The exit record of a container. The code is the kubelet's: 128 + n after signal n."""
 
     code: int
     started: str
@@ -126,5 +126,5 @@ def exit_from_json(values: dict[str, Any]) -> Exit:
 
 
 def _known(kind: type[Any], values: dict[str, Any]) -> dict[str, Any]:
-    """A shim of an earlier release ignores what it does not know."""
+    """Fields of a later release are ignored."""
     return {name: value for name, value in values.items() if name in kind.__dataclass_fields__}

@@ -1,4 +1,4 @@
-"""What a kubelet's endpoints need of the containers behind them."""
+"""The interface between the kubelet's server and the containers: logs, exec, attach and port-forward."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 
 class StreamError(Exception):
-    """No stream can be had; the message is for the client."""
+    """The stream cannot be opened. The message is for the client."""
 
 
 class PodNotFound(StreamError):
@@ -18,7 +18,7 @@ class PodNotFound(StreamError):
 
 
 class ContainerNotFound(StreamError):
-    """The pod has no such container, or (for exec and attach) it does not run."""
+    """The pod has no such container, or (for exec and attach) the container is not running."""
 
 
 class ContainerNotStarted(StreamError):
@@ -31,7 +31,7 @@ class ExecFailed(StreamError):
 
 @dataclasses.dataclass(frozen=True)
 class LogOptions:
-    """`limitBytes` is the endpoint's affair; everything else is the provider's."""
+    """The endpoint applies `limit_bytes`; the runtime applies the rest."""
 
     follow: bool = False
     previous: bool = False
@@ -55,17 +55,17 @@ class ExecOptions:
     stdout: bool = False
     stderr: bool = False
     tty: bool = False
-    """With a terminal there is no stderr of its own."""
+    """A terminal has no separate stderr."""
 
 
 class ByteReader(Protocol):
-    """As asyncio.StreamReader: b"" is the end."""
+    """As asyncio.StreamReader: b"" is the end of the stream."""
 
     async def read(self, n: int = -1, /) -> bytes: ...
 
 
 class ByteWriter(Protocol):
-    """As asyncio.StreamWriter: `drain` waits while too much is on its way."""
+    """As asyncio.StreamWriter: `drain` waits while the buffer is full."""
 
     def write(self, data: bytes, /) -> None: ...
     async def drain(self) -> None: ...
@@ -73,7 +73,7 @@ class ByteWriter(Protocol):
 
 
 class StreamSession(Protocol):
-    """A command at work, or a look at a container that runs. What was not asked for is None."""
+    """A running command, or an attached container. A stream that was not requested is None."""
 
     @property
     def stdin(self) -> ByteWriter | None: ...
@@ -83,11 +83,11 @@ class StreamSession(Protocol):
     def stderr(self) -> ByteReader | None: ...
     def resize(self, width: int, height: int) -> None: ...
     async def wait(self) -> int:
-        """The exit code; 128 + n when signal n ended it. Of an attach: any number, once the container has ended."""
+        """The exit code, 128 + n after signal n. For attach: any number, once the container has ended."""
         ...
 
     def close(self) -> None:
-        """The client is gone or has been told everything: a command that still runs is killed, an attached container goes on.
+        """Ends the session: kills a command that still runs; leaves an attached container alone.
 
         May be called twice.
         """
@@ -100,13 +100,13 @@ class StreamingRuntime(Protocol):
         ...
 
     async def find(self, namespace: str, pod: str, container: str, uid: str) -> None:
-        """Raises NoPod or NoContainer. An empty container or uid is not looked at."""
+        """Raises PodNotFound or ContainerNotFound. An empty container or uid is not checked."""
         ...
 
     def log(self, namespace: str, pod: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
-        """The first step comes at once, with b"" if there is nothing to read yet: only then is the client answered.
+        """Yields at once, b"" if there is no data yet: the response starts with the first chunk.
 
-        It is where NoPod, NoContainer or NotStarted are raised.
+        The first chunk is where NoPod, NoContainer or NotStarted are raised.
         """
         ...
 

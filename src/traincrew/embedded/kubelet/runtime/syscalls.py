@@ -1,4 +1,4 @@
-"""System calls that Python does not offer (or not in 3.11). Every refusal is an OSError that names what was asked."""
+"""System calls that Python 3.11 lacks. A failure is an OSError that names the call."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import signal
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc_held = ctypes.PyDLL(None, use_errno=True)
-"""Keeps the interpreter to itself during a call."""
+"""Holds the GIL during a call."""
 
 _CLONE_INTO_CGROUP = 0x200000000
 CLONE_NEWTIME = 0x80
@@ -60,7 +60,6 @@ _SYS_OPEN_TREE = 428
 _SYS_MOVE_MOUNT = 429
 _SYS_CLONE3 = 435
 _SYS_CLOSE_RANGE = 436
-_SYS_PIDFD_GETFD = 438
 _SYS_MOUNT_SETATTR = 442
 _AT_FDCWD = -100
 _AT_RECURSIVE = 0x8000
@@ -79,10 +78,10 @@ class _CapabilityWord(ctypes.Structure):
     _fields_ = (("effective", ctypes.c_uint32), ("permitted", ctypes.c_uint32), ("inheritable", ctypes.c_uint32))
 
 
-def fork_into(group: int) -> int:
-    """As os.fork, but the child is born in the unified group whose directory that is. ENOSYS before Linux 5.7."""
+def fork_into(cgroup: int) -> int:
+    """As os.fork, but the child starts in the cgroup v2 of this open directory. ENOSYS before Linux 5.7."""
     # Flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup.
-    words = (ctypes.c_uint64 * 11)(_CLONE_INTO_CGROUP, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, 0, 0, group)
+    words = (ctypes.c_uint64 * 11)(_CLONE_INTO_CGROUP, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, 0, 0, cgroup)
     ctypes.pythonapi.PyOS_BeforeFork()
     result = int(_libc_held.syscall(ctypes.c_long(_SYS_CLONE3), ctypes.byref(words), ctypes.c_size_t(ctypes.sizeof(words))))
     if result == 0:
@@ -113,7 +112,7 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str
 
 
 def restrict_mount(target: str, attributes: int) -> None:
-    """Adds MOUNT_ATTR flags to the mount at target and to all below it, keeping those that it has. ENOSYS before Linux 5.12."""
+    """Adds MOUNT_ATTR flags to the mount at target and to all mounts below it. ENOSYS before Linux 5.12."""
     words = (ctypes.c_uint64 * 4)(attributes, 0, 0, 0)
     result = _libc.syscall(
         ctypes.c_long(_SYS_MOUNT_SETATTR),
@@ -127,7 +126,7 @@ def restrict_mount(target: str, attributes: int) -> None:
 
 
 def clone_mount(path: str) -> int:
-    """A descriptor of a copy of the mount at path that is attached nowhere, and can be in another mount namespace."""
+    """A descriptor of a detached copy of the mount at path. It can be attached in another mount namespace."""
     result = _libc.syscall(
         ctypes.c_long(_SYS_OPEN_TREE), ctypes.c_long(_AT_FDCWD), os.fsencode(path), ctypes.c_long(_OPEN_TREE_CLONE | os.O_CLOEXEC)
     )
@@ -161,18 +160,13 @@ def sethostname(name: str) -> None:
     _check(_libc.sethostname(encoded, ctypes.c_size_t(len(encoded))), f"sethostname {name}")
 
 
-def setdomainname(name: str) -> None:
-    encoded = name.encode()
-    _check(_libc.setdomainname(encoded, ctypes.c_size_t(len(encoded))), f"setdomainname {name}")
-
-
 def die_with_parent(signal_number: int) -> None:
-    """The signal comes when the *thread* that forked ends; who cares checks getppid afterwards: it may be gone already."""
+    """The signal comes when the *thread* that forked ends. Check getppid afterwards: the parent may have ended before."""
     _prctl(_PR_SET_PDEATHSIG, signal_number)
 
 
 def adopt_orphans() -> None:
-    """Descendants whose parents end become children of this process."""
+    """Makes this process a child subreaper: orphaned descendants become its children."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -181,7 +175,7 @@ def set_dumpable(dumpable: bool) -> None:
 
 
 def keep_capabilities(keep: bool) -> None:
-    """Whether permitted capabilities outlast a change from root to another user."""
+    """Whether permitted capabilities survive a change from root to another user."""
     _prctl(_PR_SET_KEEPCAPS, int(keep))
 
 
@@ -190,7 +184,7 @@ def no_new_privileges() -> None:
 
 
 def bounding_has(capability: int) -> bool:
-    """Raises EINVAL for a number that this kernel does not know."""
+    """EINVAL for a number that this kernel does not have."""
     return _prctl(_PR_CAPBSET_READ, capability) == 1
 
 
@@ -235,11 +229,6 @@ def close_range(first: int, last: int = 0xFFFFFFFF) -> None:
             os.closerange(descriptor, descriptor + 1)
 
 
-def pidfd_getfd(pidfd: int, descriptor: int) -> int:
-    """A duplicate of another process's descriptor."""
-    return _syscall(_SYS_PIDFD_GETFD, pidfd, descriptor, 0)
-
-
 def _prctl(option: int, argument: int) -> int:
     zero = ctypes.c_ulong(0)
     result = int(_libc.prctl(ctypes.c_int(option), ctypes.c_ulong(argument), zero, zero, zero))
@@ -253,7 +242,7 @@ def _syscall(number: int, *arguments: int) -> int:
     return result
 
 
-def _check(result: int, what: str) -> None:
+def _check(result: int, call: str) -> None:
     if result == -1:
         number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")
+        raise OSError(number, f"{call}: {os.strerror(number)}")

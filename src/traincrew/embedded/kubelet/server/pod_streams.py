@@ -109,7 +109,7 @@ class PodStreams:
 
     async def _leave(self, run: ServedPod, shim: sandbox.ShimClient, container: str) -> StreamSession:
         secret = secrets.token_urlsafe(32)
-        await shim.ticket(container, secret, TICKET_SECONDS)
+        await shim.issue_ticket(container, secret, TICKET_SECONDS)
         return CompletedSession(msgspec.json.encode({"door": run.door(), "secret": secret}))
 
     async def attach(self, namespace: str, pod: str, container: str, io: ExecOptions) -> StreamSession:

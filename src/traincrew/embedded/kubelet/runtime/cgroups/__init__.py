@@ -1,1 +1,1 @@
-"""Control groups, versions 1 and 2."""
+"""cgroups, versions 1 and 2."""

@@ -1,4 +1,4 @@
-"""Where groups of processes can be made: below the group that this process is in, in each of the kernel's hierarchies."""
+"""Discovers the cgroup hierarchies in which this process may create child cgroups."""
 
 from __future__ import annotations
 
@@ -11,63 +11,64 @@ from traincrew.embedded.kubelet.runtime.rootfs import host_mounts
 from traincrew.embedded.kubelet.runtime.rootfs.host_mounts import HostMount
 
 CONTROLLERS = ("cpu", "memory", "pids")
-_OF_USE = frozenset((*CONTROLLERS, "cpuacct"))
-_ASIDE = "traincrew-daemon"
-"""A unified group has processes or controlled children, not both: the daemon makes room by going into this one."""
+_USED = frozenset((*CONTROLLERS, "cpuacct"))
+_LEAF = "traincrew-daemon"
+"""In cgroup v2 a cgroup has processes or controlled children, not both: the daemon moves into this leaf."""
 
 
 @dataclass(frozen=True)
 class CgroupDirectory:
-    """A group's directory in one hierarchy."""
+    """The directory of a cgroup in one hierarchy."""
 
     directory: str
     controllers: frozenset[str]
     unified: bool
 
-    def child(self, name: str) -> CgroupDirectory:
-        return CgroupDirectory(f"{self.directory}/{name}", self.controllers, self.unified)
-
 
 @dataclass(frozen=True)
 class Hierarchies:
-    """What groups are made on. why: the reason for every controller that is missing; "" when none is."""
+    """Where pod cgroups are created. warning: the reason for each missing controller; "": none is missing."""
 
-    parts: tuple[CgroupDirectory, ...]
-    why: str
+    directories: tuple[CgroupDirectory, ...]
+    warning: str
 
 
 def discover(own: str = "/proc/self/cgroup", mounts: tuple[HostMount, ...] | None = None) -> Hierarchies:
-    """Below this process's own group, so that whatever limits it limits the pods as well."""
-    parts: list[CgroupDirectory] = []
-    refusals: dict[str, str] = {}
+    """Looks below this process's own cgroup, so that its limits apply to the pods, too."""
+    found: list[CgroupDirectory] = []
+    reasons_by_controller: dict[str, str] = {}
     visible = host_mounts.visible(host_mounts.read()) if mounts is None else mounts
     for controllers, path in _memberships(own):
         directory = _directory(controllers, path, visible)
         if not directory:
             continue
-        part = _unified(directory, refusals) if not controllers else _old(directory, controllers, refusals)
-        if part is not None:
-            parts.append(part)
-    return Hierarchies(tuple(parts), _why(parts, refusals))
+        each = (
+            _v2_directory(directory, reasons_by_controller)
+            if not controllers
+            else _v1_directory(directory, controllers, reasons_by_controller)
+        )
+        if each is not None:
+            found.append(each)
+    return Hierarchies(tuple(found), _warning(found, reasons_by_controller))
 
 
 def move_daemon_to_leaf(own: str = "/proc/self/cgroup", mounts: tuple[HostMount, ...] | None = None) -> None:
-    """Called once by the daemon: where its unified group holds it and its descendants alone, they go into a child group."""
+    """Called once by the daemon: moves it and its descendants into a leaf cgroup, if the cgroup v2 holds no other process."""
     visible = host_mounts.visible(host_mounts.read()) if mounts is None else mounts
     for controllers, path in _memberships(own):
         directory = "" if controllers else _directory("", path, visible)
-        if directory and os.path.basename(directory) != _ASIDE and os.path.exists(f"{directory}/cgroup.type"):
+        if directory and os.path.basename(directory) != _LEAF and os.path.exists(f"{directory}/cgroup.type"):
             with contextlib.suppress(OSError):
-                _go_aside(directory)
+                _move_to_leaf(directory)
 
 
 def enable(directory: str) -> frozenset[str]:
-    """The controllers that children of a unified group have, after all were asked for."""
-    for name in _words(f"{directory}/cgroup.controllers"):
+    """Enables the controllers for the children of a cgroup v2. Returns those that are enabled."""
+    for name in _read_words(f"{directory}/cgroup.controllers"):
         if name in CONTROLLERS:
             with contextlib.suppress(OSError):
                 write(f"{directory}/cgroup.subtree_control", f"+{name}")
-    return frozenset(_words(f"{directory}/cgroup.subtree_control")) & _OF_USE
+    return frozenset(_read_words(f"{directory}/cgroup.subtree_control")) & _USED
 
 
 def write(path: str, text: str) -> None:
@@ -81,14 +82,14 @@ def write(path: str, text: str) -> None:
 def _memberships(own: str) -> list[tuple[str, str]]:
     with contextlib.suppress(FileNotFoundError), open(own, encoding="utf-8", errors="surrogateescape") as lines:
         split = [line.rstrip("\n").split(":", 2) for line in lines]
-        # A path that begins with .. lies outside of what this cgroup namespace shows.
+        # A path that starts with /.. is outside of this cgroup namespace.
         return [(controllers, path) for _, controllers, path in split if not path.startswith("/..")]
     return []
 
 
 def _directory(controllers: str, path: str, mounts: tuple[HostMount, ...]) -> str:
     wanted = set(controllers.split(",")) if controllers else set()
-    if wanted and not wanted & _OF_USE:
+    if wanted and not wanted & _USED:
         return ""
     for mount in mounts:
         fits = mount.kind == "cgroup" and wanted <= set(mount.options.split(",")) if wanted else mount.kind == "cgroup2"
@@ -97,25 +98,27 @@ def _directory(controllers: str, path: str, mounts: tuple[HostMount, ...]) -> st
     return ""
 
 
-def _old(directory: str, controllers: str, refusals: dict[str, str]) -> CgroupDirectory | None:
-    names = frozenset(controllers.split(",")) & _OF_USE
-    refusal = _try(directory)
-    if refusal:
-        refusals.update(dict.fromkeys(names, refusal))
+def _v1_directory(directory: str, controllers: str, reasons_by_controller: dict[str, str]) -> CgroupDirectory | None:
+    names = frozenset(controllers.split(",")) & _USED
+    reason = _check_writable(directory)
+    if reason:
+        reasons_by_controller.update(dict.fromkeys(names, reason))
         return None
     return CgroupDirectory(directory, names, unified=False)
 
 
-def _unified(directory: str, refusals: dict[str, str]) -> CgroupDirectory | None:
-    """The nearest group from this one upwards whose children can be controlled; without any, one to keep processes together."""
-    if os.path.basename(directory) == _ASIDE:
+def _v2_directory(directory: str, reasons_by_controller: dict[str, str]) -> CgroupDirectory | None:
+    """The nearest ancestor whose children can have controllers; if there is none, the nearest that is writable."""
+    if os.path.basename(directory) == _LEAF:
         directory = os.path.dirname(directory)
     candidates = [directory]
     while os.path.exists(f"{os.path.dirname(candidates[-1])}/cgroup.procs"):
         candidates.append(os.path.dirname(candidates[-1]))
-    able = [candidate for candidate in candidates if not _try(candidate)]
+    able = [candidate for candidate in candidates if not _check_writable(candidate)]
     if not able:
-        refusals.update(dict.fromkeys(_words(f"{candidates[-1]}/cgroup.controllers"), _try(directory)))
+        reasons_by_controller.update(
+            dict.fromkeys(_read_words(f"{candidates[-1]}/cgroup.controllers"), _check_writable(directory))
+        )
         return None
     for candidate in able:
         controllers = enable(candidate)
@@ -124,27 +127,29 @@ def _unified(directory: str, refusals: dict[str, str]) -> CgroupDirectory | None
     return CgroupDirectory(able[0], frozenset(), unified=True)
 
 
-def _try(directory: str) -> str:
+def _check_writable(directory: str) -> str:
     trial = f"{directory}/traincrew-trial-{os.getpid()}"
     try:
         os.mkdir(trial)
         os.rmdir(trial)
-    except OSError as refusal:
-        return f"{directory} cannot be written: {os.strerror(refusal.errno or errno.EIO)}"
+    except OSError as error:
+        return f"{directory} is not writable: {os.strerror(error.errno or errno.EIO)}"
     return ""
 
 
-def _why(parts: list[CgroupDirectory], refusals: dict[str, str]) -> str:
-    had = {name for part in parts for name in part.controllers}
-    missing = [name for name in CONTROLLERS if name not in had]
+def _warning(found: list[CgroupDirectory], reasons_by_controller: dict[str, str]) -> str:
+    enabled = {name for each in found for name in each.controllers}
+    missing = [name for name in CONTROLLERS if name not in enabled]
     if not missing:
         return ""
-    reasons = sorted({refusals[name] for name in missing if name in refusals}) or ["no cgroup hierarchy offers them"]
-    how = "systemd-run --user --scope -p Delegate=yes traincrew up would be given its own groups"
+    reasons = sorted({reasons_by_controller[name] for name in missing if name in reasons_by_controller}) or [
+        "no cgroup hierarchy has these controllers"
+    ]
+    how = "run `systemd-run --user --scope -p Delegate=yes traincrew up` to get delegated cgroups"
     return f"no limits for {', '.join(missing)}: {'; '.join(reasons)}" + ("" if os.geteuid() == 0 else f" ({how})")
 
 
-def _words(path: str) -> list[str]:
+def _read_words(path: str) -> list[str]:
     try:
         with open(path, encoding="ascii") as file:
             return file.read().split()
@@ -152,17 +157,17 @@ def _words(path: str) -> list[str]:
         return []
 
 
-def _go_aside(directory: str) -> None:
-    pids = [int(word) for word in _words(f"{directory}/cgroup.procs")]
-    if not all(_descends(pid, os.getpid()) for pid in pids):
+def _move_to_leaf(directory: str) -> None:
+    pids = [int(word) for word in _read_words(f"{directory}/cgroup.procs")]
+    if not all(_is_descendant(pid, os.getpid()) for pid in pids):
         return
     with contextlib.suppress(FileExistsError):
-        os.mkdir(f"{directory}/{_ASIDE}")
+        os.mkdir(f"{directory}/{_LEAF}")
     for pid in pids:
-        write(f"{directory}/{_ASIDE}/cgroup.procs", str(pid))
+        write(f"{directory}/{_LEAF}/cgroup.procs", str(pid))
 
 
-def _descends(pid: int, ancestor: int) -> bool:
+def _is_descendant(pid: int, ancestor: int) -> bool:
     while pid not in (0, 1, ancestor):
         try:
             with open(f"/proc/{pid}/stat", "rb") as file:

@@ -1,4 +1,4 @@
-"""The daemon's end of a conversation with a shim or a template."""
+"""The kubelet's end of a connection to a shim or to the template process."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from collections.abc import Callable, Sequence
 
 from traincrew.embedded.kubelet.runtime import protocol
 
-Heard = Callable[[protocol.Message, list[int]], None]
+OnMessage = Callable[[protocol.Message, list[int]], None]
 
 
 class Connection:
-    def __init__(self, sock: socket.socket, heard: Heard, lost: Callable[[], None]) -> None:
-        """heard owns the descriptors it is given."""
+    def __init__(self, sock: socket.socket, on_message: OnMessage, on_lost: Callable[[], None]) -> None:
+        """on_message takes ownership of the descriptors."""
         sock.setblocking(False)
-        self._sock, self._heard, self._lost = sock, heard, lost
+        self._sock, self._on_message, self._on_lost = sock, on_message, on_lost
         self._loop = asyncio.get_running_loop()
         self._lines = protocol.LineReader()
         self._unsent: list[tuple[memoryview, list[int]]] = []
-        self._loop.add_reader(sock.fileno(), self._readable)
+        self._loop.add_reader(sock.fileno(), self._on_readable)
 
     @property
     def open(self) -> bool:
         return self._sock.fileno() >= 0
 
     def send(self, message: protocol.Message, fds: Sequence[int] = ()) -> None:
-        """The descriptors are closed here once they are on their way. ConnectionError: the other side is gone."""
+        """Closes the descriptors once they are sent. ConnectionError: the connection is closed."""
         if not self.open:
             _close(fds)
             raise ConnectionError("the connection is closed")
@@ -46,9 +46,9 @@ class Connection:
         for _, fds in self._unsent:
             _close(fds)
         self._unsent = []
-        self._lost()
+        self._on_lost()
 
-    def _readable(self) -> None:
+    def _on_readable(self) -> None:
         try:
             data, fds = protocol.receive(self._sock)
         except (BlockingIOError, InterruptedError):
@@ -60,7 +60,7 @@ class Connection:
             return
         try:
             for message, own in self._lines.feed(data, fds):
-                self._heard(message, own)
+                self._on_message(message, own)
         except ValueError:
             self.close()
 
@@ -77,7 +77,7 @@ class Connection:
             self._loop.add_writer(self._sock.fileno(), self._flush)
             return
         except OSError:
-            # What the other side said before it went is still to be read; the reader sees the end.
+            # Messages that the peer sent before it closed are still to be read.
             self._unsent = []
         if self.open:
             self._loop.remove_writer(self._sock.fileno())

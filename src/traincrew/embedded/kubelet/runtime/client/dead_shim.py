@@ -1,4 +1,4 @@
-"""What a killed shim could not take away itself."""
+"""Cleanup after a shim that was killed."""
 
 from __future__ import annotations
 
@@ -11,28 +11,30 @@ from traincrew.embedded.kubelet.runtime.cgroups.cgroups import Cgroup
 from traincrew.embedded.kubelet.runtime.cgroups.hierarchies import CgroupDirectory
 from traincrew.embedded.kubelet.runtime.shim import lock
 
-_SOCKET, _FACTS = "shim.sock", "shim.json"
+_SOCKET, _STATE_FILE = "shim.sock", "shim.json"
 
 
 def clean_up(directory: pathlib.Path) -> None:
-    """directory: the pod's. Blocks while processes are being killed. Of a shim that lives nothing is touched."""
+    """Kills the pod's processes and removes its cgroups and sockets. Does nothing while the shim lives. Blocks."""
     if lock.is_held(str(directory)):
         return
     try:
-        facts = json.loads((directory / _FACTS).read_bytes())
+        state = json.loads((directory / _STATE_FILE).read_bytes())
     except (OSError, ValueError):
-        facts = {}
+        state = {}
     group = Cgroup(
-        tuple(CgroupDirectory(each, frozenset(), unified=False) for each in facts.get("groups", ()) if _is_of(each, directory))
+        tuple(
+            CgroupDirectory(each, frozenset(), unified=False) for each in state.get("groups", ()) if _belongs_to(each, directory)
+        )
     )
     group.kill()
     group.remove()
-    group.remove_parents(int(facts.get("above", 0)))
-    for path in (directory / _SOCKET, directory.parent.parent / "doors" / f"{directory.name}.sock", directory / _FACTS):
+    group.remove_parents(int(state.get("above", 0)))
+    for path in (directory / _SOCKET, directory.parent.parent / "doors" / f"{directory.name}.sock", directory / _STATE_FILE):
         with contextlib.suppress(OSError):
             path.unlink()
 
 
-def _is_of(group: str, directory: pathlib.Path) -> bool:
-    """Whatever stands in that file, no other group's processes are killed for it."""
+def _belongs_to(group: str, directory: pathlib.Path) -> bool:
+    """Whatever the file says, processes of other cgroups are not killed."""
     return os.path.basename(group) == directory.name

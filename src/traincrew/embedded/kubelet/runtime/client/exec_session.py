@@ -1,4 +1,4 @@
-"""A command in a container, or a look at one, as the daemon's streams want it."""
+"""An exec or attach session, as the kubelet's streaming server uses it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PIPE_BYTES = 1 << 20
 
 
 class ExecPipes:
-    """Both ends of what was asked for: `theirs` goes to the shim, in the order of `names`."""
+    """Pipes of the requested streams. `theirs` are the ends for the shim, in the order of `names`."""
 
     def __init__(self, io: ExecOptions) -> None:
         self.names = [name for name in ("stdin", "stdout", "stderr") if getattr(io, name)]
@@ -43,7 +43,7 @@ class ExecPipes:
 
 
 class ExecSession:
-    """As streams.containers.Session."""
+    """Implements `streaming.StreamSession`."""
 
     def __init__(self, code: asyncio.Future[int], kill: Callable[[], None], terminal: int | None = None) -> None:
         self._code, self._kill = code, kill
@@ -64,7 +64,7 @@ class ExecSession:
 
     def over_terminal(self, io: ExecOptions) -> ExecSession:
         if self._terminal is not None:
-            # Each with a description of its own: an event loop tells them apart by number.
+            # Two descriptors, because an event loop watches each number once.
             self.stdin = PipeWriter(os.dup(self._terminal)) if io.stdin else None
             self.stdout = PipeReader(os.dup(self._terminal)) if io.stdout else None
         return self
@@ -83,7 +83,7 @@ class ExecSession:
         if not self._code.done():
             self._kill()
         if self.stdin is not None:
-            self.stdin.abandon()
+            self.stdin.abort()
         for end in (self.stdout, self.stderr):
             if end is not None:
                 end.close()

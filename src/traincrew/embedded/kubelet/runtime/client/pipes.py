@@ -1,4 +1,4 @@
-"""The daemon's ends of a command's pipes or terminal. On any event loop, for any kind of descriptor that can be polled."""
+"""asyncio reader and writer for any descriptor that can be polled: pipes and terminals, on any event loop."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import contextlib
 import errno
 import os
 
-_PIECE = 1 << 16
+_CHUNK_BYTES = 1 << 16
 _HIGH, _LOW = 1 << 20, 1 << 18
 
 
 class PipeReader:
-    """Reads only when asked, so that whoever writes waits for whoever reads."""
+    """Reads on demand only, so that back-pressure reaches the writer."""
 
     def __init__(self, fd: int) -> None:
         os.set_blocking(fd, False)
@@ -20,7 +20,7 @@ class PipeReader:
         self._loop = asyncio.get_running_loop()
 
     async def read(self, n: int = -1, /) -> bytes:
-        size = n if n > 0 else _PIECE
+        size = n if n > 0 else _CHUNK_BYTES
         while self._fd >= 0:
             try:
                 data = os.read(self._fd, size)
@@ -28,7 +28,7 @@ class PipeReader:
                 await self._readable()
                 continue
             except OSError as error:
-                if error.errno != errno.EIO:  # a terminal that nobody has open any more
+                if error.errno != errno.EIO:  # a terminal whose other end is closed
                     raise
                 data = b""
             if not data:
@@ -68,13 +68,13 @@ class PipeWriter:
 
     @property
     def gone(self) -> bool:
-        """Closed, and everything handed on."""
+        """Closed, with all data written."""
         return self._fd < 0
 
     def write(self, data: bytes, /) -> None:
-        """BrokenPipeError: nobody reads it any more."""
+        """BrokenPipeError: the reader has closed the pipe."""
         if self._fd < 0 or self._closing:
-            raise BrokenPipeError(errno.EPIPE, "the command does not read its input any more")
+            raise BrokenPipeError(errno.EPIPE, "the command has closed its standard input")
         self._unsent += data
         self._flush()
         if len(self._unsent) > _HIGH:
@@ -84,12 +84,12 @@ class PipeWriter:
         await self._room.wait()
 
     def close(self) -> None:
-        """What has been written still arrives."""
+        """Writes the remaining data first."""
         self._closing = True
         if not self._unsent:
-            self.abandon()
+            self.abort()
 
-    def abandon(self) -> None:
+    def abort(self) -> None:
         if self._fd < 0:
             return
         self._loop.remove_writer(self._fd)
@@ -107,7 +107,7 @@ class PipeWriter:
         except (BlockingIOError, InterruptedError):
             self._loop.add_writer(self._fd, self._flush)
         except OSError:
-            self.abandon()
+            self.abort()
             return
         if len(self._unsent) < _LOW:
             self._room.set()
@@ -115,7 +115,7 @@ class PipeWriter:
             with contextlib.suppress(ValueError):
                 self._loop.remove_writer(self._fd)
             if self._closing:
-                self.abandon()
+                self.abort()
 
 
 def _wake(waiting: asyncio.Future[None]) -> None:

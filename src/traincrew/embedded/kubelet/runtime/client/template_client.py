@@ -1,4 +1,4 @@
-"""The daemon's side of the template process."""
+"""The client of the template process."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ _START = (
     "import sys; sys.path.append(sys.argv.pop(1)); from traincrew.embedded.kubelet.runtime.shim.template import main;"
     "main(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]))"
 )
-_TRIES = 3
-"""A template that somebody kills again and again is not worth more."""
+_ATTEMPTS = 3
+"""Attempts for one request, if the template process is killed meanwhile."""
 
 
 class TemplateClient:
-    """One that runs. Killed, it is replaced by the next request; shims are no children of it and live on."""
+    """Starts the template process, and starts it again when it was killed. Shims are not its children and live on."""
 
-    def __init__(self, isolation: spec.Isolation, space: int) -> None:
+    def __init__(self, isolation: spec.Isolation, userns: int) -> None:
         self._isolation = isolation
-        self._space = space
-        """The user namespace that pods live in; -1: the daemon's own."""
+        self._userns = userns
+        """The user namespace of the pods; -1: the daemon's own."""
         self._process: _Process | None = None
         self._starting = asyncio.Lock()
         self._closed = False
 
     @classmethod
     async def start(cls, data: pathlib.Path, isolation: spec.Isolation, userns_of: int | None = None) -> Self:
-        """userns_of: a process whose user namespace the pods are to live in. `data` is where it may not be in the way."""
-        space = os.open(f"/proc/{userns_of}/ns/user", os.O_RDONLY | os.O_CLOEXEC) if userns_of else -1
-        template = cls(isolation, space)
+        """userns_of: a process in the user namespace of the pods."""
+        userns = os.open(f"/proc/{userns_of}/ns/user", os.O_RDONLY | os.O_CLOEXEC) if userns_of else -1
+        template = cls(isolation, userns)
         try:
-            await template._living()
+            await template._running()
         except BaseException:
             await template.close()
             raise
@@ -56,53 +56,53 @@ class TemplateClient:
         return self._process.pid if self._process is not None else 0
 
     async def fork(self, pod: spec.Pod) -> ShimClient:
-        """Asked twice, even by two daemons, the pod has one shim. SandboxFailed: none, and nothing left of it."""
-        for left in reversed(range(_TRIES)):
-            process = await self._living()
+        """Returns the shim of the pod; starts it if there is none. CreateSandboxError: nothing of it is left."""
+        for left in reversed(range(_ATTEMPTS)):
+            process = await self._running()
             ours, theirs = socket.socketpair()
             shim = ShimClient(ours, pathlib.Path(pod.directory))
             try:
                 process.connection.send({"fork": spec.to_json(pod)}, [theirs.detach()])
-                return await shim.greeted()
-            except ShimError as refusal:
-                if refusal.reason == ALREADY_RUNNING:
+                return await shim.wait_for_hello()
+            except ShimError as error:
+                if error.reason == ALREADY_RUNNING:
                     return await ShimClient.connect(pathlib.Path(pod.directory))
-                raise CreateSandboxError(str(refusal)) from None
+                raise CreateSandboxError(str(error)) from None
             except (ContainerRuntimeError, ConnectionError) as error:
                 if not left or not await process.is_lost():
                     raise CreateSandboxError(str(error)) from None
         raise AssertionError
 
     async def remove(self, path: pathlib.Path) -> None:
-        """Takes a tree away with the rights that pods have: their files may not be the daemon's. OSError: something is left."""
-        for left in reversed(range(_TRIES)):
-            process = await self._living()
+        """Removes a tree with the rights of the pods, who may own files in it. OSError: the tree is not removed completely."""
+        for left in reversed(range(_ATTEMPTS)):
+            process = await self._running()
             try:
-                await _removed(process.connection, path)
+                await _request_removal(process.connection, path)
                 break
             except ConnectionError:
                 if not left or not await process.is_lost():
                     raise
-        # A shim that was killed could not close its second door.
+        # A killed shim leaves its exec socket.
         (path.parent.parent / "doors" / f"{path.name}.sock").unlink(missing_ok=True)
 
     async def close(self) -> None:
         self._closed = True
         if self._process is not None:
             await self._process.close()
-        if self._space >= 0:
-            os.close(self._space)
-            self._space = -1
+        if self._userns >= 0:
+            os.close(self._userns)
+            self._userns = -1
 
-    async def _living(self) -> _Process:
+    async def _running(self) -> _Process:
         async with self._starting:
             if self._closed:
-                raise ConnectionError("the template process was ended")
+                raise ConnectionError("the template process was stopped")
             if self._process is None or self._process.lost.is_set():
                 if self._process is not None:
-                    log.warning("the template process is gone: starting another one", extra={"pid": self._process.pid})
+                    log.warning("template process exited, starting another one", extra={"pid": self._process.pid})
                     await self._process.close()
-                self._process = await _Process.start(self._isolation, self._space)
+                self._process = await _Process.start(self._isolation, self._userns)
             return self._process
 
 
@@ -111,35 +111,35 @@ class _Process:
         self._process = process
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.lost = asyncio.Event()
-        self.connection = Connection(sock, self._heard, self._ended)
+        self.connection = Connection(sock, self._on_message, self._on_lost)
 
     @classmethod
-    async def start(cls, isolation: spec.Isolation, space: int) -> Self:
+    async def start(cls, isolation: spec.Isolation, userns: int) -> Self:
         ours, theirs = socket.socketpair()
         source = str(pathlib.Path(traincrew.__file__).parent.parent)
-        arguments = ["-I", "-S", "-c", _START, source, str(theirs.fileno()), str(isolation), str(space)]
+        arguments = ["-I", "-S", "-c", _START, source, str(theirs.fileno()), str(isolation), str(userns)]
         try:
-            # Shims outlive the daemon: whoever reads its output must not wait for theirs to end.
+            # Shims outlive the daemon: they must not keep its standard output open.
             process = await asyncio.create_subprocess_exec(
-                sys.executable, *arguments, pass_fds=[fd for fd in (theirs.fileno(), space) if fd >= 0], cwd="/",
+                sys.executable, *arguments, pass_fds=[fd for fd in (theirs.fileno(), userns) if fd >= 0], cwd="/",
                 start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             )  # fmt: skip
         finally:
             theirs.close()
-        found = cls(process, ours)
+        started = cls(process, ours)
         try:
-            await found._ready
+            await started._ready
         except BaseException:
-            await found.close()
+            await started.close()
             raise
-        return found
+        return started
 
     @property
     def pid(self) -> int:
         return self._process.pid
 
     async def is_lost(self) -> bool:
-        """One that is just ending may still look well."""
+        """Waits a moment: the exit of the process may not be noticed yet."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0.1):
                 await self.lost.wait()
@@ -149,31 +149,31 @@ class _Process:
         self.connection.close()
         await self._process.wait()
 
-    def _heard(self, message: protocol.Message, _: list[int]) -> None:
+    def _on_message(self, message: protocol.Message, _: list[int]) -> None:
         if "ready" in message and not self._ready.done():
             self._ready.set_result(None)
         elif "error" in message and not self._ready.done():
             self._ready.set_exception(CreateSandboxError(message["error"]))
 
-    def _ended(self) -> None:
+    def _on_lost(self) -> None:
         self.lost.set()
         if not self._ready.done():
             self._ready.set_exception(CreateSandboxError("the template process ended before it was ready"))
             self._ready.exception()
 
 
-async def _removed(template: Connection, path: pathlib.Path) -> None:
+async def _request_removal(template: Connection, path: pathlib.Path) -> None:
     ours, theirs = socket.socketpair()
-    answer: asyncio.Future[protocol.Message] = asyncio.get_running_loop().create_future()
-    gone = ConnectionError("the template process is gone")
+    reply: asyncio.Future[protocol.Message] = asyncio.get_running_loop().create_future()
+    lost = ConnectionError("the template process is gone")
     connection = Connection(
-        ours, lambda message, _: answer.set_result(message), lambda: None if answer.done() else answer.set_exception(gone)
+        ours, lambda message, _: reply.set_result(message), lambda: None if reply.done() else reply.set_exception(lost)
     )
     try:
         template.send({"remove": str(path)}, [theirs.detach()])
-        message = await answer
+        message = await reply
     finally:
-        answer.cancel()
+        reply.cancel()
         connection.close()
     if "error" in message:
         raise OSError(message["error"])

@@ -1,6 +1,6 @@
-"""A command in a container by leave of the API server, straight to the pod's shim: no daemon is in between.
+"""Runs a command in a container with an exec ticket, directly through the exec socket of the pod's shim.
 
-Stands alone: this file, as it is, can be handed into a pod.
+Uses the standard library only: this file is copied into containers.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import sys
 
 
 class ExecRejected(Exception):
-    """The command was not started."""
+    """The shim did not start the command."""
 
 
-def run(door: str, secret: str, argv: list[str], env: dict[str, str] | None = None) -> int:
-    """The exit code of the command, which has this process's standard input, output and error.
+def run(path: str, secret: str, argv: list[str], env: dict[str, str] | None = None) -> int:
+    """Returns the exit code of the command. It uses this process's standard input, output and error.
 
-    It is killed when this process ends. ConnectionError: the pod is gone.
+    The command is killed when this process ends. ConnectionError: the pod is gone.
     """
-    with _connected(door) as sock:
+    with _connect(path) as sock:
         request = {"secret": secret, "argv": argv, "env": env or {}, "fds": 3}
         data = memoryview(json.dumps(request).encode() + b"\n")
         sent = socket.send_fds(sock, [data], [0, 1, 2])
@@ -35,20 +35,20 @@ def run(door: str, secret: str, argv: list[str], env: dict[str, str] | None = No
     raise ConnectionError("the pod is gone")
 
 
-def _connected(door: str) -> socket.socket:
-    """A path may be longer than a socket's address: so by way of its directory."""
-    place = os.open(os.path.dirname(door) or ".", os.O_PATH | os.O_DIRECTORY)
+def _connect(path: str) -> socket.socket:
+    """Connects through the open directory: a path may be longer than a socket address."""
+    directory = os.open(os.path.dirname(path) or ".", os.O_PATH | os.O_DIRECTORY)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        sock.connect(f"/proc/self/fd/{place}/{os.path.basename(door)}")
+        sock.connect(f"/proc/self/fd/{directory}/{os.path.basename(path)}")
     except BaseException:
         sock.close()
         raise
     finally:
-        os.close(place)
+        os.close(directory)
     return sock
 
 
 if __name__ == "__main__":
-    # direct.py DOOR COMMAND ARGUMENT…; the secret comes in the environment, where it shows in no list of processes
+    # ticket_exec.py SOCKET COMMAND ARGUMENT…; the ticket comes in the environment: command lines are visible to all users
     sys.exit(run(sys.argv[1], os.environ.pop("TRAINCREW_TICKET"), sys.argv[2:]))

@@ -1,4 +1,4 @@
-"""Capabilities by name, and which of them a container has."""
+"""Capabilities by name, and the set that a container gets."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ DEFAULT = (
 
 
 class UnknownCapability(ValueError):
-    """A name that no kernel knows."""
+    """The kernel has no capability of that name."""
 
 
-def wanted(add: tuple[str, ...], drop: tuple[str, ...], privileged: bool) -> int:
-    """As a set of bits. Like a runtime: dropping ALL leaves what is added, adding ALL leaves out what is dropped."""
+def effective_set(add: tuple[str, ...], drop: tuple[str, ...], privileged: bool) -> int:
+    """The capability set as a bit mask. As in containerd, `drop: ALL` keeps added ones and `add: ALL` leaves out dropped ones."""
     added, dropped = {_bare(name) for name in add}, {_bare(name) for name in drop}
     if privileged:
         return ALL

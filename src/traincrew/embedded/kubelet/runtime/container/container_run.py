@@ -1,4 +1,4 @@
-"""One run of a container as its shim sees it: from the order to start it to the record of its end."""
+"""One run of a container in its shim: from the start request to the exit record."""
 
 from __future__ import annotations
 
@@ -28,43 +28,43 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class PodSandbox:
-    """Where a pod's containers run."""
+    """The pod sandbox: namespaces, cgroup and event loop that the pod's containers share."""
 
     pod: spec.Pod
     isolation: spec.Isolation
     loop: EventLoop
-    group: Cgroup | None = None
-    processes: int = -1
+    cgroup: Cgroup | None = None
+    pid_namespace: int = -1
     """The PID namespace that all containers share; -1: each has its own."""
-    memory: int = -1
-    """What keeps their shared memory; -1: each has its own."""
-    pause: int = 0
-    """The process that keeps the shared PID namespace."""
+    shm_namespace: int = -1
+    """The mount namespace that keeps their /dev/shm; -1: each has its own."""
+    pause_pid: int = 0
+    """The process that keeps the shared PID namespace alive."""
 
     @property
-    def alone(self) -> bool:
-        return self.isolation != spec.Isolation.NONE and not self.pod.host_pid and self.processes < 0
+    def own_pid_namespaces(self) -> bool:
+        return self.isolation != spec.Isolation.NONE and not self.pod.host_pid and self.pid_namespace < 0
 
     def enter(self) -> None:
-        if self.alone:
+        if self.own_pid_namespaces:
             syscalls.unshare(syscalls.CLONE_NEWPID)
-        elif self.processes >= 0:
-            syscalls.setns(self.processes, syscalls.CLONE_NEWPID)
+        elif self.pid_namespace >= 0:
+            syscalls.setns(self.pid_namespace, syscalls.CLONE_NEWPID)
 
 
 class ContainerRun:
-    def __init__(self, place: PodSandbox, container: spec.Container, told: Callable[[ContainerRun], None]) -> None:
-        """told: called when it has started, could not be started, or has ended."""
-        self._place, self._loop, self._told = place, place.loop, told
+    def __init__(self, sandbox: PodSandbox, container: spec.Container, on_change: Callable[[ContainerRun], None]) -> None:
+        """on_change: called when the container has started, could not be started, or has ended."""
+        self._sandbox, self._loop, self._on_change = sandbox, sandbox.loop, on_change
         self.container = container
         self.ended = False
         self.init = 0
-        self.group: Cgroup | None = None
+        self.cgroup: Cgroup | None = None
         self.stdin = -1
         self.on_end: list[Callable[[], None]] = []
         self.pumps: list[OutputPump] = []
         self._recorded = False
-        self._known: dict[str, Any] | None = None
+        self._exit: dict[str, Any] | None = None
         self._records = -1
         self._log = LogFile(container.log, container.attempt, container.log_bytes, container.log_files)
 
@@ -74,22 +74,22 @@ class ContainerRun:
 
     @property
     def started(self) -> str:
-        return self.beginning.started
+        return self.handshake.started
 
     @property
-    def refusal(self) -> tuple[str, str] | None:
-        return self.beginning.refusal
+    def failure(self) -> tuple[str, str] | None:
+        return self.handshake.failure
 
-    # -- the start
+    # -- start
 
-    def begin(self) -> None:
-        """OSError: nothing was started, and nothing is left of it."""
+    def start(self) -> None:
+        """OSError: the container was not started, and nothing of it is left."""
         try:
             self._prepare()
         except OSError:
             for pump in self.pumps:
                 pump.close()
-            self._let_go()
+            self._release()
             raise
 
     def _prepare(self) -> None:
@@ -99,12 +99,12 @@ class ContainerRun:
         self._write("spec.json", json.dumps(spec.to_json(container)).encode(), 0o600)
         self._write("message", b"", 0o666)
         os.makedirs(container.log, mode=0o700, exist_ok=True)
-        if self._place.group is not None:
-            self.group = self._place.group.make(f"{container.name}-{container.attempt}", container.limits)
+        if self._sandbox.cgroup is not None:
+            self.cgroup = self._sandbox.cgroup.create_child(f"{container.name}-{container.attempt}", container.limits)
         self._fork(os.path.join(directory, "message"))
 
     def _directory(self) -> str:
-        path = os.path.join(self._place.pod.directory, "containers", self.container.name, str(self.container.attempt))
+        path = os.path.join(self._sandbox.pod.directory, "containers", self.container.name, str(self.container.attempt))
         os.makedirs(path, mode=0o700, exist_ok=True)
         return path
 
@@ -116,29 +116,31 @@ class ContainerRun:
 
     def _fork(self, message: str) -> None:
         ours, theirs = socket_pair()
-        status, telling = socket_pair()
+        status, status_end = socket_pair()
         stdio, given = self._stdio()
-        groups = tuple(self.group.entrances()) if self.group else ()
+        entries = tuple(self.cgroup.open_entries()) if self.cgroup else ()
         container = dataclasses.replace(
             self.container, mounts=(*self.container.mounts, spec.Mount(self.container.message_path, message, optional=True))
         )
-        order = launch.ProcessSpec(container, container.argv, container.env, stdio, container.tty, self._place.isolation, groups)
-        duty = init.InitConfig(
-            self._place.pod, order, theirs, telling, self._records, self._place.alone, memory=self._place.memory
+        sandbox = self._sandbox
+        process = launch.ProcessSpec(container, container.argv, container.env, stdio, container.tty, sandbox.isolation, entries)
+        own = sandbox.own_pid_namespaces
+        config = init.InitConfig(
+            sandbox.pod, process, theirs, status_end, self._records, own, shm_namespace=sandbox.shm_namespace
         )
         try:
-            self.init = fork.fork_grandchild(self._place.enter, lambda: init.main(duty))
+            self.init = fork.fork_grandchild(self._sandbox.enter, lambda: init.main(config))
         finally:
-            for fd in (*given, *groups, theirs.detach(), telling.detach()):
+            for fd in (*given, *entries, theirs.detach(), status_end.detach()):
                 os.close(fd)
         ours.send(b"go")
         self._control = ours
         ours.setblocking(False)
-        self._loop.watch(ours.fileno(), READ, self._hear)
-        self.beginning = StartHandshake(self._loop, status, self._begun)
+        self._loop.watch(ours.fileno(), READ, self._read_control)
+        self.handshake = StartHandshake(self._loop, status, self._on_started)
 
     def _stdio(self) -> tuple[tuple[int, int, int], list[int]]:
-        """The command's ends of its pipes."""
+        """The command's ends of its pipes, and the descriptors to close after the fork."""
         if self.container.tty:
             return (-1, -1, -1), []
         stdin = -1
@@ -155,21 +157,21 @@ class ContainerRun:
         self.pumps.append(OutputPump(self._loop, reading, stream, self._log))
         return writing
 
-    def _begun(self) -> None:
-        if self.beginning.terminal >= 0:
-            self.pumps.append(OutputPump(self._loop, os.dup(self.beginning.terminal), "stdout", self._log))
-        if self.refusal is None:
-            self._told(self)
+    def _on_started(self) -> None:
+        if self.handshake.terminal >= 0:
+            self.pumps.append(OutputPump(self._loop, os.dup(self.handshake.terminal), "stdout", self._log))
+        if self.failure is None:
+            self._on_change(self)
         else:
-            self._stop_init()  # told once nothing is left: see finish
+            self._close_control()  # `finish` reports the failure once every process is gone
 
-    # -- while it runs
+    # -- running
 
     def signal(self, number: int) -> None:
-        self._order({"signal": number})
+        self._send_control({"signal": number})
 
     def kill(self) -> None:
-        self._order({"kill": True})
+        self._send_control({"kill": True})
 
     def close_stdin(self) -> None:
         if self.stdin >= 0:
@@ -177,26 +179,26 @@ class ContainerRun:
             self.stdin = -1
 
     def kill_init(self) -> None:
-        """When there is no time to ask."""
+        """Kills the container without a record by its init process."""
         if self.init:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.init, signal.SIGKILL)
 
-    def _order(self, order: protocol.Message) -> None:
+    def _send_control(self, order: protocol.Message) -> None:
         with contextlib.suppress(OSError):
             self._control.send(protocol.encode(order))
 
-    def _stop_init(self) -> None:
-        """Without its shim's end of `control` it kills what there is and goes."""
+    def _close_control(self) -> None:
+        """Init kills every process and exits when the shim closes `control`."""
         if self._control.fileno() < 0:
             return
-        self._loop.forget(self._control.fileno())
+        self._loop.unwatch(self._control.fileno())
         self._control.close()
 
-    # -- the end
+    # -- end
 
-    def _hear(self) -> None:
-        """Everything that has been said up to now: it may be the last word of a process that is gone already."""
+    def _read_control(self) -> None:
+        """Handles every message that has arrived: the sender may have exited already."""
         while self._control.fileno() >= 0:
             try:
                 data = self._control.recv(protocol.CHUNK_BYTES)
@@ -205,21 +207,21 @@ class ContainerRun:
             except OSError:
                 data = b""
             if data:
-                self._note(json.loads(data))
+                self._handle(json.loads(data))
             else:
-                self._stop_init()
+                self._close_control()
 
-    def _note(self, message: protocol.Message) -> None:
+    def _handle(self, message: protocol.Message) -> None:
         if "ended" in message:
-            self.beginning.hear()
-            if self.refusal is None:
-                self._known = self._record(message["ended"])
-                self._order({"record": self._known})
+            self.handshake.read()
+            if self.failure is None:
+                self._exit = self._record(message["ended"])
+                self._send_control({"record": self._exit})
         elif "recorded" in message:
             self._recorded = True
 
     def _record(self, code: int) -> dict[str, Any]:
-        oom = self.group is not None and self.group.oom_kills() > 0
+        oom = self.cgroup is not None and self.cgroup.oom_kills() > 0
         number = -code if code < 0 else 0
         return spec.to_json(spec.Exit(128 + number if number else code, self.started, timestamp(), number, oom, self._message()))
 
@@ -232,41 +234,41 @@ class ContainerRun:
         return ""
 
     def finish(self) -> None:
-        """Its first process is gone, and with it every other one."""
-        self.beginning.hear()
-        self._hear()
-        self._stop_init()
+        """The init process has been reaped, so every process of the container is gone."""
+        self.handshake.read()
+        self._read_control()
+        self._close_control()
         for pump in self.pumps:
             pump.drain()
         self._complete()
 
     def _complete(self) -> None:
-        if self.refusal is None and not self._recorded:
-            known = self._known or self._record(-signal.SIGKILL)
+        if self.failure is None and not self._recorded:
+            exit_record = self._exit or self._record(-signal.SIGKILL)
             try:
-                protocol.write_atomically(self._records, "exit.json", json.dumps(known).encode())
+                protocol.write_atomically(self._records, "exit.json", json.dumps(exit_record).encode())
             except OSError:
-                self._loop.later(1.0, self._complete)  # an end without a record would be lost with this process
+                self._loop.call_later(1.0, self._complete)  # without a record the exit would be lost with this process
                 return
-        self.beginning.close()
-        self._let_go()
+        self.handshake.close()
+        self._release()
         self.ended = True
-        self._told(self)
+        self._on_change(self)
         for each in self.on_end:
             each()
 
     def _close_log(self) -> None:
-        """Not before it says what is missing in it."""
-        if self._log.lost and not self._log.tell_lost():
-            self._loop.later(1.0, self._close_log)
+        """Closes the log after it notes the lines that were lost."""
+        if self._log.lost and not self._log.note_lost():
+            self._loop.call_later(1.0, self._close_log)
         else:
             self._log.close()
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         self._close_log()
-        if self.group is not None:
-            self.group.kill()
-            self.group.remove()
+        if self.cgroup is not None:
+            self.cgroup.kill()
+            self.cgroup.remove()
         self.close_stdin()
         if self._records >= 0:
             os.close(self._records)

@@ -1,4 +1,4 @@
-"""Who a container's process is: its user and groups, and what it may do beyond them. No filter of system calls is set."""
+"""User, groups and capabilities of a container's process. No seccomp filter is set."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from traincrew.embedded.kubelet.runtime.container import capabilities
 from traincrew.embedded.kubelet.runtime.spec import Container, Isolation
 
 _SUBORDINATE = (
-    "needs subordinate ids: give the user ranges in /etc/subuid and /etc/subgid (usermod --add-subuids 100000-165535 "
-    "--add-subgids 100000-165535 USER), have newuidmap and newgidmap installed (package uidmap), and start the cluster anew"
+    "needs subordinate ids. Install newuidmap and newgidmap (package uidmap), run `usermod --add-subuids 100000-165535 "
+    "--add-subgids 100000-165535 USER`, and restart the cluster."
 )
 
 
 class CredentialsError(OSError):
-    """The process cannot be who it is asked to be; in words for the pod's events."""
+    """The process cannot have the requested user or groups. The message goes into the pod's events."""
 
 
 def apply(container: Container, isolation: Isolation) -> None:
     """The last thing before execve, inside the container's root: there is no way back. Raises CredentialsRefused."""
     try:
-        allowed = capabilities.wanted(container.add_capabilities, container.drop_capabilities, container.privileged)
+        allowed = capabilities.effective_set(container.add_capabilities, container.drop_capabilities, container.privileged)
     except capabilities.UnknownCapability as unknown:
         raise CredentialsError(str(unknown)) from None
     uid, gid, groups = identity(container, isolation)
     if isolation is not Isolation.NONE:
         _limit(allowed)
-    _become(uid, gid, groups, isolation)
+    _switch_user(uid, gid, groups, isolation)
     if isolation is not Isolation.NONE and uid == 0:
         _, permitted, _ = syscalls.capget()
         syscalls.capset(allowed & permitted, allowed & permitted, 0)
@@ -38,13 +38,13 @@ def apply(container: Container, isolation: Isolation) -> None:
 
 
 def identity(container: Container, isolation: Isolation) -> tuple[int, int, tuple[int, ...]]:
-    """User, group, further groups. Of a user without a group /etc/passwd tells; one that it does not know is in group 0."""
+    """User, group and supplementary groups. The group defaults to the one in /etc/passwd, else to 0."""
     own = isolation is Isolation.NONE
     uid = container.user if container.user is not None else os.geteuid() if own else 0
     gid = container.group
     if gid is None:
         gid = os.getegid() if own and uid == os.geteuid() else group_of(uid)
-    return uid, gid, tuple(dict.fromkeys((*container.groups, *_nameable(member_of(uid)))))
+    return uid, gid, tuple(dict.fromkeys((*container.groups, *_mapped(member_of(uid)))))
 
 
 def group_of(uid: int, table: str = "/etc/passwd") -> int:
@@ -62,8 +62,8 @@ def member_of(uid: int, users: str = "/etc/passwd", groups: str = "/etc/group") 
     return tuple(int(fields[2]) for fields in entries if name in fields[3].split(","))
 
 
-def _nameable(groups: tuple[int, ...]) -> tuple[int, ...]:
-    """Groups that nobody asked for are no reason to refuse anything."""
+def _mapped(groups: tuple[int, ...]) -> tuple[int, ...]:
+    """Groups of /etc/group that the user namespace maps. The others were not requested and are left out."""
     return tuple(group for group in groups if mapped(group, "/proc/self/gid_map")) if _setgroups_allowed() else ()
 
 
@@ -76,7 +76,7 @@ def _entries(table: str) -> list[list[str]]:
 
 
 def _limit(allowed: int) -> None:
-    """What is not in the bounding set cannot be had any more, not even from a program of root's."""
+    """Drops the rest from the bounding set: no setuid program can regain it."""
     syscalls.clear_ambient()
     for number in range(64):
         try:
@@ -87,26 +87,26 @@ def _limit(allowed: int) -> None:
             syscalls.drop_from_bounding(number)
 
 
-def _become(uid: int, gid: int, groups: tuple[int, ...], isolation: Isolation) -> None:
+def _switch_user(uid: int, gid: int, groups: tuple[int, ...], isolation: Isolation) -> None:
     if isolation is Isolation.NONE and os.geteuid() != 0:
-        _stay(uid, gid)
+        _check_unchanged(uid, gid)
         return
     _check_mapped(uid, gid, groups)
     try:
         os.setgroups(groups)
     except PermissionError:
-        # A namespace with a single id has groups it cannot name, and keeps them. Asked-for ones were checked above.
+        # A user namespace with a single id keeps groups that it cannot map. Requested groups were checked above.
         if _setgroups_allowed():
             raise
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
 
 
-def _stay(uid: int, gid: int) -> None:
-    """Without root and without a user namespace there is one user only."""
+def _check_unchanged(uid: int, gid: int) -> None:
+    """Without root and without a user namespace a process cannot change its user."""
     if (uid, gid) != (os.geteuid(), os.getegid()):
         raise CredentialsError(
-            errno.EPERM, f"runAsUser {uid}, runAsGroup {gid} need root or a user namespace with subordinate ids"
+            errno.EPERM, f"runAsUser {uid}, runAsGroup {gid} need root, or a user namespace with subordinate ids"
         )
 
 

@@ -1,4 +1,4 @@
-"""The first process of a container: makes its root, starts the command, passes signals on, reaps, and records how it ended."""
+"""The init process of a container: builds its rootfs, starts the command, forwards signals, reaps, and records the exit."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import signal
 import socket
 from collections.abc import Callable, Collection
 
-from traincrew.embedded.kubelet.runtime import protocol, spec, syscalls
+from traincrew.embedded.kubelet.runtime import errors, protocol, spec, syscalls
 from traincrew.embedded.kubelet.runtime.cgroups import entry
 from traincrew.embedded.kubelet.runtime.container import launch
 from traincrew.embedded.kubelet.runtime.rootfs import rootfs
 from traincrew.embedded.kubelet.runtime.shim import fork
 
-_PASSED_ON = (
+_FORWARDED = (
     signal.SIGTERM,
     signal.SIGINT,
     signal.SIGHUP,
@@ -33,106 +33,110 @@ _PASSED_ON = (
 @dataclasses.dataclass(frozen=True)
 class InitConfig:
     pod: spec.Pod
-    order: launch.ProcessSpec
+    process: launch.ProcessSpec
     control: socket.socket
-    """To the shim, for as long as both live."""
+    """Connected to the shim while both processes live."""
     status: socket.socket
-    """To the shim, until the command runs."""
-    records: int
-    """The directory of exit.json."""
-    alone: bool
-    """Whether a PID namespace ends with this process; otherwise what is left has to be looked for."""
-    mounts: int = -1
-    """A mount namespace to enter instead of making one: this is not the container's own command but one beside it."""
-    memory: int = -1
-    """What keeps the pod's shared memory."""
+    """Connected to the shim until the execve: the start handshake."""
+    records_directory: int
+    """Open directory for exit.json; -1: this process serves an exec, which leaves no record."""
+    own_pid_namespace: bool
+    """Whether a PID namespace ends with this process. Otherwise remaining processes must be found and killed."""
+    mount_namespace: int = -1
+    """A mount namespace to join, for an exec; -1: create one."""
+    shm_namespace: int = -1
+    """The mount namespace that keeps the pod's /dev/shm; -1: the container has its own."""
 
     def descriptors(self) -> list[int]:
-        own = (self.control.fileno(), self.status.fileno(), self.records, self.mounts, self.memory)
-        return [fd for fd in (*own, *self.order.stdio, *self.order.groups) if fd >= 0]
+        own = (self.control.fileno(), self.status.fileno(), self.records_directory, self.mount_namespace, self.shm_namespace)
+        return [fd for fd in (*own, *self.process.stdio, *self.process.cgroup_entries) if fd >= 0]
 
 
-def main(duty: InitConfig) -> None:
-    fork.close_other_descriptors(duty.descriptors())
+def main(config: InitConfig) -> None:
+    fork.close_other_descriptors(config.descriptors())
     os.setsid()
-    if not duty.control.recv(1):
+    if not config.control.recv(1):
         return
-    if duty.alone:
-        # Only now that the shim has become the parent. Elsewhere the end of `control` tells, with time to kill the others.
+    if config.own_pid_namespace:
+        # Only after the shim has become the parent. Without an own PID namespace, the end of `control` signals its death instead.
         syscalls.die_with_parent(signal.SIGKILL)
-    woken = _hear()
+    wakeup = _catch_signals()
     try:
-        child = _start(duty)
-    except launch.Refused as refusal:
-        launch.report_failure(duty.status, refusal.reason, refusal.message)
+        child = _start(config)
+    except errors.OperationFailed as failure:
+        launch.report_failure(config.status, failure.reason, failure.message)
         return
     except (OSError, rootfs.RootfsError) as error:
-        launch.report_failure(duty.status, "CreateContainerError", f"failed to create the container: {error}")
+        launch.report_failure(config.status, "CreateContainerError", f"failed to create the container: {error}")
         return
-    for fd in (*duty.order.stdio, *duty.order.groups, duty.memory, duty.status.detach()):
+    for fd in (*config.process.stdio, *config.process.cgroup_entries, config.shm_namespace, config.status.detach()):
         if fd >= 0:
             os.close(fd)
-    Init(duty, child, woken).run()
+    Init(config, child, wakeup).run()
 
 
-def _hear() -> int:
-    woken, waking = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-    signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
-    for number in (*_PASSED_ON, signal.SIGCHLD):
+def _catch_signals() -> int:
+    wakeup, wakeup_writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    signal.set_wakeup_fd(wakeup_writer, warn_on_full_buffer=False)
+    for number in (*_FORWARDED, signal.SIGCHLD):
         signal.signal(number, lambda *_: None)
-    return woken
+    return wakeup
 
 
-def _start(duty: InitConfig) -> int:
-    if duty.mounts >= 0:
-        syscalls.setns(duty.mounts, syscalls.CLONE_NEWNS)
-    elif duty.order.isolation == spec.Isolation.NONE:
-        _check_mounts(duty.order.container.mounts)
+def _start(config: InitConfig) -> int:
+    if config.mount_namespace >= 0:
+        syscalls.setns(config.mount_namespace, syscalls.CLONE_NEWNS)
+    elif config.process.isolation == spec.Isolation.NONE:
+        _check_mounts(config.process.container.mounts)
     else:
         syscalls.unshare(syscalls.CLONE_NEWNS)
-        rootfs.build(duty.pod, duty.order.container, duty.order.isolation, duty.order.groups, duty.memory)
+        rootfs.build(
+            config.pod, config.process.container, config.process.isolation, config.process.cgroup_entries, config.shm_namespace
+        )
         with open("/proc/self/ns/mnt", "rb") as mounts, open("/proc/self/ns/pid", "rb") as processes:
             fds = [mounts.fileno(), processes.fileno()]
-            socket.send_fds(duty.status, [protocol.encode({"namespaces": True}, fds)], fds)
-    if not duty.alone:
+            socket.send_fds(config.status, [protocol.encode({"namespaces": True}, fds)], fds)
+    if not config.own_pid_namespace:
         syscalls.adopt_orphans()
-    return fork.fork_child(lambda: launch.exec_process(duty.order, duty.status), entry.clone_target(duty.order.groups))
+    return fork.fork_child(
+        lambda: launch.exec_process(config.process, config.status), entry.clone_target(config.process.cgroup_entries)
+    )
 
 
 def _check_mounts(mounts: tuple[spec.Mount, ...]) -> None:
-    """Without namespaces a path is what it is on the host."""
+    """Without namespaces every path is the host's."""
     for mount in mounts:
         with contextlib.suppress(OSError):
             if mount.kind == "bind" and os.path.samefile(mount.path, mount.source):
                 continue
         if not mount.optional:
-            raise launch.Refused("StartError", _UNMOUNTABLE.format(path=mount.path))
+            raise errors.OperationFailed("StartError", _UNMOUNTABLE.format(path=mount.path))
 
 
 _UNMOUNTABLE = (
-    "unable to start container process: nothing can be mounted at {path}: without namespaces (--isolation none) paths are the "
-    "host's, and only a host path at the very same path can be had"
+    'unable to start container process: cannot mount a volume at {path}: isolation level "none" has no mount namespaces; '
+    "only a hostPath volume mounted at its own path works"
 )
 
 
 class Init:
-    def __init__(self, duty: InitConfig, child: int, woken: int) -> None:
-        self._duty, self._child, self._woken = duty, child, woken
-        self._control = duty.control
+    def __init__(self, config: InitConfig, child: int, wakeup: int) -> None:
+        self._config, self._child, self._woken = config, child, wakeup
+        self._control = config.control
         self._ended: int | None = None
-        self._childless = False
+        self._no_children = False
 
     def run(self) -> None:
         syscalls.set_dumpable(False)
         self._reap()
         self._wait(lambda: self._ended is not None)
-        self._say({"ended": os.waitstatus_to_exitcode(self._ended or 0)})
-        if self._duty.records < 0:
-            # What a command left behind goes on, with somebody to reap it, until the container ends.
-            self._wait(lambda: self._childless)
+        self._send_control({"ended": os.waitstatus_to_exitcode(self._ended or 0)})
+        if self._config.records_directory < 0:
+            # Processes that the command left behind go on until the container ends, and need a reaper.
+            self._wait(lambda: self._no_children)
             return
         self._record()
-        self._kill_all()
+        self._kill_until_gone()
 
     def _wait(self, done: Callable[[], bool]) -> None:
         poll = select.poll()
@@ -143,15 +147,15 @@ class Init:
                 if fd == self._woken:
                     self._signalled()
                 else:
-                    self._told()
+                    self._on_control()
 
     def _signalled(self) -> None:
         for number in os.read(self._woken, 4096):
             if number != signal.SIGCHLD:
-                self._pass_on(number)
+                self._forward(number)
         self._reap()
 
-    def _pass_on(self, number: int) -> None:
+    def _forward(self, number: int) -> None:
         if self._ended is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._child, number)
@@ -162,43 +166,43 @@ class Init:
                 if ended[0] == self._child:
                     self._ended = ended[1]
         except ChildProcessError:
-            self._childless = True
+            self._no_children = True
 
-    def _told(self) -> None:
+    def _on_control(self) -> None:
         data = self._control.recv(protocol.CHUNK_BYTES)
         if not data:
-            self._give_up()
+            self._abort()
         order = json.loads(data)
         if "signal" in order:
-            self._pass_on(order["signal"])
+            self._forward(order["signal"])
         elif "kill" in order:
-            self._kill_everybody()
+            self._kill_once()
 
-    def _say(self, message: protocol.Message) -> None:
+    def _send_control(self, message: protocol.Message) -> None:
         try:
             self._control.send(protocol.encode(message))
         except OSError:
-            self._give_up()
+            self._abort()
 
     def _record(self) -> None:
-        """Durable before anything else happens. What only the shim can know of it, the memory limit above all, the shim says."""
+        """Writes exit.json before anything else happens. The shim supplies the record: only it can read the cgroup."""
         while True:
             data = self._control.recv(protocol.CHUNK_BYTES)
             if not data:
-                self._give_up()
+                self._abort()
             order = json.loads(data)
             if "record" in order:
                 break
-        protocol.write_atomically(self._duty.records, "exit.json", json.dumps(order["record"]).encode())
-        self._say({"recorded": True})
+        protocol.write_atomically(self._config.records_directory, "exit.json", json.dumps(order["record"]).encode())
+        self._send_control({"recorded": True})
 
-    def _give_up(self) -> None:
-        """Without its shim a container does not go on."""
-        self._kill_all()
+    def _abort(self) -> None:
+        """The shim is gone: the container must end."""
+        self._kill_until_gone()
         os._exit(1)
 
-    def _kill_everybody(self) -> None:
-        if self._duty.alone:
+    def _kill_once(self) -> None:
+        if self._config.own_pid_namespace:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(-1, signal.SIGKILL)
             return
@@ -206,16 +210,16 @@ class Init:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
-    def _kill_all(self) -> None:
-        """Until nobody is left: one that forks while it is being killed may need another round."""
+    def _kill_until_gone(self) -> None:
+        """Kills in rounds until no process is left: a process may fork while it is being killed."""
         with contextlib.suppress(ChildProcessError):
             while True:
-                self._kill_everybody()
+                self._kill_once()
                 os.waitpid(-1, 0)
 
 
 def descendants(pid: int, but: Collection[int] = ()) -> list[int]:
-    """Children and theirs, those first whose end would orphan others; without some of the children, and theirs."""
+    """All descendants, parents before their children. `but`: children to leave out, with their descendants."""
     children = dict[int, list[int]]()
     for name in os.listdir("/proc"):
         if name.isdecimal():

@@ -1,4 +1,4 @@
-"""The last steps of a process before it becomes what the container asked for."""
+"""The last steps of a container's process before its execve, in the order in which runc takes them."""
 
 from __future__ import annotations
 
@@ -12,59 +12,53 @@ import stat
 import termios
 from typing import NoReturn
 
-from traincrew.embedded.kubelet.runtime import protocol, spec, syscalls
+from traincrew.embedded.kubelet.runtime import errors, protocol, spec, syscalls
 from traincrew.embedded.kubelet.runtime.cgroups import entry as cgroups_entry
 from traincrew.embedded.kubelet.runtime.container import credentials
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-class Refused(Exception):
-    """The container cannot be started, in a kubelet's words."""
-
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason, self.message = reason, message
-
-
 @dataclasses.dataclass(frozen=True)
 class ProcessSpec:
+    """A process of a container: its own command, or one that exec starts beside it."""
+
     container: spec.Container
-    """Whose user, environment and working directory count."""
+    """Gives user, environment and working directory."""
     argv: tuple[str, ...]
     env: dict[str, str]
     stdio: tuple[int, int, int]
-    """-1: none. With a terminal they are not looked at."""
+    """-1 stands for /dev/null. Ignored when tty is set."""
     tty: bool
     isolation: spec.Isolation
-    groups: tuple[int, ...] = ()
-    """Ways into the container's group; see `entrances`."""
+    cgroup_entries: tuple[int, ...] = ()
+    """Open entries of the container's cgroup; see `cgroups.entry`."""
 
 
-def exec_process(order: ProcessSpec, status: socket.socket) -> NoReturn:
-    """Never returns: what goes wrong is told on `status`, which otherwise ends without a word."""
+def exec_process(process: ProcessSpec, status: socket.socket) -> NoReturn:
+    """Becomes the process. A failure is reported on `status`; the execve closes it without a message."""
     try:
         os.setsid()
-        _join(order.groups)
-        _stand(order, status)
-        made = _in_directory(order.container.cwd, order.isolation)
-        credentials.apply(order.container, order.isolation)
-        if not made:
-            os.chdir(order.container.cwd)
-        env = environment(order)
-        path = find_executable(order.argv[0], env.get("PATH", ""))
-        _forget_signals()
+        _join_cgroup(process.cgroup_entries)
+        _set_stdio(process, status)
+        entered = _change_directory(process.container.cwd, process.isolation)
+        credentials.apply(process.container, process.isolation)
+        if not entered:
+            os.chdir(process.container.cwd)
+        env = environment(process)
+        path = find_executable(process.argv[0], env.get("PATH", ""))
+        _reset_signals()
         os.umask(0o022)
         status.send(protocol.encode({"exec": os.getpid()}))
-        _execute(path, order.argv, env)
-    except Refused as refusal:
-        report_failure(status, refusal.reason, refusal.message)
+        _execute(path, process.argv, env)
+    except errors.OperationFailed as failure:
+        report_failure(status, failure.reason, failure.message)
     except (OSError, ValueError) as error:
-        report_failure(status, "StartError", f"unable to start container process: {_words(error)}")
+        report_failure(status, "StartError", f"unable to start container process: {_message(error)}")
     os._exit(127)
 
 
-def _join(groups: tuple[int, ...]) -> None:
+def _join_cgroup(groups: tuple[int, ...]) -> None:
     if groups:
         cgroups_entry.join(groups)
         syscalls.unshare(syscalls.CLONE_NEWCGROUP)
@@ -74,9 +68,9 @@ def report_failure(status: socket.socket, reason: str, message: str) -> None:
     status.send(protocol.encode({"failed": reason, "message": message[:4096]}))
 
 
-def environment(order: ProcessSpec) -> dict[str, str]:
-    """What a runtime adds if nothing else was said."""
-    env = {"PATH": DEFAULT_PATH, **({"TERM": "xterm"} if order.tty else {}), **order.env}
+def environment(process: ProcessSpec) -> dict[str, str]:
+    """The variables of the process, with the defaults that a container runtime adds."""
+    env = {"PATH": DEFAULT_PATH, **({"TERM": "xterm"} if process.tty else {}), **process.env}
     if "HOME" not in env:
         env["HOME"] = _home(os.getuid())
     return env
@@ -84,23 +78,23 @@ def environment(order: ProcessSpec) -> dict[str, str]:
 
 def find_executable(name: str, path: str) -> str:
     if "/" in name:
-        if (why := _unfit(name)) is not None:
+        if (why := _why_not_executable(name)) is not None:
             words = f"stat {name}: {os.strerror(why).lower()}" if why == errno.ENOENT else os.strerror(why).lower()
-            raise Refused("StartError", f'unable to start container process: exec: "{name}": {words}')
+            raise errors.OperationFailed("StartError", f'unable to start container process: exec: "{name}": {words}')
         return name
-    places = [place or "." for place in path.split(":")]
-    for place in places:
-        candidate = f"{place}/{name}"
-        if _unfit(candidate) is None:
+    directories = [directory or "." for directory in path.split(":")]
+    for directory in directories:
+        candidate = f"{directory}/{name}"
+        if _why_not_executable(candidate) is None:
             return candidate
-    looked = ", ".join(places)
-    raise Refused(
+    looked = ", ".join(directories)
+    raise errors.OperationFailed(
         "StartError",
         f'unable to start container process: exec: "{name}": executable file not found in $PATH (looked in {looked})',
     )
 
 
-def _unfit(path: str) -> int | None:
+def _why_not_executable(path: str) -> int | None:
     try:
         if stat.S_ISDIR(os.stat(path).st_mode):
             return errno.EISDIR
@@ -114,12 +108,12 @@ def _execute(path: str, argv: tuple[str, ...], env: dict[str, str]) -> None:
         os.execve(path, argv, env)
     except OSError as error:
         words = (error.strerror or "").lower()
-        raise Refused("StartError", f"unable to start container process: exec {path}: {words}") from None
+        raise errors.OperationFailed("StartError", f"unable to start container process: exec {path}: {words}") from None
 
 
-def _stand(order: ProcessSpec, status: socket.socket) -> None:
-    """Standard input, output and error; the status is the only other descriptor that is left, until the execve."""
-    stdio = (_terminal(status),) * 3 if order.tty else order.stdio
+def _set_stdio(process: ProcessSpec, status: socket.socket) -> None:
+    """Sets standard input, output and error. Every other descriptor but `status` is closed."""
+    stdio = (_terminal(status),) * 3 if process.tty else process.stdio
     for target, fd in enumerate(stdio):
         if fd < 0:
             fd = os.open(os.devnull, os.O_RDONLY if target == 0 else os.O_WRONLY)
@@ -129,7 +123,7 @@ def _stand(order: ProcessSpec, status: socket.socket) -> None:
 
 
 def _terminal(status: socket.socket) -> int:
-    """A terminal of the container's own; whoever started it gets the other side."""
+    """Allocates a terminal in the container and sends its master end to the shim."""
     master, slave = os.openpty()
     fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
     socket.send_fds(status, [protocol.encode({"terminal": True}, [master])], [master])
@@ -137,8 +131,8 @@ def _terminal(status: socket.socket) -> int:
     return slave
 
 
-def _in_directory(path: str, isolation: spec.Isolation) -> bool:
-    """Whether it could be entered; if not, the container's own user may be able to. A missing one is made, as runtimes do."""
+def _change_directory(path: str, isolation: spec.Isolation) -> bool:
+    """Whether it could be entered; if not, the container's own user may be able to. A missing one is entered, as runtimes do."""
     try:
         if isolation != spec.Isolation.NONE:
             os.makedirs(path, mode=0o755, exist_ok=True)
@@ -148,12 +142,12 @@ def _in_directory(path: str, isolation: spec.Isolation) -> bool:
     except OSError as error:
         words = (error.strerror or "").lower()
         message = f'unable to start container process: chdir to cwd ("{path}") failed: {words}'
-        raise Refused("StartError", message) from None
+        raise errors.OperationFailed("StartError", message) from None
     return True
 
 
-def _forget_signals() -> None:
-    """What a shim ignores, and Python, its containers do not."""
+def _reset_signals() -> None:
+    """The shim and Python ignore some signals. Containers must not inherit that."""
     for number in signal.valid_signals():
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
@@ -172,5 +166,5 @@ def _home(uid: int) -> str:
     return "/"
 
 
-def _words(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)

@@ -1,4 +1,4 @@
-"""What a container uses where no control group counts it: the sum over its processes."""
+"""CPU and memory of a container without a cgroup: the sum over its processes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def sum_usage(roots: list[int]) -> dict[str, float | int]:
-    """Of these and their descendants, without what is only there to look after others.
+    """Usage of these processes and their descendants, without the init processes of the runtime.
 
-    CPU of those that have ended counts once their parents have reaped them.
+    The CPU time of an ended process counts once its parent has reaped it.
     """
     ticks = pages = count = 0
-    for pid in {each for root in roots for each in (root, *descendants(root)) if not _looks_after(each)}:
+    for pid in {each for root in roots for each in (root, *descendants(root)) if not _is_runtime_process(each)}:
         try:
             with open(f"/proc/{pid}/stat", "rb") as file:
                 fields = file.read().rpartition(b")")[2].split()
@@ -28,12 +28,12 @@ def sum_usage(roots: list[int]) -> dict[str, float | int]:
     return {"cpu_seconds": ticks / _TICKS, "memory_bytes": pages * _PAGE, "pids": count}
 
 
-def _looks_after(pid: int) -> bool:
-    """Whether this is a first process of ours still, and not the command that it became: they have our command line."""
-    return _command(pid) == _command(os.getpid())
+def _is_runtime_process(pid: int) -> bool:
+    """Whether this is an init process of the runtime: until its execve a process has the shim's command line."""
+    return _command_line(pid) == _command_line(os.getpid())
 
 
-def _command(pid: int) -> bytes:
+def _command_line(pid: int) -> bytes:
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             return file.read()

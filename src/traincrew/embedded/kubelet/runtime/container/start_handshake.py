@@ -1,4 +1,4 @@
-"""What a process tells its shim on the way to its execve; the end of the conversation means that it is there."""
+"""The start handshake: what a process reports to its shim before its execve. The execve closes the socket."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ class StartHandshake:
     def __init__(self, loop: EventLoop, sock: socket.socket, done: Callable[[], None]) -> None:
         self._loop, self._sock, self._done = loop, sock, done
         self.pid = 0
-        """The command's, as seen from here."""
+        """Of the command, in the shim's PID namespace."""
         self.started = ""
-        self.refusal: tuple[str, str] | None = None
+        self.failure: tuple[str, str] | None = None
         self.namespaces: list[int] = []
-        """Mounts and processes, open."""
+        """Open descriptors: the mount namespace and the PID namespace."""
         self.terminal = -1
         sock.setblocking(False)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        loop.watch(sock.fileno(), READ, self.hear)
+        loop.watch(sock.fileno(), READ, self.read)
 
-    def hear(self) -> None:
-        """Everything that has been said up to now."""
+    def read(self) -> None:
+        """Handles every message that has arrived."""
         while self._sock.fileno() >= 0:
             try:
                 data, fds, pid = _receive(self._sock)
             except OSError:
                 return
             if data:
-                self._note(data, fds, pid)
+                self._handle(data, fds, pid)
             else:
                 self._finish()
 
-    def _note(self, data: bytes, fds: list[int], pid: int) -> None:
+    def _handle(self, data: bytes, fds: list[int], pid: int) -> None:
         message = json.loads(data)
         if "namespaces" in message:
             self.namespaces = fds
@@ -48,17 +48,17 @@ class StartHandshake:
         elif "exec" in message:
             self.pid, self.started = pid, timestamp()
         elif "failed" in message:
-            self.refusal, self.started = (message["failed"], message["message"]), ""
+            self.failure, self.started = (message["failed"], message["message"]), ""
 
     def _finish(self) -> None:
-        self._loop.forget(self._sock.fileno())
+        self._loop.unwatch(self._sock.fileno())
         self._sock.close()
-        if self.refusal is None and not self.started:
-            self.refusal = ("RunContainerError", "the process ended before it could start the command")
+        if self.failure is None and not self.started:
+            self.failure = ("RunContainerError", "the process ended before it could start the command")
         self._done()
 
     def close(self) -> None:
-        """Lets go of what was handed over."""
+        """Closes the descriptors that were handed over."""
         for fd in (*self.namespaces, self.terminal):
             if fd >= 0:
                 os.close(fd)
@@ -75,7 +75,7 @@ def timestamp() -> str:
 
 
 def _receive(sock: socket.socket) -> tuple[bytes, list[int], int]:
-    """Also who sent it: the kernel translates the process id into our namespace."""
+    """Data, descriptors and the sender's process id, which the kernel translates into this PID namespace."""
     room = socket.CMSG_SPACE(12) + socket.CMSG_SPACE(4 * 4)
     data, ancillary, _, _ = sock.recvmsg(protocol.CHUNK_BYTES, room, socket.MSG_CMSG_CLOEXEC)
     fds, pid = list[int](), 0

@@ -1,4 +1,4 @@
-"""What the pod asked to find at given paths: volumes, its own /etc files, and nothing at all where the cluster's data is."""
+"""Bind mounts of a container: volumes and the pod's files in /etc; and masks over the cluster's data directory."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind, mount_target,
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirectory, descriptor_path
 from traincrew.embedded.kubelet.runtime.spec import Container, Mount, Pod
 
-_FOR_PODS = ("volumes", "node/doors", "node/tools")
-"""Below the cluster's data directory: the claims' directories, other pods' doors (which ask for a secret), the tools."""
+_MOUNTABLE = ("volumes", "node/doors", "node/tools")
+"""Parts of the data directory that may be mounted: persistent volumes, exec sockets (which need a ticket), tools."""
 
 
 class MountError(Exception):
-    """Says which mount and why, in words for the pod's events."""
+    """Names the mount and the reason. The message goes into the pod's events."""
 
 
 def ordered_mounts(pod: Pod, container: Container) -> tuple[Mount, ...]:
-    """All binds of a container, outer ones first; what it asks for goes before what every pod has."""
-    asked = {os.path.normpath(mount.path): mount for mount in container.mounts}
+    """All mounts of a container, parents first. Mounts of the container replace those that every pod has."""
+    mounts = {os.path.normpath(mount.path): mount for mount in container.mounts}
     for name in ("hosts", "resolv.conf", "hostname"):
         source = f"{pod.directory}/etc/{name}"
         if os.path.exists(source):
-            asked.setdefault(f"/etc/{name}", Mount(f"/etc/{name}", source))
+            mounts.setdefault(f"/etc/{name}", Mount(f"/etc/{name}", source))
     message = f"{pod.directory}/containers/{container.name}/{container.attempt}/message"
     if container.message_path and os.path.exists(message):
-        asked.setdefault(os.path.normpath(container.message_path), Mount(container.message_path, message))
-    return tuple(asked[path] for path in sorted(asked, key=lambda path: (path.count("/"), path)))
+        mounts.setdefault(os.path.normpath(container.message_path), Mount(container.message_path, message))
+    return tuple(mounts[path] for path in sorted(mounts, key=lambda path: (path.count("/"), path)))
 
 
 class BindMounter:
@@ -39,71 +39,68 @@ class BindMounter:
         self._pod = pod
         self._directory = os.path.realpath(pod.directory)
         self._masked = tuple(os.path.realpath(path) for path in pod.masked)
-        self._empty: list[str] = []
+        self._masks: list[str] = []
         self._attributes = 0 if container.privileged else syscalls.MOUNT_ATTR_NODEV
 
-    def hide(self) -> None:
-        """Empty directories in place of the masked ones. They stay writable until `seal`: volumes may be asked for in them."""
+    def mask(self) -> None:
+        """Covers the masked paths with empty directories. They stay writable until `seal`: volumes may be mounted in them."""
         for path in self._masked:
             if self._root.exists(path):
-                self._hide_at(path)
+                self._mask_at(path)
 
     def seal(self) -> None:
-        for path in self._empty:
-            # Of this mount alone: what was mounted in it keeps its own flags. A volume may have covered it: then nobody sees it.
+        for path in self._masks:
+            # Of this mount only: mounts below it keep their flags. A volume may cover it; then it is not visible.
             with contextlib.suppress(OSError), mount_target(self._root, path) as target:
                 remount_read_only(target)
 
-    def mount(self, asked: Mount) -> None:
+    def mount(self, mount: Mount) -> None:
         try:
-            if asked.kind == "tmpfs" and not (asked.source and os.path.ismount(asked.source)):
-                self._tmpfs(asked)
+            if mount.kind == "tmpfs" and not (mount.source and os.path.ismount(mount.source)):
+                self._tmpfs(mount)
             else:
-                self._bind(asked)
-        except OSError as refusal:
-            reason = os.strerror(refusal.errno) if refusal.errno else str(refusal)
-            raise MountError(f"cannot mount {asked.source or asked.kind} at {asked.path}: {reason}") from refusal
+                self._bind(mount)
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno else str(error)
+            raise MountError(f"cannot mount {mount.source or mount.kind} at {mount.path}: {reason}") from error
 
-    def _tmpfs(self, asked: Mount) -> None:
-        tmpfs(self._root, asked.path, f"mode=1777,size={asked.size or '50%'}")
-        if asked.read_only:
-            restrict(self._root, asked.path, syscalls.MOUNT_ATTR_RDONLY)
+    def _tmpfs(self, mount: Mount) -> None:
+        tmpfs(self._root, mount.path, f"mode=1777,size={mount.size or '50%'}")
+        if mount.read_only:
+            restrict(self._root, mount.path, syscalls.MOUNT_ATTR_RDONLY)
 
-    def _bind(self, asked: Mount) -> None:
-        source = os.open(asked.source, os.O_PATH | os.O_CLOEXEC)
+    def _bind(self, mount: Mount) -> None:
+        source = os.open(mount.source, os.O_PATH | os.O_CLOEXEC)
         try:
             real = os.readlink(descriptor_path(source))
-            self._check_source(asked, real)
-            make = "directory" if stat.S_ISDIR(os.fstat(source).st_mode) else "file"
-            self._check_target(asked.path, make)
-            bind(
-                self._root,
-                descriptor_path(source),
-                asked.path,
-                self._attributes | (syscalls.MOUNT_ATTR_RDONLY if asked.read_only else 0),
-            )
+            self._check_source(mount, real)
+            kind = "directory" if stat.S_ISDIR(os.fstat(source).st_mode) else "file"
+            self._check_target(mount.path, kind)
+            attributes = self._attributes | (syscalls.MOUNT_ATTR_RDONLY if mount.read_only else 0)
+            bind(self._root, descriptor_path(source), mount.path, attributes)
         finally:
             os.close(source)
         for path in self._masked:
-            if is_within(path, real) and make == "directory":
-                self._hide_at(os.path.join(asked.path, os.path.relpath(path, real)))
+            if is_within(path, real) and kind == "directory":
+                self._mask_at(os.path.join(mount.path, os.path.relpath(path, real)))
 
-    def _check_source(self, asked: Mount, real: str) -> None:
-        """Links that another container put into a volume must not lead out of it, nor may anything lead to the cluster's data."""
+    def _check_source(self, mount: Mount, real: str) -> None:
+        """A symbolic link in a volume must not lead out of it, and no mount may show the cluster's data directory."""
         own = f"{self._directory}/volumes"
-        if is_within(os.path.normpath(asked.source), f"{self._pod.directory}/volumes"):
-            first = os.path.relpath(asked.source, f"{self._pod.directory}/volumes").split("/")[0]
+        if is_within(os.path.normpath(mount.source), f"{self._pod.directory}/volumes"):
+            first = os.path.relpath(mount.source, f"{self._pod.directory}/volumes").split("/")[0]
             if not is_within(real, f"{own}/{first}"):
-                raise MountError(f"cannot mount {asked.source} at {asked.path}: it leads out of its volume")
+                raise MountError(f"cannot mount {mount.source} at {mount.path}: it is outside of its volume")
         if is_within(real, self._directory):
             return
         for masked in self._masked:
-            allowed = any(is_within(real, f"{masked}/{name}") for name in _FOR_PODS)
+            allowed = any(is_within(real, f"{masked}/{name}") for name in _MOUNTABLE)
             if is_within(real, masked) and real != masked and not allowed:
-                raise MountError(f"cannot mount {asked.source} at {asked.path}: the cluster's data is not for pods")
+                why = "the cluster's data directory cannot be mounted into pods"
+                raise MountError(f"cannot mount {mount.source} at {mount.path}: {why}")
 
-    def _check_target(self, path: str, make: str) -> None:
-        descriptor = self._root.open(path, make)
+    def _check_target(self, path: str, kind: str) -> None:
+        descriptor = self._root.open(path, kind)
         try:
             is_directory = stat.S_ISDIR(os.fstat(descriptor).st_mode)
             with mount_target(self._root, "/proc") as proc:
@@ -111,12 +108,12 @@ class BindMounter:
         finally:
             os.close(descriptor)
         if in_proc:
-            raise MountError(f"cannot mount anything at {path}: /proc tells of the container itself")
-        if is_directory != (make == "directory"):
+            raise MountError(f"cannot mount anything at {path}: it is in /proc")
+        if is_directory != (kind == "directory"):
             kinds = ("a file", "a directory") if is_directory else ("a directory", "a file")
             raise MountError(f"cannot mount {kinds[0]} at {path}: it is {kinds[1]}")
 
-    def _hide_at(self, path: str) -> None:
+    def _mask_at(self, path: str) -> None:
         if self._root.exists(path):
             tmpfs(self._root, path, "mode=755,size=64k", syscalls.MS_NOEXEC)
-            self._empty.append(path)
+            self._masks.append(path)

@@ -1,4 +1,4 @@
-"""What is mounted where, as this process sees it."""
+"""The mount table of this process."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class HostMount:
     kind: str
     writable: bool
     root: str = "/"
-    """Which part of the file system it shows."""
+    """The directory of the file system that is mounted."""
     options: str = ""
-    """Of the file system, not of the mount: names the controllers of a cgroup hierarchy."""
+    """Of the file system, not of the mount: includes the controllers of a cgroup v1 hierarchy."""
 
 
 def read(table: str = "/proc/self/mountinfo") -> tuple[HostMount, ...]:
@@ -27,7 +27,7 @@ def read(table: str = "/proc/self/mountinfo") -> tuple[HostMount, ...]:
 
 
 def visible(mounts: tuple[HostMount, ...]) -> tuple[HostMount, ...]:
-    """Those that a path leads to: neither mounted over nor below something that is; parents before children."""
+    """Mounts that a path leads to, parents first: no other mount covers them."""
     by_number = {mount.number: mount for mount in mounts}
     top = {mount.path: mount for mount in mounts}
     seen = [mount for mount in top.values() if _reachable(mount, top, by_number)]

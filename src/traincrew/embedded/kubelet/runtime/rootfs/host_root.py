@@ -1,4 +1,4 @@
-"""The host's file systems as the lower half of a container's root."""
+"""The host's file systems as the lower layer of a container's rootfs."""
 
 from __future__ import annotations
 
@@ -14,91 +14,103 @@ from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirecto
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 
 REPLACED = ("/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp")  # noqa: S108 -- paths of the container's own
-"""What a container has of its own, whatever the host has there."""
+"""Directories that a container has of its own."""
 
-_NOT_FILES = {
+_PSEUDO_FILESYSTEMS = {
     *("autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs", "efivarfs", "fusectl"),
     *("hugetlbfs", "mqueue", "nsfs", "proc", "pstore", "rpc_pipefs", "securityfs", "selinuxfs", "sysfs", "tracefs"),
 }
 
-_OPENED = ("/etc/ssh", "/usr/local", "/usr/local/bin", "/usr/local/lib", "/usr/local/share", "/var/cache", "/var/lib", "/var/log")
-"""Directories of the host's root that the root of a user namespace would expect to write to."""
+_WRITABLE = (
+    "/etc/ssh",
+    "/usr/local",
+    "/usr/local/bin",
+    "/usr/local/lib",
+    "/usr/local/share",
+    "/var/cache",
+    "/var/lib",
+    "/var/log",
+)
+"""Directories of the host's root that root in a user namespace expects to be writable."""
 
 
 _BASE = "base"
 
 
 class HostRoot:
-    """Where the kernel allows it, the host's root is one layer. In a user namespace it refuses to uncover what mounts may
-    hide: there every directory above a mount is made anew, with a layer over each of its children."""
+    """Mounts the host's root as one overlay where the kernel allows it.
+
+    In a user namespace the kernel does not reveal what mounts hide. There, each directory that contains a mount is created anew,
+    with an overlay over each of its children.
+    """
 
     def __init__(self, layer: WritableLayer, mounts: tuple[HostMount, ...], hidden: tuple[str, ...]) -> None:
         """mounts: the visible ones; hidden: directories below which no mount of the host is shown."""
         self._layer = layer
-        self.laid = ["/"]
-        """Where there is a layer to write to."""
+        self.overlays = ["/"]
+        """Paths that have a writable overlay."""
         self._mounts = {mount.path: mount for mount in mounts if is_shown(mount, hidden)}
-        self._left_out = {mount.path for mount in mounts} - set(self._mounts) | set(hidden)
-        self._above = {above for mount in mounts for above in _ancestors(mount.path)}
+        self._hidden = {mount.path for mount in mounts} - set(self._mounts) | set(hidden)
+        self._with_mounts = {above for mount in mounts for above in _ancestors(mount.path)}
 
-    def lay(self, target: str, isolation: Isolation, seeds: tuple[str, ...] = ()) -> None:
-        """The root at target; seeds: paths that are going to be made, where the root of a user namespace may make none."""
-        if isolation is Isolation.ROOT and self._lay_whole(target):
+    def mount(self, target: str, isolation: Isolation, seeds: tuple[str, ...] = ()) -> None:
+        """Mounts the root at target. seeds: later mount points, where root of a user namespace may not create directories."""
+        if isolation is Isolation.ROOT and self._mount_whole(target):
             return
-        syscalls.mount(self._layer.plain(_BASE, 0o755), target, "", syscalls.MS_BIND)
+        syscalls.mount(self._layer.create_directory(_BASE, 0o755), target, "", syscalls.MS_BIND)
         syscalls.mount("", target, "", syscalls.MS_REMOUNT | syscalls.MS_BIND | self._layer.flags)
         with contextlib.closing(RootDirectory(target)) as root:
-            self._assemble(root, "/", frozenset((*_OPENED, *(os.path.realpath(seed) for seed in seeds))))
+            self._assemble(root, "/", frozenset((*_WRITABLE, *(os.path.realpath(seed) for seed in seeds))))
 
-    def _lay_whole(self, target: str) -> bool:
+    def _mount_whole(self, target: str) -> bool:
         try:
             self._layer.overlay("/", self._layer.upper_for("/"), target)
         except OSError:
             return False
         with contextlib.closing(RootDirectory(target)) as root:
             for path in self._mounts:
-                # What cannot be shown (a file system of another user, say) is left out.
+                # A file system that cannot be mounted, for example of another user, is left out.
                 with contextlib.suppress(OSError):
-                    self._show(root, path)
+                    self._mount_one(root, path)
         return True
 
-    def _show(self, root: RootDirectory, path: str) -> None:
+    def _mount_one(self, root: RootDirectory, path: str) -> None:
         if path == "/":
             return
         if self._mounts[path].writable and os.path.isdir(path):
             with contextlib.suppress(OSError), mount_target(root, path) as target:
                 self._layer.overlay(path, self._layer.upper_for(path), target)
-                self.laid.append(path)
+                self.overlays.append(path)
                 return
         bind(root, path, path, syscalls.MOUNT_ATTR_RDONLY)
 
     def _assemble(self, root: RootDirectory, path: str, seeds: frozenset[str]) -> None:
         for name in os.listdir(path):
-            # What the user of this namespace may not see on the host is not there.
+            # Files that the user may not read on the host are left out.
             with contextlib.suppress(PermissionError):
                 self._assemble_one(root, os.path.join(path, name), seeds)
 
     def _assemble_one(self, root: RootDirectory, path: str, seeds: frozenset[str]) -> None:
         found = os.lstat(path)
-        there = descriptor_path(root.top) + path
+        target = descriptor_path(root.top) + path
         if stat.S_ISLNK(found.st_mode):
-            os.symlink(os.readlink(path), there)
+            os.symlink(os.readlink(path), target)
         elif stat.S_ISREG(found.st_mode):
-            os.close(os.open(there, os.O_CREAT | os.O_EXCL, 0o644))
+            os.close(os.open(target, os.O_CREAT | os.O_EXCL, 0o644))
             bind(root, path, path, syscalls.MOUNT_ATTR_RDONLY)
         elif stat.S_ISDIR(found.st_mode):
-            os.mkdir(there)
-            copy_mode_and_owner(there, found)
+            os.mkdir(target)
+            copy_mode_and_owner(target, found)
             self._assemble_directory(root, path, seeds)
 
     def _assemble_directory(self, root: RootDirectory, path: str, seeds: frozenset[str]) -> None:
         entries = os.listdir(path)
-        if path in REPLACED or path in self._left_out or not entries:
+        if path in REPLACED or path in self._hidden or not entries:
             return
-        if path in self._above:
+        if path in self._with_mounts:
             self._assemble(root, path, seeds)
             return
-        # The directory made for the overlay to be mounted on is its upper half as well.
+        # The mount point of the overlay is its upper directory, too.
         upper = f"{self._layer.directory}/{_BASE}{path}"
         for seed in seeds:
             if seed.startswith(path + "/"):
@@ -106,13 +118,15 @@ class HostRoot:
         try:
             with mount_target(root, path) as target:
                 self._layer.overlay(path, upper, target)
-            self.laid.append(path)
+            self.overlays.append(path)
         except OSError:
             bind(root, path, path, syscalls.MOUNT_ATTR_RDONLY)
 
 
 def is_shown(mount: HostMount, hidden: tuple[str, ...]) -> bool:
-    return mount.kind not in _NOT_FILES and not any(is_within(mount.path, place) for place in (*REPLACED, *hidden))
+    return mount.kind not in _PSEUDO_FILESYSTEMS and not any(
+        is_within(mount.path, directory) for directory in (*REPLACED, *hidden)
+    )
 
 
 def is_within(path: str, directory: str) -> bool:
@@ -120,7 +134,7 @@ def is_within(path: str, directory: str) -> bool:
 
 
 def _seed(upper: str, lower: str, path: str) -> None:
-    """Makes the existing directories above path, and path if it exists, the container's own."""
+    """Copies the existing directories of path into the upper directory, where the container owns them."""
     for name in os.path.relpath(path, lower).split("/"):
         lower, upper = os.path.join(lower, name), os.path.join(upper, name)
         if not stat.S_ISDIR(_mode(lower)):
@@ -131,7 +145,7 @@ def _seed(upper: str, lower: str, path: str) -> None:
 
 
 def _mode(path: str) -> int:
-    """0 if there is nothing; of a link its own."""
+    """The mode without following a link; 0: the path does not exist."""
     try:
         return os.lstat(path).st_mode
     except OSError:

@@ -14,7 +14,7 @@ from traincrew.embedded.kubelet.runtime.rootfs.mounts import bind, mount_target,
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirectory
 from traincrew.embedded.kubelet.runtime.spec import Container, Pod
 
-_SAFE = syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC
+_SAFE_FLAGS = syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC
 
 _MASKED = (
     *("/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/sched_debug"),
@@ -29,10 +29,10 @@ _LINKS = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/se
 def mount_proc(root: RootDirectory, pod: Pod, container: Container) -> None:
     with mount_target(root, "/proc") as target:
         try:
-            syscalls.mount("proc", target, "proc", _SAFE)
-        except OSError as refusal:
-            # The host's process namespace does not belong to a user namespace, but is what was asked for.
-            if not pod.host_pid or refusal.errno != errno.EPERM:
+            syscalls.mount("proc", target, "proc", _SAFE_FLAGS)
+        except OSError as error:
+            # hostPID: the user namespace does not own the host's PID namespace, so bind the host's /proc.
+            if not pod.host_pid or error.errno != errno.EPERM:
                 raise
             syscalls.mount("/proc", target, "", syscalls.MS_BIND | syscalls.MS_REC)
     if container.privileged:
@@ -43,31 +43,33 @@ def mount_proc(root: RootDirectory, pod: Pod, container: Container) -> None:
             restrict(root, path, syscalls.MOUNT_ATTR_RDONLY)
 
 
-def mount_sys(root: RootDirectory, container: Container, hierarchies: dict[str, str]) -> None:
-    """hierarchies: by place below /sys/fs/cgroup ("" for the unified one) the directory of the container's own group."""
+def mount_sys(root: RootDirectory, container: Container, cgroups: dict[str, str]) -> None:
+    """cgroups: the container's cgroup directories by name below /sys/fs/cgroup ("" for cgroup v2)."""
     read_only = 0 if container.privileged else syscalls.MS_RDONLY
     try:
         with mount_target(root, "/sys") as target:
-            syscalls.mount("sysfs", target, "sysfs", _SAFE | read_only)
-    except OSError as refusal:
-        # Its network belongs to the host: so does its view of it.
-        if refusal.errno != errno.EPERM:
+            syscalls.mount("sysfs", target, "sysfs", _SAFE_FLAGS | read_only)
+    except OSError as error:
+        # hostNetwork: the user namespace does not own the network namespace, so bind the host's /sys.
+        if error.errno != errno.EPERM:
             raise
         bind(root, "/sys", "/sys", syscalls.MOUNT_ATTR_RDONLY)
         return
-    _show_groups(root, hierarchies, container.privileged)
+    _mount_cgroups(root, cgroups, container.privileged)
 
 
 def mask(root: RootDirectory) -> None:
-    """What tells of the host or changes it, and is no business of a container's."""
+    """Masks files that reveal or change the state of the host, as containerd does."""
     for path in _MASKED:
         with contextlib.suppress(FileNotFoundError):
             _mask_one(root, path)
 
 
-def mount_dev(root: RootDirectory, pod: Pod, container: Container, memory: int) -> None:
-    """Device files are the host's, one by one. /dev itself takes none: one made there by mknod opens nothing.
-    memory: the pod's /dev/shm, see sharedmemory.taken."""
+def mount_dev(root: RootDirectory, pod: Pod, container: Container, shm: int) -> None:
+    """Binds single device files of the host. /dev is mounted nodev: a device file that mknod creates there cannot be opened.
+
+    shm: the pod's /dev/shm, as a descriptor of `shared_memory.clone_from`; -1: the container has its own.
+    """
     tmpfs(root, "/dev", "mode=755,size=1m", syscalls.MS_NOEXEC)
     wanted = [f"/dev/{name}" for name in _DEVICES] + list(container.devices)
     if container.privileged:
@@ -75,21 +77,21 @@ def mount_dev(root: RootDirectory, pod: Pod, container: Container, memory: int) 
     for path in wanted:
         os.close(root.open(path, make="file"))
         bind(root, path, path)
-    with mount_target(root, "/dev") as there:
+    with mount_target(root, "/dev") as dev:
         for name, target in _LINKS.items():
-            os.symlink(target, f"{there}/{name}")
-        os.symlink("pts/ptmx", f"{there}/ptmx")
+            os.symlink(target, f"{dev}/{name}")
+        os.symlink("pts/ptmx", f"{dev}/ptmx")
     _mount_terminals(root)
-    _mount_shared_memory(root, pod, memory)
+    _mount_shared_memory(root, pod, shm)
 
 
-def _show_groups(root: RootDirectory, hierarchies: dict[str, str], privileged: bool) -> None:
+def _mount_cgroups(root: RootDirectory, cgroups: dict[str, str], privileged: bool) -> None:
     attributes = 0 if privileged else syscalls.MOUNT_ATTR_RDONLY
-    if "" in hierarchies:
-        bind(root, hierarchies[""], "/sys/fs/cgroup", attributes)
-    elif hierarchies:
+    if "" in cgroups:
+        bind(root, cgroups[""], "/sys/fs/cgroup", attributes)
+    elif cgroups:
         tmpfs(root, "/sys/fs/cgroup", "mode=755,size=64k", syscalls.MS_NOEXEC)
-        for name, directory in hierarchies.items():
+        for name, directory in cgroups.items():
             os.close(root.open(f"/sys/fs/cgroup/{name}", make="directory"))
             bind(root, directory, f"/sys/fs/cgroup/{name}", attributes)
         restrict(root, "/sys/fs/cgroup", attributes)
@@ -126,34 +128,34 @@ def _mount_terminals(root: RootDirectory) -> None:
     with mount_target(root, "/dev/pts") as target:
         try:
             syscalls.mount("devpts", target, "devpts", syscalls.MS_NOSUID | syscalls.MS_NOEXEC, options + ",gid=5")
-        except OSError as refusal:
-            # Without subordinate ids the group of terminals has no name.
-            if refusal.errno != errno.EINVAL:
+        except OSError as error:
+            # Without subordinate ids the group tty is not mapped.
+            if error.errno != errno.EINVAL:
                 raise
             syscalls.mount("devpts", target, "devpts", syscalls.MS_NOSUID | syscalls.MS_NOEXEC, options)
 
 
-def _mount_shared_memory(root: RootDirectory, pod: Pod, memory: int) -> None:
+def _mount_shared_memory(root: RootDirectory, pod: Pod, shm: int) -> None:
     for name in ("shm", "mqueue"):
         os.close(root.open(f"/dev/{name}", make="directory"))
     if pod.host_ipc:
         bind(root, "/dev/shm", "/dev/shm")  # noqa: S108 -- asked for
-    elif memory >= 0:
+    elif shm >= 0:
         target = root.open("/dev/shm")  # noqa: S108 -- the pod's own
-        syscalls.attach_mount(memory, target)
+        syscalls.attach_mount(shm, target)
         os.close(target)
     else:
         shared_memory.mount(root, pod)
-    # A kernel may come without it, and the host's belongs to no user namespace.
+    # The kernel may lack mqueue, and a user namespace does not own the host's.
     with contextlib.suppress(OSError), mount_target(root, "/dev/mqueue") as target_path:
-        syscalls.mount("mqueue", target_path, "mqueue", _SAFE)
+        syscalls.mount("mqueue", target_path, "mqueue", _SAFE_FLAGS)
 
 
-def cgroup_directories(ways: tuple[int, ...]) -> dict[str, str]:
-    """By place below /sys/fs/cgroup ("" for the unified hierarchy) the directories that `entrances` lead to."""
+def cgroup_directories(entries: tuple[int, ...]) -> dict[str, str]:
+    """The cgroup directories of these entries, by name below /sys/fs/cgroup ("" for cgroup v2)."""
     found: dict[str, str] = {}
-    for way in ways:
-        directory = entry.directory(way)
+    for cgroup_entry in entries:
+        directory = entry.directory(cgroup_entry)
         if os.path.exists(f"{directory}/cgroup.events"):
             found.setdefault("", directory)
         else:

@@ -1,4 +1,4 @@
-"""Paths inside a root that is being built: no symbolic link and no `..` leads out of it, whoever made them and whenever."""
+"""Opens paths inside a rootfs: no symbolic link and no `..` leads out of it (as openat2 with RESOLVE_IN_ROOT)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import errno
 import os
 import stat
 
-_STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
-_MOST_LINKS = 40
+_OPEN_FLAGS = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_MAX_LINKS = 40
 
 
 class RootDirectory:
-    """Walks one name at a time from the top, so that links are read by us and never followed by the kernel."""
+    """Walks a path name by name, so that the kernel never follows a link."""
 
     def __init__(self, top: str) -> None:
         self.top = os.open(top, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -20,7 +20,7 @@ class RootDirectory:
         os.close(self.top)
 
     def open(self, path: str, make: str = "") -> int:
-        """A descriptor (O_PATH) of what is at path; make: "directory" or "file", if it is missing."""
+        """An O_PATH descriptor. make: "directory" or "file", to create a missing path."""
         walk = _Walk(self.top, path, make)
         try:
             while walk.pending:
@@ -67,12 +67,12 @@ class _Walk:
 
     def _enter(self, name: str) -> int:
         try:
-            return os.open(name, _STEP, dir_fd=self.stack[-1])
+            return os.open(name, _OPEN_FLAGS, dir_fd=self.stack[-1])
         except FileNotFoundError:
             if not self.make:
                 raise
         self._create(name)
-        return os.open(name, _STEP, dir_fd=self.stack[-1])
+        return os.open(name, _OPEN_FLAGS, dir_fd=self.stack[-1])
 
     def _create(self, name: str) -> None:
         last = not any(part not in ("", ".") for part in self.pending)
@@ -85,7 +85,7 @@ class _Walk:
         target = os.readlink("", dir_fd=link)
         os.close(link)
         self.links += 1
-        if self.links > _MOST_LINKS:
+        if self.links > _MAX_LINKS:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), target)
         if target.startswith("/"):
             while len(self.stack) > 1:
@@ -94,5 +94,5 @@ class _Walk:
 
 
 def descriptor_path(descriptor: int) -> str:
-    """A path by which mount(2) finds what a descriptor stands for."""
+    """A path for mount(2) that refers to the descriptor."""
     return f"/proc/self/fd/{descriptor}"

@@ -1,4 +1,4 @@
-"""A container's root: the host read-only below, a private layer above, the pod's volumes where it wants them."""
+"""A container's rootfs: the host's files below, a writable overlay above, and the mounts of the container."""
 
 from __future__ import annotations
 
@@ -15,25 +15,27 @@ from traincrew.embedded.kubelet.runtime.rootfs.overlay import WritableLayer
 from traincrew.embedded.kubelet.runtime.rootfs.root_directory import RootDirectory, descriptor_path
 from traincrew.embedded.kubelet.runtime.spec import Container, Isolation, Pod
 
-_OWN = {"/run": 0o755, "/tmp": 0o1777, "/var/tmp": 0o1777}  # noqa: S108 -- paths of the container's own
+_OWN_DIRECTORIES = {"/run": 0o755, "/tmp": 0o1777, "/var/tmp": 0o1777}  # noqa: S108 -- paths of the container's own
 
 
 class RootfsError(OSError):
-    """The root cannot be built; in words for the pod's events."""
+    """The rootfs cannot be built. The message goes into the pod's events."""
 
 
-def build(pod: Pod, container: Container, isolation: Isolation, groups: tuple[int, ...] = (), memory: int = -1) -> None:
+def build(
+    pod: Pod, container: Container, isolation: Isolation, cgroup_entries: tuple[int, ...] = (), shm_namespace: int = -1
+) -> None:
     """Called by the container's init in a mount namespace of its own: makes the root and goes into it; the host's is gone then.
 
-    groups: the entrances of the container's group, whose directories it sees below /sys/fs/cgroup.
+    cgroup_entries: of the container's cgroup, which is mounted at /sys/fs/cgroup.
     memory: what keeps the pod's shared memory (sharedmemory.held); -1: the container has its own.
     Works at levels ROOT and USER. Raises RootRefused; the caller exits then, and its mounts go with its namespace.
     """
     umask = os.umask(0o022)
     try:
-        _enter(_Building(pod, container, isolation).run(kernel_filesystems.cgroup_directories(groups), memory))
-    except (MountError, OSError) as refusal:
-        raise RootfsError(str(refusal)) from refusal
+        _enter(_Builder(pod, container, isolation).run(kernel_filesystems.cgroup_directories(cgroup_entries), shm_namespace))
+    except (MountError, OSError) as error:
+        raise RootfsError(str(error)) from error
     finally:
         os.umask(umask)
 
@@ -42,32 +44,32 @@ def layer_directory(pod: Pod, container: Container) -> str:
     return f"{pod.directory}/layers/{container.name}/{container.attempt}"
 
 
-class _Building:
+class _Builder:
     def __init__(self, pod: Pod, container: Container, isolation: Isolation) -> None:
         self.pod, self.container, self.isolation = pod, container, isolation
-        self.asked = ordered_mounts(pod, container)
+        self.mounts = ordered_mounts(pod, container)
 
-    def run(self, hierarchies: dict[str, str], memory: int) -> str:
-        """Where the root is."""
-        shared = shared_memory.clone_from(memory)
+    def run(self, cgroups: dict[str, str], shm_namespace: int) -> str:
+        """Returns the path of the rootfs."""
+        shared = shared_memory.clone_from(shm_namespace)
         syscalls.mount("", "/", "", syscalls.MS_REC | syscalls.MS_PRIVATE)
         mounts = host_mounts.visible(host_mounts.read())
         layer = _layer(self.pod, self.container, self.isolation, mounts)
-        top = layer.plain("root", 0o755)
+        top = layer.create_directory("root", 0o755)
         masked = tuple(os.path.realpath(path) for path in self.pod.masked)
         host = HostRoot(layer, mounts, masked)
-        host.lay(top, self.isolation, seeds=tuple(mount.path for mount in self.asked))
+        host.mount(top, self.isolation, seeds=tuple(mount.path for mount in self.mounts))
         with contextlib.closing(RootDirectory(top)) as root:
-            _furnish(root, layer, self.container)
+            _create_own_directories(root, layer, self.container)
             kernel_filesystems.mount_proc(root, self.pod, self.container)
             kernel_filesystems.mount_dev(root, self.pod, self.container, shared)
-            kernel_filesystems.mount_sys(root, self.container, hierarchies)
+            kernel_filesystems.mount_sys(root, self.container, cgroups)
             if not self.container.privileged:
                 kernel_filesystems.mask(root)
-            layers = [root.open(path) for path in (*host.laid, *_OWN)]
+            layers = [root.open(path) for path in (*host.overlays, *_OWN_DIRECTORIES)]
             self._mount(root)
             if self.container.read_only_root:
-                # By descriptors: a volume may lie over a layer now, and stays as it is.
+                # By descriptors: a volume may cover a layer now and keeps its own flags.
                 for each in layers:
                     remount_read_only(descriptor_path(each))
             for each in layers:
@@ -76,8 +78,8 @@ class _Building:
 
     def _mount(self, root: RootDirectory) -> None:
         binds = BindMounter(root, self.pod, self.container)
-        binds.hide()
-        for mount in self.asked:
+        binds.mask()
+        for mount in self.mounts:
             binds.mount(mount)
         binds.seal()
 
@@ -85,17 +87,17 @@ class _Building:
 def _layer(pod: Pod, container: Container, isolation: Isolation, mounts: tuple[HostMount, ...]) -> WritableLayer:
     directory = layer_directory(pod, container)
     if os.path.lexists(directory):
-        # Of a start that did not come to its end: an overlay does not take up a layer that was left in the middle.
+        # Left by a start that did not finish. An overlay cannot reuse it.
         tree_removal.remove_tree(directory)
     under = [mount for mount in mounts if is_within(os.path.realpath(pod.directory), mount.path)]
     return WritableLayer(directory, under[-1].kind, isolation, container.privileged)
 
 
-def _furnish(root: RootDirectory, layer: WritableLayer, container: Container) -> None:
+def _create_own_directories(root: RootDirectory, layer: WritableLayer, container: Container) -> None:
     attributes = 0 if container.privileged else syscalls.MOUNT_ATTR_NODEV
-    for path, mode in _OWN.items():
+    for path, mode in _OWN_DIRECTORIES.items():
         os.close(root.open(path, make="directory"))
-        bind(root, layer.plain(f"own{path}", mode), path, attributes)
+        bind(root, layer.create_directory(f"own{path}", mode), path, attributes)
     os.close(root.open("/run/lock", make="directory"))
     for path in ("/proc", "/sys", "/dev"):
         os.close(root.open(path, make="directory"))
@@ -104,6 +106,6 @@ def _furnish(root: RootDirectory, layer: WritableLayer, container: Container) ->
 def _enter(top: str) -> None:
     os.chdir(top)
     syscalls.pivot_root(".", ".")
-    # The host's root now lies over the new one; taking it away uncovers it, and nothing leads back.
+    # The host's root now covers the new one. After the unmount no path leads back to it.
     syscalls.umount(".", syscalls.MNT_DETACH)
     os.chdir("/")

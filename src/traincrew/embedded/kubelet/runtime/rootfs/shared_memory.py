@@ -1,4 +1,4 @@
-"""The shared memory of a pod: one for all its containers, for as long as the pod lives."""
+"""Shared memory of a pod: its containers share one /dev/shm while the pod lives."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ _FLAGS = syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC
 
 
 def create_namespace(pod: Pod) -> int:
-    """Called by the shim: a descriptor that keeps the pod's shared memory, -1 if each container is to have its own.
+    """Called by the shim: an open mount namespace that holds nothing but the pod's tmpfs; -1: each container has its own.
 
-    It is a mount namespace with nothing else in it, and no process: whatever becomes of shim and containers, it goes with them.
+    No process is in the namespace, so it ends with the last descriptor, however shim and containers end.
     """
     if pod.host_ipc:
         return -1
-    ready, making = os.pipe()
-    leaving, staying = os.pipe()
+    ready, ready_writer = os.pipe()
+    release, release_writer = os.pipe()
 
     def body() -> None:
-        os.close(staying)
-        _make(pod)
-        os.write(making, b"m")
-        os.read(leaving, 1)
+        os.close(release_writer)
+        _mount_tmpfs(pod)
+        os.write(ready_writer, b"m")
+        os.read(release, 1)
 
     child = fork.fork_child(body)
-    os.close(making)
-    os.close(leaving)
+    os.close(ready_writer)
+    os.close(release)
     try:
-        made = os.read(ready, 1) == b"m"
-        return os.open(f"/proc/{child}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC) if made else -1
+        created = os.read(ready, 1) == b"m"
+        return os.open(f"/proc/{child}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC) if created else -1
     finally:
         os.close(ready)
-        os.close(staying)
+        os.close(release_writer)
         os.waitpid(child, 0)
 
 
-def clone_from(held_namespace: int) -> int:
-    """Called by a container's init in its own mount namespace: the mount to attach; -1 if there is none, or none can be had."""
-    if held_namespace < 0:
+def clone_from(namespace: int) -> int:
+    """Called by a container's init in its own mount namespace: a detached copy of the tmpfs; -1: there is none."""
+    if namespace < 0:
         return -1
     own = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        syscalls.setns(held_namespace, syscalls.CLONE_NEWNS)
+        syscalls.setns(namespace, syscalls.CLONE_NEWNS)
         try:
             return syscalls.clone_mount("/")
         except OSError:
@@ -66,7 +66,7 @@ def _options(pod: Pod) -> str:
     return f"mode=1777,size={pod.shm_bytes or '50%'}"
 
 
-def _make(pod: Pod) -> None:
+def _mount_tmpfs(pod: Pod) -> None:
     syscalls.unshare(syscalls.CLONE_NEWNS)
     syscalls.mount("", "/", "", syscalls.MS_REC | syscalls.MS_PRIVATE)
     syscalls.mount("tmpfs", pod.directory, "tmpfs", _FLAGS, _options(pod))

@@ -1,4 +1,4 @@
-"""Clients who look at a container while it runs, and may type into it. None of them can hold it up."""
+"""Attach: clients that read a running container's output and write its input. No client blocks the container."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from traincrew.embedded.kubelet.runtime.container.container_run import Container
 from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, WRITE, EventLoop
 from traincrew.embedded.kubelet.runtime.shim.output_pump import OutputPump
 
-_MOST_UNREAD = 8 << 20
-_PIECE = 1 << 16
+_MAX_UNREAD_BYTES = 8 << 20
+_CHUNK_BYTES = 1 << 16
 
 
 class OutputTap:
-    """A stream's output from now on. A client too slow by megabytes is let go rather than waited for."""
+    """Copies a stream's output from now on. A client that falls megabytes behind is disconnected."""
 
     def __init__(self, loop: EventLoop, pump: OutputPump, fd: int) -> None:
         self._loop, self._pump, self._fd = loop, pump, os.dup(fd)
@@ -30,13 +30,13 @@ class OutputTap:
         self._over = not data
         self._unsent += data
         self._step()
-        if len(self._unsent) > _MOST_UNREAD:
+        if len(self._unsent) > _MAX_UNREAD_BYTES:
             self.close()
 
     def close(self) -> None:
         if self._fd < 0:
             return
-        self._loop.forget(self._fd)
+        self._loop.unwatch(self._fd)
         os.close(self._fd)
         self._fd = -1
         if self.take in self._pump.listeners:
@@ -54,14 +54,14 @@ class OutputTap:
         if self._over:
             self.close()
         else:
-            self._loop.forget(self._fd)
+            self._loop.unwatch(self._fd)
 
 
 class InputFeed:
-    """A client's input to a container, no faster than that reads."""
+    """Copies a client's input to the container, no faster than the container reads."""
 
     def __init__(self, loop: EventLoop, source: int, target: int, ended: Callable[[], None]) -> None:
-        """ended: the client has closed its side, and everything of it has been handed on."""
+        """ended: called when the client has closed its side and all input has been written."""
         self._loop, self._source, self._target, self._ended = loop, os.dup(source), os.dup(target), ended
         self._unsent = b""
         for fd in (self._source, self._target):
@@ -72,13 +72,13 @@ class InputFeed:
         if self._source < 0:
             return
         for fd in (self._source, self._target):
-            self._loop.forget(fd)
+            self._loop.unwatch(fd)
             os.close(fd)
         self._source = self._target = -1
 
     def _read(self) -> None:
         try:
-            self._unsent = os.read(self._source, _PIECE)
+            self._unsent = os.read(self._source, _CHUNK_BYTES)
         except BlockingIOError:
             return
         except OSError:
@@ -87,7 +87,7 @@ class InputFeed:
             self.close()
             self._ended()
             return
-        self._loop.forget(self._source)
+        self._loop.unwatch(self._source)
         self._write()
 
     def _write(self) -> None:
@@ -100,12 +100,12 @@ class InputFeed:
         except OSError:
             self.close()
             return
-        self._loop.forget(self._target)
+        self._loop.unwatch(self._target)
         self._loop.watch(self._source, READ, self._read)
 
 
 class Attachment:
-    """One client's look at one container. fds: its stdin, stdout and stderr; None where it wants none."""
+    """One client attached to one container. fds: its stdin, stdout and stderr; None for a stream that it did not request."""
 
     def __init__(self, loop: EventLoop, run: ContainerRun, fds: tuple[int | None, int | None, int | None]) -> None:
         self._run = run
@@ -114,7 +114,7 @@ class Attachment:
         for fd, pump in zip(outputs, run.pumps, strict=False):
             if fd is not None:
                 self._parts.append(OutputTap(loop, pump, fd))
-        target = run.beginning.terminal if run.container.tty else run.stdin
+        target = run.handshake.terminal if run.container.tty else run.stdin
         if stdin is not None and target >= 0:
             self._parts.append(InputFeed(loop, stdin, target, self._input_ended))
 
@@ -124,6 +124,6 @@ class Attachment:
 
     def close(self) -> None:
         for part in self._parts:
-            # What has been read from the container is still on its way to the client: a tap closes itself after the end.
+            # An output tap closes itself after it has written everything.
             with contextlib.suppress(OSError):
                 part.close()

@@ -1,4 +1,4 @@
-"""Waiting for many descriptors in one thread: what the shim runs on."""
+"""A single-threaded poll loop. asyncio would cost every shim megabytes."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class EventLoop:
         self.running = True
 
     def watch(self, fd: int, events: int, handler: Callable[[], object]) -> None:
-        """Once a descriptor, again to change it. The other side's end calls the handler as well: it reads or writes and sees."""
+        """Registers a descriptor, or changes its registration. A hang-up calls the handler too."""
         self._handlers[fd] = handler
         self._poll.register(fd, events)
 
-    def forget(self, fd: int) -> None:
+    def unwatch(self, fd: int) -> None:
         if self._handlers.pop(fd, None) is not None:
             self._poll.unregister(fd)
 
-    def later(self, seconds: float, handler: Callable[[], None]) -> None:
-        """Asked again, the earlier moment counts."""
+    def call_later(self, seconds: float, handler: Callable[[], None]) -> None:
+        """Calls the handler once. Of several calls for one handler the earliest time counts."""
         moment = time.monotonic() + seconds
         self._timers[handler] = min(moment, self._timers.get(handler, moment))
 
@@ -39,35 +39,35 @@ class EventLoop:
         signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
 
-        def drained() -> None:
+        def on_signal() -> None:
             os.read(woken, 4096)
             handler()
 
-        self.watch(woken, READ, drained)
+        self.watch(woken, READ, on_signal)
 
     def run(self) -> None:
         while self.running:
-            for fd, _ in self._poll.poll(self._pause()):
-                # One handler may have closed what another descriptor of the same round stands for.
+            for fd, _ in self._poll.poll(self._poll_timeout()):
+                # An earlier handler of this round may have closed this descriptor.
                 if handler := self._handlers.get(fd):
-                    self._guarded(handler, fd)
-            self._ring()
+                    self._call(handler, fd)
+            self._run_timers()
 
-    def _guarded(self, handler: Callable[[], object], fd: int = -1) -> None:
-        """A fault in one conversation is not the end of the pod."""
+    def _call(self, handler: Callable[[], object], fd: int = -1) -> None:
+        """An exception in one handler must not end the shim."""
         try:
             handler()
         except Exception:
             sys.excepthook(*sys.exc_info())
-            self.forget(fd)
+            self.unwatch(fd)
 
-    def _pause(self) -> float | None:
+    def _poll_timeout(self) -> float | None:
         if not self._timers:
             return None
         return max(0.0, (min(self._timers.values()) - time.monotonic()) * 1000 + 1)
 
-    def _ring(self) -> None:
+    def _run_timers(self) -> None:
         now = time.monotonic()
         for handler in [each for each, moment in self._timers.items() if moment <= now]:
             del self._timers[handler]
-            self._guarded(handler)
+            self._call(handler)

@@ -1,4 +1,4 @@
-"""Commands beside a container's own, as the shim sees them."""
+"""Exec: a further process in a running container."""
 
 from __future__ import annotations
 
@@ -25,91 +25,94 @@ class ExecCommand:
     argv: tuple[str, ...]
     env: dict[str, str]
     stdio: tuple[int, int, int]
-    """-1: none. Duplicates are taken; the originals remain the caller's."""
+    """-1 stands for /dev/null. The caller keeps and closes these descriptors."""
     tty: bool = False
 
 
 class ExecProcess:
-    """In the namespaces, with the user, environment and directory of a container that runs."""
+    """Runs in the namespaces of the container, with its user, environment and working directory."""
 
     def __init__(
-        self, place: PodSandbox, run: ContainerRun, begun: Callable[[ExecProcess], None], ended: Callable[[ExecProcess], None]
+        self,
+        sandbox: PodSandbox,
+        run: ContainerRun,
+        on_started: Callable[[ExecProcess], None],
+        on_ended: Callable[[ExecProcess], None],
     ) -> None:
-        """begun: it runs or was refused. ended: never before begun, and not at all if refused."""
-        self._place, self.run = place, run
-        self._on_begun, self._on_ended = begun, ended
+        """on_started: the process runs, or its start failed. on_ended: after on_started, and only if the process ran."""
+        self._sandbox, self.run = sandbox, run
+        self._notify_started, self._notify_ended = on_started, on_ended
         self.pid = 0
         self.code: int | None = None
         self.peer: Peer
         self.number = 0
-        """Who asked for it, and by what name."""
+        """The client that sent the request, and the number that it chose."""
         self.over = False
         self._control: socket.socket | None = None
-        self._known = False
+        self._unreported = False
 
-    def begin(self, command: ExecCommand) -> None:
+    def start(self, command: ExecCommand) -> None:
         container, env = self.run.container, {**self.run.container.env, **command.env}
-        groups = tuple(self.run.group.entrances()) if self.run.group else ()
-        order = launch.ProcessSpec(container, command.argv, env, command.stdio, command.tty, self._place.isolation, groups)
-        status, telling = socket_pair()
+        entries = tuple(self.run.cgroup.open_entries()) if self.run.cgroup else ()
+        process = launch.ProcessSpec(container, command.argv, env, command.stdio, command.tty, self._sandbox.isolation, entries)
+        status, status_end = socket_pair()
         ours, theirs = socket_pair()
         try:
             if self._reaped_by_container:
-                group = entry.clone_target(groups)
-                self.pid = fork.fork_grandchild(self._enter, lambda: self._become(order, telling, theirs), group)
+                group = entry.clone_target(entries)
+                self.pid = fork.fork_grandchild(self._enter, lambda: self._exec(process, status_end, theirs), group)
             else:
-                mounts = self.run.beginning.namespaces[0] if self.run.beginning.namespaces else -1
-                duty = init.InitConfig(self._place.pod, order, theirs, telling, -1, False, mounts)
-                self.pid = fork.fork_grandchild(lambda: None, lambda: init.main(duty))
+                mounts = self.run.handshake.namespaces[0] if self.run.handshake.namespaces else -1
+                config = init.InitConfig(self._sandbox.pod, process, theirs, status_end, -1, False, mounts)
+                self.pid = fork.fork_grandchild(lambda: None, lambda: init.main(config))
         finally:
-            for fd in (*groups, theirs.detach(), telling.detach()):
+            for fd in (*entries, theirs.detach(), status_end.detach()):
                 os.close(fd)
         ours.send(b"go")
         ours.setblocking(False)
         self._control = ours
-        self._place.loop.watch(ours.fileno(), READ, self._hear)
-        self.beginning = StartHandshake(self._place.loop, status, self._begun)
+        self._sandbox.loop.watch(ours.fileno(), READ, self._read_control)
+        self.handshake = StartHandshake(self._sandbox.loop, status, self._on_started)
 
     @property
     def _reaped_by_container(self) -> bool:
-        """Elsewhere no namespace ends with the container, so somebody has to stay and look after what a command leaves behind."""
-        return self._place.alone or self._place.processes >= 0
+        """Otherwise no PID namespace ends with the container: an init process stays to reap and kill what the command leaves."""
+        return self._sandbox.own_pid_namespaces or self._sandbox.pid_namespace >= 0
 
     def _enter(self) -> None:
-        syscalls.setns(self.run.beginning.namespaces[1], syscalls.CLONE_NEWPID)
+        syscalls.setns(self.run.handshake.namespaces[1], syscalls.CLONE_NEWPID)
 
-    def _become(self, order: launch.ProcessSpec, status: socket.socket, control: socket.socket) -> None:
-        mounts = self.run.beginning.namespaces[0]
-        fork.close_other_descriptors(
-            [status.fileno(), control.fileno(), mounts, *(fd for fd in (*order.stdio, *order.groups) if fd >= 0)]
-        )
+    def _exec(self, process: launch.ProcessSpec, status: socket.socket, control: socket.socket) -> None:
+        mounts = self.run.handshake.namespaces[0]
+        given = [fd for fd in (*process.stdio, *process.cgroup_entries) if fd >= 0]
+        fork.close_other_descriptors([status.fileno(), control.fileno(), mounts, *given])
         if control.recv(1):
             syscalls.setns(mounts, syscalls.CLONE_NEWNS)
-            launch.exec_process(order, status)
+            launch.exec_process(process, status)
 
     def kill(self) -> None:
-        """It and what it has started, as far as that has not left its session."""
+        """Kills the process and every other process of its session."""
         if self.over:
             return
         if not self._reaped_by_container:
-            self._say({"kill": True})
+            self._send_control({"kill": True})
             return
         for kill in (os.killpg, os.kill):
             with contextlib.suppress(ProcessLookupError):
                 kill(self.pid, signal.SIGKILL)
 
-    def leave(self) -> None:
-        """The container has ended: nobody of it goes on."""
+    def container_ended(self) -> None:
+        """Processes of an exec end with their container."""
         self.kill()
-        self._hang_up()
+        self._close_control()
 
-    def _begun(self) -> None:
-        self._known = True
-        self._on_begun(self)
-        self._tell()
+    def _on_started(self) -> None:
+        self._unreported = True
+        self._notify_started(self)
+        self._report_end()
 
-    def _hear(self) -> None:
-        """Everything that has been said up to now: it may be the last word of a process that is gone already."""
+    def _read_control(self) -> None:
+        """Handles every message that has arrived: the sender may have exited already."""
         while self._control is not None:
             try:
                 data = self._control.recv(protocol.CHUNK_BYTES)
@@ -118,35 +121,35 @@ class ExecProcess:
             except OSError:
                 data = b""
             if not data:
-                self._hang_up()
+                self._close_control()
             elif (code := json.loads(data).get("ended")) is not None:
                 self._finish(code)
 
     def reaped(self, status: int) -> None:
         self.over = True
-        self._hear()
-        self._hang_up()
+        self._read_control()
+        self._close_control()
         self._finish(os.waitstatus_to_exitcode(status) if self._reaped_by_container else -signal.SIGKILL)
-        self.beginning.close()
+        self.handshake.close()
 
     def _finish(self, code: int) -> None:
         if self.code is None:
             self.code = 128 - code if code < 0 else code
-            self.beginning.hear()
-            self._tell()
+            self.handshake.read()
+            self._report_end()
 
-    def _tell(self) -> None:
-        if self._known and self.code is not None and self.beginning.refusal is None:
-            self._known = False
-            self._on_ended(self)
+    def _report_end(self) -> None:
+        if self._unreported and self.code is not None and self.handshake.failure is None:
+            self._unreported = False
+            self._notify_ended(self)
 
-    def _say(self, message: protocol.Message) -> None:
+    def _send_control(self, message: protocol.Message) -> None:
         if self._control is not None:
             with contextlib.suppress(OSError):
                 self._control.send(protocol.encode(message))
 
-    def _hang_up(self) -> None:
+    def _close_control(self) -> None:
         if self._control is not None:
-            self._place.loop.forget(self._control.fileno())
+            self._sandbox.loop.unwatch(self._control.fileno())
             self._control.close()
             self._control = None

@@ -1,4 +1,4 @@
-"""The pod's second door, for whoever shows a ticket: a command in one container, once."""
+"""The exec socket of a pod: a client with a ticket runs one command in one container."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import os
 import time
 from _operator import _compare_digest
 
-from traincrew.embedded.kubelet.runtime import spec
-from traincrew.embedded.kubelet.runtime.container import launch
+from traincrew.embedded.kubelet.runtime import errors, spec
 
 
 def directory(pod: spec.Pod) -> str:
-    """Where the doors of all pods are: to be bound, read-only, into the pods that may want to knock."""
+    """The directory of the exec sockets of all pods, mounted read-only into containers.
+
+    Shims of earlier releases allow a mount of `node/doors` only, so the directory keeps that name on the disk.
+    """
     return os.path.normpath(os.path.join(pod.directory, "../../doors"))
 
 
@@ -24,19 +26,19 @@ class ExecTickets:
         self._issued: list[tuple[bytes, str, float]] = []
 
     def issue(self, secret: str, container: str, seconds: float) -> None:
-        self._drop_old()
+        self._drop_expired()
         self._issued.append((secret.encode(), container, time.monotonic() + seconds))
 
     def redeem(self, secret: str) -> str:
-        """The container that it opens. It is worth nothing afterwards."""
-        self._drop_old()
-        shown = secret.encode()
+        """The container that the ticket is for. A ticket is valid once."""
+        self._drop_expired()
+        given = secret.encode()
         for ticket in self._issued:
-            if _compare_digest(ticket[0], shown):
+            if _compare_digest(ticket[0], given):
                 self._issued.remove(ticket)
                 return ticket[1]
-        raise launch.Refused("Forbidden", "this ticket is not valid: unknown, used before or too old")
+        raise errors.OperationFailed("Forbidden", "the ticket is not valid: it is unknown, was used before, or has expired")
 
-    def _drop_old(self) -> None:
+    def _drop_expired(self) -> None:
         now = time.monotonic()
         self._issued = [ticket for ticket in self._issued if ticket[2] > now]

@@ -1,4 +1,4 @@
-"""Processes of their own out of a single-threaded one."""
+"""Forks of a single-threaded process."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable
 from traincrew.embedded.kubelet.runtime import syscalls
 
 
-def fork_child(body: Callable[[], None], group: int = -1) -> int:
-    """A process that does this and nothing of what its parent would have gone on to do.
+def fork_child(body: Callable[[], None], cgroup: int = -1) -> int:
+    """Forks a process that runs `body` and exits.
 
-    group: the open directory of a unified group to be born in; where the kernel cannot, it is born in its parent's.
+    cgroup: the open directory of a cgroup v2 to start in. Kernels before 5.7 start the process in its parent's cgroup.
     """
-    pid = _forked(group)
+    pid = _fork(cgroup)
     if pid:
         return pid
     code = 1
@@ -32,41 +32,41 @@ def fork_child(body: Callable[[], None], group: int = -1) -> int:
         os._exit(code)
 
 
-def _forked(group: int) -> int:
-    if group >= 0:
+def _fork(cgroup: int) -> int:
+    if cgroup >= 0:
         with contextlib.suppress(OSError):
-            return syscalls.fork_into(group)
+            return syscalls.fork_into(cgroup)
     return os.fork()
 
 
-def fork_grandchild(enter: Callable[[], None], body: Callable[[], None], group: int = -1) -> int:
-    """A child that begins where `enter` leads, and in that group; see `child`.
+def fork_grandchild(enter: Callable[[], None], body: Callable[[], None], cgroup: int = -1) -> int:
+    """Forks a process that starts in the namespaces that `enter` enters; see `fork_child`.
 
-    Entering a PID namespace holds for children alone and, in a user namespace, cannot be taken back: so a process in between
-    enters and goes. The caller, who adopts orphans, becomes the parent.
+    setns to a PID namespace affects children only and, in a user namespace, cannot be undone. So an intermediate process
+    enters and exits. The caller is a child subreaper and becomes the parent.
     """
     reading, writing = os.pipe2(os.O_CLOEXEC)
 
-    def between() -> None:
+    def intermediate() -> None:
         try:
             enter()
-            told = str(fork_child(body, group))
+            outcome = str(fork_child(body, cgroup))
         except OSError as error:
-            told = f"{-(error.errno or 1)} {error.strerror}"
-        os.write(writing, told.encode())
+            outcome = f"{-(error.errno or 1)} {error.strerror}"
+        os.write(writing, outcome.encode())
 
-    middle = fork_child(between)
+    intermediate_pid = fork_child(intermediate)
     os.close(writing)
     with open(reading, "rb") as pipe:
-        number, _, words = pipe.read().decode().partition(" ")
-    os.waitpid(middle, 0)
+        number, _, message = pipe.read().decode().partition(" ")
+    os.waitpid(intermediate_pid, 0)
     if int(number or -1) < 0:
-        raise OSError(-int(number or -1), words or "fork")
+        raise OSError(-int(number or -1), message or "fork")
     return int(number)
 
 
 def close_other_descriptors(descriptors: Iterable[int]) -> None:
-    """Closes every other one, but for the first three."""
+    """Closes all descriptors above 2 that are not listed."""
     first = 3
     for kept in sorted(set(descriptors)):
         if kept > first:

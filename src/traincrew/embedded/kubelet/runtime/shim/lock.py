@@ -1,4 +1,4 @@
-"""A pod has one shim: whoever holds the lock of its directory. It is let go by the end of that process, however it ends."""
+"""The lock that makes a shim the only one of its pod. The kernel releases it when the process ends."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import os
 import struct
 
 _NAME = "shim.lock"
-_ASKED = struct.Struct("hhqqi4x")
+_FLOCK = struct.Struct("hhqqi4x")
 
 
 def acquire(directory: str) -> bool:
-    """For the rest of this process's life. The descriptor stays open on purpose: closing any on that file would let go of it."""
+    """Takes the lock for the life of this process. Closing any descriptor of the file would release it."""
     fd = os.open(os.path.join(directory, _NAME), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -21,13 +21,13 @@ def acquire(directory: str) -> bool:
 
 
 def is_held(directory: str) -> bool:
-    """Only asks, so that nobody who wants it just now is kept from it."""
+    """Tests the lock without taking it, so that a starting shim is not disturbed."""
     try:
         fd = os.open(os.path.join(directory, _NAME), os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:
-        answer = fcntl.fcntl(fd, fcntl.F_GETLK, _ASKED.pack(fcntl.F_WRLCK, 0, 0, 0, 0))
+        answer = fcntl.fcntl(fd, fcntl.F_GETLK, _FLOCK.pack(fcntl.F_WRLCK, 0, 0, 0, 0))
     finally:
         os.close(fd)
-    return bool(_ASKED.unpack(answer)[0] != fcntl.F_UNLCK)
+    return bool(_FLOCK.unpack(answer)[0] != fcntl.F_UNLCK)

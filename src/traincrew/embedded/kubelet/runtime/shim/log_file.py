@@ -1,4 +1,4 @@
-"""The log of one run of a container on the disk: rotated by size; a full disk loses lines, is told of, and holds nobody up."""
+"""The CRI log file of one container run, rotated by size. A full disk loses lines, which the log notes, and blocks nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 
 
 class TimestampClock:
-    """Stamps in nanoseconds, each later than the one before even when the clock is set back: readers count on the order."""
+    """Timestamps in nanoseconds that only increase, even when the clock is set back: readers rely on the order."""
 
     def __init__(self) -> None:
         self._last = 0
@@ -24,32 +24,32 @@ class TimestampClock:
 
 
 class LogFile:
-    def __init__(self, directory: str, attempt: int, most_bytes: int, most_files: int) -> None:
+    def __init__(self, directory: str, attempt: int, max_bytes: int, max_files: int) -> None:
         self._directory, self._path = directory, os.path.join(directory, f"{attempt}.log")
-        self._most_bytes, self._most_files = most_bytes, max(1, most_files)
+        self._max_bytes, self._max_files = max_bytes, max(1, max_files)
         self._clock = TimestampClock()
         self._fd = -1
         self._size = 0
         self.lost = 0
-        """Lines that found no room and have not been told of yet."""
-        self._why = 0
+        """Lines that could not be written and are not noted yet."""
+        self._errno = 0
         with contextlib.suppress(OSError):
             self._open()
 
     def write(self, stream: bytes, texts: list[tuple[bytes, bytes]]) -> None:
-        """Records of one reading: (tag, text) each, tag F or P. All or, at the first that finds no room, those before it."""
-        if self.lost and not self.tell_lost():
+        """Writes records (tag F or P, text). On a full disk the records before the first failure are kept."""
+        if self.lost and not self.note_lost():
             self.lost += len(texts)
             return
         stamp = self._clock.stamp()
         heads = {tag: b"%b %b %b " % (stamp, stream, tag) for tag in (b"F", b"P")}
         self._append(b"\n".join([heads[tag] + text for tag, text in texts]) + b"\n")
 
-    def tell_lost(self) -> bool:
-        """Whether there is room again, and the log says what is missing."""
+    def note_lost(self) -> bool:
+        """Notes the lost lines in the log. Returns whether there was space."""
         count, self.lost = self.lost, 0
-        words = f"traincrew: {count} lines of output were lost here: {os.strerror(self._why).lower()}"
-        if self._append(b"%b stderr F %b\n" % (self._clock.stamp(), words.encode())):
+        note = f"traincrew: {count} lines of output were lost here: {os.strerror(self._errno).lower()}"
+        if self._append(b"%b stderr F %b\n" % (self._clock.stamp(), note.encode())):
             return True
         self.lost = count
         return False
@@ -61,12 +61,12 @@ class LogFile:
 
     def _append(self, data: bytes) -> bool:
         try:
-            self._make_room(len(data))
+            self._prepare(len(data))
             written = os.write(self._fd, data)
         except OSError as error:
-            self._why, written = error.errno or errno.EIO, 0
+            self._errno, written = error.errno or errno.EIO, 0
         else:
-            self._why = self._why if written == len(data) else errno.ENOSPC
+            self._errno = self._errno if written == len(data) else errno.ENOSPC
         whole = written if written == len(data) else data.rfind(b"\n", 0, written) + 1
         self._size += whole
         if whole != len(data):
@@ -75,7 +75,7 @@ class LogFile:
         return whole == len(data)
 
     def _cut(self) -> None:
-        """Half a line would make the next one unreadable."""
+        """Removes a partly written line, which would make the next one unreadable."""
         if self._fd >= 0:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._fd, self._size)
@@ -85,18 +85,18 @@ class LogFile:
         self._fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._size = os.fstat(self._fd).st_size
 
-    def _make_room(self, count: int) -> None:
+    def _prepare(self, count: int) -> None:
         if self._fd < 0:
             self._open()
-        if self._most_bytes and self._size and self._size + count > self._most_bytes:
+        if self._max_bytes and self._size and self._size + count > self._max_bytes:
             self._rotate()
 
     def _rotate(self) -> None:
-        for number in range(self._most_files - 1, 0, -1):
+        for number in range(self._max_files - 1, 0, -1):
             older = self._path if number == 1 else f"{self._path}.{number - 1}"
             with contextlib.suppress(FileNotFoundError):
                 os.rename(older, f"{self._path}.{number}")
-        if self._most_files == 1:
+        if self._max_files == 1:
             os.unlink(self._path)
         self.close()
         self._open()

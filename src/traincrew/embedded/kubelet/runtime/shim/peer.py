@@ -1,4 +1,4 @@
-"""A client of the shim: it may say anything, read nothing and go at any moment without holding up the pod."""
+"""A client of the shim. Whatever it sends, and whether it reads or not, it never blocks the pod."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from typing import Any
 from traincrew.embedded.kubelet.runtime import protocol
 from traincrew.embedded.kubelet.runtime.shim.event_loop import READ, WRITE, EventLoop
 
-_MOST_UNREAD = 4 << 20
+_MAX_UNREAD_BYTES = 4 << 20
 
-Heard = Callable[["Peer", protocol.Message, list[int]], None]
+OnMessage = Callable[["Peer", protocol.Message, list[int]], None]
 
 
 class Peer:
-    def __init__(self, loop: EventLoop, sock: socket.socket, heard: Heard) -> None:
-        self._loop, self._sock, self._heard = loop, sock, heard
+    def __init__(self, loop: EventLoop, sock: socket.socket, on_message: OnMessage) -> None:
+        self._loop, self._sock, self._on_message = loop, sock, on_message
         self._lines = protocol.LineReader()
         self._unsent: list[tuple[memoryview, list[int]]] = []
         self.on_close: list[Callable[[], None]] = []
         sock.setblocking(False)
-        loop.watch(sock.fileno(), READ, self._step)
+        loop.watch(sock.fileno(), READ, self._on_ready)
 
     @property
     def open(self) -> bool:
         return self._sock.fileno() >= 0
 
     def send(self, message: protocol.Message, fds: Sequence[int] = ()) -> None:
-        """The descriptors remain the caller's."""
+        """The caller keeps and closes the descriptors."""
         if not self.open:
             return
         self._unsent.append((memoryview(protocol.encode(message, fds)), [os.dup(fd) for fd in fds]))
         self._flush()
-        if sum(len(data) for data, _ in self._unsent) > _MOST_UNREAD:
+        if sum(len(data) for data, _ in self._unsent) > _MAX_UNREAD_BYTES:
             self.close()
 
     def close(self) -> None:
         if not self.open:
             return
-        self._loop.forget(self._sock.fileno())
+        self._loop.unwatch(self._sock.fileno())
         self._sock.close()
         self._lines.close()
         for _, fds in self._unsent:
@@ -49,7 +49,7 @@ class Peer:
         for each in self.on_close:
             each()
 
-    def _step(self) -> None:
+    def _on_ready(self) -> None:
         self._flush()
         if not self.open:
             return
@@ -65,11 +65,11 @@ class Peer:
         try:
             messages = self._lines.feed(data, fds)
         except ValueError as error:
-            self.send({"error": f"this cannot be understood: {error}"})
+            self.send({"error": f"malformed message: {error}"})
             self.close()
             return
         for message, own in messages:
-            self._heard(self, message, own)
+            self._on_message(self, message, own)
 
     def _flush(self) -> None:
         try:
@@ -85,7 +85,7 @@ class Peer:
         except OSError:
             self.close()
             return
-        self._loop.watch(self._sock.fileno(), READ | (WRITE if self._unsent else 0), self._step)
+        self._loop.watch(self._sock.fileno(), READ | (WRITE if self._unsent else 0), self._on_ready)
 
 
 def _close(fds: Sequence[int]) -> None:
@@ -94,35 +94,37 @@ def _close(fds: Sequence[int]) -> None:
 
 
 class Listener:
-    """A socket in the file system at which peers arrive."""
+    """A listening Unix socket."""
 
-    def __init__(self, loop: EventLoop, name: str, mode: int, heard: Heard) -> None:
-        """name: in the present directory, so that a long path does not matter."""
-        self._loop, self._heard = loop, heard
-        self.on_arrival: Callable[[Peer], None] | None = None
+    def __init__(self, loop: EventLoop, name: str, mode: int, on_message: OnMessage) -> None:
+        """name: in the working directory, because a socket address holds 107 bytes only."""
+        self._loop, self._on_message = loop, on_message
+        self.on_connect: Callable[[Peer], None] | None = None
         self._sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._sock.bind(name)
         os.chmod(name, mode)
         self._sock.listen(128)
         self._sock.setblocking(False)
-        loop.watch(self._sock.fileno(), READ, self._step)
+        loop.watch(self._sock.fileno(), READ, self._on_ready)
 
-    def _step(self) -> None:
+    def _on_ready(self) -> None:
         try:
             sock, _ = self._sock.accept()
         except OSError:
             return
-        peer = Peer(self._loop, sock, self._heard)
-        if self.on_arrival is not None:
-            self.on_arrival(peer)
+        peer = Peer(self._loop, sock, self._on_message)
+        if self.on_connect is not None:
+            self.on_connect(peer)
 
 
 class Reply:
+    """The response to one request."""
+
     def __init__(self, peer: Peer, request: protocol.Message) -> None:
         self.peer, self._id = peer, request.get("id")
 
-    def give(self, fds: tuple[int, ...] = (), **values: Any) -> None:
+    def send(self, fds: tuple[int, ...] = (), **values: Any) -> None:
         self.peer.send({"id": self._id, **values}, fds)
 
-    def refuse(self, reason: str, message: str) -> None:
+    def fail(self, reason: str, message: str) -> None:
         self.peer.send({"id": self._id, "error": message, "reason": reason})

@@ -1,4 +1,4 @@
-"""Those who come to a pod from outside: commands beside a container's own, clients who look on, and bearers of tickets."""
+"""Exec and attach sessions of a pod, requested over the shim socket or with a ticket over the exec socket."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable
 
-from traincrew.embedded.kubelet.runtime import protocol
-from traincrew.embedded.kubelet.runtime.container import launch
+from traincrew.embedded.kubelet.runtime import errors, protocol
 from traincrew.embedded.kubelet.runtime.container.container_run import ContainerRun, PodSandbox
 from traincrew.embedded.kubelet.runtime.shim import exec_socket
 from traincrew.embedded.kubelet.runtime.shim.attach import Attachment
@@ -18,39 +17,39 @@ _STREAMS = ("stdin", "stdout", "stderr")
 
 
 class Sessions:
-    def __init__(self, place: PodSandbox, running: Callable[[str], ContainerRun]) -> None:
-        """running: the container of that name, or launch.Refused."""
-        self._place, self._running = place, running
+    def __init__(self, sandbox: PodSandbox, running: Callable[[str], ContainerRun]) -> None:
+        """running: returns the running container of that name, or raises OperationFailed."""
+        self._sandbox, self._running = sandbox, running
         self._execs: dict[int, ExecProcess] = {}
         self._tickets = exec_socket.ExecTickets()
-        self._directory = exec_socket.directory(place.pod)
+        self._directory = exec_socket.directory(sandbox.pod)
         self.operations: dict[str, Callable[[protocol.Message, Reply, list[int]], None]] = {
             "exec": self._exec,
             "exec_kill": self._exec_kill,
             "attach": self._attach,
             "ticket": self._ticket,
         }
-        self._open_door()
+        self._listen()
 
-    def _open_door(self) -> None:
-        """Everybody may knock: the ticket is what counts, and who sees the directory at all is the daemon's choice."""
+    def _listen(self) -> None:
+        """Any user may connect: the ticket authorizes, and the kubelet decides which pods see the directory."""
         with contextlib.suppress(FileExistsError):
             os.mkdir(self._directory)
             os.chmod(self._directory, 0o711)  # noqa: S103 -- to be bound into pods of any user
         here = os.getcwd()
         os.chdir(self._directory)
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(exec_socket.name(self._place.pod))
-        Listener(self._place.loop, exec_socket.name(self._place.pod), 0o666, self._knock)
+            os.unlink(exec_socket.name(self._sandbox.pod))
+        Listener(self._sandbox.loop, exec_socket.name(self._sandbox.pod), 0o666, self._exec_with_ticket)
         os.chdir(here)
 
-    def close_door(self) -> None:
+    def close(self) -> None:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(self._directory, exec_socket.name(self._place.pod)))
+            os.unlink(os.path.join(self._directory, exec_socket.name(self._sandbox.pod)))
 
-    # -- commands
+    # -- exec
 
-    def _exec(self, message: protocol.Message, answer: Reply, fds: list[int]) -> None:
+    def _exec(self, message: protocol.Message, reply: Reply, fds: list[int]) -> None:
         run = self._running(message["name"])
         number, given = int(message["exec"]), _streams(message, fds)
         command = ExecCommand(
@@ -60,76 +59,76 @@ class Sessions:
             bool(message.get("tty")),
         )
 
-        def begun(made: ExecProcess) -> None:
-            if made.beginning.refusal is not None:
-                answer.refuse(*made.beginning.refusal)
+        def started(process: ExecProcess) -> None:
+            if process.handshake.failure is not None:
+                reply.fail(*process.handshake.failure)
             else:
-                answer.give((made.beginning.terminal,) if made.beginning.terminal >= 0 else ())
-            made.beginning.close()
+                reply.send((process.handshake.terminal,) if process.handshake.terminal >= 0 else ())
+            process.handshake.close()
 
-        def ended(made: ExecProcess) -> None:
-            answer.peer.send({"exec_ended": number, "code": made.code})
+        def ended(process: ExecProcess) -> None:
+            reply.peer.send({"exec_ended": number, "code": process.code})
 
-        self._begin(ExecProcess(self._place, run, begun, ended), command, answer.peer, number)
+        self._start(ExecProcess(self._sandbox, run, started, ended), command, reply.peer, number)
 
-    def _begin(self, made: ExecProcess, command: ExecCommand, peer: Peer, number: int = 0) -> None:
-        made.begin(command)
-        self._execs[made.pid] = made
-        made.peer, made.number = peer, number
-        peer.on_close.append(made.kill)
+    def _start(self, process: ExecProcess, command: ExecCommand, peer: Peer, number: int = 0) -> None:
+        process.start(command)
+        self._execs[process.pid] = process
+        process.peer, process.number = peer, number
+        peer.on_close.append(process.kill)
 
-    def _exec_kill(self, message: protocol.Message, answer: Reply, _: list[int]) -> None:
+    def _exec_kill(self, message: protocol.Message, reply: Reply, _: list[int]) -> None:
         for each in list(self._execs.values()):
-            if each.peer is answer.peer and each.number == message["exec"]:
+            if each.peer is reply.peer and each.number == message["exec"]:
                 each.kill()
-        answer.give()
+        reply.send()
 
     def reaped(self, pid: int, status: int) -> None:
-        if (made := self._execs.pop(pid, None)) is not None:
-            made.reaped(status)
+        if (process := self._execs.pop(pid, None)) is not None:
+            process.reaped(status)
             with contextlib.suppress(ValueError):
-                made.peer.on_close.remove(made.kill)
+                process.peer.on_close.remove(process.kill)
 
-    def leave(self, run: ContainerRun) -> None:
-        """The container has ended."""
-        for made in list(self._execs.values()):
-            if made.run is run:
-                made.leave()
+    def container_ended(self, run: ContainerRun) -> None:
+        """Ends the exec processes of that container."""
+        for process in list(self._execs.values()):
+            if process.run is run:
+                process.container_ended()
 
     def pids(self, run: ContainerRun | None = None) -> set[int]:
-        """The first processes of commands, of one container's or of all."""
-        return {pid for pid, made in self._execs.items() if run in (None, made.run)}
+        """Process ids of the exec processes: of one container, or of all."""
+        return {pid for pid, process in self._execs.items() if run in (None, process.run)}
 
     @property
     def empty(self) -> bool:
         return not self._execs
 
-    # -- clients who look on
+    # -- attach
 
-    def _attach(self, message: protocol.Message, answer: Reply, fds: list[int]) -> None:
+    def _attach(self, message: protocol.Message, reply: Reply, fds: list[int]) -> None:
         run = self._running(message["name"])
-        attachment = Attachment(self._place.loop, run, _streams(message, fds))
-        answer.peer.on_close.append(attachment.close)
+        attachment = Attachment(self._sandbox.loop, run, _streams(message, fds))
+        reply.peer.on_close.append(attachment.close)
         number = message["attach"]
-        run.on_end.append(lambda: answer.peer.send({"attach_ended": number}))
-        answer.give((run.beginning.terminal,) if run.container.tty else ())
+        run.on_end.append(lambda: reply.peer.send({"attach_ended": number}))
+        reply.send((run.handshake.terminal,) if run.container.tty else ())
 
     # -- tickets
 
-    def _ticket(self, message: protocol.Message, answer: Reply, _: list[int]) -> None:
+    def _ticket(self, message: protocol.Message, reply: Reply, _: list[int]) -> None:
         self._running(message["name"])
         self._tickets.issue(str(message["secret"]), message["name"], float(message["seconds"]))
-        answer.give()
+        reply.send()
 
-    def _knock(self, peer: Peer, message: protocol.Message, fds: list[int]) -> None:
+    def _exec_with_ticket(self, peer: Peer, message: protocol.Message, fds: list[int]) -> None:
         try:
             run = self._running(self._tickets.redeem(str(message["secret"])))
             stdin, stdout, stderr = fds
             command = ExecCommand(tuple(message["argv"]), dict(message.get("env") or {}), (stdin, stdout, stderr))
-            made = ExecProcess(self._place, run, lambda each: _refuse(peer, each), lambda each: _leave(peer, each))
-            self._begin(made, command, peer)
-        except launch.Refused as refusal:
-            peer.send({"error": refusal.message, "reason": refusal.reason})
+            process = ExecProcess(self._sandbox, run, lambda each: _send_started(peer, each), lambda each: _send_exit(peer, each))
+            self._start(process, command, peer)
+        except errors.OperationFailed as failure:
+            peer.send({"error": failure.message, "reason": failure.reason})
         except (KeyError, TypeError, ValueError, OSError) as error:
             peer.send({"error": f"{type(error).__name__}: {error}", "reason": "Invalid"})
         finally:
@@ -137,20 +136,20 @@ class Sessions:
                 os.close(fd)
 
 
-def _refuse(peer: Peer, made: ExecProcess) -> None:
-    if made.beginning.refusal is not None:
-        reason, message = made.beginning.refusal
+def _send_started(peer: Peer, process: ExecProcess) -> None:
+    if process.handshake.failure is not None:
+        reason, message = process.handshake.failure
         peer.send({"error": message, "reason": reason})
     else:
         peer.send({"started": True})
 
 
-def _leave(peer: Peer, made: ExecProcess) -> None:
-    peer.send({"exit": made.code})
+def _send_exit(peer: Peer, process: ExecProcess) -> None:
+    peer.send({"exit": process.code})
 
 
 def _streams(message: protocol.Message, fds: list[int]) -> tuple[int | None, int | None, int | None]:
-    """The descriptors in their order, of those streams that the message names."""
+    """Descriptors of stdin, stdout and stderr; None for a stream that the request does not name."""
     given = iter(fds)
     stdin, stdout, stderr = (next(given) if name in message["streams"] else None for name in _STREAMS)
     return stdin, stdout, stderr

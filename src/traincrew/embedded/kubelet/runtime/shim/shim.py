@@ -1,4 +1,4 @@
-"""The keeper of one pod: outlives the daemon, starts its containers, writes their logs, and answers at shim.sock."""
+"""The shim of one pod: outlives the kubelet, starts the containers, writes their logs, and serves shim.sock."""
 
 from __future__ import annotations
 
@@ -11,154 +11,156 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-from traincrew.embedded.kubelet.runtime import protocol, spec
-from traincrew.embedded.kubelet.runtime.container import launch, process_usage
+from traincrew.embedded.kubelet.runtime import errors, protocol, spec
+from traincrew.embedded.kubelet.runtime.container import process_usage
 from traincrew.embedded.kubelet.runtime.container.container_run import ContainerRun, PodSandbox
 from traincrew.embedded.kubelet.runtime.container.init import descendants
 from traincrew.embedded.kubelet.runtime.shim.peer import Listener, Peer, Reply
 from traincrew.embedded.kubelet.runtime.shim.sessions import Sessions
 
 SOCKET, STATE_FILE = "shim.sock", "shim.json"
-_PATIENCE = 5.0
-"""Seconds until processes that were told to end are no longer asked for the record of it."""
+_STOP_SECONDS = 5.0
+"""Time for the containers to record their exit before their init processes are killed."""
 
 
 class Shim:
-    def __init__(self, place: PodSandbox, first: socket.socket) -> None:
-        self._place, self._loop = place, place.loop
+    def __init__(self, sandbox: PodSandbox, first: socket.socket) -> None:
+        self._sandbox, self._loop = sandbox, sandbox.loop
         self._runs: dict[str, ContainerRun] = {}
-        self._past: list[tuple[str, int]] = []
+        self._ended_runs: list[tuple[str, int]] = []
         self._peers: list[Peer] = []
         self._waiting: dict[ContainerRun, list[Callable[[], None]]] = {}
-        self._ending: list[Callable[[], None]] | None = None
-        os.chdir(place.pod.directory)
-        self._guests = Sessions(place, self._running)
+        self._stopping: list[Callable[[], None]] | None = None
+        os.chdir(sandbox.pod.directory)
+        self._sessions = Sessions(sandbox, self._running)
         self._operations: dict[str, Callable[[protocol.Message, Reply, list[int]], None]] = {
             "start": self._start,
             "states": self._states,
             "signal": self._signal,
             "kill": self._kill,
             "usage": self._usage,
-            "end": self._end,
-            **self._guests.operations,
+            "end": self._stop,
+            **self._sessions.operations,
         }
         self._open(first)
 
     def _open(self, first: socket.socket) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(SOCKET)
-        door = Listener(self._loop, SOCKET, 0o600, self._heard)
-        door.on_arrival = self._welcome
+        listener = Listener(self._loop, SOCKET, 0o600, self._on_message)
+        listener.on_connect = self._greet
         directory = os.open(".", os.O_RDONLY | os.O_CLOEXEC)
-        # Whoever outlives a crash of the machine, it is not this process: no need to wait for the disk.
-        protocol.write_atomically(directory, STATE_FILE, json.dumps(self._facts()).encode(), durable=False)
+        # This process does not survive a crash of the machine, so the file need not be durable.
+        protocol.write_atomically(directory, STATE_FILE, json.dumps(self._state()).encode(), durable=False)
         os.close(directory)
         self._loop.on_child(self._reap)
-        self._welcome(Peer(self._loop, first, self._heard))
+        self._greet(Peer(self._loop, first, self._on_message))
 
-    def _facts(self) -> dict[str, Any]:
+    def _state(self) -> dict[str, Any]:
         return {
             "protocol": spec.PROTOCOL,
             "pid": os.getpid(),
             "started": protocol.process_start(),
             "boot": protocol.boot_id(),
-            "isolation": str(self._place.isolation),
-            "groups": list(self._place.group.directories()) if self._place.group is not None else [],
-            "above": self._place.pod.cgroup.strip("/").count("/"),
+            "isolation": str(self._sandbox.isolation),
+            "groups": list(self._sandbox.cgroup.directories()) if self._sandbox.cgroup is not None else [],
+            "above": self._sandbox.pod.cgroup.strip("/").count("/"),
         }
 
-    def _welcome(self, peer: Peer) -> None:
+    def _greet(self, peer: Peer) -> None:
         self._peers.append(peer)
         peer.on_close.append(lambda: self._peers.remove(peer))
-        peer.send({"hello": self._facts(), "ended": self._past})
+        peer.send({"hello": self._state(), "ended": self._ended_runs})
 
-    def _heard(self, peer: Peer, message: protocol.Message, fds: list[int]) -> None:
+    def _on_message(self, peer: Peer, message: protocol.Message, fds: list[int]) -> None:
         try:
             handler = self._operations.get(message.get("op", ""))
             if handler is None:
-                raise launch.Refused("Unknown", f"this shim does not know what {message.get('op')!r} is")
+                raise errors.OperationFailed("Unknown", f"unknown operation {message.get('op')!r}")
             handler(message, Reply(peer, message), fds)
-        except launch.Refused as refusal:
-            Reply(peer, message).refuse(refusal.reason, refusal.message)
+        except errors.OperationFailed as failure:
+            Reply(peer, message).fail(failure.reason, failure.message)
         except (KeyError, TypeError, ValueError) as error:
-            Reply(peer, message).refuse("Invalid", f"{type(error).__name__}: {error}")
+            Reply(peer, message).fail("Invalid", f"{type(error).__name__}: {error}")
         except OSError as error:
-            Reply(peer, message).refuse("Failed", str(error))
+            Reply(peer, message).fail("Failed", str(error))
         finally:
             for fd in fds:
                 os.close(fd)
 
     # -- containers
 
-    def _start(self, message: protocol.Message, answer: Reply, _: list[int]) -> None:
+    def _start(self, message: protocol.Message, reply: Reply, _: list[int]) -> None:
         container = spec.container_from_json(message["container"])
         run = self._runs.get(container.name)
-        if run is not None and run.container.attempt == container.attempt and run.refusal is None:
-            self._answer_start(run, answer)
+        if run is not None and run.container.attempt == container.attempt and run.failure is None:
+            self._answer_start(run, reply)
             return
         if run is not None and not run.ended:
-            raise launch.Refused("RunContainerError", f"{container.name} still runs: attempt {run.container.attempt}")
-        if self._ending is not None:
-            raise launch.Refused("RunContainerError", "the pod is being ended")
-        run = ContainerRun(self._place, container, self._told)
+            raise errors.OperationFailed(
+                "RunContainerError", f"container {container.name} still runs (attempt {run.container.attempt})"
+            )
+        if self._stopping is not None:
+            raise errors.OperationFailed("RunContainerError", "the pod is being stopped")
+        run = ContainerRun(self._sandbox, container, self._on_run_changed)
         try:
-            run.begin()
+            run.start()
         except OSError as error:
-            raise launch.Refused("CreateContainerError", f"failed to create the container: {error}") from None
+            raise errors.OperationFailed("CreateContainerError", f"failed to create the container: {error}") from None
         self._runs[container.name] = run
-        self._answer_start(run, answer)
+        self._answer_start(run, reply)
 
-    def _answer_start(self, run: ContainerRun, answer: Reply) -> None:
-        def when_known() -> None:
-            if run.refusal is not None:
-                answer.refuse(*run.refusal)
+    def _answer_start(self, run: ContainerRun, reply: Reply) -> None:
+        def reply_when_started() -> None:
+            if run.failure is not None:
+                reply.fail(*run.failure)
             else:
-                answer.give(started=run.started)
+                reply.send(started=run.started)
 
-        if run.started or (run.refusal and run.ended):
-            when_known()
+        if run.started or (run.failure and run.ended):
+            reply_when_started()
         else:
-            self._waiting.setdefault(run, []).append(when_known)
+            self._waiting.setdefault(run, []).append(reply_when_started)
 
-    def _told(self, run: ContainerRun) -> None:
+    def _on_run_changed(self, run: ContainerRun) -> None:
         for each in self._waiting.pop(run, ()):
             each()
-        if run.ended and run.refusal is None:
-            past = (run.container.name, run.container.attempt)
-            self._past.append(past)
+        if run.ended and run.failure is None:
+            ended_run = (run.container.name, run.container.attempt)
+            self._ended_runs.append(ended_run)
             for peer in list(self._peers):
-                peer.send({"ended": [past]})
-        self._end_if_empty()
+                peer.send({"ended": [ended_run]})
+        self._exit_if_empty()
 
-    def _states(self, _: protocol.Message, answer: Reply, __: list[int]) -> None:
+    def _states(self, _: protocol.Message, reply: Reply, __: list[int]) -> None:
         states = {
-            name: {"attempt": run.container.attempt, "running": run.running, "pid": run.beginning.pid, "started": run.started}
+            name: {"attempt": run.container.attempt, "running": run.running, "pid": run.handshake.pid, "started": run.started}
             for name, run in self._runs.items()
-            if run.refusal is None
+            if run.failure is None
         }
-        answer.give(states=states)
+        reply.send(states=states)
 
     def _running(self, name: str) -> ContainerRun:
         run = self._runs.get(name)
         if run is None or not run.running:
-            raise launch.Refused("NotRunning", f"container {name} does not run")
+            raise errors.OperationFailed("NotRunning", f"container {name} is not running")
         return run
 
-    def _signal(self, message: protocol.Message, answer: Reply, _: list[int]) -> None:
+    def _signal(self, message: protocol.Message, reply: Reply, _: list[int]) -> None:
         self._running(message["name"]).signal(int(message["number"]))
-        answer.give()
+        reply.send()
 
-    def _kill(self, message: protocol.Message, answer: Reply, _: list[int]) -> None:
+    def _kill(self, message: protocol.Message, reply: Reply, _: list[int]) -> None:
         self._running(message["name"]).kill()
-        answer.give()
+        reply.send()
 
-    def _usage(self, _: protocol.Message, answer: Reply, __: list[int]) -> None:
-        answer.give(usage={name: self._used(run) for name, run in self._runs.items() if run.running})
+    def _usage(self, _: protocol.Message, reply: Reply, __: list[int]) -> None:
+        reply.send(usage={name: self._usage_of(run) for name, run in self._runs.items() if run.running})
 
-    def _used(self, run: ContainerRun) -> dict[str, Any]:
-        if run.group is not None and run.group.directories():
-            return dataclasses.asdict(run.group.usage())
-        return process_usage.sum_usage([run.init, *self._guests.pids(run)])
+    def _usage_of(self, run: ContainerRun) -> dict[str, Any]:
+        if run.cgroup is not None and run.cgroup.directories():
+            return dataclasses.asdict(run.cgroup.usage())
+        return process_usage.sum_usage([run.init, *self._sessions.pids(run)])
 
     def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):
@@ -166,47 +168,47 @@ class Shim:
                 for run in list(self._runs.values()):
                     if run.init == ended[0]:
                         run.init = 0
-                        self._guests.leave(run)
+                        self._sessions.container_ended(run)
                         run.finish()
-                self._guests.reaped(*ended)
-        if not self._place.alone:
+                self._sessions.reaped(*ended)
+        if not self._sandbox.own_pid_namespaces:
             self._kill_strays()
-        self._end_if_empty()
+        self._exit_if_empty()
 
     def _kill_strays(self) -> None:
-        """Where no namespace ends with its first process, those it leaves behind when it is killed become children of ours."""
-        known = {run.init for run in self._runs.values()} | self._guests.pids() | {self._place.pause}
+        """Without a PID namespace, processes of a killed init become children of the shim. They must not go on."""
+        known = {run.init for run in self._runs.values()} | self._sessions.pids() | {self._sandbox.pause_pid}
         for pid in descendants(os.getpid(), known):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
-    # -- the end
+    # -- stop
 
-    def _end(self, _: protocol.Message, answer: Reply, __: list[int]) -> None:
-        if self._ending is None:
-            self._ending = []
+    def _stop(self, _: protocol.Message, reply: Reply, __: list[int]) -> None:
+        if self._stopping is None:
+            self._stopping = []
             for run in self._runs.values():
                 run.kill()
-            self._loop.later(_PATIENCE, self._insist)
-        self._ending.append(answer.give)
-        self._end_if_empty()
+            self._loop.call_later(_STOP_SECONDS, self._kill_inits)
+        self._stopping.append(reply.send)
+        self._exit_if_empty()
 
-    def _insist(self) -> None:
+    def _kill_inits(self) -> None:
         for run in self._runs.values():
             if not run.ended:
                 run.kill_init()
 
-    def _end_if_empty(self) -> None:
-        if self._ending is None or not self._guests.empty or not all(run.ended for run in self._runs.values()):
+    def _exit_if_empty(self) -> None:
+        if self._stopping is None or not self._sessions.empty or not all(run.ended for run in self._runs.values()):
             return
-        self._guests.close_door()
-        if self._place.group is not None:
-            self._place.group.kill()
-            self._place.group.remove()
-            self._place.group.remove_parents(self._place.pod.cgroup.strip("/").count("/"))
+        self._sessions.close()
+        if self._sandbox.cgroup is not None:
+            self._sandbox.cgroup.kill()
+            self._sandbox.cgroup.remove()
+            self._sandbox.cgroup.remove_parents(self._sandbox.pod.cgroup.strip("/").count("/"))
         for name in (SOCKET, STATE_FILE):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(name)
-        for each in self._ending:
+        for each in self._stopping:
             each()
         self._loop.running = False

@@ -1,4 +1,4 @@
-"""The process that shims are forked from: small, one thread, everything imported that they need. Ends with its daemon."""
+"""The template process: shims are forked from it. It has one thread and all imports of a shim, and ends with the daemon."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from traincrew.embedded.kubelet.runtime.shim import fork
 from traincrew.embedded.kubelet.runtime.shim import main as shim_main
 
 
-def main(door: int, isolation: str, space: int) -> None:
-    """space: an open user namespace; -1: to stay in this one."""
-    daemon = socket.socket(fileno=door)
+def main(socket_fd: int, isolation: str, userns: int) -> None:
+    """userns: an open user namespace to join; -1: stay in this one."""
+    daemon = socket.socket(fileno=socket_fd)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        if space >= 0:
-            enter_user_namespace(space)
+        if userns >= 0:
+            enter_user_namespace(userns)
     except OSError as error:
         daemon.sendall(protocol.encode({"error": str(error)}))
         return
@@ -33,63 +33,63 @@ def main(door: int, isolation: str, space: int) -> None:
     _serve(daemon, spec.Isolation(isolation))
 
 
-def enter_user_namespace(space: int) -> None:
-    """As its root."""
-    syscalls.setns(space, syscalls.CLONE_NEWUSER)
-    os.close(space)
+def enter_user_namespace(userns: int) -> None:
+    """Joins the user namespace as its root."""
+    syscalls.setns(userns, syscalls.CLONE_NEWUSER)
+    os.close(userns)
     os.setresgid(0, 0, 0)
     os.setresuid(0, 0, 0)
-    # What the kernel forbids a process whose rights have grown: to look at itself in /proc.
+    # After a gain of capabilities the kernel denies a process its own /proc entries.
     syscalls.set_dumpable(True)
 
 
 def _serve(daemon: socket.socket, isolation: spec.Isolation) -> None:
     lines = protocol.LineReader()
-    ground = hierarchies.discover()  # looked for once: it takes as long as everything else about a pod's group
+    found = hierarchies.discover()  # discovered once: it takes as long as the rest of creating a cgroup
     while True:
         data, fds = protocol.receive(daemon)
         if not data:
             return
         for message, own in lines.feed(data, fds):
-            if _gone(daemon):
-                return  # what it asked for last, its successor will ask for again
-            _carry_out(message, own, daemon, lambda pod, first: shim_main.main(pod, isolation, first, ground))
+            if _is_closed(daemon):
+                return  # the next daemon repeats the request
+            _handle(message, own, daemon, lambda pod, first: shim_main.main(pod, isolation, first, found))
 
 
-def _gone(daemon: socket.socket) -> bool:
+def _is_closed(daemon: socket.socket) -> bool:
     poll = select.poll()
     poll.register(daemon, 0)
     return bool(poll.poll(0))
 
 
-def _carry_out(
-    message: dict[str, Any], fds: list[int], daemon: socket.socket, live: Callable[[spec.Pod, socket.socket], None]
+def _handle(
+    message: dict[str, Any], fds: list[int], daemon: socket.socket, shim: Callable[[spec.Pod, socket.socket], None]
 ) -> None:
     if "fork" in message:
-        _detach(lambda first: live(spec.pod_from_json(message["fork"]), first), fds[0], daemon)
+        _detach(lambda first: shim(spec.pod_from_json(message["fork"]), first), fds[0], daemon)
     elif "remove" in message:
-        _detach(lambda asker: _remove(message["remove"], asker), fds[0], daemon)
+        _detach(lambda requester: _remove(message["remove"], requester), fds[0], daemon)
 
 
 def _detach(body: Callable[[socket.socket], None], fd: int, daemon: socket.socket) -> None:
-    """Not a child of this process: it neither waits for it nor takes it along when it ends."""
+    """Runs `body` in a process that is not a child of this one and outlives it."""
     sock = socket.socket(fileno=fd)
 
-    def between() -> None:
+    def intermediate() -> None:
         daemon.close()
         fork.fork_child(lambda: body(sock))
 
-    os.waitpid(fork.fork_child(between), 0)
+    os.waitpid(fork.fork_child(intermediate), 0)
     sock.close()
 
 
-def _remove(path: str, asker: socket.socket) -> None:
+def _remove(path: str, requester: socket.socket) -> None:
     try:
         tree_removal.remove_tree(path)
     except OSError as error:
-        asker.sendall(protocol.encode({"error": str(error)}))
+        requester.sendall(protocol.encode({"error": str(error)}))
     else:
-        asker.sendall(protocol.encode({"removed": path}))
+        requester.sendall(protocol.encode({"removed": path}))
 
 
 if __name__ == "__main__":
