@@ -184,7 +184,7 @@ def test_a_mount_that_cannot_be_had_fails_the_pod_with_that_reason(bare: Machine
     bare.create(pod("mounts", "true", volumes=volumes, volumeMounts=mounts))
     told = terminated(bare.ended("mounts"))
     assert told["reason"] == "StartError"
-    assert "nothing can be mounted at /brand/new/cache" in told["message"]
+    assert "cannot mount a volume at /brand/new/cache" in told["message"]
     assert "--isolation none" in told["message"]
 
 
@@ -206,8 +206,8 @@ def test_an_mpi_job_fails_and_says_what_it_lacks(bare: Machine) -> None:
     })  # fmt: skip
     eventually(lambda: condition(bare.api.get("mpijobs", "default", "mpi"), "Failed"))
     failure = bare.api.get("mpijobs", "default", "mpi")["status"]["failure"]
-    assert "nothing can be mounted at" in failure["message"]
-    assert "nothing can be mounted at" in bare.traincrew("why", "mpi", check=False).stdout
+    assert "cannot mount a volume at" in failure["message"]
+    assert "cannot mount a volume at" in bare.traincrew("why", "mpi", check=False).stdout
 
 
 def test_variables_name_this_host_where_somebody_wrote_a_services_name(bare: Machine) -> None:

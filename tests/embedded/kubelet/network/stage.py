@@ -104,7 +104,7 @@ class Stage:
         assert process.stdout is not None
         assert await asyncio.to_thread(process.stdout.readline) == "ready\n"
         if number:
-            await self.holder.plug(process.pid, self.address(number))
+            await self.holder.attach(process.pid, self.address(number))
         return Pod(process, ["nsenter", "-t", str(process.pid), *user, "-n", "-m"])
 
     async def close(self) -> None:

@@ -250,7 +250,7 @@ def test_where_nothing_can_be_written_the_reason_is_told(tmp_path: pathlib.Path)
     ground = hierarchies.discover(str(own), mounts)
 
     assert ground.directories == ()
-    assert ground.warning.startswith("no limits for cpu, memory, pids: /proc/self cannot be written: ")
+    assert ground.warning.startswith("no limits for cpu, memory, pids: /proc/self is not writable: ")
 
 
 class TestUnified:

@@ -80,7 +80,7 @@ async def test_starting_an_attempt_twice_starts_it_once(world: World) -> None:
 async def test_another_attempt_waits_for_the_end_of_the_one_before(world: World) -> None:
     shim = await world.pod()
     await shim.start(world.container("sleep", "1000"))
-    with pytest.raises(runtime.StartContainerError, match="still runs: attempt 0"):
+    with pytest.raises(runtime.StartContainerError, match=r"still runs \(attempt 0\)"):
         await shim.start(world.container("true", attempt=1))
     await shim.kill("main")
     await ended(shim)

@@ -96,7 +96,7 @@ def test_without_subordinate_ids_a_second_one_is_refused_with_the_reason(values:
         outcome = one.run("true", **values)  # type: ignore[arg-type]
 
     assert outcome.code == 200
-    assert outcome.out.startswith(f"{words} needs subordinate ids: ")
+    assert outcome.out.startswith(f"{words} needs subordinate ids. ")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="ids are lent by root")

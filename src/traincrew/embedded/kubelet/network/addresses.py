@@ -1,4 +1,4 @@
-"""Which network the cluster has, and which address a pod gets. PURE"""
+"""IP address management: the cluster's subnet and the addresses of pods. PURE"""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import dataclasses
 from collections.abc import Collection, Iterable, Sequence
 
 DEFAULT_SUBNET = "10.244.0.0/16"
-_LEAST = 4
-"""Routes to more than this (a VPN may split the world in two) leave no network that would not be part of them."""
+_MIN_PREFIX = 4
+"""Routes with a shorter prefix (a VPN may use two halves of the internet) are ignored: every subnet overlaps them."""
 
 
 class AddressesExhausted(Exception):
-    """Every address of the network is in use."""
+    """Every address of the subnet is in use."""
 
 
 def to_int(address: str) -> int:
-    """Raises ValueError if it is not four numbers with dots."""
+    """Raises ValueError if the text is not an IPv4 address."""
     parts = address.split(".")
     if len(parts) != 4 or not all(part.isascii() and part.isdigit() and len(part) <= 3 and int(part) < 256 for part in parts):
         raise ValueError(f"not an IPv4 address: {address!r}")
@@ -52,7 +52,7 @@ class Subnet:
 
     @property
     def host_end(self) -> str:
-        """Of the link to the host, which has the last four addresses for itself."""
+        """The host's end of the uplink. The uplink uses the last four addresses."""
         return to_text(self.network + self.size - 3)
 
     @property
@@ -72,13 +72,13 @@ class Subnet:
 
 
 def allocate(subnet: Subnet, in_use: Collection[str], recent: Sequence[str] = ()) -> str:
-    """The lowest that is free; those used recently (the latest last) only when there is no other, the oldest first.
+    """The lowest free address. Recently used ones (the latest last) are taken only if there is no other, the oldest first.
 
-    Whoever still talks to a pod that ended should meet nobody rather than somebody else.
+    A client of a pod that ended must not reach another pod at the same address.
     """
-    taken, rested = set(in_use), set(recent)
+    taken, resting = set(in_use), set(recent)
     for value in subnet.pods:
-        if (found := to_text(value)) not in taken and found not in rested:
+        if (found := to_text(value)) not in taken and found not in resting:
             return found
     for found in recent:
         if found not in taken and found in subnet and to_int(found) in subnet.pods:
@@ -87,9 +87,9 @@ def allocate(subnet: Subnet, in_use: Collection[str], recent: Sequence[str] = ()
 
 
 def choose_subnet(wanted: str, routes: Iterable[tuple[int, int]]) -> Subnet:
-    """wanted, or one of the same size nearby that none of the host's routes (network, prefix) leads to."""
+    """The wanted subnet, or one of the same size that overlaps none of the host's routes (network, prefix)."""
     first = Subnet.parse(wanted)
-    taken = [(network, prefix) for network, prefix in routes if prefix >= _LEAST]
+    taken = [(network, prefix) for network, prefix in routes if prefix >= _MIN_PREFIX]
     for candidate in _candidates(first):
         if not any(candidate.overlaps(network, prefix) for network, prefix in taken):
             return candidate
@@ -97,7 +97,7 @@ def choose_subnet(wanted: str, routes: Iterable[tuple[int, int]]) -> Subnet:
 
 
 def _candidates(first: Subnet) -> Iterable[Subnet]:
-    """Never within 10.96.0.0/12, where Services have their addresses."""
+    """Never within 10.96.0.0/12, the range of Services."""
     yield first
     services = (to_int("10.96.0.0"), 12)
     for low, high in (("10.0.0.0", "10.255.255.255"), ("172.16.0.0", "172.31.255.255"), ("192.168.0.0", "192.168.255.255")):
@@ -109,5 +109,5 @@ def _candidates(first: Subnet) -> Iterable[Subnet]:
 
 
 def mac_address(address: str) -> str:
-    """A pod's link address follows from its IP: whoever gets that next has it too, so that no neighbour's table is stale."""
+    """The MAC address of a pod follows from its IP address, so that no ARP entry gets stale when the address is reused."""
     return "0a:58:" + ":".join(f"{byte:02x}" for byte in to_int(address).to_bytes(4, "big"))

@@ -53,7 +53,7 @@ class ApiGateway:
             if not ready.done():
                 ready.set_result(None)
             try:
-                await holder.replaced(generation)
+                await holder.wait_for_replacement(generation)
             finally:
                 server.close()
 

@@ -1,4 +1,4 @@
-"""The bridge and what is plugged into it, seen from within the cluster's network namespace."""
+"""The bridge of the cluster's network namespace, and the veth pairs that attach pods to it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from traincrew.embedded.kubelet.network.addresses import Subnet
 from traincrew.embedded.kubelet.runtime import syscalls
 
 BRIDGE = "crew0"
-_DOOMED = 0x74C0
+_DETACHED_GROUP = 0x74C0
 
 
 class PodBridge:
@@ -21,27 +21,28 @@ class PodBridge:
         self._subnet, self._mtu = subnet, mtu
         self._own = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         self._link = netlink.Netlink()
-        self._doomed: set[int] = set()
+        self._detached: set[int] = set()
         self._link.ask(
             *netlink.bring_up("lo"), netlink.bridge(BRIDGE, addresses.mac_address(subnet.gateway), mtu), *netlink.bring_up(BRIDGE)
         )
         self._bridge = socket.if_nametoindex(BRIDGE)
         self._link.ask(netlink.address(self._bridge, subnet.gateway, subnet.prefix))
 
-    def plug(self, pid: int, address: str, mac: str) -> None:
-        """eth0 in that process's network namespace. One that is there already is replaced: it led to a holder that is gone."""
-        space = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    def attach(self, pid: int, address: str, mac: str) -> None:
+        """Creates eth0 in that process's network namespace. Replaces an eth0 of an earlier netns daemon."""
+        namespace = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         try:
-            if os.fstat(space).st_ino == os.fstat(self._own).st_ino:
+            if os.fstat(namespace).st_ino == os.fstat(self._own).st_ino:
                 raise OSError(errno.EINVAL, f"process {pid} has no network namespace of its own")
-            self._pull(address)
-            with self._within(space):
-                _pull_eth0()
-            near = netlink.VethEnd(_near(address), mtu=self._mtu, master=self._bridge)
+            self._delete(address)
+            with self._in_namespace(namespace):
+                _delete_eth0()
+            host_end = netlink.VethEnd(_host_name(address), mtu=self._mtu, master=self._bridge)
             self._link.ask(
-                netlink.veth(near, netlink.VethEnd("eth0", mac, self._mtu, namespace=space)), *netlink.bring_up(near.name)
+                netlink.veth(host_end, netlink.VethEnd("eth0", mac, self._mtu, namespace=namespace)),
+                *netlink.bring_up(host_end.name),
             )
-            with self._within(space), netlink.Netlink() as inside:
+            with self._in_namespace(namespace), netlink.Netlink() as inside:
                 index = socket.if_nametoindex("eth0")
                 inside.ask(
                     *netlink.bring_up("lo"),
@@ -50,61 +51,61 @@ class PodBridge:
                     netlink.default_route(self._subnet.gateway, index),
                 )
         except BaseException:
-            self._pull(address)
+            self._delete(address)
             raise
         finally:
-            os.close(space)
+            os.close(namespace)
 
-    def has(self, address: str) -> bool:
-        """Whether it is plugged in: the link goes with the pod's namespace, and is not there any more once it is unplugged."""
+    def is_attached(self, address: str) -> bool:
+        """Whether a pod has this address. The link ends with the pod's namespace."""
         with contextlib.suppress(OSError):
-            return socket.if_nametoindex(_near(address)) not in self._doomed
+            return socket.if_nametoindex(_host_name(address)) not in self._detached
         return False
 
-    def unplug(self, address: str) -> None:
-        """Marks it only. Deleting takes 20 ms, in which nobody's names are answered: `sweep` does it for many at once."""
+    def detach(self, address: str) -> None:
+        """Marks the link. Deleting takes 20 ms, in which no DNS query is answered: `delete_detached` deletes many at once."""
         with contextlib.suppress(OSError):
-            self._doomed.add(socket.if_nametoindex(_near(address)))
-            self._link.ask(netlink.set_group(_near(address), _DOOMED, errno.ENODEV))
+            self._detached.add(socket.if_nametoindex(_host_name(address)))
+            self._link.ask(netlink.set_group(_host_name(address), _DETACHED_GROUP, errno.ENODEV))
 
-    def sweep(self) -> None:
-        self._doomed.clear()
-        self._link.ask(netlink.delete_group(_DOOMED, errno.ENODEV))
+    def delete_detached(self) -> None:
+        self._detached.clear()
+        self._link.ask(netlink.delete_group(_DETACHED_GROUP, errno.ENODEV))
 
-    def _pull(self, address: str) -> None:
+    def _delete(self, address: str) -> None:
         with contextlib.suppress(OSError):
-            socket.if_nametoindex(_near(address))
-            self._link.ask(netlink.delete(_near(address), errno.ENODEV))
+            socket.if_nametoindex(_host_name(address))
+            self._link.ask(netlink.delete(_host_name(address), errno.ENODEV))
 
-    def add(self, address: str) -> None:
-        """One more address of the bridge, for a listener."""
+    def add_address(self, address: str) -> None:
+        """Adds an address to the bridge, for a listener."""
         self._link.ask(netlink.address(self._bridge, address, 32, errno.EEXIST))
 
     def socket(self, family: int, pid: int | None = None) -> socket.socket:
-        """A TCP socket that belongs to the cluster's network, or to that of a process, whoever uses it."""
+        """A TCP socket of the cluster's network namespace, or of the one of a process."""
         if pid is None:
             return socket.socket(family, socket.SOCK_STREAM)
-        space = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        namespace = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         try:
-            with self._within(space):
+            with self._in_namespace(namespace):
                 return socket.socket(family, socket.SOCK_STREAM)
         finally:
-            os.close(space)
+            os.close(namespace)
 
     @contextlib.contextmanager
-    def _within(self, space: int) -> Iterator[None]:
-        syscalls.setns(space, syscalls.CLONE_NEWNET)
+    def _in_namespace(self, namespace: int) -> Iterator[None]:
+        syscalls.setns(namespace, syscalls.CLONE_NEWNET)
         try:
             yield
         finally:
             syscalls.setns(self._own, syscalls.CLONE_NEWNET)
 
 
-def _near(address: str) -> str:
+def _host_name(address: str) -> str:
     return f"pod{addresses.to_int(address):08x}"
 
 
-def _pull_eth0() -> None:
+def _delete_eth0() -> None:
     try:
         socket.if_nametoindex("eth0")
     except OSError:

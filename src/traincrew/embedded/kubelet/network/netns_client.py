@@ -1,4 +1,4 @@
-"""The daemon's side of the cluster's network."""
+"""The client of the netns daemon: the kubelet attaches pods to the network and publishes DNS names through it."""
 
 from __future__ import annotations
 
@@ -20,78 +20,80 @@ from traincrew.embedded.kubelet.runtime.spec import Isolation
 log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 10.0
-_AGAIN = 1.0
+_RETRY_SECONDS = 1.0
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class NetnsClient:
-    """One that runs. Killed, it is replaced at once: pods that live are plugged in again with the addresses they have."""
+    """Starts the netns daemon if there is none, and again when it is killed: running pods keep their addresses."""
 
     def __init__(self, directory: pathlib.Path, isolation: Isolation, subnet: str) -> None:
         self._directory, self._isolation, self._wanted = directory, isolation, subnet
         self._connection: NetnsConnection | None = None
-        self._known: dict[str, Any] = {}
-        self._space = -1
+        self._hello: dict[str, Any] = {}
+        self._userns = -1
         self._changed = asyncio.Condition()
-        self._keeper: asyncio.Task[None] | None = None
-        self._publishing = asyncio.Lock()
-        self._latest: Zone | None = None
+        self._supervisor: asyncio.Task[None] | None = None
+        self._publish_lock = asyncio.Lock()
+        self._pending_zone: Zone | None = None
         self.generation = 0
-        """Counts the holders that this one has been; sockets of `listen` belong to one of them."""
+        """Counts the netns daemons so far. A socket of `listen` belongs to one of them."""
 
     @classmethod
     async def ensure(cls, data: pathlib.Path, isolation: Isolation, subnet: str = DEFAULT_SUBNET) -> NetnsClient:
-        """Finds the one that runs, or starts one. Raises OSError if none can be had."""
-        found = cls(data / "node", isolation, subnet)
-        await found._connect()
-        found._keeper = asyncio.create_task(found._keep())
-        return found
+        """Connects to the running netns daemon, or starts one. Raises OSError."""
+        client = cls(data / "node", isolation, subnet)
+        await client._connect()
+        client._supervisor = asyncio.create_task(client._supervise())
+        return client
 
     @property
     def pid(self) -> int:
-        return int(self._known["pid"])
+        return int(self._hello["pid"])
 
     @property
     def userns(self) -> bool:
-        """Whether it owns a user namespace, for template and shims to join."""
-        return bool(self._known["userns"])
+        """Whether the netns daemon owns a user namespace, which template and shims join."""
+        return bool(self._hello["userns"])
 
     @property
     def ids(self) -> str:
-        """Empty, or why its user namespace has a single id and what would help."""
-        return str((self._known.get("ids") or {}).get("why", ""))
+        """Empty, or why the user namespace has a single id, and the remedy."""
+        return str((self._hello.get("ids") or {}).get("why", ""))
 
     @property
     def subnet(self) -> str:
-        return str(self._known["subnet"])
+        return str(self._hello["subnet"])
 
     @property
     def gateway(self) -> str:
-        return str(self._known["gateway"])
+        return str(self._hello["gateway"])
 
     @property
     def egress(self) -> str:
-        """Empty, or why pods reach nothing outside and what would help."""
-        return str(self._known["egress"]["why"])
+        """Empty, or why pods have no egress, and the remedy."""
+        return str(self._hello["egress"]["why"])
 
-    async def plugged(self) -> dict[str, int]:
-        """Process ids by address."""
-        done, _ = await self._ask("hello")
-        return {address: int(pid) for address, pid in done["plugs"].items()}
+    async def attached(self) -> dict[str, int]:
+        """Process ids of attached pods by address."""
+        reply, _ = await self._request("hello")
+        return {address: int(pid) for address, pid in reply["plugs"].items()}
 
-    async def plug(self, pid: int, address: str, mac: str = "") -> None:
-        """eth0 with that address in the network namespace of that process. Again is harmless."""
-        await self._ask("plug", pid=pid, address=address, mac=mac)
+    async def attach(self, pid: int, address: str, mac: str = "") -> None:
+        """Creates eth0 with that address in the network namespace of that process. Idempotent."""
+        await self._request("plug", pid=pid, address=address, mac=mac)
 
-    async def unplug(self, address: str) -> None:
-        await self._ask("unplug", address=address)
+    async def detach(self, address: str) -> None:
+        await self._request("unplug", address=address)
 
     async def connect(self, host: str, port: int, *, within: str = "", timeout: float = CONNECT_SECONDS) -> Streams:  # noqa: ASYNC109
-        """A TCP connection made inside the cluster's network. within: from inside the pod with that address, to reach
-        what listens on its loopback only. Raises OSError, TimeoutError being one."""
+        """Opens a TCP connection inside the cluster's network. Raises OSError, or its subclass TimeoutError.
+
+        within: connect from inside the pod with that address, to reach servers on its loopback interface.
+        """
         async with asyncio.timeout(timeout):
             family = 6 if ":" in host else 4
-            _, (sock,) = await self._ask("socket", family=family, within=within)
+            _, (sock,) = await self._request("socket", family=family, within=within)
             try:
                 sock.setblocking(False)
                 await asyncio.get_running_loop().sock_connect(sock, (host, port))
@@ -101,95 +103,97 @@ class NetnsClient:
                 raise
 
     async def listen(self, address: str, port: int) -> socket.socket:
-        """A listening socket inside the cluster's network. The holder keeps it open while nobody accepts; a new holder
-        does not have it: see `replaced`."""
-        _, (sock,) = await self._ask("listen", address=address, port=port)
+        """A listening socket inside the cluster's network.
+
+        The netns daemon keeps it open. A new netns daemon does not have it: see `wait_for_replacement`.
+        """
+        _, (sock,) = await self._request("listen", address=address, port=port)
         sock.setblocking(False)
         return sock
 
     async def publish(self, zone: Zone) -> None:
-        """From its return on these names are answered, also while no daemon runs. Of several at a time the latest counts."""
-        self._latest = zone
-        async with self._publishing:
-            if (latest := self._latest) is not None:
-                self._latest = None
-                await asyncio.to_thread(netns_state.write, str(self._directory / netns_state.ZONE), latest.content())
-                await self._ask("zone")
+        """Publishes the zone. The DNS server uses it when this returns, also while no kubelet runs."""
+        self._pending_zone = zone
+        async with self._publish_lock:
+            if (pending := self._pending_zone) is not None:
+                self._pending_zone = None
+                await asyncio.to_thread(netns_state.write, str(self._directory / netns_state.ZONE), pending.content())
+                await self._request("zone")
 
-    async def replaced(self, generation: int) -> int:
-        """Waits until there is another holder than that one: what listened must listen again."""
+    async def wait_for_replacement(self, generation: int) -> int:
+        """Waits until another netns daemon runs: sockets of `listen` must be requested again."""
         async with self._changed:
             await self._changed.wait_for(lambda: self.generation != generation)
             return self.generation
 
     async def close(self) -> None:
-        """Leaves the holder at work."""
-        if self._keeper is not None:
-            self._keeper.cancel()
+        """Disconnects. The netns daemon keeps running."""
+        if self._supervisor is not None:
+            self._supervisor.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await self._keeper
-            self._keeper = None
+                await self._supervisor
+            self._supervisor = None
         if self._connection is not None:
             self._connection.close()
-        if self._space >= 0:
-            os.close(self._space)
-            self._space = -1
+        if self._userns >= 0:
+            os.close(self._userns)
+            self._userns = -1
 
     async def stop(self) -> None:
-        """Ends it. Nothing is left: no namespace, link, table, process or file."""
+        """Stops the netns daemon. No namespace, link, table, process or file is left."""
         await self.close()
         await stop(self._directory.parent)
 
-    async def _ask(self, request: str, **arguments: Any) -> NetnsReply:
-        """Once more if the holder was killed meanwhile: every request may be made twice."""
+    async def _request(self, request: str, **arguments: Any) -> NetnsReply:
+        """Repeats the request if the netns daemon was killed meanwhile: all requests are idempotent."""
         for _ in range(2):
             connection = await self._current()
             with contextlib.suppress(NetnsDaemonGone):
-                return await connection.ask(request, **arguments)
+                return await connection.request(request, **arguments)
         connection = await self._current()
-        return await connection.ask(request, **arguments)
+        return await connection.request(request, **arguments)
 
     async def _current(self) -> NetnsConnection:
         if self._connection is None:
-            raise NetnsDaemonGone("there is no holder")
+            raise NetnsDaemonGone("there is no netns daemon")
         if self._connection.ended.is_set():
-            if self._keeper is None:
-                raise NetnsDaemonGone("this holder was left")
+            if self._supervisor is None:
+                raise NetnsDaemonGone("the client is closed")
             async with asyncio.timeout(2 * CONNECT_SECONDS), self._changed:
                 await self._changed.wait_for(lambda: self._connection is not None and not self._connection.ended.is_set())
         return self._connection
 
     async def _connect(self) -> None:
-        connection, known = await netns_discovery.find_or_start(self._directory, str(self._isolation), self._wanted, self._space)
-        if known["userns"] and self._space < 0:
-            # Kept open: a new holder joins it, and what starts pods can stay where it is.
-            self._space = os.open(f"/proc/{known['pid']}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
+        connection, hello = await netns_discovery.find_or_start(self._directory, str(self._isolation), self._wanted, self._userns)
+        if hello["userns"] and self._userns < 0:
+            # Kept open: a new netns daemon joins it, so that the template process can stay in it.
+            self._userns = os.open(f"/proc/{hello['pid']}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
         async with self._changed:
-            self._connection, self._known = connection, known
+            self._connection, self._hello = connection, hello
             self.generation += 1
             self._changed.notify_all()
 
-    async def _keep(self) -> None:
+    async def _supervise(self) -> None:
         while self._connection is not None:
             await self._connection.ended.wait()
-            log.warning("the holder of the network is gone: starting another one")
+            log.warning("netns daemon exited, starting another one")
             try:
                 await self._connect()
             except OSError as error:
-                log.error("no holder of the network: %s", error)
-                await asyncio.sleep(_AGAIN)
+                log.error("cannot start the netns daemon", extra={"error": str(error)})
+                await asyncio.sleep(_RETRY_SECONDS)
 
 
 async def stop(data: pathlib.Path) -> None:
-    """Ends the holder of that cluster if one runs, and clears what a killed one left behind."""
+    """Stops the netns daemon of that cluster, and removes what a killed one left."""
     await netns_discovery.stop(data / "node")
 
 
 @contextlib.asynccontextmanager
 async def open_client(data: pathlib.Path, isolation: Isolation, subnet: str = DEFAULT_SUBNET) -> AsyncIterator[NetnsClient]:
-    """For the time of a block; the holder stays."""
-    holder = await NetnsClient.ensure(data, isolation, subnet)
+    """A client for the time of a block. The netns daemon keeps running."""
+    client = await NetnsClient.ensure(data, isolation, subnet)
     try:
-        yield holder
+        yield client
     finally:
-        await holder.close()
+        await client.close()

@@ -1,4 +1,4 @@
-"""One conversation with a holder, from the daemon's side."""
+"""A connection to the netns daemon."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ NetnsReply = tuple[Message, list[socket.socket]]
 
 
 class NetnsDaemonGone(ConnectionError):
-    """Nobody answers at the holder's socket."""
+    """The netns daemon does not reply."""
 
 
 class NetnsConnection:
-    """Any number of requests at a time. `ended` is set when the other side is gone."""
+    """Supports concurrent requests. `ended` is set when the connection is closed."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._socket, self._lines = sock, protocol.LineReader()
-        self._waiting: dict[int, asyncio.Future[NetnsReply]] = {}
+        self._pending: dict[int, asyncio.Future[NetnsReply]] = {}
         self._number = 0
         self.ended = asyncio.Event()
         self._loop = asyncio.get_running_loop()
@@ -37,7 +37,7 @@ class NetnsConnection:
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         sock.setblocking(False)
         try:
-            # By way of a descriptor: the name of a socket has at most 107 bytes, a directory's has more.
+            # Through the open directory: a socket address holds 107 bytes only.
             folder = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
                 await asyncio.get_running_loop().sock_connect(sock, f"/proc/self/fd/{folder}/{netns_state.SOCKET}")
@@ -48,38 +48,38 @@ class NetnsConnection:
             raise NetnsDaemonGone(str(error)) from error
         return cls(sock)
 
-    async def ask(self, request: str, **arguments: Any) -> NetnsReply:
-        """Raises HolderGone; OSError if the holder refuses."""
+    async def request(self, operation: str, **arguments: Any) -> NetnsReply:
+        """Raises HolderGone; OSError if the request fails."""
         if self.ended.is_set():
-            raise NetnsDaemonGone("the holder is gone")
+            raise NetnsDaemonGone("the netns daemon has exited")
         self._number += 1
         number = self._number
-        future = self._waiting[number] = self._loop.create_future()
+        future = self._pending[number] = self._loop.create_future()
         try:
-            await self._loop.sock_sendall(self._socket, protocol.encode({"id": number, "ask": request, **arguments}))
-            answer, sockets = await future
+            await self._loop.sock_sendall(self._socket, protocol.encode({"id": number, "ask": operation, **arguments}))
+            reply, sockets = await future
         except ConnectionError as error:
             raise NetnsDaemonGone(str(error)) from error
         finally:
-            self._waiting.pop(number, None)
-        if "refused" in answer:
-            raise OSError(int(answer.get("errno") or 0), str(answer["refused"]))
-        return dict(answer.get("done") or {}), sockets
+            self._pending.pop(number, None)
+        if "refused" in reply:
+            raise OSError(int(reply.get("errno") or 0), str(reply["refused"]))
+        return dict(reply.get("done") or {}), sockets
 
     def _read(self) -> None:
         try:
             data, fds = protocol.receive(self._socket)
             if not data:
-                raise ConnectionError("the holder is gone")
+                raise ConnectionError("the netns daemon has exited")
             for message, own in self._lines.feed(data, fds):
-                self._take(message, [socket.socket(fileno=fd) for fd in own])
+                self._complete(message, [socket.socket(fileno=fd) for fd in own])
         except BlockingIOError:
             return
         except (OSError, ValueError):
             self.close()
 
-    def _take(self, message: Message, sockets: list[socket.socket]) -> None:
-        future = self._waiting.pop(int(message.get("id") or 0), None)
+    def _complete(self, message: Message, sockets: list[socket.socket]) -> None:
+        future = self._pending.pop(int(message.get("id") or 0), None)
         if future is None or future.done():
             for each in sockets:
                 each.close()
@@ -94,6 +94,6 @@ class NetnsConnection:
             self._loop.remove_reader(self._socket.fileno())
         self._socket.close()
         self._lines.close()
-        for future in self._waiting.values():
+        for future in self._pending.values():
             if not future.done():
-                future.set_exception(NetnsDaemonGone("the holder is gone"))
+                future.set_exception(NetnsDaemonGone("the netns daemon has exited"))

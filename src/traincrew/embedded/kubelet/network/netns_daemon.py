@@ -1,4 +1,4 @@
-"""The process that keeps the cluster's network: it has the namespace, answers names and passes sockets. Outlives the daemon."""
+"""The netns daemon: keeps the cluster's network namespace, serves DNS and passes sockets. Outlives the kubelet."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from traincrew.embedded.kubelet.runtime.protocol import Message
 from traincrew.embedded.kubelet.runtime.shim.event_loop import EventLoop
 
 _BACKLOG = 512
-_SWEEP = 0.05
-"""Seconds until what was unplugged is deleted."""
+_DELETE_AFTER = 0.05
+"""Seconds until detached links are deleted."""
 
 
 class NetnsDaemon:
-    """known: what holder.json says. leave: undoes what was done outside of the namespace."""
+    """state: content of daemon.json. tear_down: undoes the changes outside of the namespace."""
 
-    def __init__(self, loop: EventLoop, wires: PodBridge, known: Record, leave: Callable[[], None]) -> None:
-        self._loop, self._wires, self._known, self._leave = loop, wires, known, leave
+    def __init__(self, loop: EventLoop, bridge: PodBridge, state: Record, tear_down: Callable[[], None]) -> None:
+        self._loop, self._bridge, self._state, self._tear_down = loop, bridge, state, tear_down
         self._listeners: dict[tuple[str, int], socket.socket] = {}
-        self._plugs: dict[str, Record] = {}
+        self._attachments: dict[str, Record] = {}
         self._requests: dict[str, Callable[[Message], ControlReply]] = {
             "hello": self._hello,
             "plug": self._plug,
@@ -42,120 +42,122 @@ class NetnsDaemon:
             "zone": self._zone,
             "stop": self._stop,
         }
-        self.resolver: DnsServer | None = None
+        self.dns: DnsServer | None = None
 
-    def plug_again(self, plugs: Record) -> None:
-        """Those that the last holder had, as far as they live: it was killed, they go on with the addresses they have."""
-        for address, found in plugs.items():
-            if netns_state.is_alive(found):
+    def restore(self, attachments: Record) -> None:
+        """Attaches the running pods of the previous netns daemon, which was killed, with their addresses."""
+        for address, attachment in attachments.items():
+            if netns_state.is_alive(attachment):
                 try:
-                    self._wires.plug(int(found["pid"]), address, str(found["mac"]))
-                    self._plugs[address] = found
+                    self._bridge.attach(int(attachment["pid"]), address, str(attachment["mac"]))
+                    self._attachments[address] = attachment
                 except OSError:
                     traceback.print_exc()
-        netns_state.write(netns_state.ATTACHMENTS, self._plugs)
+        netns_state.write(netns_state.ATTACHMENTS, self._attachments)
 
     def load_zone(self) -> None:
-        if self.resolver is not None:
-            self.resolver.zone = Zone.loaded(netns_state.read(netns_state.ZONE)) or self.resolver.zone
+        if self.dns is not None:
+            self.dns.zone = Zone.loaded(netns_state.read(netns_state.ZONE)) or self.dns.zone
 
-    def answer(self, message: Message) -> ControlReply:
+    def handle(self, message: Message) -> ControlReply:
         handler = self._requests.get(str(message.get("ask")))
         if handler is None:
-            return {"refused": f"this holder knows no {message.get('ask')!r}", "errno": 0}, []
+            return {"refused": f"unknown request {message.get('ask')!r}", "errno": 0}, []
         return handler(message)
 
     def _hello(self, message: Message) -> ControlReply:
-        return {"done": {**self._known, "plugs": {address: found["pid"] for address, found in self._plugs.items()}}}, []
+        return {
+            "done": {**self._state, "plugs": {address: attachment["pid"] for address, attachment in self._attachments.items()}}
+        }, []
 
     def _plug(self, message: Message) -> ControlReply:
         pid, address = int(message["pid"]), addresses.to_text(addresses.to_int(str(message["address"])))
         mac = str(message.get("mac") or addresses.mac_address(address))
-        found = {**netns_state.identity(pid), "mac": mac}
-        if self._plugs.get(address) == found and self._wires.has(address):
-            # A daemon that finds its pods again must not pull their cables.
+        attachment = {**netns_state.identity(pid), "mac": mac}
+        if self._attachments.get(address) == attachment and self._bridge.is_attached(address):
+            # A restarted kubelet attaches its pods again: their links must not be interrupted.
             return {"done": {}}, []
-        self._wires.plug(pid, address, mac)
-        self._plugs = {each: known for each, known in self._plugs.items() if known["pid"] != pid}
-        self._plugs[address] = found
-        netns_state.write(netns_state.ATTACHMENTS, self._plugs)
+        self._bridge.attach(pid, address, mac)
+        self._attachments = {each: known for each, known in self._attachments.items() if known["pid"] != pid}
+        self._attachments[address] = attachment
+        netns_state.write(netns_state.ATTACHMENTS, self._attachments)
         return {"done": {}}, []
 
     def _unplug(self, message: Message) -> ControlReply:
         address = str(message["address"])
-        self._wires.unplug(addresses.to_text(addresses.to_int(address)))
-        self._loop.call_later(_SWEEP, self._wires.sweep)
-        if self._plugs.pop(address, None) is not None:
-            netns_state.write(netns_state.ATTACHMENTS, self._plugs)
+        self._bridge.detach(addresses.to_text(addresses.to_int(address)))
+        self._loop.call_later(_DELETE_AFTER, self._bridge.delete_detached)
+        if self._attachments.pop(address, None) is not None:
+            netns_state.write(netns_state.ATTACHMENTS, self._attachments)
         return {"done": {}}, []
 
     def _socket(self, message: Message) -> ControlReply:
         family = socket.AF_INET6 if message.get("family") == 6 else socket.AF_INET
         within = str(message.get("within") or "")
         if not within:
-            return {"done": {}}, [self._wires.socket(family)]
-        found = self._plugs.get(within)
-        if found is None or not netns_state.is_alive(found):
+            return {"done": {}}, [self._bridge.socket(family)]
+        attachment = self._attachments.get(within)
+        if attachment is None or not netns_state.is_alive(attachment):
             raise OSError(113, f"no pod has the address {within}")
-        return {"done": {}}, [self._wires.socket(family, int(found["pid"]))]
+        return {"done": {}}, [self._bridge.socket(family, int(attachment["pid"]))]
 
     def _listen(self, message: Message) -> ControlReply:
-        place = (str(message["address"]), int(message["port"]))
-        if place not in self._listeners:
-            if place[0] != self._known["gateway"]:
-                self._wires.add(place[0])
+        key = (str(message["address"]), int(message["port"]))
+        if key not in self._listeners:
+            if key[0] != self._state["gateway"]:
+                self._bridge.add_address(key[0])
             listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
             try:
                 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                listener.bind(place)
+                listener.bind(key)
                 listener.listen(_BACKLOG)
             except BaseException:
                 listener.close()
                 raise
-            self._listeners[place] = listener
-        return {"done": {}}, [self._listeners[place].dup()]
+            self._listeners[key] = listener
+        return {"done": {}}, [self._listeners[key].dup()]
 
     def _zone(self, message: Message) -> ControlReply:
         self.load_zone()
         return {"done": {}}, []
 
     def _stop(self, message: Message) -> ControlReply:
-        """What is outside goes before the answer; the namespace goes with this process."""
-        self._leave()
+        """Undoes the changes outside before the reply. The namespace ends with this process."""
+        self._tear_down()
         remove_files()
         self._loop.running = False
         return {"done": {}}, []
 
 
-def serve(wires: PodBridge, known: Record, upstream: Any, leave: Callable[[], None], ready: Callable[[], None]) -> None:
+def serve(bridge: PodBridge, state: Record, upstream: Any, tear_down: Callable[[], None], ready: Callable[[], None]) -> None:
     loop = EventLoop()
-    subnet = Subnet.parse(known["subnet"])
-    holder = NetnsDaemon(loop, wires, known, leave)
-    holder.resolver = DnsServer(loop, subnet, upstream)
-    holder.plug_again(netns_state.read(netns_state.ATTACHMENTS))
-    holder.load_zone()
-    ControlSocket(loop, netns_state.SOCKET, holder.answer)
-    netns_state.write(netns_state.RECORD, known)
-    signal.signal(signal.SIGTERM, _terminated)
+    subnet = Subnet.parse(state["subnet"])
+    daemon = NetnsDaemon(loop, bridge, state, tear_down)
+    daemon.dns = DnsServer(loop, subnet, upstream)
+    daemon.restore(netns_state.read(netns_state.ATTACHMENTS))
+    daemon.load_zone()
+    ControlSocket(loop, netns_state.SOCKET, daemon.handle)
+    netns_state.write(netns_state.RECORD, state)
+    signal.signal(signal.SIGTERM, _on_sigterm)
     ready()
     while loop.running:
         try:
             loop.run()
         except SystemExit:
-            leave()
+            tear_down()
             return
         except Exception:
-            # One bad request or packet must not take the cluster's network down.
+            # One bad request or packet must not stop the cluster's network.
             traceback.print_exc(file=sys.stderr)
 
 
-def _terminated(number: int, frame: object) -> None:
-    """The machine goes down, most likely; if not, the next holder finds what it needs in the files."""
+def _on_sigterm(number: int, frame: object) -> None:
+    """The machine probably shuts down. If not, the next netns daemon reads the state files."""
     raise SystemExit
 
 
 def remove_files() -> None:
-    """The lock's file last: whoever finds it gone finds nothing else."""
+    """Removes the lock file last, so that its absence means that no file is left."""
     for path in (
         netns_state.SOCKET,
         netns_state.RECORD,

@@ -1,4 +1,4 @@
-"""Finding the holder, or starting one. Whoever comes second finds the first one's."""
+"""Finds the running netns daemon of a cluster, or starts one."""
 
 from __future__ import annotations
 
@@ -15,69 +15,70 @@ import traincrew
 from traincrew.embedded.kubelet.network import netns_state
 from traincrew.embedded.kubelet.network.netns_connection import NetnsConnection, NetnsDaemonGone
 
-_PATIENCE = 15.0
+_START_SECONDS = 15.0
 _PAUSE = 0.02
 _SOURCE = pathlib.Path(traincrew.__file__).parent.parent
 _START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from traincrew.embedded.kubelet.network.netns_launcher import {}; {}()"
 
 
 async def find_or_start(
-    directory: pathlib.Path, isolation: str, subnet: str, space: int
+    directory: pathlib.Path, isolation: str, subnet: str, userns: int
 ) -> tuple[NetnsConnection, dict[str, Any]]:
-    """space: a descriptor of the user namespace that a new one is to join, or -1. Raises OSError with the reason."""
+    """userns: descriptor of a user namespace that a new netns daemon joins, or -1. Raises OSError."""
     os.makedirs(directory, 0o700, exist_ok=True)
-    failure: Exception = NetnsDaemonGone("the holder of the network does not answer")
+    failure: Exception = NetnsDaemonGone("the netns daemon does not answer")
     try:
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_START_SECONDS):
             while True:
                 try:
-                    return await _greeted(directory)
+                    return await _connect(directory)
                 except NetnsDaemonGone as error:
                     failure = error
-                outcome = await _run("main", directory, isolation, subnet, str(space))
+                outcome = await _run("main", directory, isolation, subnet, str(userns))
                 if "failed" in outcome:
-                    raise OSError(f"the cluster's network cannot be had: {outcome['failed']}")
+                    raise OSError(f"cannot set up the cluster's network: {outcome['failed']}")
                 if "busy" in outcome:
-                    # Another daemon is at it, or one is about to end.
+                    # Another process starts the netns daemon, or one is stopping.
                     await asyncio.sleep(_PAUSE)
     except TimeoutError:
         raise failure from None
 
 
-async def _greeted(directory: pathlib.Path) -> tuple[NetnsConnection, dict[str, Any]]:
+async def _connect(directory: pathlib.Path) -> tuple[NetnsConnection, dict[str, Any]]:
     connection = await NetnsConnection.open(directory)
     try:
-        known, _ = await connection.ask("hello")
-        if known.get("protocol") != netns_state.PROTOCOL:
-            spoken = known.get("protocol")
+        hello, _ = await connection.request("hello")
+        if hello.get("protocol") != netns_state.PROTOCOL:
+            spoken = hello.get("protocol")
             raise OSError(
-                f"the holder of the network speaks protocol {spoken}, this version {netns_state.PROTOCOL}: stop it first"
+                f"the netns daemon speaks protocol {spoken}, this release {netns_state.PROTOCOL}. "
+                "Run `traincrew down` with the release that started it."
             )
     except BaseException:
         connection.close()
         raise
-    return connection, known
+    return connection, hello
 
 
 async def stop(directory: pathlib.Path) -> None:
     with contextlib.suppress(NetnsDaemonGone):
-        connection, known = await _greeted(directory)
-        ended = _end_of(int(known["pid"]))
+        connection, hello = await _connect(directory)
+        ended = _wait_for_exit(int(hello["pid"]))
         with contextlib.suppress(NetnsDaemonGone):
-            await connection.ask("stop")
+            await connection.request("stop")
         connection.close()
         await ended
         return
-    if _leavings(directory):
+    if _has_leftovers(directory):
         await _run("clear", directory)
 
 
-def _leavings(directory: pathlib.Path) -> bool:
+def _has_leftovers(directory: pathlib.Path) -> bool:
     return any((directory / name).exists() for name in (netns_state.RECORD, netns_state.LOCK))
 
 
-def _end_of(pid: int) -> asyncio.Future[None]:
-    """Done when that process has ended: then its namespaces are no one's any more."""
+def _wait_for_exit(pid: int) -> asyncio.Future[None]:
+    """Done when that process has exited, and with it its namespaces."""
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[None] = loop.create_future()
     try:
@@ -86,24 +87,24 @@ def _end_of(pid: int) -> asyncio.Future[None]:
         ended.set_result(None)
         return ended
 
-    def seen() -> None:
+    def on_exit() -> None:
         loop.remove_reader(process)
         os.close(process)
         if not ended.done():
             ended.set_result(None)
 
-    loop.add_reader(process, seen)
+    loop.add_reader(process, on_exit)
     return ended
 
 
 async def _run(function: str, directory: pathlib.Path, *arguments: str) -> dict[str, Any]:
-    """Without site-packages and the caller's environment: nothing of it should stay in the holder's memory."""
+    """Runs the launcher without site-packages and with a minimal environment, to keep the netns daemon small."""
     environment = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     command = [sys.executable, "-I", "-S", "-c", _START.format(function, function), str(_SOURCE), str(directory), *arguments]
     passed = [int(each) for each in arguments[2:] if int(each) >= 0]
     log = os.open(directory / netns_state.LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
-        # Not by the loop: uvloop's way leaves the holder with a copy of the pipe, whose end then never comes.
+        # In a thread: uvloop would leak the pipe into the netns daemon, and its end would never come.
         done = await asyncio.to_thread(
             subprocess.run, command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, start_new_session=True,
             env=environment, cwd="/", check=False, pass_fds=passed,
@@ -114,4 +115,4 @@ async def _run(function: str, directory: pathlib.Path, *arguments: str) -> dict[
         outcome = json.loads(done.stdout)
     except ValueError:
         outcome = None
-    return outcome if isinstance(outcome, dict) else {"failed": f"its start failed; {directory / netns_state.LOG} says why"}
+    return outcome if isinstance(outcome, dict) else {"failed": f"the launcher failed; see {directory / netns_state.LOG}"}

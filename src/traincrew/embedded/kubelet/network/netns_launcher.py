@@ -1,4 +1,4 @@
-"""Starts a holder: the half that stays in the host's namespaces, and is gone once the holder answers."""
+"""Starts the netns daemon. The launcher stays in the host's namespaces and exits when the daemon is ready."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ _MTU = 1500
 
 
 def main() -> None:
-    """Arguments: directory, level of isolation, network wished for, a descriptor of the user namespace to join (or -1).
+    """Arguments: directory, isolation level, wanted subnet, descriptor of a user namespace to join (or -1).
 
-    One line of JSON on stdout tells the outcome.
+    Prints the outcome as a line of JSON.
     """
-    directory, isolation, wanted, space = sys.argv[1:5]
+    directory, isolation, wanted, userns = sys.argv[1:5]
     os.umask(0o077)
     os.chdir(directory)
     try:
         lock = _lock()
-        print(json.dumps(_started(isolation, wanted, int(space)) if lock is not None else {"busy": True}), flush=True)
+        print(json.dumps(_start(isolation, wanted, int(userns)) if lock is not None else {"busy": True}), flush=True)
     except Exception as error:
         traceback.print_exc()
         print(json.dumps({"failed": str(error)}), flush=True)
 
 
 def clear() -> None:
-    """What a holder that was killed left behind. Argument: the directory."""
+    """Removes what a killed netns daemon left. Argument: the directory."""
     os.chdir(sys.argv[1])
     lock = _lock()
     if lock is not None:
@@ -51,7 +51,7 @@ def clear() -> None:
 
 
 def _lock() -> int | None:
-    """Held as long as there is a holder: two cannot be. None: somebody has it."""
+    """The lock that makes the netns daemon the only one of its cluster. None: another process has it."""
     while True:
         lock = os.open(netns_state.LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -62,33 +62,33 @@ def _lock() -> int | None:
             return None
         except FileNotFoundError:
             pass
-        # A holder that stopped took the file with it: that lock keeps nobody out any more.
+        # A netns daemon that stopped has removed this file. The lock is worthless.
         os.close(lock)
 
 
-def _started(isolation: str, wanted: str, space: int) -> Record:
-    last, plugs = netns_state.read(netns_state.RECORD), netns_state.read(netns_state.ATTACHMENTS)
+def _start(isolation: str, wanted: str, userns: int) -> Record:
+    last, attachments = netns_state.read(netns_state.RECORD), netns_state.read(netns_state.ATTACHMENTS)
     egress.tear_down(last.get("egress") or {})
-    alive = [found for found in plugs.values() if isinstance(found, dict) and netns_state.is_alive(found)]
+    running = [found for found in attachments.values() if isinstance(found, dict) and netns_state.is_alive(found)]
     upstream = UpstreamResolver()
     with netlink.Netlink() as link:
         routes = netlink.routes(link)
         outward = next((route.index for route in routes if route.prefix == 0), 0)
         mtu = min(_MTU, netlink.mtu(link, outward) or _MTU)
-    keep = last.get("subnet") if alive else None
-    subnet = Subnet.parse(keep) if keep else addresses.choose_subnet(wanted, _taken(routes, upstream.servers()))
+    keep = last.get("subnet") if running else None
+    subnet = Subnet.parse(keep) if keep else addresses.choose_subnet(wanted, _networks_in_use(routes, upstream.servers()))
     near, far = socket.socketpair()
-    identity, plugged = f"{zlib.crc32(os.getcwdb()):08x}", tuple(int(found["pid"]) for found in alive)
-    setting = LaunchConfig(isolation, subnet, mtu, identity, plugged, space, last.get("ids") or {})
+    identity, attached = f"{zlib.crc32(os.getcwdb()):08x}", tuple(int(found["pid"]) for found in running)
+    config = LaunchConfig(isolation, subnet, mtu, identity, attached, userns, last.get("ids") or {})
     if (pid := os.fork()) == 0:
         near.close()
-        _become_holder(LineChannel(far), setting, upstream)
+        _run_daemon(LineChannel(far), config, upstream)
     far.close()
-    return _accompany(LineChannel(near), pid, setting)
+    return _complete_start(LineChannel(near), pid, config)
 
 
-def _taken(routes: list[netlink.Route], servers: list[str]) -> list[tuple[int, int]]:
-    """Where the host has something to reach, its resolvers included: those may lie behind the default route."""
+def _networks_in_use(routes: list[netlink.Route], servers: list[str]) -> list[tuple[int, int]]:
+    """Networks that the host reaches, and its resolvers, which may be behind the default route."""
     resolvers = [(addresses.to_int(server), 32) for server in servers if ":" not in server]
     return [(route.network, route.prefix) for route in routes] + resolvers
 
@@ -99,30 +99,30 @@ class LaunchConfig:
     subnet: Subnet
     mtu: int
     identity: str
-    """Of the cluster, among those of this host."""
-    plugged: tuple[int, ...]
-    """Processes that were plugged into the last holder's network, and live."""
-    space: int
-    """The user namespace that the last holder had, as a descriptor; -1: not known."""
+    """Distinguishes this cluster from others on the host."""
+    attached: tuple[int, ...]
+    """Running pod processes that the previous netns daemon had attached."""
+    userns: int
+    """Descriptor of the user namespace of the previous netns daemon; -1: not known."""
     ids: Record
-    """How many ids that user namespace has."""
+    """The ids that are mapped in that user namespace."""
 
 
 class LineChannel:
-    """Between the two halves, a line at a time."""
+    """JSON lines between launcher and daemon."""
 
     def __init__(self, end: socket.socket) -> None:
         self._file = end.makefile("rw")
         end.close()
 
-    def say(self, content: Record) -> None:
+    def send(self, content: Record) -> None:
         self._file.write(json.dumps(content) + "\n")
         self._file.flush()
 
-    def hear(self) -> Record:
-        """Raises OSError with the other's words if it failed."""
+    def receive(self) -> Record:
+        """Raises OSError if the other process reports a failure."""
         line = self._file.readline()
-        found: Record = json.loads(line) if line else {"failed": "the holder ended without a word; holder.log may have one"}
+        found: Record = json.loads(line) if line else {"failed": "the netns daemon exited during its start; see holder.log"}
         if "failed" in found:
             raise OSError(5, str(found["failed"]))
         return found
@@ -131,15 +131,15 @@ class LineChannel:
         self._file.close()
 
 
-def _accompany(talk: LineChannel, pid: int, setting: LaunchConfig) -> Record:
+def _complete_start(channel: LineChannel, pid: int, config: LaunchConfig) -> Record:
     done: Record = {}
     try:
-        if talk.hear().get("map"):
-            talk.say(_map(pid))
-            talk.hear()
-        done = egress.set_up_host_side(setting.isolation, setting.subnet, pid, setting.identity, setting.mtu)
-        talk.say(done)
-        return talk.hear()
+        if channel.receive().get("map"):
+            channel.send(_map(pid))
+            channel.receive()
+        done = egress.set_up_host_side(config.isolation, config.subnet, pid, config.identity, config.mtu)
+        channel.send(done)
+        return channel.receive()
     except BaseException:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -149,76 +149,76 @@ def _accompany(talk: LineChannel, pid: int, setting: LaunchConfig) -> Record:
 
 
 def _map(pid: int) -> Record:
-    """Gives the holder's user namespace its ids. Imported here: it is needed on this side only."""
+    """Maps the ids of the daemon's user namespace. Imports here: the daemon does not need the module."""
     from traincrew.embedded.kubelet.runtime import user_namespace
 
     return dataclasses.asdict(user_namespace.map_ids(pid))
 
 
-def _become_holder(talk: LineChannel, setting: LaunchConfig, upstream: UpstreamResolver) -> NoReturn:
+def _run_daemon(channel: LineChannel, config: LaunchConfig, upstream: UpstreamResolver) -> NoReturn:
     code = 1
     try:
-        outside = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-        nothing = os.open(os.devnull, os.O_RDWR)
-        os.dup2(nothing, 0)
-        os.dup2(nothing, 1)
-        os.close(nothing)
-        ids = _own_user_namespace(talk, setting) if setting.isolation == "user" else {}
+        host_netns = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, 0)
+        os.dup2(null, 1)
+        os.close(null)
+        ids = _enter_user_namespace(channel, config) if config.isolation == "user" else {}
         syscalls.unshare(syscalls.CLONE_NEWNET)
-        wires = PodBridge(setting.subnet, setting.mtu)
-        talk.say({})
-        done = egress.set_up_cluster_side(talk.hear(), setting.subnet)
+        bridge = PodBridge(config.subnet, config.mtu)
+        channel.send({})
+        done = egress.set_up_cluster_side(channel.receive(), config.subnet)
         known = {
             **netns_state.identity(os.getpid()),
             "protocol": netns_state.PROTOCOL,
-            "isolation": setting.isolation,
-            "subnet": str(setting.subnet),
-            "gateway": setting.subnet.gateway,
-            "userns": setting.isolation == "user",
+            "isolation": config.isolation,
+            "subnet": str(config.subnet),
+            "gateway": config.subnet.gateway,
+            "userns": config.isolation == "user",
             "ids": ids,
             "egress": done,
         }
 
         def ready() -> None:
-            talk.say({"ready": True})
-            talk.close()
+            channel.send({"ready": True})
+            channel.close()
 
-        netns_daemon.serve(wires, known, upstream, lambda: _leave(outside, done), ready)
+        netns_daemon.serve(bridge, known, upstream, lambda: _tear_down(host_netns, done), ready)
         code = 0
     except BaseException as error:
         traceback.print_exc()
         with contextlib.suppress(OSError, ValueError):
-            talk.say({"failed": getattr(error, "strerror", None) or str(error)})
+            channel.send({"failed": getattr(error, "strerror", None) or str(error)})
     finally:
         os._exit(code)
 
 
-def _own_user_namespace(talk: LineChannel, setting: LaunchConfig) -> Record:
-    """That of the last holder, if anything is left in it: nobody else has a right to the networks of its pods."""
-    for pid in setting.plugged:
+def _enter_user_namespace(channel: LineChannel, config: LaunchConfig) -> Record:
+    """Joins the user namespace of the previous netns daemon if it still exists: it owns the pods' network namespaces."""
+    for pid in config.attached:
         with contextlib.suppress(OSError):
-            space = os.open(f"/proc/{pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
+            userns = os.open(f"/proc/{pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
             try:
-                syscalls.setns(space, syscalls.CLONE_NEWUSER)
-                return setting.ids
+                syscalls.setns(userns, syscalls.CLONE_NEWUSER)
+                return config.ids
             finally:
-                os.close(space)
-    if setting.space >= 0:
-        syscalls.setns(setting.space, syscalls.CLONE_NEWUSER)
-        os.close(setting.space)
-        return setting.ids
+                os.close(userns)
+    if config.userns >= 0:
+        syscalls.setns(config.userns, syscalls.CLONE_NEWUSER)
+        os.close(config.userns)
+        return config.ids
     syscalls.unshare(syscalls.CLONE_NEWUSER)
-    talk.say({"map": True})
-    ids = talk.hear()
+    channel.send({"map": True})
+    ids = channel.receive()
     os.setresgid(0, 0, 0)
     os.setresuid(0, 0, 0)
     return ids
 
 
-def _leave(outside: int, done: Record) -> None:
-    """What is left in the host's network goes, from there. In a user namespace there is no way back, and nothing was left."""
+def _tear_down(host_netns: int, done: Record) -> None:
+    """Undoes the changes in the host's network namespace. From a user namespace there is no way back, and nothing to undo."""
     if done.get("how") == "veth":
-        syscalls.setns(outside, syscalls.CLONE_NEWNET)
+        syscalls.setns(host_netns, syscalls.CLONE_NEWNET)
     egress.tear_down(done)
     if "process" in done:
         userspace_routers.wait_until_gone(done["process"], 2.0)

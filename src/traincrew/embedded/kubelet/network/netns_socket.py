@@ -1,4 +1,4 @@
-"""The holder's socket: one JSON object a line, asked and answered; a socket may come with an answer (docs/network.md)."""
+"""The control socket of the netns daemon: JSON lines; a reply may carry a socket (docs/network.md)."""
 
 from __future__ import annotations
 
@@ -42,30 +42,30 @@ class ControlSocket:
             for fd in fds:
                 os.close(fd)
             if not data:
-                raise ConnectionError("the other side is gone")
+                raise ConnectionError("the client has disconnected")
             for message, _ in lines.feed(data):
-                self._answer(peer, message)
+                self._reply(peer, message)
         except BlockingIOError:
             return
         except (OSError, ValueError):
             self._loop.unwatch(peer.fileno())
             peer.close()
 
-    def _answer(self, peer: socket.socket, message: Message) -> None:
-        """Whoever asks and does not listen is left: answers are short, and nobody else may wait for him."""
+    def _reply(self, peer: socket.socket, message: Message) -> None:
+        """A client that does not read its reply is disconnected: replies are short, and other clients must not wait."""
         number = message.get("id")
         passed: list[socket.socket] = []
         try:
-            answer, passed = self._handler(message)
+            reply, passed = self._handler(message)
         except OSError as error:
-            answer = {"refused": error.strerror or str(error), "errno": error.errno or 0}
+            reply = {"refused": error.strerror or str(error), "errno": error.errno or 0}
         except (KeyError, TypeError, ValueError) as error:
-            answer = {"refused": f"not understood: {error!r}", "errno": 0}
+            reply = {"refused": f"malformed request: {error!r}", "errno": 0}
         fds = [each.fileno() for each in passed]
-        data = protocol.encode({"id": number, **answer}, fds)
+        data = protocol.encode({"id": number, **reply}, fds)
         try:
             if protocol.send_some(peer, data, fds) != len(data):
-                raise ConnectionError("the other side does not listen")
+                raise ConnectionError("the client does not read")
         finally:
             for each in passed:
                 each.close()

@@ -1,4 +1,6 @@
-"""What is known of the holder, beside its socket: who it is, and whom it has plugged in."""
+"""State files of the netns daemon, in DATA/node.
+
+The file names are those of earlier releases, whose netns daemons may still run."""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ Record = dict[str, Any]
 
 
 def read(path: str) -> Record:
-    """Empty if there is none, or none that can be read: then it is as if there had never been one."""
+    """The content; empty if the file does not exist or is damaged."""
     try:
         with open(path, "rb") as file:
             found = json.loads(file.read())
@@ -32,11 +34,11 @@ def read(path: str) -> Record:
 
 
 def write(path: str, content: Record) -> None:
-    """Whole or not at all. Not synced: it tells of processes, and none of them outlives a crash of the machine."""
-    beside = f"{path}.new"
-    with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
+    """Writes atomically, but not durably: the processes do not survive a crash of the machine."""
+    temporary = f"{path}.new"
+    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
         file.write(json.dumps(content, separators=(",", ":")).encode())
-    os.rename(beside, path)
+    os.rename(temporary, path)
 
 
 def identity(pid: int) -> Record:
@@ -44,15 +46,15 @@ def identity(pid: int) -> Record:
 
 
 def is_alive(found: Record) -> bool:
-    """Whether it is still that process, not a later one of the same id, nor one of an earlier boot; nor what is left of it."""
+    """Whether that process still runs: not a later one with the same id, nor a zombie."""
     try:
         same = found["boot"] == boot_id() and process_start(int(found["pid"])) == found["started"]
-        return bool(same and not _ended(int(found["pid"])))
+        return bool(same and not _is_zombie(int(found["pid"])))
     except (OSError, KeyError, ValueError, IndexError):
         return False
 
 
-def _ended(pid: int) -> bool:
-    """Its parent has not asked for its exit code yet."""
+def _is_zombie(pid: int) -> bool:
+    """A zombie."""
     with open(f"/proc/{pid}/stat", "rb") as file:
         return file.read().rpartition(b")")[2].split()[0] in (b"Z", b"X")

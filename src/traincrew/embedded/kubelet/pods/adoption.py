@@ -63,7 +63,7 @@ async def adopt(pod: dict[str, Any], ledger: PodStateDirectory, tools: Tools, fa
 async def plug(shim: sandbox.ShimClient, identity: SandboxRecord, tools: Tools) -> None:
     """Again is harmless."""
     if tools.holder is not None and not identity.host_network:
-        await tools.holder.plug(shim.pid, identity.address)
+        await tools.holder.attach(shim.pid, identity.address)
 
 
 async def bury(ledger: PodStateDirectory, tools: Tools) -> None:
@@ -72,7 +72,7 @@ async def bury(ledger: PodStateDirectory, tools: Tools) -> None:
     identity = ledger.identity()
     if identity is not None and identity.address and tools.holder is not None:
         with contextlib.suppress(OSError):
-            await tools.holder.unplug(identity.address)
+            await tools.holder.detach(identity.address)
 
 
 def lost(facts: ObservedPod, ledger: PodStateDirectory, now: dt.datetime) -> ObservedPod:

@@ -244,7 +244,7 @@ class PodExecutor:
             with contextlib.suppress(sandbox.ShimGone):
                 await shim.stop()
         if identity is not None and identity.address and tools.holder is not None:
-            await tools.holder.unplug(identity.address)
+            await tools.holder.detach(identity.address)
         with contextlib.suppress(OSError):
             await asyncio.to_thread(self._builder.release)
         case.shim = None

@@ -147,7 +147,7 @@ class SyncLoop:
                 await shim.stop()
             identity = left.identity()
             if identity is not None and identity.address and self._tools.holder is not None:
-                await self._tools.holder.unplug(identity.address)
+                await self._tools.holder.detach(identity.address)
             self._tools.devices.give_back(left.uid)
             with contextlib.suppress(OSError):
                 await asyncio.to_thread(volumes.remove, volumes.VolumeHost(left.path))

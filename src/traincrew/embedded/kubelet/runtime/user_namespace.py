@@ -94,7 +94,7 @@ def _serve_map_request(owner: int, request_reader: int, reply_writer: int) -> No
 
 def _map_all(pid: int, table: str) -> int:
     """Root maps all ids that it has itself."""
-    with open(f"/proc/self/{table}", encoding="ascii") as lines:
+    with open(f"/proc/self/{table}", encoding="utf-8") as lines:
         own = [[int(word) for word in line.split()] for line in lines]
     _write(pid, table, "".join(f"{first} {first} {count}\n" for first, _, count in own))
     return sum(count for _, _, count in own)
@@ -138,5 +138,5 @@ def _user_name() -> str:
 
 
 def _write(pid: int, table: str, content: str) -> None:
-    with open(f"/proc/{pid}/{table}", "w", encoding="ascii") as file:
+    with open(f"/proc/{pid}/{table}", "w", encoding="utf-8") as file:
         file.write(content)

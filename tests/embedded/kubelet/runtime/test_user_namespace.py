@@ -96,6 +96,6 @@ def test_root_without_rights_is_told_so(tmp_path: pathlib.Path) -> None:
 
     out = forked(body).out
 
-    assert "no mount namespace" in out
+    assert "cannot create a mount namespace" in out
     assert "[EPERM]" in out
     assert "--privileged" in out

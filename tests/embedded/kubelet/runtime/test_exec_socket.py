@@ -17,7 +17,9 @@ PYTHON = os.path.realpath(sys.executable)
 """Not that of a virtual environment, which may be below /tmp: pods have one of their own."""
 
 
-async def knock(world: World, shim: runtime.ShimClient, secret: str, *argv: str, stdin: bytes = b"") -> tuple[int, bytes, bytes]:
+async def run_with_ticket(
+    world: World, shim: runtime.ShimClient, secret: str, *argv: str, stdin: bytes = b""
+) -> tuple[int, bytes, bytes]:
     process = await start(world, shim, secret, *argv)
     out, err = await process.communicate(stdin)
     assert process.returncode is not None
@@ -26,9 +28,9 @@ async def knock(world: World, shim: runtime.ShimClient, secret: str, *argv: str,
 
 async def start(world: World, shim: runtime.ShimClient, secret: str, *argv: str) -> asyncio.subprocess.Process:
     """The file as it stands, with nothing else of the package, as in a pod."""
-    door = world.data / "node/doors" / f"{shim.directory.name}.sock"
+    path = world.data / "node/doors" / f"{shim.directory.name}.sock"
     return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-S", ticket_exec.__file__, str(door), *argv),
+        *(sys.executable, "-I", "-S", ticket_exec.__file__, str(path), *argv),
         env={"TRAINCREW_TICKET": secret},
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
@@ -40,19 +42,21 @@ async def test_a_ticket_opens_one_container_once(world: World) -> None:
     shim = await world.pod()
     await shim.start(world.container("sleep", "1000", env={"WHO": "worker"}))
     await shim.issue_ticket("main", "secret-1", 60)
-    code, out, err = await knock(world, shim, "secret-1", "sh", "-c", "echo $WHO; cat; echo aside >&2; exit 9", stdin=b"words")
+    code, out, err = await run_with_ticket(
+        world, shim, "secret-1", "sh", "-c", "echo $WHO; cat; echo aside >&2; exit 9", stdin=b"words"
+    )
     assert (code, out, err) == (9, b"worker\nwords", b"aside\n")
-    code, out, err = await knock(world, shim, "secret-1", "true")
+    code, out, err = await run_with_ticket(world, shim, "secret-1", "true")
     assert (code, out) == (1, b"")
-    assert b"this ticket is not valid" in err
+    assert b"the ticket is not valid" in err
 
 
-async def test_without_a_ticket_the_door_stays_shut(world: World) -> None:
+async def test_a_command_needs_a_valid_ticket(world: World) -> None:
     shim = await world.pod()
     await shim.start(world.container("sleep", "1000"))
-    assert b"this ticket is not valid" in (await knock(world, shim, "", "true"))[2]
+    assert b"the ticket is not valid" in (await run_with_ticket(world, shim, "", "true"))[2]
     await shim.issue_ticket("main", "late", 0)
-    assert b"this ticket is not valid" in (await knock(world, shim, "late", "true"))[2]
+    assert b"the ticket is not valid" in (await run_with_ticket(world, shim, "late", "true"))[2]
 
 
 async def test_a_command_outlives_the_daemon_and_ends_with_its_client(world: World) -> None:
@@ -74,30 +78,30 @@ async def test_a_command_outlives_the_daemon_and_ends_with_its_client(world: Wor
             await asyncio.sleep(0.01)
 
 
-async def test_a_command_that_is_not_there_is_told(world: World) -> None:
+async def test_a_missing_command_is_reported(world: World) -> None:
     shim = await world.pod()
     await shim.start(world.container("sleep", "1000"))
     await shim.issue_ticket("main", "s", 60)
-    code, _, err = await knock(world, shim, "s", "absent")
+    code, _, err = await run_with_ticket(world, shim, "s", "absent")
     assert code == 1
     assert b"executable file not found in $PATH" in err
 
 
-async def test_the_door_is_open_to_other_pods_that_see_it(isolated: World) -> None:
+async def test_other_pods_that_mount_the_directory_can_use_the_exec_socket(isolated: World) -> None:
     worker, launcher = await isolated.pod(), await isolated.pod()
     await worker.start(isolated.shell("echo of-worker > /tmp/mark; sleep 1000", name="worker"))
-    await worker.issue_ticket("worker", "leave", 60)
+    await worker.issue_ticket("worker", "ticket", 60)
     mounts = (
-        spec.Mount("/run/traincrew/doors", str(isolated.data / "node/doors"), read_only=True),
-        spec.Mount("/run/traincrew/direct.py", ticket_exec.__file__, read_only=True),
+        spec.Mount("/run/traincrew/exec", str(isolated.data / "node/doors"), read_only=True),
+        spec.Mount("/run/traincrew/ticket_exec.py", ticket_exec.__file__, read_only=True),
     )
-    command = f"{PYTHON} -I -S /run/traincrew/direct.py /run/traincrew/doors/{worker.directory.name}.sock cat /tmp/mark"
-    await launcher.start(isolated.shell(command, name="launcher", mounts=mounts, env={"TRAINCREW_TICKET": "leave"}))
+    command = f"{PYTHON} -I -S /run/traincrew/ticket_exec.py /run/traincrew/exec/{worker.directory.name}.sock cat /tmp/mark"
+    await launcher.start(isolated.shell(command, name="launcher", mounts=mounts, env={"TRAINCREW_TICKET": "ticket"}))
     assert (await ended(launcher, "launcher")).code == 0
     assert isolated.output("launcher") == b"of-worker\n"
 
 
-async def test_the_door_goes_with_the_pod(world: World) -> None:
+async def test_the_exec_socket_ends_with_the_pod(world: World) -> None:
     shim = await world.pod()
     pod = spec.Pod(shim.directory.name, "", "", "", str(shim.directory))
     path = pathlib.Path(exec_socket.directory(pod), exec_socket.name(pod))

@@ -57,8 +57,8 @@ async def neighbours(stage: Stage) -> None:
     routes = await other.run("print(open('/proc/net/route').read())")
     assert [line.split()[0] for line in routes.splitlines()[1:]] == ["eth0", "eth0"]
     assert await other.run("import socket; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[0])") == "127.0.0.1"
-    assert set(await stage.holder.plugged()) == {stage.address(5), stage.address(6)}
-    await stage.holder.unplug(stage.address(5))
+    assert set(await stage.holder.attached()) == {stage.address(5), stage.address(6)}
+    await stage.holder.detach(stage.address(5))
     gone = """
 import socket, time
 while "eth0" in (names := [name for _, name in socket.if_nameindex()]):
@@ -90,12 +90,12 @@ async def reached_from_outside(stage: Stage) -> None:
 
 async def refused_with_words(stage: Stage) -> None:
     with pytest.raises(OSError, match="no network namespace of its own"):
-        await stage.holder.plug(stage.holder.pid, stage.address(5))
+        await stage.holder.attach(stage.holder.pid, stage.address(5))
     with pytest.raises(FileNotFoundError):
-        await stage.holder.plug(4_000_000, stage.address(5))
+        await stage.holder.attach(4_000_000, stage.address(5))
     with pytest.raises(OSError, match="not an IPv4 address"):
-        await stage.holder.unplug("eth0")
-    assert await stage.holder.plugged() == {}
+        await stage.holder.detach("eth0")
+    assert await stage.holder.attached() == {}
 
 
 async def waits_for_the_next_daemon(stage: Stage) -> None:
@@ -157,7 +157,7 @@ async def killed(stage: Stage) -> None:
     assert await asyncio.to_thread(_said, caller, "before") == "before"
     generation = stage.holder.generation
     os.kill(first, signal.SIGKILL)
-    assert await stage.holder.replaced(generation) == generation + 1
+    assert await stage.holder.wait_for_replacement(generation) == generation + 1
     assert stage.holder.pid != first
     assert await asyncio.to_thread(_said, caller, "after") == "after"
     third = await stage.pod(7)
@@ -172,7 +172,7 @@ async def killed_before_any_pod(stage: Stage) -> None:
     first = stage.starter()
     generation = stage.holder.generation
     os.kill(stage.holder.pid, signal.SIGKILL)
-    await stage.holder.replaced(generation)
+    await stage.holder.wait_for_replacement(generation)
     pod = await stage.pod(5, first)
     assert "eth0" in await pod.run("import socket; print(socket.if_nameindex())")
 
@@ -181,13 +181,13 @@ async def found_again(stage: Stage) -> None:
     """Plugging in what is plugged in already changes nothing, not even the link's number."""
     pod, look = await stage.pod(5), "import socket; print(socket.if_nameindex())"
     before = await pod.run(look)
-    await (await stage.ensure()).plug(pod.pid, stage.address(5))
+    await (await stage.ensure()).attach(pod.pid, stage.address(5))
     assert await pod.run(look) == before
-    await stage.holder.unplug(stage.address(5))
-    await stage.holder.plug(pod.pid, stage.address(5))
+    await stage.holder.detach(stage.address(5))
+    await stage.holder.attach(pod.pid, stage.address(5))
     assert "eth0" in await pod.run(look)
-    await stage.holder.plug(pod.pid, stage.address(6))
-    assert set(await stage.holder.plugged()) == {stage.address(6)}
+    await stage.holder.attach(pod.pid, stage.address(6))
+    assert set(await stage.holder.attached()) == {stage.address(6)}
 
 
 async def another_boot(stage: Stage) -> None:
@@ -204,7 +204,7 @@ async def another_boot(stage: Stage) -> None:
     stage.holder = await stage.ensure()
     assert stage.holder.pid not in (pid, os.getpid())
     assert stage.holder.subnet == "10.244.0.0/16"
-    assert await stage.holder.plugged() == {}
+    assert await stage.holder.attached() == {}
 
 
 async def rubbish_at_the_door(stage: Stage) -> None:
@@ -214,7 +214,7 @@ async def rubbish_at_the_door(stage: Stage) -> None:
         writer.write_eof()
         await reader.read()
         writer.close()
-    assert await stage.holder.plugged() == {}
+    assert await stage.holder.attached() == {}
 
 
 async def stopped_after_a_kill(stage: Stage) -> None:

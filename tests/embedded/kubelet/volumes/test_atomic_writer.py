@@ -20,7 +20,7 @@ NAMES = [f"f{index}" for index in range(8)] + ["deep/er/f"]
 
 ENDLESS = """
 import pathlib, sys
-from tests.embedded.kubelet.volumes.test_writer import payload
+from tests.embedded.kubelet.volumes.test_atomic_writer import payload
 from traincrew.embedded.kubelet.volumes import atomic_writer
 number = 0
 print("ready", flush=True)
