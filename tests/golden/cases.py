@@ -68,7 +68,7 @@ def _observed(kind: JobKind, job: Manifest, case: Manifest) -> Observed:
         host_ports_for_all=case.get("hostPortsForAll", False),
     )
     known = frozenset((plural, name) for plural, name in (entry.split("/") for entry in case.get("known", [])))
-    return Observed(**found, known=known, ports_taken=frozenset(case.get("portsTaken", [])), planning=planning)
+    return Observed(**found, known=known, used_ports=frozenset(case.get("portsTaken", [])), planning=planning)
 
 
 def _object(job: Manifest, name: str, entry: Manifest) -> Manifest:

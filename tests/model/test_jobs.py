@@ -18,7 +18,7 @@ def test_the_run_policy_wins_over_legacy_fields() -> None:
     assert spec.policy() == jobs.RunPolicy(backoff_limit=1, clean_pod_policy="All")
 
 
-@pytest.mark.parametrize(("replicas", "count"), [(3, 3), (0, 0), (-1, 0), (10**10, jobs.MOST)])
+@pytest.mark.parametrize(("replicas", "count"), [(3, 3), (0, 0), (-1, 0), (10**10, jobs.MAX_REPLICAS)])
 def test_the_number_of_replicas_is_bounded(replicas: int, count: int) -> None:
     assert job(Worker=replicas).count("Worker") == count
     assert job(Worker=replicas).total == count

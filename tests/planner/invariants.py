@@ -59,7 +59,7 @@ def _check_port(simulation: Simulation, plan: Plan, action: Create) -> None:
     every = [port for found in ports.values() for port in found]
     assert len(every) == len(set(every)), "no port is given twice"
     new = set(every) - {port for found in simulation.stored.status.host_ports.values() for port in found}
-    assert not new & simulation.ports_taken, "no port is another job's"
+    assert not new & simulation.used_ports, "no port is another job's"
     declared = [port for container in action.body["spec"]["containers"] for port in container.get("ports", [])]
     own = [port["containerPort"] for port in declared if port.get("name") == (simulation.kind.pods.port or ("", 0))[0]]
     role = action.body["metadata"]["labels"][naming.REPLICA_TYPE]
@@ -71,7 +71,7 @@ def check_rest(simulation: Simulation, plan: Plan, wait: float) -> None:
     """Before `requeue_at` an unchanged simulation gives no actions."""
     limit = plan.requeue_at
     later = simulation.now + dt.timedelta(seconds=wait)
-    if simulation.job is None or simulation.memory.refusals or (limit is not None and later >= limit):
+    if simulation.job is None or simulation.memory.rejected_writes or (limit is not None and later >= limit):
         return
     again = simulation.plan(later)
     assert again.empty, f"nothing has happened, and yet after {wait} s: {again}"
@@ -80,7 +80,7 @@ def check_rest(simulation: Simulation, plan: Plan, wait: float) -> None:
 
 def check_restart(simulation: Simulation) -> None:
     """A restarted operator creates, deletes and writes nothing if the job is settled."""
-    if simulation.job is None or simulation.memory.refusals:
+    if simulation.job is None or simulation.memory.rejected_writes:
         return
     memory, simulation.memory = simulation.memory, OperatorMemory()
     plan = simulation.plan()

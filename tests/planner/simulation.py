@@ -18,7 +18,7 @@ from traincrew import settings
 from traincrew.apimachinery import merge_patch_diff
 from traincrew.kinds.kind import JobKind, decode
 from traincrew.model import jobs, objects, resources
-from traincrew.model.observed import Observed, PodEvent, Refusal
+from traincrew.model.observed import Observed, PodEvent, RejectedWrite
 from traincrew.model.resources import Resource
 from traincrew.planner import plan as decide
 from traincrew.planner.actions import Action, Create, Delete, ListEvents, Patch, Plan
@@ -49,7 +49,7 @@ class OperatorMemory:
     vanished: dict[str, objects.Pod] = dataclasses.field(default_factory=dict)
     released: set[str] = dataclasses.field(default_factory=set)
     known: set[tuple[str, str]] = dataclasses.field(default_factory=set)
-    refusals: dict[tuple[Resource, str], Refusal] = dataclasses.field(default_factory=dict)
+    rejected_writes: dict[tuple[Resource, str], RejectedWrite] = dataclasses.field(default_factory=dict)
     pod_events: dict[str, tuple[PodEvent, ...]] = dataclasses.field(default_factory=dict)
 
 
@@ -63,7 +63,7 @@ class Simulation:
         self.memory = OperatorMemory()
         self.quota: int | None = None
         """Pod quota of the namespace."""
-        self.ports_taken: frozenset[int] = frozenset()
+        self.used_ports: frozenset[int] = frozenset()
         """Host ports of other jobs."""
         self.events: list[tuple[str, str]] = []
         self._made = 0
@@ -88,18 +88,18 @@ class Simulation:
             if plural in _SEEN and owner_uid(entry) in makers:
                 field, type_ = _SEEN[plural]
                 found[field].append(msgspec.convert(entry, type_))
-        refusals = list(self.memory.refusals.values())
+        rejected_writes = list(self.memory.rejected_writes.values())
         vanished = list(self.memory.vanished.values())
-        for entries in (*found.values(), refusals, vanished):
+        for entries in (*found.values(), rejected_writes, vanished):
             if shuffle is not None:
                 shuffle.shuffle(entries)
         return Observed(
             **{field: tuple(entries) for field, entries in found.items()},
             vanished=tuple(vanished),
             known=frozenset(self.memory.known),
-            refusals=tuple(refusals),
+            rejected_writes=tuple(rejected_writes),
             pod_events=dict(self.memory.pod_events),
-            ports_taken=self.ports_taken,
+            used_ports=self.used_ports,
             planning=self.planning,
         )
 
@@ -140,16 +140,16 @@ class Simulation:
                 return Plan()
             plan = self.plan()
             if not self.execute(plan):
-                assert plan.empty or self.memory.refusals, f"done again and again, to no effect: {plan}"
+                assert plan.empty or self.memory.rejected_writes, f"done again and again, to no effect: {plan}"
                 return plan
         raise AssertionError(f"does not come to rest: {self.plan()}")
 
     def execute(self, plan: Plan) -> bool:
         """Execute a plan. Returns whether anything changed."""
         wanted = {(a.resource, a.name) for stage in plan.stages for a in stage if isinstance(a, Create)}
-        stale = [name for name in self.memory.refusals if name not in wanted]
+        stale = [name for name in self.memory.rejected_writes if name not in wanted]
         for name in stale:
-            del self.memory.refusals[name]
+            del self.memory.rejected_writes[name]
         changed = bool(stale) or plan.status is not None
         if plan.status is not None:
             self._write_status(plan)
@@ -196,22 +196,22 @@ class Simulation:
         key = (action.resource.plural, action.name)
         there = self.objects.get(key)
         if there is not None and not (action.shared or owner_uid(there) == self.uid):
-            return self._refuse(action, "AlreadyExists", f'{action.resource.plural} "{action.name}" already exists', foreign=True)
+            return self._reject(action, "AlreadyExists", f'{action.resource.plural} "{action.name}" already exists', foreign=True)
         if there is not None and "deletionTimestamp" in there["metadata"]:
             return False, False
         if action.resource == resources.PODS and self.quota is not None and len(self.of("pods")) >= self.quota:
-            return self._refuse(action, "Forbidden", "exceeded quota: pods, requested: pods=1", foreign=False)
+            return self._reject(action, "Forbidden", "exceeded quota: pods, requested: pods=1", foreign=False)
         if there is None:
             self.add(action.resource, action.name, action.body)
-        self.memory.refusals.pop((action.resource, action.name), None)
+        self.memory.rejected_writes.pop((action.resource, action.name), None)
         if action.resource.plural not in _SEEN or not action.owned:
             self.memory.known.add(key)
         return True, True
 
-    def _refuse(self, action: Create, reason: str, message: str, *, foreign: bool) -> tuple[bool, bool]:
-        refusal = Refusal(action.resource, action.name, reason, message, foreign)
-        news = self.memory.refusals.get((action.resource, action.name)) != refusal
-        self.memory.refusals[action.resource, action.name] = refusal
+    def _reject(self, action: Create, reason: str, message: str, *, foreign: bool) -> tuple[bool, bool]:
+        rejected = RejectedWrite(action.resource, action.name, reason, message, foreign)
+        news = self.memory.rejected_writes.get((action.resource, action.name)) != rejected
+        self.memory.rejected_writes[action.resource, action.name] = rejected
         return news, False
 
     def add(self, resource: Resource, name: str, body: Manifest) -> Manifest:

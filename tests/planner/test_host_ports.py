@@ -89,12 +89,12 @@ def test_pods_that_are_there_without_ports_are_left_as_they_are() -> None:
 
 def test_a_job_that_cannot_have_all_its_ports_has_none_and_says_so() -> None:
     found = simulation(on_hosts("JAXJob", Worker=3), host_ports=(20000, 20003))
-    found.ports_taken = frozenset({20001, 20002})
+    found.used_ports = frozenset({20001, 20002})
     found.settle()
     assert (found.of("pods"), found.of("services"), given(found)) == ([], [], [])
     assert found.status["why"]["reason"] == "NoHostPorts"
     assert "3 more host ports" in found.status["why"]["message"]
-    found.ports_taken = frozenset({20001})
+    found.used_ports = frozenset({20001})
     found.settle()
     assert sorted(given(found)) == [20000, 20002, 20003]
     assert len(found.of("pods")) == 3

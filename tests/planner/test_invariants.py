@@ -49,7 +49,7 @@ class Life(RuleBasedStateMachine):
             if self.alive:
                 invariants.check_history(before, self.simulation.status)
             if not changed:
-                assert plan.empty or self.simulation.memory.refusals, f"to no effect: {plan}"
+                assert plan.empty or self.simulation.memory.rejected_writes, f"to no effect: {plan}"
                 invariants.check_rest(self.simulation, plan, wait)
                 invariants.check_replicas(self.simulation)
                 invariants.check_restart(self.simulation)
@@ -140,7 +140,7 @@ class Life(RuleBasedStateMachine):
     def others_take_ports(self, ports: frozenset[int]) -> None:
         """One of the remaining pods."""
         own = {port for found in self.simulation.status.get("hostPorts", {}).values() for port in found} if self.alive else set()
-        self.simulation.ports_taken = ports - own
+        self.simulation.used_ports = ports - own
 
     @rule(plural=st.sampled_from(["services", "configmaps", "roles", "jobs", "podgroups", "horizontalpodautoscalers"]))
     def remove_by_hand(self, plural: str) -> None:

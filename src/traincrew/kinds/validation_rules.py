@@ -198,8 +198,8 @@ def _repeated_roles(kind: JobKind, job: jobs.Job) -> Iterator[Violation]:
 def _too_many_replicas(kind: JobKind, job: jobs.Job) -> Iterator[Violation]:
     for role in kind.roles:
         for path, count in counts(kind, job, role.name):
-            if count > jobs.MOST:
-                yield Violation(path=path, message=f"must be at most {jobs.MOST}, got {count}", server=False)
+            if count > jobs.MAX_REPLICAS:
+                yield Violation(path=path, message=f"must be at most {jobs.MAX_REPLICAS}, got {count}", server=False)
 
 
 def _long_names(kind: JobKind, job: jobs.Job) -> Iterator[Violation]:

@@ -1,4 +1,4 @@
-"""A training job: as it is stored, and as it is meant once the defaults are filled in."""
+"""A training job: the object in the API server, and the job with defaults."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from traincrew.model.meta import Meta, Struct
 from traincrew.model.status import JobStatus
 
 GROUP = "kubeflow.org"
-MOST = 20_000
-"""Replicas of one role that a job may ask for; a number of ten digits must not bring the operator to its knees."""
+MAX_REPLICAS = 20_000
+"""Largest number of replicas of a role. It protects the operator from absurd numbers."""
 
 
 class SchedulingPolicy(Struct, gc=False):
@@ -39,22 +39,22 @@ class ReplicaSpec(Struct):
     replicas: int | None = None
     restart_policy: str | None = None
     template: msgspec.Raw = msgspec.Raw(b"{}")
-    """Stays raw until a pod is made of it."""
+    """Decoded only when a pod is built."""
 
 
 class JobSpec(Struct):
-    """What every kind has. A kind adds its own fields and names its replica map."""
+    """The spec fields of every kind. A kind adds its own fields and the name of its replica map."""
 
     replica_specs: dict[str, ReplicaSpec | None] | None = None
     run_policy: RunPolicy | None = None
-    # Where tf-operator and pytorch-operator had these before runPolicy; MPIJob v1 still has the first.
+    # Older API versions have these fields outside of runPolicy.
     clean_pod_policy: str | None = None
     ttl_seconds_after_finished: int | None = None
     active_deadline_seconds: int | None = None
     backoff_limit: int | None = None
 
     def policy(self) -> RunPolicy:
-        """The run policy with the legacy fields folded in; runPolicy's own values win."""
+        """The run policy with the values of legacy fields. The values of runPolicy take precedence."""
         policy = self.run_policy or RunPolicy()
         legacy = {
             field: getattr(self, field)
@@ -73,7 +73,7 @@ SpecT = TypeVar("SpecT", bound=JobSpec)
 
 
 class JobObject(Struct, Generic[SpecT]):
-    """A job object as the API server holds it."""
+    """A job as an object of the API server."""
 
     spec: SpecT
     api_version: str = ""
@@ -83,7 +83,7 @@ class JobObject(Struct, Generic[SpecT]):
 
 @dataclasses.dataclass(frozen=True)
 class RoleSpec:
-    """One role of a job after defaulting."""
+    """A role of a job, with defaults."""
 
     name: str
     replicas: int
@@ -91,13 +91,13 @@ class RoleSpec:
     template: msgspec.Raw
 
     def fresh_template(self) -> dict[str, Any]:
-        """A new copy on every call: the caller may change it. A field that is null counts as left out."""
+        """A new copy for each call, which the caller may change. Fields that are null are omitted."""
         template: dict[str, Any] = _without_nulls(msgspec.json.decode(self.template)) or {}
         return template
 
     @functools.cached_property
     def parsed(self) -> dict[str, Any]:
-        """One shared copy, for reading only."""
+        """A shared copy, read-only."""
         return self.fresh_template()
 
     @property
@@ -116,17 +116,17 @@ def _without_nulls(value: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """A job with its defaults filled in; nothing of this is ever written back to the stored spec."""
+    """A job with defaults. The defaults are never written to the API server."""
 
     metadata: Meta
     spec: Any
     """The kind's own JobSpec, as stored."""
     policy: RunPolicy
     roles: dict[str, RoleSpec]
-    """By canonical role name, in the kind's order; unknown roles are left out (validation tells them)."""
+    """By canonical role name, in the order of the kind. Unknown roles are omitted; validation reports them."""
     status: JobStatus = JobStatus()
     ports: Mapping[str, Sequence[int]] = dataclasses.field(default_factory=dict)
-    """Those in the network of their nodes, by role: one for each replica, or one for all of the role."""
+    """Host ports by role: one per replica, or one for the whole role."""
 
     @property
     def name(self) -> str:
@@ -141,11 +141,11 @@ class Job:
         return bool(self.policy.suspend)
 
     def count(self, role: str) -> int:
-        """How many pods a role has; a number below 0, which some kinds let pass, means none."""
-        return min(max(self.roles[role].replicas, 0), MOST) if role in self.roles else 0
+        """The number of pods of a role. Negative numbers, which some kinds accept, count as 0."""
+        return min(max(self.roles[role].replicas, 0), MAX_REPLICAS) if role in self.roles else 0
 
     def port(self, role: str, index: int) -> int | None:
-        """What that replica has for itself in its node's network; None: it listens where its kind always does."""
+        """The host port of a replica. None: the replica listens at the port of its kind."""
         given = self.ports.get(role)
         return given[min(index, len(given) - 1)] if given else None
 

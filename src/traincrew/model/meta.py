@@ -1,4 +1,4 @@
-"""Object metadata, and the few things that every Kubernetes object shares."""
+"""Object metadata, and the parts that all Kubernetes objects share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Time = dt.datetime
 # Without the decorator type checkers would not know that subclasses are frozen too.
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
 class Struct(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True):
-    """A Kubernetes value: camelCase on the wire, defaults left out, never changed in place."""
+    """A Kubernetes value: camelCase in JSON, without defaults, immutable."""
 
 
 class OwnerReference(Struct, gc=False):
@@ -44,7 +44,7 @@ class Meta(Struct):
 
 
 class Named(Protocol):
-    """What caches and executors need of an object, whatever its kind."""
+    """An object of any kind with metadata."""
 
     @property
     def metadata(self) -> Meta: ...

@@ -1,4 +1,4 @@
-"""Names, labels and addresses: functions of the job, so that creating twice is harmless."""
+"""Names, labels and addresses. They are functions of the job, so that objects are never created twice."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ REPLICA_INDEX = PREFIX + "replica-index"
 JOB_ROLE = PREFIX + "job-role"
 
 OURS = JOB_NAME
-"""The label whose presence selects everything that any of our watches looks at."""
+"""The label that selects all objects that the operator watches."""
 
 CONFIG_DIGEST = "traincrew.kubeflow.org/config-digest"
-"""Annotation on a launcher pod: changing it makes a kubelet refresh the mounted files at once."""
+"""Annotation on a launcher pod. A change makes the kubelet refresh the mounted files at once."""
 LEAVING_SINCE = "traincrew.kubeflow.org/leaving-since"
 RETURNED = "traincrew.kubeflow.org/returned"
-"""Annotation on a pod that may have been there before, under the same name: how many losses the job had when it was made."""
+"""Annotation on a pod that replaces a lost pod of the same name: the number of losses of the job at its creation."""
 
 TOLD_OBJECTS = "traincrew.kubeflow.org/objects"
-"""Annotation on an event: the first digits of the UIDs of the objects that it speaks of."""
+"""Annotation on an event: the first digits of the UIDs of the objects in its message."""
 
 
 def replica(job: str, role: str, index: int) -> str:

@@ -1,4 +1,4 @@
-"""The built-in objects that plans read, with just the fields that some decision looks at."""
+"""The built-in objects that plans read, with only the fields that decisions use."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class ConfigMap(Struct):
 class Role(Struct):
     metadata: Meta
     rules: list[dict[str, Any]] | None = None
-    """The API server writes null where a Role has none."""
+    """Null if a Role has no rules."""
 
 
 class JobCondition(Struct, gc=False):

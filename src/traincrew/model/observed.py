@@ -1,4 +1,4 @@
-"""The world around one job, as far as a decision about it can depend on that world."""
+"""The observed state of one job: the objects and facts on which its plan depends."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from traincrew.model.resources import Resource
 
 
 @dataclasses.dataclass(frozen=True)
-class Refusal:
-    """A write that the API server refused; kept until the same write succeeds or is no longer wanted."""
+class RejectedWrite:
+    """A write that the API server rejected. It is kept until the same write succeeds or is no longer planned."""
 
     resource: Resource
     name: str
@@ -21,12 +21,12 @@ class Refusal:
     """The Status reason, such as Forbidden, Invalid or AlreadyExists."""
     message: str
     foreign: bool = False
-    """An object of that name exists and belongs to somebody else."""
+    """An object of that name exists and does not belong to the job."""
 
 
 @dataclasses.dataclass(frozen=True)
 class PodEvent:
-    """A warning that some component wrote about a pod."""
+    """A warning event about a pod."""
 
     reason: str
     message: str
@@ -45,12 +45,12 @@ class Observed:
     autoscalers: tuple[objects.Autoscaler, ...] = ()
     pod_groups: tuple[objects.PodGroup, ...] = ()
     vanished: tuple[objects.Pod, ...] = ()
-    """Last state of pods that are gone though nobody here deleted them, until the book of restarts has them."""
+    """Last state of pods that were deleted by others than this operator, until their loss is recorded."""
     known: frozenset[tuple[str, str]] = frozenset()
-    """(plural, name) of objects that are not watched but were seen to exist: secrets, users' service accounts."""
-    refusals: tuple[Refusal, ...] = ()
+    """(plural, name) of existing objects that are not watched: secrets, service accounts of users."""
+    rejected_writes: tuple[RejectedWrite, ...] = ()
     pod_events: Mapping[str, tuple[PodEvent, ...]] = dataclasses.field(default_factory=dict)
-    """Warnings about a pod, by its UID; present (perhaps empty) once they have been listed."""
-    ports_taken: Container[int] = frozenset()
-    """Ports of nodes that other jobs have."""
+    """Warnings about pods by UID. The entry exists, possibly empty, once the events have been listed."""
+    used_ports: Container[int] = frozenset()
+    """Host ports of other jobs."""
     planning: settings.Planning = settings.Planning()

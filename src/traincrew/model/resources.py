@@ -1,4 +1,4 @@
-"""Where objects live in the API: the path parts of every resource that traincrew reads or writes."""
+"""The API resources that traincrew reads or writes, and their paths."""
 
 from __future__ import annotations
 

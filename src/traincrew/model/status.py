@@ -1,4 +1,4 @@
-"""A job's status: what clients of the Go operators read, and the fields of our own."""
+"""The status of a job: the fields of the Go operators, and fields of our own."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class ReplicaStatus(Struct, gc=False):
     failed: int = 0
     selector: str = ""
     completed_indexes: str = ""
-    """Replicas that have succeeded, such as `0-2,5`: they are not run again, even if their pods are removed."""
+    """Indexes of replicas that succeeded, such as `0-2,5`. They are not run again if their pods are deleted."""
 
 
 class Failure(Struct, gc=False):
-    """The first cause of a failed attempt, kept after its pod is gone."""
+    """The cause of a failed attempt. It is kept after the pod is deleted."""
 
     replica: str = ""
     """Role and index, such as `Worker 1`."""
@@ -37,28 +37,28 @@ class Failure(Struct, gc=False):
     message: str = ""
     """The termination message, or the last log lines; at most 2 KiB."""
     disruption: bool = False
-    """True: the pod was taken away; it did not fail by itself."""
+    """The pod was disrupted from outside; it did not fail by itself."""
     time: Time | None = None
 
 
 class Restarts(Struct):
-    """The book of restarts. Every pod lost is entered once, by UID, before it is deleted."""
+    """Restart accounting. Every lost pod is recorded once, by UID, before it is deleted."""
 
     charged: int = 0
-    """Restarts that count against backoffLimit (restarts of containers inside living pods come on top)."""
+    """Restarts that count against backoffLimit, without container restarts in existing pods."""
     disruptions: int = 0
-    """Pods taken away by evictions, preemptions, node losses or deletions by hand; never charged."""
+    """Losses by eviction, preemption, node loss or manual deletion. They are never charged."""
     entered: list[str] = []
-    """UIDs of pods that were lost, or sent away by the operator itself, and may still be seen."""
+    """UIDs of lost pods, and of pods that the operator deleted, which may still exist."""
     open: bool = False
-    """An attempt has lost a pod and not all replicas have run since: further losses are victims of the first."""
+    """A pod was lost and not all replicas have run since: further losses are secondary."""
     streak: int = 0
-    """Attempts lost in a row without a long run between them; the delay before the next grows with it."""
+    """Consecutive lost attempts. The back-off delay grows with this number."""
     last_loss: Time | None = None
     youngest: Time | None = None
-    """When the youngest pod of the lost attempt was made, by the API server's clock; pods made later belong to the next."""
+    """Creation time of the youngest pod of the lost attempt. Pods that are created later belong to the next attempt."""
     retry_at: Time | None = None
-    """No pod is re-created before this moment."""
+    """No pod is re-created before this time."""
 
 
 class Why(Struct, gc=False):
@@ -82,10 +82,10 @@ class JobStatus(Struct):
     failure: Failure | None = None
     """The first failure of the job."""
     last_failure: Failure | None = None
-    """What the latest attempt was lost by, failure or disruption, where that is another one."""
+    """The failure or disruption that ended the latest attempt, if it is not the first failure."""
     restarts: Restarts = Restarts()
     host_ports: dict[str, list[int]] = {}
-    """Ports that the job has for itself on every node, by role: one for each replica, or one for all of the role."""
+    """Host ports of the job by role: one per replica, or one for the whole role."""
     why: Why | None = None
 
     def is_true(self, type: str) -> bool:

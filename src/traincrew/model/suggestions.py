@@ -1,4 +1,4 @@
-"""What somebody may have meant."""
+"""Suggestions for misspelled words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The known word that is most like it; empty if none is near."""
+    """The most similar known word. Empty if none is similar."""
     by_lower = {name.lower(): name for name in known}
     found = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.75)
     return by_lower[found[0]] if found else ""

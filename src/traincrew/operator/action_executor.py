@@ -15,7 +15,7 @@ from traincrew.client import port
 from traincrew.kinds.kind import JobKind
 from traincrew.model import jobs, objects, resources
 from traincrew.model.meta import Named
-from traincrew.model.observed import PodEvent, Refusal
+from traincrew.model.observed import PodEvent, RejectedWrite
 from traincrew.model.resources import Resource
 from traincrew.operator import adoption, ssh_keys
 from traincrew.operator.event_backfill import EventBackfill
@@ -145,7 +145,7 @@ class ActionExecutor:
 
     def _refused(self, action: Create, error: errors.ApiError, foreign: bool) -> None:
         name, now = (action.resource, action.name), asyncio.get_running_loop().time()
-        refusal = Refusal(action.resource, action.name, error.reason, error.message, foreign)
+        refusal = RejectedWrite(action.resource, action.name, error.reason, error.message, foreign)
         changed = self._memory.refused(name, refusal, now)
         self._outcome.postpone(self._memory.retry_at[name] - now)
         self._metrics.refused(action.resource.plural)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from traincrew.model import objects
-from traincrew.model.observed import PodEvent, Refusal
+from traincrew.model.observed import PodEvent, RejectedWrite
 from traincrew.model.resources import Resource
 from traincrew.planner.actions import Plan
 
@@ -33,7 +33,7 @@ class JobMemory:
     deletions: set[str] = dataclasses.field(default_factory=set)
     """UIDs of pods whose deletion this operator has requested."""
     known: set[tuple[str, str]] = dataclasses.field(default_factory=set)
-    refusals: dict[ObjectName, Refusal] = dataclasses.field(default_factory=dict)
+    refusals: dict[ObjectName, RejectedWrite] = dataclasses.field(default_factory=dict)
     retry_at: dict[ObjectName, float] = dataclasses.field(default_factory=dict)
     """When a create may be tried again that was refused or waits for the deletion of another object (loop time)."""
     tries: dict[ObjectName, int] = dataclasses.field(default_factory=dict)
@@ -51,7 +51,7 @@ class JobMemory:
         for notes in (self.refusals, self.retry_at, self.tries):
             notes.pop(name, None)
 
-    def refused(self, name: ObjectName, refusal: Refusal, now: float) -> bool:
+    def refused(self, name: ObjectName, refusal: RejectedWrite, now: float) -> bool:
         """True if this refusal differs from the last one."""
         changed = self.refusals.get(name) != refusal
         tries = self.tries.get(name, 0)

@@ -142,9 +142,9 @@ class Observer:
             pod_groups=tuple(group for resource in groups for group in self.owned(resource, uid)),
             vanished=tuple(memory.vanished.values()),
             known=frozenset(memory.known),
-            refusals=tuple(memory.refusals.values()),
+            rejected_writes=tuple(memory.refusals.values()),
             pod_events=dict(memory.pod_events),
-            ports_taken=self.ports.taken(uid),
+            used_ports=self.ports.taken(uid),
             planning=self._planning,
         )
 

@@ -78,7 +78,7 @@ def _free(job: jobs.Job, observed: Observed) -> Iterator[int]:
     start = zlib.crc32(job.metadata.uid.encode()) % size
     for step in range(size):
         port = low + (start + step) % size
-        if port not in own and port not in observed.ports_taken:
+        if port not in own and port not in observed.used_ports:
             yield port
 
 

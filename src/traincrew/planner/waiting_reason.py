@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from traincrew.model import objects
 from traincrew.model.meta import Time
-from traincrew.model.observed import Refusal
+from traincrew.model.observed import RejectedWrite
 from traincrew.model.status import JobStatus, Why
 from traincrew.planner import clock, gang, host_ports
 from traincrew.planner.actions import ListEvents
@@ -52,7 +52,7 @@ def with_since(before: Why | None, reason: str, message: str, now: Time) -> Why:
 
 
 def _reasons(replicas: Replicas, status: JobStatus, now: Time) -> Iterator[WaitingReason]:
-    for rejected in sorted(replicas.observed.refusals, key=lambda entry: (entry.resource, entry.name)):
+    for rejected in sorted(replicas.observed.rejected_writes, key=lambda entry: (entry.resource, entry.name)):
         yield _rejected_request(rejected)
     if gang.awaits_admission(replicas):
         message = f"PodGroup {replicas.job.name} is not admitted yet: its queue has no room for the whole gang"
@@ -130,7 +130,7 @@ def _first_of(pods: Sequence[objects.Pod], check: Callable[[objects.Pod], Waitin
         yield dataclasses.replace(found[0], message=found[0].message + tail)
 
 
-def _rejected_request(request: Refusal) -> WaitingReason:
+def _rejected_request(request: RejectedWrite) -> WaitingReason:
     kind = request.resource.kind
     if request.foreign:
         return WaitingReason("NameTaken", f"{kind} {request.name} exists and does not belong to this job: delete or rename it")
