@@ -62,7 +62,7 @@ def main(data: pathlib.Path) -> None:
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
     log_format.configure("text", "info")
     handler = logging.FileHandler(where.log)
-    handler.setFormatter(log_format.TextLines())
+    handler.setFormatter(log_format.TextFormatter())
     logging.getLogger().handlers = [handler]
     probe = Probe(data / "lag.json")
     operator.run_cluster(settings.Cluster(data=str(data)), where, lambda url: probe.start())

@@ -13,7 +13,7 @@ MANIFESTS = pathlib.Path(__file__).parents[2] / "manifests"
 def crds(kube: cluster.Cluster) -> Api:
     """A client of the administrator, after the CRDs are established."""
     client = Api(kube.kubeconfig)
-    if not kube.furnished:
+    if not kube.bootstrapped:
         files = sorted((MANIFESTS / "crds").glob("*.yaml"))
         _apply(kube, "--server-side", "--force-conflicts", *(f"--filename={file}" for file in files))
     eventually(lambda: client.all("mpijobs", "default") == [] or True)
@@ -22,7 +22,7 @@ def crds(kube: cluster.Cluster) -> Api:
 
 def rights(kube: cluster.Cluster) -> pathlib.Path:
     """A kubeconfig of the service account in manifests/rbac.yaml."""
-    if not kube.furnished:
+    if not kube.bootstrapped:
         _apply(kube, *(f"--filename={MANIFESTS / name}" for name in ("namespace.yaml", "rbac.yaml")))
     return kube.token_kubeconfig("kubeflow", "traincrew")
 

@@ -12,7 +12,7 @@ import sys
 
 from traincrew import __version__, settings
 from traincrew.app import cluster, log_format
-from traincrew.embedded import daemon
+from traincrew.embedded import control_plane, daemon
 
 CONTROLLERS = ("persistentvolume-protection",)
 """In addition to garbage collection, namespaces and quotas."""
@@ -21,9 +21,9 @@ CONTROLLERS = ("persistentvolume-protection",)
 async def serve(data: pathlib.Path) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    furniture = cluster.furniture(settings.Cluster())
-    options = daemon.Options(data, "127.0.0.1", 0, furniture, data / "log", __version__, only=CONTROLLERS)
-    async with daemon.running(options):
+    bootstrap = cluster.bootstrap_objects(settings.Cluster())
+    options = control_plane.Options(data, "127.0.0.1", 0, bootstrap, data / "log", __version__, controller_names=CONTROLLERS)
+    async with daemon.run(options):
         await stop.wait()
 
 

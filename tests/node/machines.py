@@ -84,7 +84,7 @@ class Machine:
 
     @property
     def pid(self) -> int:
-        found = data_directory.DataDirectory(self.data).holder()
+        found = data_directory.DataDirectory(self.data).owner_pid()
         assert found > 0, f"no daemon runs\n{self.log()}"
         return found
 

@@ -15,8 +15,8 @@ import yaml
 from traincrew import errors, settings
 from traincrew.app import cluster as app_cluster
 from traincrew.client import port
-from traincrew.embedded.bootstrap import furnish
-from traincrew.embedded.daemon import Daemon, Options
+from traincrew.embedded.bootstrap import bootstrap
+from traincrew.embedded.control_plane import ControlPlane, Options
 from traincrew.embedded.scheduler import Scheduler
 from traincrew.model import resources
 from traincrew.model.resources import Resource
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 class Cluster(NamedTuple):
     client: port.Client
-    daemon: Daemon
+    daemon: ControlPlane
 
     async def make(self, resource: Resource, body: Object) -> Object:
         namespace = SPACE if resource.namespaced else None
@@ -115,15 +115,15 @@ def decoded(raw: bytes) -> Object:
 
 
 def options(data: pathlib.Path) -> Options:
-    return Options(data, "127.0.0.1", 0, app_cluster.furniture(settings.Cluster()), data / "traincrew.log", "0")
+    return Options(data, "127.0.0.1", 0, app_cluster.bootstrap_objects(settings.Cluster()), data / "traincrew.log", "0")
 
 
 @contextlib.asynccontextmanager
 async def cluster(data: pathlib.Path) -> AsyncIterator[Cluster]:
-    daemon = Daemon(options(data))
+    daemon = ControlPlane(options(data))
     try:
-        await furnish(daemon.own_client("bootstrap"), daemon.options.furniture)
-        yield Cluster(daemon.own_client("test"), daemon)
+        await bootstrap(daemon.system_client("bootstrap"), daemon.options.bootstrap)
+        yield Cluster(daemon.system_client("test"), daemon)
     finally:
         await daemon.close()
 
@@ -131,7 +131,7 @@ async def cluster(data: pathlib.Path) -> AsyncIterator[Cluster]:
 @contextlib.asynccontextmanager
 async def scheduling(found: Cluster, policy: Profile | None = None) -> AsyncIterator[None]:
     """While it is entered pods are placed; it may be entered again."""
-    task = asyncio.create_task(Scheduler(found.daemon.own_client("kube-scheduler"), policy or Profile()).run())
+    task = asyncio.create_task(Scheduler(found.daemon.system_client("kube-scheduler"), policy or Profile()).run())
     try:
         yield
         if task.done():

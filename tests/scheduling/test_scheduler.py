@@ -207,8 +207,8 @@ async def test_over_commitment_is_a_setting(there: Cluster) -> None:
 
 
 async def test_a_cluster_that_is_given_a_policy_places_its_pods(tmp_path: pathlib.Path) -> None:
-    chosen = dataclasses.replace(options(tmp_path), placement=single_machine_profile())
-    async with daemon.running(chosen) as started:
-        there = Cluster(started.daemon.own_client("test"), started.daemon)
+    chosen = dataclasses.replace(options(tmp_path), scheduling=single_machine_profile())
+    async with daemon.run(chosen) as started:
+        there = Cluster(started.control_plane.system_client("test"), started.control_plane)
         await there.pod("p", wants={"cpu": "1000"})
         assert await there.bound("p") == {"p": "traincrew"}

@@ -40,7 +40,7 @@ class Cluster:
         self._kubectl = kubectl
         self.administrator = "admin"
         """The user whom the kubeconfig speaks for, where this process made it."""
-        self.furnished = False
+        self.bootstrapped = False
         """Whether our CRDs and the operator's rights are there from the start."""
 
     def kubectl(self, *arguments: str, input: str | None = None) -> subprocess.CompletedProcess[str]:

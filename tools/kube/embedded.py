@@ -25,7 +25,7 @@ class EmbeddedCluster(cluster.Cluster):
         self.directory = make_directory()
         super().__init__(self.directory / "data" / "kubeconfig", None)
         self.administrator = "kubernetes-admin"
-        self.furnished = True
+        self.bootstrapped = True
         self._flags = flags
         self.processes: dict[str, Process] = {}
         self.audit_log = self.directory / "audit.log"

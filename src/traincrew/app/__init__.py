@@ -1,1 +1,1 @@
-"""The composition roots, one a process: the operator, the cluster of one machine, the node of another cluster."""
+"""The composition roots, one for each process: the operator, the cluster of one machine, a node of another cluster."""

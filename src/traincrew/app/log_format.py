@@ -11,41 +11,41 @@ from typing import Literal
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
-class _Lines(logging.Formatter):
+class _Formatter(logging.Formatter):
     def fields(self, record: logging.LogRecord) -> dict[str, object]:
         return {key: value for key, value in vars(record).items() if key not in _STANDARD}
 
-    def when(self, record: logging.LogRecord) -> str:
+    def timestamp(self, record: logging.LogRecord) -> str:
         return dt.datetime.fromtimestamp(record.created, dt.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
-    def trouble(self, record: logging.LogRecord) -> str:
+    def traceback(self, record: logging.LogRecord) -> str:
         return self.formatException(record.exc_info) if record.exc_info else ""
 
 
-class TextLines(_Lines):
+class TextFormatter(_Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        fields = "".join(f" {key}={_plain(value)}" for key, value in self.fields(record).items() if value != "")
-        line = f"{self.when(record)} {record.levelname:<7} {record.getMessage()}{fields}"
-        trouble = self.trouble(record)
-        return f"{line}\n{trouble}" if trouble else line
+        fields = "".join(f" {key}={_quoted(value)}" for key, value in self.fields(record).items() if value != "")
+        line = f"{self.timestamp(record)} {record.levelname:<7} {record.getMessage()}{fields}"
+        traceback = self.traceback(record)
+        return f"{line}\n{traceback}" if traceback else line
 
 
-class JsonLines(_Lines):
+class JsonFormatter(_Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        line = {"time": self.when(record), "level": record.levelname.lower(), "message": record.getMessage()}
-        trouble = self.trouble(record)
-        extra = {"trace": trouble} if trouble else {}
+        line = {"time": self.timestamp(record), "level": record.levelname.lower(), "message": record.getMessage()}
+        traceback = self.traceback(record)
+        extra = {"trace": traceback} if traceback else {}
         return json.dumps({**line, **self.fields(record), **extra}, default=str, ensure_ascii=False)
 
 
-def _plain(value: object) -> str:
+def _quoted(value: object) -> str:
     text = str(value)
     return json.dumps(text, ensure_ascii=False) if any(sign in text for sign in ' "\n=') or not text else text
 
 
 def configure(form: Literal["text", "json"], level: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines() if form == "json" else TextLines())
+    handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())

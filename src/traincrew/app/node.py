@@ -1,4 +1,4 @@
-"""The composition of the node agent alone, as a node of some Kubernetes cluster."""
+"""The composition root of the kubelet alone, as a node of any Kubernetes cluster."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from traincrew.embedded.pki import certificates
 from traincrew.model.resources import CONFIG_MAPS
 
 AUTHENTICATION = ("kube-system", "extension-apiserver-authentication")
-"""The ConfigMap in which a cluster says whose certificates its clients show."""
+"""The ConfigMap with the certificate authority of the cluster's clients."""
 
 
 async def serve(options: settings.Joined, target: connection.Connection, ready: Callable[[str], None]) -> None:
-    """Until SIGTERM or SIGINT. Pods run on: they are the cluster's, and the next agent adopts them."""
+    """Runs until SIGTERM or SIGINT. Pods run on: they belong to the cluster, and the next kubelet adopts them."""
     stop = asyncio.Event()
     signals.listen(stop.set, *signals.STOP)
     data = private_files.ensure_directory(pathlib.Path(options.data))
-    lock = _alone(data)
+    lock = _lock(data)
     try:
         async with RemoteClient(target, component="node", limits=retries.Limits(in_flight=64)) as client:
             site = await _site(client, options, target, data)
@@ -46,14 +46,14 @@ async def serve(options: settings.Joined, target: connection.Connection, ready: 
         os.close(lock)
 
 
-def _alone(data: pathlib.Path) -> int:
-    """Two agents on one directory would each start the other's pods."""
+def _lock(data: pathlib.Path) -> int:
+    """Two kubelets on one data directory would start each other's pods."""
     lock = os.open(data / "node.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(lock)
-        raise errors.SettingsError(f"a node agent runs on {data} already: stop it, or choose another --data") from None
+        raise errors.SettingsError(f"A node already runs on {data}. Stop it, or choose another --data.") from None
     return lock
 
 
@@ -76,9 +76,9 @@ async def _client_authority(client: port.Client) -> str:
         found = msgspec.json.decode(await client.get(CONFIG_MAPS, *AUTHENTICATION))
     except (errors.NotFound, errors.Forbidden) as error:
         raise errors.SettingsError(
-            f"whose certificate the API server shows is not known ({error}): name its authority with --client-ca-file"
+            f"The certificate authority of the API server's clients cannot be read ({error}). Name it with --client-ca-file."
         ) from None
     authority: str = (found.get("data") or {}).get("client-ca-file", "")
     if not authority:
-        raise errors.SettingsError("the cluster has no client certificates: name an authority with --client-ca-file")
+        raise errors.SettingsError("The cluster has no authority for client certificates. Name one with --client-ca-file.")
     return authority

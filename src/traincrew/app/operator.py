@@ -1,4 +1,4 @@
-"""The composition root: the only module that puts concrete parts together."""
+"""The composition root of the operator, and the event loop of all three processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OWN_NAMESPACE = pathlib.Path(kubeconfig.SERVICE_ACCOUNT, "namespace")
 
 
 def connect(path: str | None, context: str | None = None) -> connection.Connection:
-    """By the file that was named, else $KUBECONFIG, else as the pod we run in, else by the user's own kubeconfig."""
+    """By the given kubeconfig, else $KUBECONFIG, else the pod's service account, else the user's kubeconfig."""
     if path or context or os.environ.get("KUBECONFIG"):
         return kubeconfig.load(path, context)
     if os.environ.get("KUBERNETES_SERVICE_HOST"):
@@ -32,42 +32,42 @@ def connect(path: str | None, context: str | None = None) -> connection.Connecti
 
 
 def chosen_kinds(names: tuple[str, ...]) -> tuple[JobKind, ...]:
-    """The kinds of those names, in any case of letters; all if none is named."""
+    """The kinds of these names, case-insensitive; all if none is named."""
     known = {kind.singular: kind for kind in KINDS}
     unknown = [name for name in names if name.lower() not in known]
     if unknown:
-        raise errors.SettingsError(f"unknown kind {unknown[0]!r}: choose among {', '.join(kind.kind for kind in KINDS)}")
+        raise errors.SettingsError(f"Unknown kind {unknown[0]!r}. Choose from {', '.join(kind.kind for kind in KINDS)}.")
     wanted = {name.lower() for name in names}
     return tuple(kind for kind in KINDS if not wanted or kind.singular in wanted)
 
 
 def own_namespace() -> str:
-    """Where the operator itself lives; outside of a pod that is `kubeflow`, as with the Go operator."""
+    """The namespace of the operator's pod; outside of a pod `kubeflow`, as with the Go operator."""
     return OWN_NAMESPACE.read_text().strip() if OWN_NAMESPACE.exists() else "kubeflow"
 
 
 def run_operator(options: settings.Operator, target: connection.Connection) -> None:
-    """Until SIGTERM or SIGINT. Returns when everything in hand is finished."""
+    """Runs until SIGTERM or SIGINT; returns when the current work is finished."""
     kinds = chosen_kinds(options.kinds)
     _run(_operate(options, target, kinds))
 
 
 def run_cluster(
     options: settings.Cluster,
-    place: DataDirectory,
+    directory: DataDirectory,
     ready: Callable[[str], None],
     stopping: Callable[[int, float | None], None] = lambda pods, grace: None,
 ) -> None:
-    """The cluster of this machine with the operator in it, until SIGTERM or SIGINT. `ready` is told its URL; `stopping` how many
-    pods run and the seconds that they get to end, if they are to."""
-    # Imported here: whoever only runs the operator need not load an API server.
+    """Runs the cluster of this machine with the operator, until SIGTERM or SIGINT. `ready` is called with the URL, `stopping`
+    with the number of running pods and their grace period, None if they run on."""
+    # Imported here: the operator alone need not load an API server.
     from traincrew.app import cluster
 
-    _run(cluster.serve(options, place, cluster.Voice(ready, stopping)))
+    _run(cluster.serve(options, directory, cluster.Announcer(ready, stopping)))
 
 
 def run_node(options: settings.Joined, target: connection.Connection, ready: Callable[[str], None]) -> None:
-    """This machine as a node of a cluster, until SIGTERM or SIGINT. `ready` is told the node's name."""
+    """Runs this machine as a node of a cluster, until SIGTERM or SIGINT. `ready` is called with the node's name."""
     from traincrew.app import node
 
     _run(node.serve(options, target, ready))
@@ -76,7 +76,7 @@ def run_node(options: settings.Joined, target: connection.Connection, ready: Cal
 def _run(work: Coroutine[Any, Any, None]) -> None:
     with _runner() as runner:
         runner.run(signals.until_done(work))
-    signals.deafen()
+    signals.ignore()
 
 
 def _runner() -> asyncio.Runner:

@@ -1,4 +1,4 @@
-"""Being told to stop. Once is enough: whoever tells us again, however late, changes nothing of how we end."""
+"""Stop signals. The first one counts: later ones do not change how the process ends."""
 
 from __future__ import annotations
 
@@ -9,45 +9,45 @@ from types import FrameType
 
 STOP = (signal.SIGTERM, signal.SIGINT)
 
-_awaited: set[signal.Signals] = set()
-_told: set[signal.Signals] = set()
+_handled: set[signal.Signals] = set()
+_received: set[signal.Signals] = set()
 
 
-def listen(told: Callable[[], None], *numbers: signal.Signals) -> None:
-    """Within the running loop."""
+def listen(callback: Callable[[], None], *numbers: signal.Signals) -> None:
+    """Calls the callback in the running loop."""
     loop = asyncio.get_running_loop()
     for number in numbers:
-        loop.add_signal_handler(number, _hear, number, told)
-    _awaited.update(numbers)
+        loop.add_signal_handler(number, _receive, number, callback)
+    _handled.update(numbers)
 
 
-def _hear(number: signal.Signals, told: Callable[[], None]) -> None:
-    _told.add(number)
-    told()
+def _receive(number: signal.Signals, callback: Callable[[], None]) -> None:
+    _received.add(number)
+    callback()
 
 
 async def until_done(work: Awaitable[None]) -> None:
-    """The handlers of a loop leave with it, and the next signal would end the process by its default: so others take over."""
+    """A loop's handlers end with the loop; others replace them, so that the next signal does not end the process."""
     try:
         await work
     finally:
-        if _told:
-            _take_over(asyncio.get_running_loop())
+        if _received:
+            _replace_handlers(asyncio.get_running_loop())
 
 
-def _take_over(loop: asyncio.AbstractEventLoop) -> None:
-    signal.pthread_sigmask(signal.SIG_BLOCK, _awaited)
-    for number in _awaited:
+def _replace_handlers(loop: asyncio.AbstractEventLoop) -> None:
+    signal.pthread_sigmask(signal.SIG_BLOCK, _handled)
+    for number in _handled:
         loop.remove_signal_handler(number)
-        signal.signal(number, _nothing)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _awaited)
+        signal.signal(number, _do_nothing)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _handled)
 
 
-def deafen() -> None:
-    """At the very end: Python takes its own handlers away before the process is gone. No child may be started any more."""
-    for number in _awaited if _told else ():
+def ignore() -> None:
+    """At the very end: Python removes its handlers before the process ends. No child may be started after this."""
+    for number in _handled if _received else ():
         signal.signal(number, signal.SIG_IGN)
 
 
-def _nothing(_number: int, _frame: FrameType | None) -> None:
-    """A child gets the default again."""
+def _do_nothing(_number: int, _frame: FrameType | None) -> None:
+    """Not SIG_IGN, which children would inherit."""

@@ -1,4 +1,4 @@
-"""The file that lets kubectl and every other client in."""
+"""The kubeconfig of the cluster's administrator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MARK = "# Written by traincrew, and again at every start."
 
 
 def write(path: pathlib.Path, server: str, authority: bytes, token: str) -> bool:
-    """Whether the file had to be written. A file of somebody else's is never overwritten."""
+    """Returns whether the file was written. A kubeconfig that traincrew did not write is never overwritten."""
     content = _content(server, authority, token).encode()
     try:
         present = path.read_bytes()
@@ -22,7 +22,7 @@ def write(path: pathlib.Path, server: str, authority: bytes, token: str) -> bool
         present = b""
     if present and not present.startswith(_MARK.encode()):
         raise errors.KubeconfigError(
-            f"{str(path)!r} is a kubeconfig that traincrew did not write; move it or choose another path"
+            f"{str(path)!r} is a kubeconfig that traincrew did not write. Move it or choose another path."
         )
     if present == content and not path.stat().st_mode & 0o077:
         return False
@@ -31,7 +31,7 @@ def write(path: pathlib.Path, server: str, authority: bytes, token: str) -> bool
 
 
 def _content(server: str, authority: bytes, token: str) -> str:
-    """YAML with every value quoted as JSON quotes it."""
+    """YAML; values are quoted as in JSON."""
     encoded = base64.b64encode(authority).decode()
     return f"""{_MARK}
 apiVersion: v1

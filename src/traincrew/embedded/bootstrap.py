@@ -1,7 +1,7 @@
-"""What a cluster has from its first moment: namespaces, roles, the definitions of our kinds, the node, the operator's pod.
+"""The bootstrap objects of a cluster: system namespaces, RBAC policy, CRDs, the operator's service account and rights.
 
-Everything is put there by requests like anybody's, at every start: what a user changed stays, what is missing comes back,
-and definitions of an older release are brought up to date.
+They are applied at every start, by ordinary requests: changes by users are kept, deleted objects are created again, and
+objects of another release are replaced.
 """
 
 from __future__ import annotations
@@ -18,56 +18,56 @@ from traincrew.client import port
 from traincrew.embedded.apiserver.authz import bootstrap_policy
 from traincrew.embedded.pki import certificates
 from traincrew.model import resources
-from traincrew.model.resources import Resource
+from traincrew.model.resources import CONFIG_MAPS, Resource
 
 SYSTEM_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
-LEDGER = "traincrew-furniture"
-"""The ConfigMap in kube-system that tells what this, or another, release has brought: a digest of each document."""
+CONFIG_MAP = "traincrew-bootstrap"
+"""The ConfigMap in kube-system with a digest of each bootstrap object that was applied."""
+FORMER_CONFIG_MAP = "traincrew-furniture"
+"""The name of that ConfigMap in data directories of earlier versions: it is read once and deleted."""
 PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 
 
 @dataclasses.dataclass(frozen=True)
-class Furniture:
+class BootstrapObjects:
     namespaces: tuple[str, ...]
-    definitions: tuple[Object, ...]
-    """CustomResourceDefinitions."""
+    crds: tuple[Object, ...]
     objects: tuple[Object, ...]
-    """Whatever else: the operator's account and rights."""
+    """The operator's service account and rights."""
 
 
-async def furnish(client: port.Client, wanted: Furniture) -> None:
-    """In parallel as far as one thing does not need another: each write waits for the disk, together they wait once."""
-    names = (*SYSTEM_NAMESPACES, *wanted.namespaces)
-    ledger = await Ledger.read(client)
+async def bootstrap(client: port.Client, wanted: BootstrapObjects) -> None:
+    """Applies all objects, in parallel as far as possible: each write waits for the disk, parallel writes wait once."""
+    namespaces = (*SYSTEM_NAMESPACES, *wanted.namespaces)
+    applied = await AppliedObjects.read(client)
     await asyncio.gather(
-        *(ensure(client, resources.NAMESPACES, {"metadata": {"name": name}}) for name in names),
+        *(ensure(client, resources.NAMESPACES, {"metadata": {"name": name}}) for name in namespaces),
         *(ensure(client, _rbac(document["kind"]), document) for document in bootstrap_policy.objects()),
-        *(ledger.up_to_date(resources.CRDS, document) for document in wanted.definitions),
+        *(applied.apply(resources.CRDS, document) for document in wanted.crds),
     )
     await asyncio.gather(
-        *(ensure(client, resources.PRIORITY_CLASSES, _priority(name)) for name in PRIORITIES),
-        *(ledger.up_to_date(_resource(document), document) for document in wanted.objects),
+        *(ensure(client, resources.PRIORITY_CLASSES, _priority_class(name)) for name in PRIORITIES),
+        *(applied.apply(_resource(document), document) for document in wanted.objects),
         ensure(client, resources.SERVICES, _kubernetes_service()),
     )
-    await ledger.write()
+    await applied.write()
 
 
-def _priority(name: str) -> Object:
-    told = "for what the cluster itself cannot do without"
-    return {"metadata": {"name": name}, "value": PRIORITIES[name], "description": told}
+def _priority_class(name: str) -> Object:
+    description = "for what the cluster itself cannot do without"
+    return {"metadata": {"name": name}, "value": PRIORITIES[name], "description": description}
 
 
-def within(wanted: Furniture, namespace: str) -> list[tuple[Resource, Object]]:
-    """What of the furniture stands in that namespace."""
+def objects_in(wanted: BootstrapObjects, namespace: str) -> list[tuple[Resource, Object]]:
     return [(_resource(each), each) for each in wanted.objects if each["metadata"].get("namespace") == namespace]
 
 
-async def reached_at(client: port.Client, number: int) -> None:
-    """The service default/kubernetes leads to the port that the server listens on."""
-    held = msgspec.json.decode(await client.get(resources.SERVICES, "default", "kubernetes"))
-    ports = [{**each, "targetPort": number} for each in held["spec"]["ports"]]
-    if ports != held["spec"]["ports"]:
+async def set_service_port(client: port.Client, number: int) -> None:
+    """Points the service default/kubernetes to the port on which the API server listens."""
+    service = msgspec.json.decode(await client.get(resources.SERVICES, "default", "kubernetes"))
+    ports = [{**each, "targetPort": number} for each in service["spec"]["ports"]]
+    if ports != service["spec"]["ports"]:
         await client.patch(resources.SERVICES, "default", "kubernetes", msgspec.json.encode({"spec": {"ports": ports}}))
 
 
@@ -81,60 +81,65 @@ def _kubernetes_service() -> Object:
 
 
 async def ensure(client: port.Client, resource: Resource, document: Object) -> None:
-    """Made if it is not there."""
+    """Creates the object if it does not exist."""
     meta = document["metadata"]
     try:
         await client.get(resource, meta.get("namespace"), meta["name"])
     except errors.NotFound:
-        titled = {"kind": resource.kind, "apiVersion": resource.api_version} | document
-        await client.create(resource, meta.get("namespace"), msgspec.json.encode(titled))
+        body = {"kind": resource.kind, "apiVersion": resource.api_version} | document
+        await client.create(resource, meta.get("namespace"), msgspec.json.encode(body))
 
 
-class Ledger:
-    """Which documents of ours are there, and of which release."""
+class AppliedObjects:
+    """Digests of the bootstrap objects that were applied: an object of another release is recognised by its digest."""
 
-    def __init__(self, client: port.Client, before: dict[str, str]) -> None:
-        self._client, self._before, self._now = client, before, dict[str, str]()
+    def __init__(self, client: port.Client, current: dict[str, str] | None, former: dict[str, str] | None) -> None:
+        """The digests in the ConfigMap of today's name, and in the one of its former name; None: it does not exist."""
+        self._client, self._current, self._former = client, current, former
+        self._before = current or former or {}
+        self._now: dict[str, str] = {}
 
     @staticmethod
-    async def read(client: port.Client) -> Ledger:
-        try:
-            held = msgspec.json.decode(await client.get(resources.CONFIG_MAPS, "kube-system", LEDGER))
-        except errors.NotFound:
-            return Ledger(client, {})
-        return Ledger(client, msgspec.json.decode(held["data"]["digests"], type=dict[str, str]))
+    async def read(client: port.Client) -> AppliedObjects:
+        return AppliedObjects(client, await _digests(client, CONFIG_MAP), await _digests(client, FORMER_CONFIG_MAP))
 
-    async def up_to_date(self, resource: Resource, document: Object) -> None:
-        """Made, or replaced if another release of ours made it."""
+    async def apply(self, resource: Resource, document: Object) -> None:
+        """Creates the object, or replaces it if another release created it."""
         meta, client = document["metadata"], self._client
-        place = f"{resource.plural}/{meta.get('namespace', '')}/{meta['name']}"
-        self._now[place] = hashlib.sha256(msgspec.json.encode(document, order="sorted")).hexdigest()[:16]
+        key = f"{resource.plural}/{meta.get('namespace', '')}/{meta['name']}"
+        self._now[key] = hashlib.sha256(msgspec.json.encode(document, order="sorted")).hexdigest()[:16]
         try:
-            held = msgspec.json.decode(await client.get(resource, meta.get("namespace"), meta["name"]))
+            existing = msgspec.json.decode(await client.get(resource, meta.get("namespace"), meta["name"]))
         except errors.NotFound:
             await ensure(client, resource, document)
             return
-        if self._before.get(place) != self._now[place]:
-            newer = document | {"metadata": meta | {"resourceVersion": held["metadata"]["resourceVersion"]}}
+        if self._before.get(key) != self._now[key]:
+            newer = document | {"metadata": meta | {"resourceVersion": existing["metadata"]["resourceVersion"]}}
             await client.replace(resource, meta.get("namespace"), meta["name"], msgspec.json.encode(newer))
 
     async def write(self) -> None:
-        if self._now == self._before:
-            return
         data = {"digests": msgspec.json.encode(self._now, order="sorted").decode()}
-        document = {"metadata": {"name": LEDGER, "namespace": "kube-system"}, "data": data}
-        if not self._before:
-            await ensure(self._client, resources.CONFIG_MAPS, document)
-        else:
-            body = msgspec.json.encode({"data": data})
-            await self._client.patch(resources.CONFIG_MAPS, "kube-system", LEDGER, body)
+        if self._current is None:
+            await ensure(self._client, CONFIG_MAPS, {"metadata": {"name": CONFIG_MAP, "namespace": "kube-system"}, "data": data})
+        elif self._now != self._current:
+            await self._client.patch(CONFIG_MAPS, "kube-system", CONFIG_MAP, msgspec.json.encode({"data": data}))
+        if self._former is not None:
+            await self._client.delete(CONFIG_MAPS, "kube-system", FORMER_CONFIG_MAP)
 
 
-_PLURALS = {"ServiceAccount": resources.SERVICE_ACCOUNTS, "Namespace": resources.NAMESPACES}
+async def _digests(client: port.Client, name: str) -> dict[str, str] | None:
+    try:
+        config_map = msgspec.json.decode(await client.get(CONFIG_MAPS, "kube-system", name))
+    except errors.NotFound:
+        return None
+    return msgspec.json.decode(config_map["data"]["digests"], type=dict[str, str])
+
+
+_RESOURCES = {"ServiceAccount": resources.SERVICE_ACCOUNTS, "Namespace": resources.NAMESPACES}
 
 
 def _resource(document: Object) -> Resource:
-    return _PLURALS.get(document["kind"]) or _rbac(document["kind"])
+    return _RESOURCES.get(document["kind"]) or _rbac(document["kind"])
 
 
 def _rbac(kind: str) -> Resource:

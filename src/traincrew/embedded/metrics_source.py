@@ -1,4 +1,4 @@
-"""What the node has measured, for metrics.k8s.io."""
+"""The source of metrics.k8s.io: the kubelet's measurements."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from traincrew.embedded.apiserver.requests.metrics_source import Measurement, Me
 from traincrew.embedded.kubelet.stats.collector import StatsCollector
 
 
-def by(meter: StatsCollector, node: str) -> MetricsSource:
+def from_collector(collector: StatsCollector, node: str) -> MetricsSource:
     async def latest() -> Measurement:
-        found = meter.rates
-        if found is None:
+        rates = collector.rates
+        if rates is None:
             return Measurement(clock.now(), dt.timedelta())
         pods = [
             PodUsage(namespace, name, {each: Usage(rate.cores, rate.memory) for each, rate in containers.items()})
-            for (namespace, name), containers in found.pods.items()
+            for (namespace, name), containers in rates.pods.items()
         ]
-        return Measurement(found.taken, found.window, pods, {node: Usage(found.node.cores, found.node.memory)})
+        return Measurement(rates.taken, rates.window, pods, {node: Usage(rates.node.cores, rates.node.memory)})
 
     return latest

@@ -1,4 +1,4 @@
-"""The operator, shown as the pod that it would be on a cluster, so that its log is where people look for it."""
+"""The mirror pod of the operator: `kubectl logs` finds the operator's log where it is on any cluster."""
 
 from __future__ import annotations
 
@@ -22,50 +22,50 @@ log = logging.getLogger(__name__)
 
 NAMESPACE, POD, CONTAINER = "kubeflow", "traincrew-operator", "operator"
 NODE = "traincrew"
-PATIENCE = 1.0
-"""Seconds before another try."""
+RETRY = 1.0
+"""Seconds."""
 
 
-async def show_node(client: port.Client, kubelet_port: int, version: str) -> None:
-    """The node that this machine would be, if an agent ran its pods."""
+async def register_node(client: port.Client, kubelet_port: int, version: str) -> None:
+    """Registers a node for the mirror pod, where no kubelet runs."""
     await ensure(client, NODES, {"metadata": {"name": NODE, "labels": {"kubernetes.io/hostname": NODE}}})
-    await _status(client, None, NODE, _node_status(kubelet_port, version, clock.timestamp()))
+    await _patch_status(client, None, NODE, _node_status(kubelet_port, version, clock.timestamp()))
 
 
-class Shown:
-    """The pod of this very process. Whoever deletes it, or its namespace, deletes an image: it comes back."""
+class MirrorPod:
+    """The pod object of this process. It is created again if it, or its namespace, is deleted."""
 
-    def __init__(self, client: port.Client, version: str, around: Sequence[tuple[Resource, Object]] = ()) -> None:
-        """around: what belongs into its namespace beside it."""
-        self._client, self._version, self._around = client, version, around
+    def __init__(self, client: port.Client, version: str, beside: Sequence[tuple[Resource, Object]] = ()) -> None:
+        """beside: other objects that its namespace must have."""
+        self._client, self._version, self._beside = client, version, beside
         self._since = clock.timestamp()
 
     @contextlib.asynccontextmanager
-    async def kept(self) -> AsyncIterator[None]:
-        """It is there when this is entered, and as long as it is."""
+    async def maintained(self) -> AsyncIterator[None]:
+        """Creates the pod and maintains it inside the block."""
         with contextlib.suppress(errors.NotFound):
             await self._client.delete(resources.PODS, NAMESPACE, POD)
             await self._client.delete(resources.PODS, NAMESPACE, POD)
-        keeping = asyncio.create_task(self._keep(await self._show()))
+        maintenance = asyncio.create_task(self._maintain(await self._create()))
         try:
             yield
         finally:
-            keeping.cancel()
-            await asyncio.gather(keeping, return_exceptions=True)
+            maintenance.cancel()
+            await asyncio.gather(maintenance, return_exceptions=True)
 
-    async def _keep(self, version: str) -> None:
+    async def _maintain(self, version: str) -> None:
         while True:
             try:
-                if await self._gone(version):
-                    version = await self._show()
+                if await self._is_deleted(version):
+                    version = await self._create()
             except errors.ApiError as error:
-                # Such as that its namespace is going, and not yet gone.
-                log.debug("the operator's pod cannot be shown", extra={"error": str(error)})
-                await asyncio.sleep(PATIENCE)
+                # Such as: the namespace is terminating.
+                log.debug("mirror pod not created", extra={"error": str(error)})
+                await asyncio.sleep(RETRY)
                 version = ""
 
-    async def _gone(self, version: str) -> bool:
-        """Whether it has been deleted; else the watch has ended. No version: it was not there when it was last tried."""
+    async def _is_deleted(self, version: str) -> bool:
+        """Watches the pod from a version until it is deleted or the watch ends. Without a version the pod does not exist."""
         if not version:
             return True
         watch = self._client.watch(resources.PODS, NAMESPACE, fields=f"metadata.name={POD}", resource_version=version)
@@ -73,20 +73,20 @@ class Shown:
             async for change in changes:
                 if change.type == "DELETED":
                     return True
-        await asyncio.sleep(PATIENCE)
+        await asyncio.sleep(RETRY)
         return True
 
-    async def _show(self) -> str:
-        """Returns the version from which on it must be watched."""
+    async def _create(self) -> str:
+        """Returns the resourceVersion from which the pod must be watched."""
         await ensure(self._client, resources.NAMESPACES, {"metadata": {"name": NAMESPACE}})
-        for resource, document in self._around:
+        for resource, document in self._beside:
             await ensure(self._client, resource, document)
         await ensure(self._client, resources.PODS, _pod(self._version))
-        shown = await _status(self._client, NAMESPACE, POD, _pod_status(self._since))
-        return str(msgspec.json.decode(shown)["metadata"]["resourceVersion"])
+        pod = await _patch_status(self._client, NAMESPACE, POD, _pod_status(self._since))
+        return str(msgspec.json.decode(pod)["metadata"]["resourceVersion"])
 
 
-async def _status(client: port.Client, namespace: str | None, name: str, status: Object) -> bytes:
+async def _patch_status(client: port.Client, namespace: str | None, name: str, status: Object) -> bytes:
     resource = resources.PODS if namespace else NODES
     body = msgspec.json.encode({"status": status})
     return await client.patch(resource, namespace, name, body, subresource="status")
@@ -102,7 +102,7 @@ def _pod(version: str) -> Object:
         "automountServiceAccountToken": False,
         "tolerations": [{"operator": "Exists"}],
     }
-    # No agent may run it: it stands for what runs already, as the pods do that a kubelet makes from files.
+    # No kubelet may run it: like a static pod's mirror pod, it represents a process that runs already.
     marks = {"kubernetes.io/config.mirror": version}
     return {"metadata": {"name": POD, "namespace": NAMESPACE, "labels": labels, "annotations": marks}, "spec": spec}
 

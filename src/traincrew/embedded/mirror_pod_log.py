@@ -1,4 +1,4 @@
-"""The daemon's own log, as the log of the operator's pod."""
+"""The log of this process, served by the kubelet server as the log of the operator's mirror pod."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from traincrew.embedded.kubelet.runtime.streaming import (
 )
 
 POLL = 0.2
-"""Seconds between looks for new lines of a followed log."""
-PIECE = 1 << 16
+"""Seconds between two reads of a followed log."""
+READ_SIZE = 1 << 16
 
 
-class _Before:
-    """`streams.Containers` of both: the one pod of `own`, and those of the node."""
+class _Combined:
+    """The containers of the mirror pod and those of the node."""
 
-    def __init__(self, own: OwnLog, others: StreamingRuntime) -> None:
-        self._own, self._others = own, others
+    def __init__(self, mirror: MirrorPodLog, others: StreamingRuntime) -> None:
+        self._mirror, self._others = mirror, others
 
     def _of(self, namespace: str, pod: str) -> StreamingRuntime:
-        return self._own if self._own.has(namespace, pod) else self._others
+        return self._mirror if self._mirror.has(namespace, pod) else self._others
 
     def pods(self) -> list[dict[str, Any]]:
         return self._others.pods()
@@ -52,14 +52,14 @@ class _Before:
         return await self._of(namespace, pod).connect(namespace, pod, port)
 
 
-class OwnLog:
-    """`streams.Containers` with one pod, whose container is this very process: it can be read, not entered."""
+class MirrorPodLog:
+    """The containers of one pod, whose container is this process: it has a log, and no exec or attach."""
 
     def __init__(self, path: pathlib.Path, namespace: str, pod: str) -> None:
         self._path, self._namespace, self._pod = path, namespace, pod
 
     def before(self, others: StreamingRuntime) -> StreamingRuntime:
-        return _Before(self, others)
+        return _Combined(self, others)
 
     def has(self, namespace: str, pod: str) -> bool:
         return (namespace, pod) == (self._namespace, self._pod)
@@ -75,20 +75,20 @@ class OwnLog:
         await self.find(namespace, pod, container, "")
         if options.previous:
             raise ContainerNotStarted(f'previous terminated container "{container}" in pod "{pod}" not found')
-        lines, position = await asyncio.to_thread(self._chosen, options)
-        yield b"".join(_shown(line, options.timestamps) for line in lines)
+        lines, position = await asyncio.to_thread(self._selected, options)
+        yield b"".join(_with_timestamp(line, options.timestamps) for line in lines)
         while options.follow:
             await asyncio.sleep(POLL)
             with self._path.open("rb") as file:
                 file.seek(position)
-                whole = file.read(PIECE).rpartition(b"\n")
+                whole = file.read(READ_SIZE).rpartition(b"\n")
             if whole[1]:
                 fresh = whole[0] + whole[1]
                 position += len(fresh)
-                yield b"".join(_shown(line, options.timestamps) for line in fresh.splitlines(keepends=True))
+                yield b"".join(_with_timestamp(line, options.timestamps) for line in fresh.splitlines(keepends=True))
 
-    def _chosen(self, options: LogOptions) -> tuple[list[bytes], int]:
-        """The whole lines that were asked for, and where the next one begins."""
+    def _selected(self, options: LogOptions) -> tuple[list[bytes], int]:
+        """The complete lines that are requested, and the offset of the next line."""
         content = self._path.read_bytes()
         end = content.rfind(b"\n") + 1
         lines = content[:end].splitlines(keepends=True)
@@ -100,16 +100,16 @@ class OwnLog:
         return lines, end
 
     async def exec(self, namespace: str, pod: str, container: str, command: list[str], io: ExecOptions) -> StreamSession:
-        raise ExecFailed("this pod stands for the operator inside the traincrew process: there is no container to enter")
+        raise ExecFailed("exec is not available: this pod represents the traincrew process")
 
     async def attach(self, namespace: str, pod: str, container: str, io: ExecOptions) -> StreamSession:
-        raise ExecFailed("this pod stands for the operator inside the traincrew process: follow its log instead")
+        raise ExecFailed("attach is not available: this pod represents the traincrew process. Follow its log instead.")
 
     async def connect(self, namespace: str, pod: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await asyncio.open_connection("127.0.0.1", port)
 
 
-def _moment(line: bytes) -> dt.datetime | None:
+def _time(line: bytes) -> dt.datetime | None:
     try:
         return dt.datetime.fromisoformat(line[:24].decode("ascii"))
     except ValueError:
@@ -118,14 +118,14 @@ def _moment(line: bytes) -> dt.datetime | None:
 
 def _first_after(lines: list[bytes], since: dt.datetime) -> int:
     for index, line in enumerate(lines):
-        moment = _moment(line)
+        moment = _time(line)
         if moment is not None and moment >= since:
             return index
     return len(lines)
 
 
-def _shown(line: bytes, timestamps: bool) -> bytes:
-    """A line of ours begins with its time already, but who asks for timestamps cuts one off."""
-    if not timestamps or _moment(line) is None:
+def _with_timestamp(line: bytes, timestamps: bool) -> bytes:
+    """A line begins with its time already; but clients that ask for timestamps remove the first one."""
+    if not timestamps or _time(line) is None:
         return line
     return line[:24] + b" " + line

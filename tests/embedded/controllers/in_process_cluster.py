@@ -14,9 +14,9 @@ import msgspec
 from traincrew import errors, settings
 from traincrew.app import cluster as app_cluster
 from traincrew.client import port
-from traincrew.embedded.bootstrap import furnish
+from traincrew.embedded.bootstrap import bootstrap
+from traincrew.embedded.control_plane import ControlPlane, Options
 from traincrew.embedded.controllers.run import Controllers, MetadataControllers
-from traincrew.embedded.daemon import Daemon, Options
 from traincrew.model.resources import EVENTS, PODS, Resource
 
 NAMESPACE = "default"
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 class Cluster(NamedTuple):
     client: port.Client
-    daemon: Daemon
+    control_plane: ControlPlane
     volumes: pathlib.Path
 
     async def create(self, resource: Resource, body: Object) -> Object:
@@ -79,21 +79,22 @@ async def eventually(read: Callable[[], Awaitable[T]], holds: Callable[[T], obje
 
 @contextlib.asynccontextmanager
 async def cluster(data: pathlib.Path) -> AsyncIterator[Cluster]:
-    furniture = app_cluster.furniture(settings.Cluster())
-    daemon = Daemon(Options(data, "127.0.0.1", 0, furniture, data / "traincrew.log", "0"))
+    objects = app_cluster.bootstrap_objects(settings.Cluster())
+    control_plane = ControlPlane(Options(data, "127.0.0.1", 0, objects, data / "traincrew.log", "0"))
     try:
-        await furnish(daemon.own_client("bootstrap"), daemon.options.furniture)
-        yield Cluster(daemon.own_client("test"), daemon, data / "volumes")
+        await bootstrap(control_plane.system_client("bootstrap"), control_plane.options.bootstrap)
+        yield Cluster(control_plane.system_client("test"), control_plane, data / "volumes")
     finally:
-        await daemon.close()
+        await control_plane.close()
 
 
 @contextlib.asynccontextmanager
 async def running_controllers(found: Cluster) -> AsyncIterator[None]:
     """Runs the controllers inside the block; it may be entered again."""
-    metadata = MetadataControllers(found.daemon.own_client, found.daemon.watchable, found.daemon.deletable)
-    found.daemon.registry.on_change.append(metadata.resources_changed)
-    controllers = Controllers(found.daemon.own_client, found.volumes, period=0.2)
+    control_plane = found.control_plane
+    metadata = MetadataControllers(control_plane.system_client, control_plane.watchable, control_plane.deletable)
+    control_plane.registry.on_change.append(metadata.resources_changed)
+    controllers = Controllers(control_plane.system_client, found.volumes, period=0.2)
     tasks = [asyncio.create_task(each.run()) for each in (metadata, controllers)]
     try:
         yield
@@ -101,7 +102,7 @@ async def running_controllers(found: Cluster) -> AsyncIterator[None]:
             if task.done():
                 task.result()
     finally:
-        found.daemon.registry.on_change.remove(metadata.resources_changed)
+        control_plane.registry.on_change.remove(metadata.resources_changed)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -23,8 +23,8 @@ from traincrew.embedded.apiserver.http import server
 from traincrew.embedded.apiserver.requests import request_info
 from traincrew.embedded.apiserver.requests.query_parameters import Query
 from traincrew.embedded.apiserver.requests.request import Request
-from traincrew.embedded.bootstrap import furnish
-from traincrew.embedded.daemon import Daemon, Options
+from traincrew.embedded.bootstrap import bootstrap
+from traincrew.embedded.control_plane import ControlPlane, Options
 
 
 class Result(NamedTuple):
@@ -38,22 +38,22 @@ NOT_HANDLED = Result(0, b"")
 
 
 def options(data: pathlib.Path) -> Options:
-    furniture = app_cluster.furniture(settings.Cluster())
-    return Options(data, "127.0.0.1", 0, furniture, data / "traincrew.log", "0")
+    objects = app_cluster.bootstrap_objects(settings.Cluster())
+    return Options(data, "127.0.0.1", 0, objects, data / "traincrew.log", "0")
 
 
 @contextlib.asynccontextmanager
-async def cluster(data: pathlib.Path) -> AsyncIterator[Daemon]:
-    daemon = Daemon(options(data))
+async def cluster(data: pathlib.Path) -> AsyncIterator[ControlPlane]:
+    daemon = ControlPlane(options(data))
     try:
-        await furnish(daemon.own_client("bootstrap"), daemon.options.furniture)
+        await bootstrap(daemon.system_client("bootstrap"), daemon.options.bootstrap)
         await populate(daemon)
         yield daemon
     finally:
         await daemon.close()
 
 
-async def populate(daemon: Daemon) -> None:
+async def populate(daemon: ControlPlane) -> None:
     """Creates one valid object of each kind."""
     for (api_version, kind), found in object_generator.valid_objects().items():
         info = next((each for each in daemon.registry if (each.api_version, each.kind) == (api_version, kind)), None)
@@ -70,7 +70,7 @@ async def populate(daemon: Daemon) -> None:
                     raise
 
 
-async def send(daemon: Daemon, request: RawRequest) -> Result:
+async def send(daemon: ControlPlane, request: RawRequest) -> Result:
     """Raises every exception that would be a response with 500 over HTTP."""
     try:
         raw, _, parameters = request.target.partition("?")
@@ -88,7 +88,7 @@ async def send(daemon: Daemon, request: RawRequest) -> Result:
         return Result(error.code, json.dumps(error.status()).encode())
 
 
-async def _handled(daemon: Daemon, call: Request) -> Result:
+async def _handled(daemon: ControlPlane, call: Request) -> Result:
     if call.verb == "watch":
         return await _watched(daemon.handler.watch(call))
     if call.verb == "list":

@@ -15,7 +15,7 @@ import pytest
 from tests.embedded.resilience import in_process_cluster, request_generator, response_checks, timeouts
 
 from traincrew.apimachinery.resource_info import ResourceInfo
-from traincrew.embedded.daemon import Daemon
+from traincrew.embedded.control_plane import ControlPlane
 
 CASES = int(os.environ.get("TRAINCREW_FUZZ", "8000"))
 SEED = int(os.environ.get("TRAINCREW_FUZZ_SEED", "0"))
@@ -24,7 +24,7 @@ MAX_GROWTH = 96 * 2**20
 """Bytes that the process may grow by: history and logs are kept, rejected requests are not."""
 
 
-async def problem_of(daemon: Daemon, number: int, resources: Sequence[ResourceInfo]) -> str:
+async def problem_of(daemon: ControlPlane, number: int, resources: Sequence[ResourceInfo]) -> str:
     """What is wrong with the response; empty if nothing is."""
     request = request_generator.generate(number, resources, SEED)
     try:

@@ -19,6 +19,7 @@ from traincrew.embedded.apiserver.endpoints import reads
 from traincrew.embedded.apiserver.printers import partial_metadata, tables
 from traincrew.embedded.apiserver.requests.query_parameters import Query
 from traincrew.embedded.apiserver.requests.request import Request
+from traincrew.embedded.control_plane import ControlPlane
 from traincrew.model.resources import CONFIG_MAPS
 
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -27,21 +28,21 @@ METADATA = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
 
 @pytest.fixture
-async def cluster(tmp_path: pathlib.Path) -> AsyncIterator[daemon.Daemon]:
-    async with daemon.running(in_process_cluster.options(tmp_path / "data")) as found:
-        found.daemon.cluster.clock = lambda: NOW
-        yield found.daemon
+async def cluster(tmp_path: pathlib.Path) -> AsyncIterator[ControlPlane]:
+    async with daemon.run(in_process_cluster.options(tmp_path / "data")) as found:
+        found.control_plane.cluster.clock = lambda: NOW
+        yield found.control_plane
 
 
-def list_request(cluster: daemon.Daemon, accept: str, query: Query | None = None) -> Request:
+def list_request(cluster: ControlPlane, accept: str, query: Query | None = None) -> Request:
     info = cluster.registry.find("", "v1", "configmaps")
     assert info
     user = users.User("somebody", (users.MASTERS,))
     return Request(user, "list", info, "default", query=query or Query({"labelSelector": ["many=yes"]}), accept=accept)
 
 
-async def create(cluster: daemon.Daemon, count: int) -> None:
-    client = cluster.own_client("test")
+async def create(cluster: ControlPlane, count: int) -> None:
+    client = cluster.system_client("test")
     for each in range(count):
         body = json.loads(config_map(f"m{each:03d}"))
         body["metadata"]["labels"] = {"many": "yes"}
@@ -50,7 +51,7 @@ async def create(cluster: daemon.Daemon, count: int) -> None:
 
 @pytest.mark.parametrize("count", [0, 1, reads.ROWS_PER_CHUNK, reads.ROWS_PER_CHUNK + 1, reads.ROWS_PER_CHUNK * 2 + 1])
 @pytest.mark.parametrize("accept", [TABLE, METADATA])
-async def test_the_chunks_of_a_long_list_add_up_to_the_whole(cluster: daemon.Daemon, accept: str, count: int) -> None:
+async def test_the_chunks_of_a_long_list_add_up_to_the_whole(cluster: ControlPlane, accept: str, count: int) -> None:
     await create(cluster, count)
     call = list_request(cluster, accept)
     records = await cluster.handler.list_records(call)
@@ -64,7 +65,7 @@ async def test_the_chunks_of_a_long_list_add_up_to_the_whole(cluster: daemon.Dae
     assert parts == msgspec.json.encode(whole)
 
 
-async def test_a_list_that_cannot_become_a_table_is_rejected_before_the_first_chunk(cluster: daemon.Daemon) -> None:
+async def test_a_list_that_cannot_become_a_table_is_rejected_before_the_first_chunk(cluster: ControlPlane) -> None:
     await create(cluster, reads.ROWS_PER_CHUNK + 1)
     call = list_request(cluster, TABLE, Query({"includeObject": ["Everything"]}))
     with pytest.raises(api_errors.StatusError, match="includeObject"):

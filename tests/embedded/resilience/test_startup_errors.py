@@ -146,7 +146,7 @@ def test_of_several_concurrent_starts_one_runs_and_all_report_its_pid(tmp_path: 
     started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     message = {each.communicate()[0].splitlines()[0] for each in started}
     try:
-        pid = DataDirectory(tmp_path / "data").holder()
+        pid = DataDirectory(tmp_path / "data").owner_pid()
         assert all(f"(process {pid})" in line for line in message), message
         assert [each.returncode for each in started] == [0, 0, 0]
         again = traincrew("up", "--data", tmp_path / "data")
@@ -162,12 +162,12 @@ def test_down_during_startup_stops_the_cluster(tmp_path: pathlib.Path) -> None:
         starting = subprocess.Popen(
             [*TRAINCREW, "up", "--no-node", "--detach", "--data", str(where.data)], stderr=subprocess.PIPE, text=True
         )
-        while not where.holder() and starting.poll() is None:
+        while not where.owner_pid() and starting.poll() is None:
             pass
         assert traincrew("down", "--data", where.data).stdout.startswith("Cluster stopped. ")
         _, message = starting.communicate(timeout=60)
         assert "Traceback" not in message
-        assert where.holder() == 0
+        assert where.owner_pid() == 0
     cluster = ClusterProcess(where.data)
     cluster.start()
     assert cluster.stop() == 0
@@ -179,7 +179,7 @@ def test_a_daemon_that_dies_during_startup_is_reported(tmp_path: pathlib.Path) -
     starting = subprocess.Popen(
         [*TRAINCREW, "up", "--no-node", "--detach", "--data", str(where.data)], stderr=subprocess.PIPE, text=True
     )
-    while (pid := where.holder()) <= 0:
+    while (pid := where.owner_pid()) <= 0:
         assert starting.poll() is None
     os.kill(pid, 9)
     _, message = starting.communicate(timeout=60)

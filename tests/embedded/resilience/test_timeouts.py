@@ -23,14 +23,14 @@ from traincrew.embedded.apiserver.http import responses, server
 class InProcessEndpoint:
     """The endpoint of a cluster that runs in the process of the test."""
 
-    def __init__(self, found: daemon.Running) -> None:
+    def __init__(self, found: daemon.RunningCluster) -> None:
         self._found = found
         host, _, port = found.url.removeprefix("https://").rpartition(":")
         self.address: tuple[str, int] = (host, int(port))
-        self.token = found.daemon.admin_token
+        self.token = found.control_plane.admin_token
 
     async def connection(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        trust = ssl.create_default_context(cadata=self._found.daemon.pki.authority.decode())
+        trust = ssl.create_default_context(cadata=self._found.control_plane.pki.authority.decode())
         return await asyncio.open_connection(*self.address, ssl=trust)
 
 
@@ -38,7 +38,7 @@ class InProcessEndpoint:
 async def cluster(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[InProcessEndpoint]:
     monkeypatch.setattr(server, "IDLE", 0.5)
     monkeypatch.setattr(responses, "STALLED", 0.5)
-    async with daemon.running(in_process_cluster.options(tmp_path / "data")) as found:
+    async with daemon.run(in_process_cluster.options(tmp_path / "data")) as found:
         yield InProcessEndpoint(found)
 
 

@@ -48,7 +48,7 @@ def test_a_second_up_says_so_and_changes_nothing(cluster: Cluster) -> None:
 def test_a_second_up_names_the_options_that_it_did_not_apply(cluster: Cluster) -> None:
     assert "not applied" not in cluster.traincrew("up", "--detach").stdout
     told = cluster.traincrew("up", "--detach", "--strict-images", "--device", "nvidia.com/gpu=1").stdout
-    assert "not applied: --device, --strict-images; `traincrew down` first" in told
+    assert "Options not applied: --device, --strict-images. Run `traincrew down` first" in told
 
 
 def test_only_what_can_be_shared_may_be_overcommitted(cluster: Cluster) -> None:

@@ -16,7 +16,7 @@ from traincrew.embedded import data_directory
 def env(data: str, shell: str) -> None:
     """Print the command that sets KUBECONFIG in a shell: eval "$(traincrew env)"."""
     where = data_directory.DataDirectory(data_directory.data_directory(data))
-    if not where.made():
+    if not where.exists():
         raise errors.NotRunning(f"no cluster exists in {where.data}. Run `traincrew up --detach` to start one.")
     path = shlex.quote(str(where.kubeconfig))
     click.echo(f"set -x KUBECONFIG {path}" if shell == "fish" else f"export KUBECONFIG={path}")

@@ -14,6 +14,6 @@ from traincrew.embedded import data_directory
 def kubeconfig(data: str, content: bool) -> None:
     """Print the path of the cluster's kubeconfig: `kubectl --kubeconfig "$(traincrew kubeconfig)" get pods`."""
     where = data_directory.DataDirectory(data_directory.data_directory(data))
-    if not where.made():
+    if not where.exists():
         raise errors.NotRunning(f"no cluster exists in {where.data}. Run `traincrew up --detach` to start one.")
     click.echo(where.kubeconfig.read_text() if content else str(where.kubeconfig), nl=not content)

@@ -33,7 +33,7 @@ def status(data: str, output: str) -> None:
 
 
 def _print_stopped(directory: data_directory.DataDirectory, output: str) -> None:
-    pid = directory.holder()
+    pid = directory.owner_pid()
     if output == "json":
         click.echo(json.dumps({"running": False, "data": str(directory.data)}, indent=2))
     elif pid:

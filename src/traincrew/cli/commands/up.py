@@ -81,7 +81,7 @@ def _file_errors(directory: data_directory.DataDirectory) -> Iterator[None]:
 
 
 def _is_running(directory: data_directory.DataDirectory) -> bool:
-    pid = directory.holder()
+    pid = directory.owner_pid()
     if not pid:
         return False
     announced = directory.running()

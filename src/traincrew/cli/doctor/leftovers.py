@@ -118,7 +118,7 @@ def _name(uid: int) -> str:
 def runs(data: pathlib.Path) -> bool:
     """Whether a daemon has that directory; one that cannot be looked into is somebody else's affair."""
     try:
-        if data_directory.DataDirectory(data).holder():
+        if data_directory.DataDirectory(data).owner_pid():
             return True
     except errors.NotRunning:
         return True

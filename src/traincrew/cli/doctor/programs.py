@@ -56,7 +56,7 @@ def _kubectl() -> Finding:
 
 def _port(where: data_directory.DataDirectory) -> Finding:
     wanted = where.last_port()
-    if where.holder():
+    if where.owner_pid():
         return ok("ports", f"the cluster listens on {wanted}" if wanted else "the cluster is starting")
     for port, refused in ((wanted, warn), (0, fail)):
         try:

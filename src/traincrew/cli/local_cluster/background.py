@@ -34,7 +34,7 @@ def start(directory: data_directory.DataDirectory, arguments: list[str]) -> dict
     deadline = time.monotonic() + START_TIMEOUT
     while (announced := directory.running()) is None:
         # If another process has started a cluster on the data in the meantime, that cluster is as good.
-        if process.poll() is not None and not directory.holder():
+        if process.poll() is not None and not directory.owner_pid():
             raise errors.NotRunning(f"the cluster did not start: {_error_of(process) or f'see {directory.log}'}")
         if time.monotonic() > deadline:
             raise errors.NotRunning(f"the cluster is not ready after {START_TIMEOUT:.0f} s. See {directory.log}.")

@@ -78,7 +78,7 @@ def _configure_logging(directory: data_directory.DataDirectory, form: str, level
     _rotate(directory.log)
     logging.raiseExceptions = False  # on a full disk, log lines are lost without a traceback on standard error
     handler = logging.StreamHandler(open(directory.log, "a", buffering=1, opener=_private))  # noqa: SIM115 - until exit
-    handler.setFormatter(log_format.JsonLines() if form == "json" else log_format.TextLines())
+    handler.setFormatter(log_format.JsonFormatter() if form == "json" else log_format.TextFormatter())
     root = logging.getLogger()
     if background.in_background():
         root.handlers.clear()

@@ -20,11 +20,11 @@ def running_process(directory: data_directory.DataDirectory) -> int:
 
     A cluster that is starting takes the lock shortly before it writes its process ID, so two equal reads are required.
     """
-    before = directory.holder()
+    before = directory.owner_pid()
     deadline = time.monotonic() + SETTLE_TIMEOUT
     while before and time.monotonic() < deadline:
         time.sleep(0.05)
-        if (pid := directory.holder()) == before > 0:
+        if (pid := directory.owner_pid()) == before > 0:
             return pid
         before = pid
     return max(before, 0)
@@ -34,7 +34,7 @@ def stop(directory: data_directory.DataDirectory, pid: int, *, leave_pods: bool,
     """Signal the process and wait until it has ended."""
     try:
         if grace is not None:
-            directory.ask_for_grace(grace)
+            directory.request_grace_period(grace)
         os.kill(pid, signal.SIGUSR1 if leave_pods else signal.SIGTERM)
     except ProcessLookupError:
         pass
@@ -42,7 +42,7 @@ def stop(directory: data_directory.DataDirectory, pid: int, *, leave_pods: bool,
         raise errors.NotRunning(f"cannot stop the cluster: process {pid} belongs to another user") from None
     timeout = STOP_TIMEOUT + (grace or 0.0)
     deadline = time.monotonic() + timeout
-    while directory.holder() == pid:
+    while directory.owner_pid() == pid:
         if time.monotonic() > deadline:
             raise errors.NotRunning(f"process {pid} is still running after {timeout:.0f} s. See {directory.log}.")
         time.sleep(POLL_INTERVAL)

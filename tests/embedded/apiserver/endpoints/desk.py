@@ -13,8 +13,8 @@ from traincrew.apimachinery import api_errors
 from traincrew.embedded.apiserver.authn import users
 from traincrew.embedded.apiserver.requests.query_parameters import Query
 from traincrew.embedded.apiserver.requests.request import Request
-from traincrew.embedded.bootstrap import Furniture, furnish
-from traincrew.embedded.daemon import Daemon, Options
+from traincrew.embedded.bootstrap import BootstrapObjects, bootstrap
+from traincrew.embedded.control_plane import ControlPlane, Options
 
 TYPES = {
     "json": "application/json-patch+json",
@@ -36,7 +36,7 @@ class Told:
 
 
 class Desk:
-    def __init__(self, daemon: Daemon) -> None:
+    def __init__(self, daemon: ControlPlane) -> None:
         self.daemon = daemon
         self.user = users.administrator()
 
@@ -66,9 +66,9 @@ class Desk:
 
 @contextlib.asynccontextmanager
 async def desk(data: pathlib.Path) -> AsyncIterator[Desk]:
-    daemon = Daemon(Options(data, "127.0.0.1", 0, Furniture((), (), ()), data / "log", "0"))
+    daemon = ControlPlane(Options(data, "127.0.0.1", 0, BootstrapObjects((), (), ()), data / "log", "0"))
     try:
-        await furnish(daemon.own_client("bootstrap"), daemon.options.furniture)
+        await bootstrap(daemon.system_client("bootstrap"), daemon.options.bootstrap)
         yield Desk(daemon)
     finally:
         await daemon.close()

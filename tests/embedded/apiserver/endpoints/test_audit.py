@@ -8,17 +8,19 @@ import pathlib
 import pytest
 
 from traincrew import errors
-from traincrew.embedded.bootstrap import Furniture, furnish
-from traincrew.embedded.daemon import Daemon, Options
+from traincrew.embedded.bootstrap import BootstrapObjects, bootstrap
+from traincrew.embedded.control_plane import ControlPlane, Options
 from traincrew.model.resources import CONFIG_MAPS
 
 
 async def test_requests_of_clients_within_the_process_are_written_down_as_everybodys(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "audit.log"
-    daemon = Daemon(Options(tmp_path / "data", "127.0.0.1", 0, Furniture((), (), ()), tmp_path / "log", "0", audit_log=str(path)))
+    nothing = BootstrapObjects((), (), ())
+    options = Options(tmp_path / "data", "127.0.0.1", 0, nothing, tmp_path / "log", "0", audit_log=str(path))
+    daemon = ControlPlane(options)
     try:
-        await furnish(daemon.own_client("bootstrap"), daemon.options.furniture)
-        before, client = path.stat().st_size, daemon.own_client("test")
+        await bootstrap(daemon.system_client("bootstrap"), daemon.options.bootstrap)
+        before, client = path.stat().st_size, daemon.system_client("test")
         body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "not for the log"}}
         await client.create(CONFIG_MAPS, "default", json.dumps(body).encode())
         with pytest.raises(errors.NotFound):

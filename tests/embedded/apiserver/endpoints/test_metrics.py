@@ -15,8 +15,8 @@ from traincrew.app import cluster
 from traincrew.client import port
 from traincrew.embedded.apiserver.discovery import documents
 from traincrew.embedded.apiserver.requests.metrics_source import Measurement, PodUsage, Usage
-from traincrew.embedded.bootstrap import NODES, ensure, furnish
-from traincrew.embedded.daemon import Daemon, Options
+from traincrew.embedded.bootstrap import NODES, bootstrap, ensure
+from traincrew.embedded.control_plane import ControlPlane, Options
 from traincrew.model.resources import PODS, Resource
 
 POD_METRICS = Resource("metrics.k8s.io", "v1beta1", "pods", "PodMetrics")
@@ -30,11 +30,11 @@ async def measurement() -> Measurement:
 
 
 @pytest.fixture
-async def daemon(tmp_path: pathlib.Path) -> AsyncIterator[Daemon]:
-    found = Daemon(Options(tmp_path, "127.0.0.1", 0, cluster.furniture(settings.Cluster()), tmp_path / "log", "0"))
-    client = found.own_client("test")
+async def daemon(tmp_path: pathlib.Path) -> AsyncIterator[ControlPlane]:
+    found = ControlPlane(Options(tmp_path, "127.0.0.1", 0, cluster.bootstrap_objects(settings.Cluster()), tmp_path / "log", "0"))
+    client = found.system_client("test")
     try:
-        await furnish(found.own_client("bootstrap"), found.options.furniture)
+        await bootstrap(found.system_client("bootstrap"), found.options.bootstrap)
         await ensure(client, NODES, {"metadata": {"name": "here"}})
         for name in ("a", "b"):
             meta = {"name": name, "namespace": "default", "labels": {"is": name}}
@@ -48,9 +48,9 @@ async def listed(client: port.Client, resource: Resource, namespace: str | None 
     return [msgspec.json.decode(each) async for page in client.pages(resource, namespace, labels=labels) for each in page.items]
 
 
-async def test_pods_and_nodes_that_are_there_are_told_in_the_form_of_a_metrics_server(daemon: Daemon) -> None:
+async def test_pods_and_nodes_that_are_there_are_told_in_the_form_of_a_metrics_server(daemon: ControlPlane) -> None:
     daemon.cluster.metrics = measurement
-    client = daemon.own_client("test")
+    client = daemon.system_client("test")
     assert [each["metadata"]["name"] for each in await listed(client, POD_METRICS)] == ["a", "b"]
     found = msgspec.json.decode(await client.get(POD_METRICS, "default", "b"))
     assert found["metadata"].pop("creationTimestamp")
@@ -69,15 +69,15 @@ async def test_pods_and_nodes_that_are_there_are_told_in_the_form_of_a_metrics_s
     assert [(each["metadata"]["name"], each["usage"]["cpu"]) for each in nodes] == [("here", "1500000000n")]
 
 
-async def test_selectors_ask_for_the_labels_of_the_pods(daemon: Daemon) -> None:
+async def test_selectors_ask_for_the_labels_of_the_pods(daemon: ControlPlane) -> None:
     daemon.cluster.metrics = measurement
-    client = daemon.own_client("test")
+    client = daemon.system_client("test")
     assert [each["metadata"]["name"] for each in await listed(client, POD_METRICS, "default", "is=a")] == ["a"]
     assert await listed(client, POD_METRICS, "kube-system") == []
 
 
-async def test_where_nobody_measures_the_lists_are_empty_and_the_group_is_there(daemon: Daemon) -> None:
-    client = daemon.own_client("test")
+async def test_where_nobody_measures_the_lists_are_empty_and_the_group_is_there(daemon: ControlPlane) -> None:
+    client = daemon.system_client("test")
     assert await listed(client, POD_METRICS) == await listed(client, NODE_METRICS) == []
     with pytest.raises(errors.NotFound, match=r'podmetrics\.metrics\.k8s\.io "default/a" not found'):
         await client.get(POD_METRICS, "default", "a")
@@ -91,6 +91,6 @@ async def test_where_nobody_measures_the_lists_are_empty_and_the_group_is_there(
     ]
 
 
-async def test_what_is_measured_cannot_be_written(daemon: Daemon) -> None:
+async def test_what_is_measured_cannot_be_written(daemon: ControlPlane) -> None:
     with pytest.raises(errors.ApiError, match="does not allow this method"):
-        await daemon.own_client("test").delete(POD_METRICS, "default", "a")
+        await daemon.system_client("test").delete(POD_METRICS, "default", "a")

@@ -16,7 +16,7 @@ from tests.embedded.kubelet.server.nodes import Node
 from tools.kube import certificates
 
 from traincrew.embedded.apiserver.endpoints.in_process_client import InProcessClient
-from traincrew.embedded.daemon import Running, running
+from traincrew.embedded.daemon import RunningCluster, run
 from traincrew.embedded.kubelet.images import tools_directory
 from traincrew.embedded.kubelet.images.programs import jsonpath, kubeconfig
 from traincrew.model.resources import PODS
@@ -92,15 +92,15 @@ async def test_a_server_that_is_not_there_is_told(kubectl: Kubectl, tmp_path: pa
 
 
 @pytest.fixture
-async def served(tmp_path: pathlib.Path) -> AsyncIterator[tuple[Running, InProcessClient]]:
+async def served(tmp_path: pathlib.Path) -> AsyncIterator[tuple[RunningCluster, InProcessClient]]:
     async with cluster(tmp_path / "made") as found:
-        options = found.daemon.options
-    async with running(options) as serving:
-        yield serving, serving.daemon.own_client("test")
+        options = found.control_plane.options
+    async with run(options) as serving:
+        yield serving, serving.control_plane.system_client("test")
 
 
 async def test_pods_are_got_by_label_as_the_launchers_init_container_does(
-    served: tuple[Running, InProcessClient], tmp_path: pathlib.Path
+    served: tuple[RunningCluster, InProcessClient], tmp_path: pathlib.Path
 ) -> None:
     serving, client = served
     for number, ready in enumerate(("True", "False", "True")):

@@ -25,7 +25,7 @@ class Node:
     def __init__(self, found: Cluster, directory: pathlib.Path) -> None:
         self.cluster, self.directory = found, directory
         self.changes: asyncio.Queue[str] = asyncio.Queue()
-        self.objects = ObjectCache(found.daemon.own_client("node"), self.changes.put_nowait)
+        self.objects = ObjectCache(found.control_plane.system_client("node"), self.changes.put_nowait)
 
     async def pod(self, *made: Object, name: str = "p", **spec: Any) -> Object:
         """made: its volumes."""

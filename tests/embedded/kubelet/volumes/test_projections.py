@@ -166,7 +166,7 @@ async def test_every_pod_has_its_service_account_files(node: Node) -> None:
     found = contents((await node.mount(pod)).path(volume))
     assert sorted(found) == ["ca.crt", "namespace", "token"]
     assert found["namespace"] == b"default"
-    assert found["ca.crt"] == node.cluster.daemon.pki.authority
+    assert found["ca.crt"] == node.cluster.control_plane.pki.authority
     claims = claims_of(found["token"])
     assert claims["kubernetes.io"]["pod"]["uid"] == pod["metadata"]["uid"]
 

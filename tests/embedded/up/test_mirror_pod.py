@@ -12,22 +12,22 @@ import pytest
 
 from traincrew import errors, settings
 from traincrew.app import cluster as app_cluster
-from traincrew.embedded import daemon, mirror_pod
+from traincrew.embedded import control_plane, daemon, mirror_pod
 from traincrew.model.resources import NAMESPACES, PODS, SERVICE_ACCOUNTS, SERVICES
 
 LIMIT = 30.0
 
 
 @pytest.fixture
-async def cluster(tmp_path: pathlib.Path) -> AsyncIterator[daemon.Running]:
-    furniture = app_cluster.furniture(settings.Cluster())
-    async with daemon.running(daemon.Options(tmp_path, "127.0.0.1", 0, furniture, tmp_path / "log", "0")) as found:
+async def cluster(tmp_path: pathlib.Path) -> AsyncIterator[daemon.RunningCluster]:
+    bootstrap = app_cluster.bootstrap_objects(settings.Cluster())
+    async with daemon.run(control_plane.Options(tmp_path, "127.0.0.1", 0, bootstrap, tmp_path / "log", "0")) as found:
         yield found
 
 
-async def pod(cluster: daemon.Running) -> dict[str, Any] | None:
+async def pod(cluster: daemon.RunningCluster) -> dict[str, Any] | None:
     try:
-        raw = await cluster.daemon.own_client("test").get(PODS, mirror_pod.NAMESPACE, mirror_pod.POD)
+        raw = await cluster.control_plane.system_client("test").get(PODS, mirror_pod.NAMESPACE, mirror_pod.POD)
     except errors.NotFound:
         return None
     found: dict[str, Any] = msgspec.json.decode(raw)
@@ -40,26 +40,26 @@ async def until(holds: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(0.02)
 
 
-async def another_runs(cluster: daemon.Running, uid: str) -> bool:
+async def another_runs(cluster: daemon.RunningCluster, uid: str) -> bool:
     found = await pod(cluster)
     return found is not None and found["metadata"]["uid"] != uid and found.get("status", {}).get("phase") == "Running"
 
 
-async def test_whoever_deletes_the_operators_pod_sees_it_come_back(cluster: daemon.Running) -> None:
+async def test_whoever_deletes_the_operators_pod_sees_it_come_back(cluster: daemon.RunningCluster) -> None:
     first = await pod(cluster)
     assert first is not None
     for _ in range(2):
         before = await pod(cluster)
         assert before is not None
-        await cluster.daemon.own_client("test").delete(PODS, mirror_pod.NAMESPACE, mirror_pod.POD)
+        await cluster.control_plane.system_client("test").delete(PODS, mirror_pod.NAMESPACE, mirror_pod.POD)
         await until(lambda uid=before["metadata"]["uid"]: another_runs(cluster, uid))  # type: ignore[misc]
     last = await pod(cluster)
     assert last is not None
     assert last["status"]["startTime"] == first["status"]["startTime"], "it stands for a process that has not been started anew"
 
 
-async def test_it_comes_back_with_its_namespace_and_what_belongs_there(cluster: daemon.Running) -> None:
-    client, before = cluster.daemon.own_client("test"), await pod(cluster)
+async def test_it_comes_back_with_its_namespace_and_what_belongs_there(cluster: daemon.RunningCluster) -> None:
+    client, before = cluster.control_plane.system_client("test"), await pod(cluster)
     assert before is not None
     accounts = [msgspec.json.decode(each) async for page in client.pages(SERVICE_ACCOUNTS, "kubeflow") for each in page.items]
     await client.delete(NAMESPACES, None, mirror_pod.NAMESPACE)
@@ -68,6 +68,6 @@ async def test_it_comes_back_with_its_namespace_and_what_belongs_there(cluster: 
         await client.get(SERVICE_ACCOUNTS, "kubeflow", account["metadata"]["name"])
 
 
-async def test_the_service_leads_to_the_port_that_is_listened_on(cluster: daemon.Running) -> None:
-    found = msgspec.json.decode(await cluster.daemon.own_client("test").get(SERVICES, "default", "kubernetes"))
+async def test_the_service_leads_to_the_port_that_is_listened_on(cluster: daemon.RunningCluster) -> None:
+    found = msgspec.json.decode(await cluster.control_plane.system_client("test").get(SERVICES, "default", "kubernetes"))
     assert [each["targetPort"] for each in found["spec"]["ports"]] == [int(cluster.url.rpartition(":")[2])]

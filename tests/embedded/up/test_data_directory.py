@@ -26,9 +26,9 @@ def test_a_cluster_that_has_only_just_taken_its_data_is_not_taken_for_the_one_th
     lock.write_text(str(killed))
     with lock.open("r+") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        assert DataDirectory(tmp_path).holder() == -1
+        assert DataDirectory(tmp_path).owner_pid() == -1
         assert DataDirectory(tmp_path).running() is None
         lock.write_text(str(os.getpid()))
-        assert DataDirectory(tmp_path).holder() == os.getpid()
+        assert DataDirectory(tmp_path).owner_pid() == os.getpid()
         assert DataDirectory(tmp_path).running() is None, "it has not announced itself"
-    assert DataDirectory(tmp_path).holder() == 0
+    assert DataDirectory(tmp_path).owner_pid() == 0
