@@ -209,7 +209,7 @@ def asked(api: Api, path: str, header: str) -> requests.Response:
     return answer
 
 
-def chosen(header: str, listed: tuple[str, ...]) -> content_negotiation.MediaType | api_errors.StatusError:
+def chosen(header: str, listed: tuple[str, ...]) -> content_negotiation.Representation | api_errors.StatusError:
     try:
         return content_negotiation.negotiate(header, listed=listed)
     except api_errors.StatusError as refusal:

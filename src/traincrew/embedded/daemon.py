@@ -103,7 +103,7 @@ async def _http_server(control_plane: ControlPlane) -> AsyncIterator[str]:
     streaming = PodStreamHandler(control_plane.cluster, control_plane.pki.kubelet_context())
     server = ApiServer(control_plane.handler, gate, pages, streaming)
     port = await server.start(options.host, options.port, control_plane.pki.server_context())
-    gate.doors = origins.allowed_origins(names, port)
+    gate.allowed_origins = origins.allowed_origins(names, port)
     # A wildcard address cannot be called: clients on this machine use the loopback address.
     address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.host, options.host)  # noqa: S104
     host = f"[{address}]" if ":" in address else address

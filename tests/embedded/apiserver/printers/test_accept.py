@@ -2,7 +2,7 @@ import pytest
 
 from traincrew.apimachinery.api_errors import StatusError
 from traincrew.embedded.apiserver.endpoints import content_negotiation
-from traincrew.embedded.apiserver.endpoints.content_negotiation import MediaType, negotiate
+from traincrew.embedded.apiserver.endpoints.content_negotiation import Representation, negotiate
 
 TABLE = ";as=Table;v=v1;g=meta.k8s.io"
 KUBECTL = f"application/json{TABLE},application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
@@ -15,27 +15,27 @@ DISCOVERY = (
 @pytest.mark.parametrize(
     ("header", "form"),
     [
-        ("", MediaType()),
-        ("*/*", MediaType()),
-        ("application/*", MediaType()),
-        ("application/json", MediaType()),
-        ("application/json;charset=utf-8", MediaType()),
-        ("application/json;stream=watch", MediaType()),
-        ("application/yaml", MediaType("application/yaml")),
-        ("application/json;q=0.5,application/yaml", MediaType("application/yaml")),
-        ("text/html,*/*;q=0.1", MediaType()),
-        ("application/vnd.kubernetes.protobuf,application/json", MediaType()),
-        ("application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json", MediaType()),
-        (KUBECTL, MediaType(kind="Table", group="meta.k8s.io", version="v1")),
-        (f"application/yaml{TABLE}", MediaType("application/yaml", "Table", "meta.k8s.io", "v1")),
-        (f"*/*{TABLE}", MediaType(kind="Table", group="meta.k8s.io", version="v1")),
-        ("application/json;as=Table;v=v2;g=meta.k8s.io,application/json", MediaType()),
-        ("application/json;as=Table;g=meta.k8s.io,application/json", MediaType()),
-        ("application/json;pretty=1", MediaType(pretty=True)),
-        (DISCOVERY, MediaType()),
+        ("", Representation()),
+        ("*/*", Representation()),
+        ("application/*", Representation()),
+        ("application/json", Representation()),
+        ("application/json;charset=utf-8", Representation()),
+        ("application/json;stream=watch", Representation()),
+        ("application/yaml", Representation("application/yaml")),
+        ("application/json;q=0.5,application/yaml", Representation("application/yaml")),
+        ("text/html,*/*;q=0.1", Representation()),
+        ("application/vnd.kubernetes.protobuf,application/json", Representation()),
+        ("application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json", Representation()),
+        (KUBECTL, Representation(kind="Table", group="meta.k8s.io", version="v1")),
+        (f"application/yaml{TABLE}", Representation("application/yaml", "Table", "meta.k8s.io", "v1")),
+        (f"*/*{TABLE}", Representation(kind="Table", group="meta.k8s.io", version="v1")),
+        ("application/json;as=Table;v=v2;g=meta.k8s.io,application/json", Representation()),
+        ("application/json;as=Table;g=meta.k8s.io,application/json", Representation()),
+        ("application/json;pretty=1", Representation(pretty=True)),
+        (DISCOVERY, Representation()),
     ],
 )
-def test_the_best_form_that_is_served_is_chosen(header: str, form: MediaType) -> None:
+def test_the_best_form_that_is_served_is_chosen(header: str, form: Representation) -> None:
     assert negotiate(header) == form
 
 
@@ -59,11 +59,11 @@ def test_built_in_resources_are_routed_by_media_type_first() -> None:
         negotiate("text/html", listed=content_negotiation.OBJECT)
     with pytest.raises(StatusError, match=r"application/json;stream=watch"):
         negotiate("application/*", listed=content_negotiation.LIST)
-    assert negotiate("text/html, */*", listed=content_negotiation.OBJECT) == MediaType()
+    assert negotiate("text/html, */*", listed=content_negotiation.OBJECT) == Representation()
 
 
 def test_a_watch_that_stands_in_for_a_list_is_no_table() -> None:
-    assert negotiate(KUBECTL, content_negotiation.WATCHED_LISTS) == MediaType()
+    assert negotiate(KUBECTL, content_negotiation.WATCHED_LISTS) == Representation()
     assert negotiate("*/*;as=PartialObjectMetadata;v=v1;g=meta.k8s.io", content_negotiation.WATCHED_LISTS).as_metadata
 
 

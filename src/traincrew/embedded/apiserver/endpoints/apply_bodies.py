@@ -1,4 +1,4 @@
-"""The configuration of a server-side apply: YAML, or JSON, which is YAML too."""
+"""The configuration of a server-side apply, in YAML or JSON."""
 
 from __future__ import annotations
 
@@ -17,28 +17,30 @@ YAML = "application/yaml"
 
 class ApplyConfiguration(NamedTuple):
     object: Object
-    twice: tuple[str, ...] = ()
-    """The fields that it has more than once, by their lines."""
+    duplicate_fields: tuple[str, ...] = ()
+    """Duplicate fields, with their lines."""
 
     def warnings(self, validation: str) -> tuple[str, ...]:
-        """Comes after everything else that can be wrong with an apply. Raises StatusError if reading is strict."""
-        if self.twice and validation == "Strict":
-            lines = "\n  ".join(self.twice)
+        """Checked last of all errors of an apply. Raises StatusError if decoding is strict."""
+        if self.duplicate_fields and validation == "Strict":
+            lines = "\n  ".join(self.duplicate_fields)
             message = f"error converting YAML to JSON: yaml: unmarshal errors:\n  {lines}"
             raise api_errors.bad_request(f"error strict decoding YAML: {message}")
-        return () if validation == "Ignore" else self.twice
+        return () if validation == "Ignore" else self.duplicate_fields
 
 
 def read(request: Request) -> ApplyConfiguration:
     info = request.info
-    content, twice = _content(request.body)
+    content, duplicate_fields = _content(request.body)
     apply.validate(content, info.schema, (info.api_version, info.kind))
     expected = decoding.Expected(info.kind, info.api_version)
-    return ApplyConfiguration(decoding.decode(msgspec.json.encode(content), JSON, info.schema, expected, "Ignore").object, twice)
+    return ApplyConfiguration(
+        decoding.decode(msgspec.json.encode(content), JSON, info.schema, expected, "Ignore").object, duplicate_fields
+    )
 
 
 def _content(body: bytes) -> tuple[Any, tuple[str, ...]]:
-    """Read as JSON first: fifty times faster, and what most clients send."""
+    """Tried as JSON first: it is fifty times faster, and most clients send it."""
     try:
         found = serialization.read(body, JSON)
         if not found.unsure:

@@ -1,4 +1,4 @@
-"""Binding a pod to a node."""
+"""pods/binding: assigns a pod to a node."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def _node(target: Object) -> str:
     if not target.get("name"):
         errors.append(field_errors.required("target.name"))
     if errors:
-        message = [each.tell() for each in errors]
-        raise api_errors.StatusError(500, "", message[0] if len(message) == 1 else f"[{', '.join(message)}]")
+        messages = [each.tell() for each in errors]
+        raise api_errors.StatusError(500, "", messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
     return str(target["name"])
 
 

@@ -1,4 +1,4 @@
-"""Content negotiation: which representation of an answer a client would have."""
+"""Content negotiation: the representation of a response that a client accepts."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ JSON = "application/json"
 YAML = "application/yaml"
 SERVED = (JSON, YAML)
 _KUBERNETES = (JSON, YAML, "application/vnd.kubernetes.protobuf")
-"""What refusals name: clients are used to these words, though nothing is served as protobuf."""
+"""The media types in error messages of kube-apiserver. Here no response is protobuf."""
 
 OBJECT = _KUBERNETES
 LIST = (*_KUBERNETES, "application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
 
 _META = tuple(("meta.k8s.io", version) for version in ("v1", "v1beta1"))
 RESOURCES = frozenset((*gv, kind) for gv in _META for kind in ("Table", "PartialObjectMetadata", "PartialObjectMetadataList"))
-"""What objects can be turned into: (group, version, kind)."""
+"""The kinds that objects can be transformed into: (group, version, kind)."""
 
 WATCHED_LISTS = frozenset(each for each in RESOURCES if each[2] != "Table")
-"""The same for a watch that starts with the objects there are and marks their end: it cannot be a table."""
+"""The same for a watch with initial events and a bookmark at their end. It cannot be a table."""
 
 DISCOVERY = frozenset(("apidiscovery.k8s.io", version, "APIGroupDiscoveryList") for version in ("v2", "v2beta1"))
 
 
 @dataclasses.dataclass(frozen=True)
-class MediaType:
+class Representation:
     media_type: str = JSON
     kind: str = ""
-    """What the answer is turned into; empty: it is given as it is."""
+    """The kind that the response is transformed into; empty: it is not transformed."""
     group: str = ""
     version: str = ""
     pretty: bool = False
@@ -68,13 +68,15 @@ class _Clause:
 
 
 @functools.lru_cache(maxsize=256)
-def negotiate(header: str, transforms: frozenset[tuple[str, str, str]] = RESOURCES, listed: tuple[str, ...] = ()) -> MediaType:
+def negotiate(
+    header: str, transforms: frozenset[tuple[str, str, str]] = RESOURCES, listed: tuple[str, ...] = ()
+) -> Representation:
     """Raises a 406. `listed` are the types by which built-in resources are routed: OBJECT, LIST; custom ones have none."""
     if listed and header and not _routed(header, listed):
         available = ", ".join(listed)
         raise router_error(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {available}")
     if not header:
-        return MediaType()
+        return Representation()
     for clause in _clauses(header):
         for media_type in SERVED:
             if clause.matches(media_type) and (form := _form(media_type, clause.parameters, transforms)):
@@ -88,20 +90,20 @@ def _routed(header: str, listed: Sequence[str]) -> bool:
     return any(each == "*/*" or each in listed for each in wanted)
 
 
-def _form(media_type: str, parameters: Mapping[str, str], transforms: frozenset[tuple[str, str, str]]) -> MediaType | None:
+def _form(media_type: str, parameters: Mapping[str, str], transforms: frozenset[tuple[str, str, str]]) -> Representation | None:
     if parameters.get("stream", "watch") not in ("", "watch") or parameters.get("sv"):
         return None
     pretty = parameters.get("pretty") == "1"
     if not parameters.keys() & {"as", "g", "v"}:
-        return MediaType(media_type, pretty=pretty)
+        return Representation(media_type, pretty=pretty)
     group, version, kind = (parameters.get(each, "") for each in ("g", "v", "as"))
     if (group, version, kind) not in transforms:
         return None
-    return MediaType(media_type, kind, group, version, pretty)
+    return Representation(media_type, kind, group, version, pretty)
 
 
 def _clauses(header: str) -> list[_Clause]:
-    """By preference: quality first, then what is more exact."""
+    """By preference: quality first, then specificity."""
     sorted_clauses: list[_Clause] = []
     for part in header.split(","):
         if (clause := _clause(part)) is None:

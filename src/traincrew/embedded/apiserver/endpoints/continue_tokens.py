@@ -1,4 +1,4 @@
-"""Continue tokens, made and read as an API server's own are."""
+"""Continue tokens, encoded as by kube-apiserver."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
 class ContinueToken(msgspec.Struct):
     v: str = ""
     rv: int = 0
-    """The revision that the list is of; -1: the newest, whatever was listed before."""
+    """The revision of the list; -1: the newest, whatever the earlier pages were."""
     start: str = ""
-    """The path that the next page begins with."""
+    """The key that the next page starts with."""
 
 
 def encode(revision: int, start: str) -> str:

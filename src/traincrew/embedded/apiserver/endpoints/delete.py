@@ -1,4 +1,4 @@
-"""Deletes: at once, after a grace, or when the last finalizer has gone."""
+"""DELETE: at once, after the grace period, or when the last finalizer is removed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RETURN_DELETED_OBJECT = {
     "pods", "services", "serviceaccounts", "persistentvolumes", "persistentvolumeclaims", "resourcequotas",
     "storageclasses.storage.k8s.io",
 }  # fmt: skip
-"""Kinds whose deletion answers with the object; the others answer with a Status."""
+"""Resources whose deletion returns the object. The others return a Status."""
 PODS = "pods"
 ORPHAN_WARNING = (
     "child pods are preserved by default when {} are deleted; set propagationPolicy=Background to remove them or set "
@@ -34,19 +34,19 @@ ATTEMPTS = 5
 
 
 def options(request: Request) -> DeleteOptions:
-    """From the body; without one from the query. Of the two, the API server reads one alone."""
+    """From the body or, without a body, from the query."""
     given = request_bodies.delete_options(request)
     if given is None:
-        given = _queried(request.query)
+        given = _query_options(request.query)
     policy, orphan, dry_run = given.get("propagationPolicy"), given.get("orphanDependents"), given.get("dryRun") or ()
-    if errors := [*query_parameters.dry_run_errors(dry_run), *_policy_faults(policy, orphan)]:
+    if errors := [*query_parameters.dry_run_errors(dry_run), *_policy_errors(policy, orphan)]:
         raise query_parameters.invalid_options("DeleteOptions", errors)
     conditions = given.get("preconditions") or {}
     uid, version = conditions.get("uid") or "", conditions.get("resourceVersion") or ""
     return DeleteOptions(given.get("gracePeriodSeconds"), policy or "", uid, version, bool(dry_run), orphan)
 
 
-def _queried(query: query_parameters.Query) -> Object:
+def _query_options(query: query_parameters.Query) -> Object:
     return {
         "gracePeriodSeconds": query.number("gracePeriodSeconds"),
         "propagationPolicy": query.text("propagationPolicy"),
@@ -55,7 +55,7 @@ def _queried(query: query_parameters.Query) -> Object:
     }
 
 
-def _policy_faults(policy: Any, orphan: Any) -> list[field_errors.FieldError]:
+def _policy_errors(policy: Any, orphan: Any) -> list[field_errors.FieldError]:
     if policy and orphan is not None:
         message = "orphanDependents and deletionPropagation cannot be both set"
         return [field_errors.invalid("propagationPolicy", policy, message)]
@@ -69,13 +69,13 @@ async def delete(scope: RequestScope, request: Request) -> Response:
     wanted = options(request)
     attributes = AdmissionAttributes(DELETE, request.info, request.namespace, request.name, request.subresource, {})
     chain.of(scope).admit(attributes)
-    response = await _deleted(scope, request, wanted)
+    response = await _delete_with_retries(scope, request, wanted)
     if request.info.store_name in ORPHANED_BY_DEFAULT and not wanted.policy and wanted.orphan is None:
         response.warnings += (ORPHAN_WARNING.format(request.info.plural),)
     return response
 
 
-async def _deleted(scope: RequestScope, request: Request, wanted: DeleteOptions) -> Response:
+async def _delete_with_retries(scope: RequestScope, request: Request, wanted: DeleteOptions) -> Response:
     for attempt in range(ATTEMPTS):
         record = scope.existing(request.info, request.namespace, request.name)
         try:
@@ -90,11 +90,11 @@ async def _delete(scope: RequestScope, request: Request, record: Record, wanted:
     obj = decoded(record)
     check_preconditions(request, obj, wanted)
     marked = graceful_deletion.begin_deletion(obj, wanted, scope.clock(), scope.strategy(request.info).orphans_by_default)
-    if marked is None:  # nothing to change: it waits already
+    if marked is None:  # the deletion has begun already
         return Response(200, version_conversion.encoded_object(record, request.info))
     if graceful_deletion.is_ready_for_removal(marked) or not marked["metadata"].get("deletionTimestamp"):
         if request.info.store_name == PODS and not wanted.dry_run and marked != obj:
-            return await _announced(scope, request, await scope.store.put(record.key, marked, record.revision), wanted)
+            return await _remove_after_update(scope, request, await scope.store.put(record.key, marked, record.revision), wanted)
         return await _remove(scope, request, record, wanted)
     if wanted.dry_run:
         return Response(200, encoded(version_conversion.from_storage(marked, request.info)))
@@ -102,8 +102,8 @@ async def _delete(scope: RequestScope, request: Request, record: Record, wanted:
     return Response(200, version_conversion.encoded_object(changed, request.info))
 
 
-async def _announced(scope: RequestScope, request: Request, record: Record, wanted: DeleteOptions) -> Response:
-    """Those who watch pods hear that one ends before it has ended; meanwhile somebody else may have removed it."""
+async def _remove_after_update(scope: RequestScope, request: Request, record: Record, wanted: DeleteOptions) -> Response:
+    """Watches of pods see the deletion timestamp before the removal. Meanwhile another request may have removed the pod."""
     try:
         return await _remove(scope, request, record, wanted)
     except RevisionConflict as conflict:
@@ -125,12 +125,12 @@ async def _remove(scope: RequestScope, request: Request, record: Record, wanted:
 def check_preconditions(request: Request, obj: Object, wanted: DeleteOptions) -> None:
     meta = obj["metadata"]
     if wanted.uid and wanted.uid != meta["uid"]:
-        raise _unmet(request, obj, ("UID", wanted.uid, meta["uid"]), "deleted and then recreated")
+        raise _precondition_error(request, obj, ("UID", wanted.uid, meta["uid"]), "deleted and then recreated")
     if wanted.version and wanted.version != meta["resourceVersion"]:
-        raise _unmet(request, obj, ("ResourceVersion", wanted.version, meta["resourceVersion"]), "modified")
+        raise _precondition_error(request, obj, ("ResourceVersion", wanted.version, meta["resourceVersion"]), "modified")
 
 
-def _unmet(request: Request, obj: Object, condition: tuple[str, str, str], happened: str) -> api_errors.StatusError:
+def _precondition_error(request: Request, obj: Object, condition: tuple[str, str, str], happened: str) -> api_errors.StatusError:
     name, asked, held = condition
     if graceful_deletion.is_deleted_by_controller(obj):
         message = f"Precondition failed: {name} in precondition: {asked}, {name} in object meta: {held}"
@@ -141,7 +141,7 @@ def _unmet(request: Request, obj: Object, condition: tuple[str, str, str], happe
 
 
 async def delete_collection(scope: RequestScope, request: Request) -> Response:
-    request_bodies.delete_options(request)  # a body that cannot be read must not delete half of them
+    request_bodies.delete_options(request)  # raises for a malformed body before anything is deleted
     found = lists.list_records(scope, request)
     for record in found.records:
         try:

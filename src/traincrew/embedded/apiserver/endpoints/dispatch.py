@@ -78,7 +78,7 @@ class Handler:
             case "get":
                 return reads.get(self.scope, request)
             case "create":
-                if self._reviews.takes(request):
+                if self._reviews.handles(request):
                     return self._reviews.review(request)
                 if request.info.store_name == "bindings":
                     return await binding.bind(self.scope, self._as_pod(request))

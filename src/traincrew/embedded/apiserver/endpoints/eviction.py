@@ -1,4 +1,4 @@
-"""Evictions: deletions of pods that ask the disruption budget first."""
+"""pods/eviction: deletes a pod if its disruption budget allows it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MULTIPLE_BUDGETS = "This pod has more than one PodDisruptionBudget, which the ev
 VIOLATED = "Cannot evict pod as it would violate the pod's disruption budget."
 BUDGETS = "poddisruptionbudgets.policy"
 MAX_DISRUPTED_PODS = 2000
-"""Pods whose evictions a budget's controller has not taken note of yet."""
+"""Evicted pods of a budget that its controller has not observed yet."""
 
 
 async def evict(scope: RequestScope, request: Request) -> Response:
@@ -35,18 +35,18 @@ async def evict(scope: RequestScope, request: Request) -> Response:
     if options.dry_run:
         wanted["dryRun"] = ["All"]
     pod = decoded(scope.existing(request.info, request.namespace, request.name))
-    if _is_guarded(pod):
+    if _needs_budget(pod):
         found = _budgets(scope, pod)
         if len(found) > 1:
             raise api_errors.StatusError(500, "", MULTIPLE_BUDGETS)
-        if found and not _may_go_unready(pod, found[0]):
-            await _spend(scope, request, found[0], bool(wanted.get("dryRun")))
+        if found and not _may_evict_unready(pod, found[0]):
+            await _decrement(scope, request, found[0], bool(wanted.get("dryRun")))
     await _remove(scope, request, options, wanted)
     return Response(201, encoded(SUCCESS), warnings)
 
 
-def _is_guarded(pod: Object) -> bool:
-    """One that has ended, not begun, or is going already disrupts nobody."""
+def _needs_budget(pod: Object) -> bool:
+    """Pods that have ended, have not started or are being deleted need no budget."""
     phase = pod.get("status", {}).get("phase")
     return phase not in ("Succeeded", "Failed", "Pending") and not pod["metadata"].get("deletionTimestamp")
 
@@ -57,8 +57,8 @@ def _budgets(scope: RequestScope, pod: Object) -> list[Object]:
     return [each for each in found if label_selectors.matches(each["spec"].get("selector"), labels)]
 
 
-def _may_go_unready(pod: Object, budget: Object) -> bool:
-    """A pod that is not ready does not count among the healthy, and is not missed while there are enough of them."""
+def _may_evict_unready(pod: Object, budget: Object) -> bool:
+    """A pod that is not ready may be evicted while there are enough healthy ones."""
     conditions = pod.get("status", {}).get("conditions") or ()
     if any(each["type"] == "Ready" and each["status"] == "True" for each in conditions):
         return False
@@ -68,15 +68,15 @@ def _may_go_unready(pod: Object, budget: Object) -> bool:
     return bool(status.get("currentHealthy", 0) >= status.get("desiredHealthy", 0) > 0)
 
 
-async def _spend(scope: RequestScope, request: Request, budget: Object, dry_run: bool) -> None:
-    """Takes one of the disruptions that the budget allows. Raises StatusError."""
+async def _decrement(scope: RequestScope, request: Request, budget: Object, dry_run: bool) -> None:
+    """Decrements the disruptions that the budget allows. Raises StatusError."""
     if dry_run:
         _check(budget)
         return
     info = scope.registry.find("policy", "v1", "poddisruptionbudgets")
     assert info is not None
 
-    async def spent(found: Object) -> write_path.UpdatedObject:
+    async def decremented(found: Object) -> write_path.UpdatedObject:
         _check(found)
         now = scope.now()
         status: Object = {**found["status"], "disruptionsAllowed": found["status"]["disruptionsAllowed"] - 1}
@@ -87,7 +87,7 @@ async def _spend(scope: RequestScope, request: Request, budget: Object, dry_run:
 
     writing = request._replace(info=info, name=budget["metadata"]["name"], subresource="status", verb="update")
     await write_path.update(
-        scope, writing, query_parameters.write_options(query_parameters.EMPTY, "UpdateOptions", request.agent), spent
+        scope, writing, query_parameters.write_options(query_parameters.EMPTY, "UpdateOptions", request.agent), decremented
     )
 
 
@@ -109,8 +109,8 @@ def _too_many(cause: str, retry_after: int = 0) -> api_errors.StatusError:
 
 
 async def _remove(scope: RequestScope, request: Request, options: query_parameters.WriteOptions, wanted: Object) -> None:
-    removal = request._replace(subresource="", verb="delete", body=encoded(wanted), content_type=JSON)
-    limits = delete.options(removal)
+    deletion = request._replace(subresource="", verb="delete", body=encoded(wanted), content_type=JSON)
+    limits = delete.options(deletion)
 
     async def disrupted(pod: Object) -> write_path.UpdatedObject:
         delete.check_preconditions(request, pod, limits)
@@ -120,8 +120,8 @@ async def _remove(scope: RequestScope, request: Request, options: query_paramete
 
     if not limits.dry_run:
         await write_path.update(scope, request._replace(subresource="status"), options, disrupted)
-        removal = removal._replace(body=encoded(wanted | {"preconditions": {"uid": limits.uid}}))
-    await delete.delete(scope, removal)
+        deletion = deletion._replace(body=encoded(wanted | {"preconditions": {"uid": limits.uid}}))
+    await delete.delete(scope, deletion)
 
 
 def put_condition(pod: Object, condition: Object) -> None:

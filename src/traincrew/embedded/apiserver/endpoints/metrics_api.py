@@ -1,4 +1,4 @@
-"""metrics.k8s.io: what pods and nodes use just now, as a metrics server tells it. Nothing of it is stored."""
+"""metrics.k8s.io: the current usage of pods and nodes, as a metrics server reports it. It is not stored."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ async def get(scope: RequestScope, request: Request) -> Response:
 
 
 async def records(scope: RequestScope, request: Request) -> list[Record]:
-    """In order, each with the labels of the pod or node that it is about; what is no longer there is left out."""
+    """Sorted; each with the labels of its pod or node. Deleted pods and nodes are left out."""
     if scope.metrics is None:
         return []
-    found = await scope.metrics()
-    made = _pods(scope, found, request.namespace) if request.info.namespaced else _nodes(scope, found)
+    measurement = await scope.metrics()
+    made = _pods(scope, measurement, request.namespace) if request.info.namespaced else _nodes(scope, measurement)
     return sorted(made, key=lambda record: (record.key.namespace, record.key.name))
 
 
-def _pods(scope: RequestScope, found: Measurement, namespace: str) -> Iterator[Record]:
-    for pod in found.pods:
+def _pods(scope: RequestScope, measurement: Measurement, namespace: str) -> Iterator[Record]:
+    for pod in measurement.pods:
         if namespace in ("", pod.namespace) and (about := scope.store.get(Key("pods", pod.namespace, pod.name))) is not None:
-            containers = [{"name": name, "usage": _shown(usage)} for name, usage in pod.containers.items()]
-            yield _record(RESOURCES[1], scope, about, {**_times(found), "containers": containers})
+            containers = [{"name": name, "usage": _usage(usage)} for name, usage in pod.containers.items()]
+            yield _record(RESOURCES[1], scope, about, {**_times(measurement), "containers": containers})
 
 
-def _nodes(scope: RequestScope, found: Measurement) -> Iterator[Record]:
-    for name, usage in found.nodes.items():
+def _nodes(scope: RequestScope, measurement: Measurement) -> Iterator[Record]:
+    for name, usage in measurement.nodes.items():
         if (about := scope.store.get(Key("nodes", "", name))) is not None:
-            yield _record(RESOURCES[0], scope, about, {**_times(found), "usage": _shown(usage)})
+            yield _record(RESOURCES[0], scope, about, {**_times(measurement), "usage": _usage(usage)})
 
 
 def _record(info: ResourceInfo, scope: RequestScope, about: Record, message: Object) -> Record:
@@ -65,10 +65,10 @@ def _record(info: ResourceInfo, scope: RequestScope, about: Record, message: Obj
     return Record(Key(info.store_name, key.namespace, key.name), scope.store.revision, body, SelectableFields(labels, {}))
 
 
-def _times(found: Measurement) -> Object:
-    seconds = found.window.total_seconds()
-    return {"timestamp": times.rfc3339(found.taken), "window": f"{seconds:.3f}".rstrip("0").rstrip(".") + "s"}
+def _times(measurement: Measurement) -> Object:
+    seconds = measurement.window.total_seconds()
+    return {"timestamp": times.rfc3339(measurement.taken), "window": f"{seconds:.3f}".rstrip("0").rstrip(".") + "s"}
 
 
-def _shown(usage: Usage) -> Object:
+def _usage(usage: Usage) -> Object:
     return {"cpu": f"{math.ceil(usage.cpu * 1e9)}n", "memory": f"{usage.memory // 1024}Ki"}

@@ -1,4 +1,4 @@
-"""What is not a resource: discovery, OpenAPI, version and health."""
+"""Non-resource URLs: discovery, OpenAPI, version and health."""
 
 from __future__ import annotations
 
@@ -21,36 +21,40 @@ HEALTH = ("/healthz", "/livez", "/readyz")
 
 
 class NonResourceHandler:
-    """Documents are made when they are first asked for, and anew when the resources change."""
+    """Documents are built on first use, and again when the served resources change."""
 
     def __init__(self, registry: Registry, address: str, healthy: Callable[[], bool]) -> None:
         self._registry, self.address, self._healthy = registry, address, healthy
-        self._made: dict[tuple[str, str], tuple[bytes, str]] = {}
+        self._documents: dict[tuple[str, str], tuple[bytes, str]] = {}
         self._generation = -1
 
     def page(self, http_request: web.BaseRequest, path: str) -> web.Response:
         if path in HEALTH or path.startswith(tuple(f"{each}/" for each in HEALTH)):
             return web.Response(text="ok") if self._healthy() else web.Response(status=500, text="not ready")
         path = path.removesuffix("/") or "/"
-        form = self._form(path, http_request)
-        if refreshed := self._elsewhere(path, http_request):
+        representation = self._negotiate(path, http_request)
+        if refreshed := self._redirect(path, http_request):
             return refreshed
         if self._generation != self._registry.generation:
-            self._made.clear()
+            self._documents.clear()
             self._generation = self._registry.generation
-        key = (path, form.content_type)
-        if key not in self._made:
-            content = self._document(path, form)
+        key = (path, representation.content_type)
+        if key not in self._documents:
+            content = self._document(path, representation)
             if content is None:
                 raise self.missing(path)
-            body = gnostic.encode(content) if form.media_type == gnostic.RESPONSE_MEDIA_TYPE else msgspec.json.encode(content)
-            self._made[key] = body, aggregated.etag(body)
+            body = (
+                gnostic.encode(content)
+                if representation.media_type == gnostic.RESPONSE_MEDIA_TYPE
+                else msgspec.json.encode(content)
+            )
+            self._documents[key] = body, aggregated.etag(body)
         if http_request.method != "GET" and self._routed(path):
             raise api_errors.method_not_allowed()
-        return self._answer(http_request, key)
+        return self._respond(http_request, key)
 
     def missing(self, path: str) -> api_errors.StatusError | api_errors.PlainTextError:
-        """What is said where there is nothing: a Status by the router of the built-in groups, else a bare page."""
+        """The error for an unknown path: a Status from the router of the built-in groups, otherwise plain text."""
         if path.startswith("/openapi/v3/"):
             return api_errors.PlainTextError(404, "")
         return api_errors.path_not_found() if self._routed(path) else api_errors.page_not_found()
@@ -59,15 +63,15 @@ class NonResourceHandler:
         parts = path.split("/")
         return parts[1] in ("api", "version") or (parts[1] == "apis" and len(parts) > 2 and parts[2] in self._registry.groups)
 
-    def _form(self, path: str, http_request: web.BaseRequest) -> content_negotiation.MediaType:
+    def _negotiate(self, path: str, http_request: web.BaseRequest) -> content_negotiation.Representation:
         if path in ("/api", "/apis"):
             return content_negotiation.negotiate(http_request.headers.get("Accept", ""), content_negotiation.DISCOVERY)
         if path == "/openapi/v2" and gnostic.REQUESTED_MEDIA_TYPE in http_request.headers.get("Accept", ""):
-            return content_negotiation.MediaType(gnostic.RESPONSE_MEDIA_TYPE)
-        return content_negotiation.MediaType()
+            return content_negotiation.Representation(gnostic.RESPONSE_MEDIA_TYPE)
+        return content_negotiation.Representation()
 
-    def _elsewhere(self, path: str, http_request: web.BaseRequest) -> web.Response | None:
-        """A client that asks for a document by a hash that is no longer its own is sent to the current one."""
+    def _redirect(self, path: str, http_request: web.BaseRequest) -> web.Response | None:
+        """Redirects a request with an outdated hash to the current document."""
         asked, parts = http_request.rel_url.query.get("hash"), path.strip("/").split("/")
         if not asked or parts[:2] != ["openapi", "v3"] or len(parts) < 4:
             return None
@@ -75,24 +79,30 @@ class NonResourceHandler:
         current = documents.digest(tuple(self._registry), group, version)
         return None if asked == current else web.Response(status=301, headers={"Location": f"{path}?hash={current}"})
 
-    def _answer(self, http_request: web.BaseRequest, key: tuple[str, str]) -> web.Response:
-        body, etag = self._made[key]
-        lasting = "public, immutable" if http_request.rel_url.query.get("hash") else "no-cache, private"
+    def _respond(self, http_request: web.BaseRequest, key: tuple[str, str]) -> web.Response:
+        body, etag = self._documents[key]
+        cache_control = "public, immutable" if http_request.rel_url.query.get("hash") else "no-cache, private"
         content_type = "text/plain; charset=utf-8" if key[0] == "/openapi/v3" else key[1]  # as Kubernetes has it
-        headers = {"Content-Type": content_type, "ETag": etag, "Vary": "Accept", "Cache-Control": lasting}
+        headers = {"Content-Type": content_type, "ETag": etag, "Vary": "Accept", "Cache-Control": cache_control}
         if http_request.headers.get("If-None-Match") == etag:
             return web.Response(status=304, headers=headers)
         return web.Response(body=body, headers=headers)
 
-    def _document(self, path: str, form: content_negotiation.MediaType) -> Object | None:
+    def _document(self, path: str, representation: content_negotiation.Representation) -> Object | None:
         info = tuple(self._registry)
         if path == "/version":
             machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
             return discovery_documents.version(f"linux/{machine}", f"python{platform.python_version()}")
         if path == "/api":
-            return aggregated.core(info, form.version) if form.kind else discovery_documents.core_versions(self.address)
+            return (
+                aggregated.core(info, representation.version)
+                if representation.kind
+                else discovery_documents.core_versions(self.address)
+            )
         if path == "/apis":
-            return aggregated.groups(info, form.version) if form.kind else discovery_documents.group_list(info)
+            return (
+                aggregated.groups(info, representation.version) if representation.kind else discovery_documents.group_list(info)
+            )
         described = tuple(each for each in info if each.schema)
         if path == "/openapi/v3":
             return documents.index(described)

@@ -1,4 +1,4 @@
-"""Owner references that are given twice are kept once."""
+"""Duplicate owner references are removed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WARNING = (
 
 
 def deduplicate(obj: Object, patched: bool) -> list[str]:
-    """Changes the object's metadata in place; returns the warning, if there is one."""
+    """Changes the metadata of the object in place. Returns the warning, if there is one."""
     references = obj["metadata"].get("ownerReferences")
     if not isinstance(references, list) or len(references) < 2:
         return []

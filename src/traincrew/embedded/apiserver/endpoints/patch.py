@@ -1,4 +1,4 @@
-"""PATCH: which kind of patch it is, and what it makes of an object."""
+"""PATCH: JSON patch, merge patch, strategic merge patch and server-side apply."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ JSON = "application/json-patch+json"
 MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 APPLY = "application/apply-patch+yaml"
-OF_CUSTOM = (JSON, MERGE, APPLY)
+CUSTOM_RESOURCE_TYPES = (JSON, MERGE, APPLY)
 
 
 async def patch(scope: RequestScope, request: Request) -> Response:
     kind = _kind(request)
-    options = query_parameters.write_options(request.query, "PatchOptions", request.agent, _faults(request, kind))
+    options = query_parameters.write_options(request.query, "PatchOptions", request.agent, _option_errors(request, kind))
     if kind == APPLY:
         return await _apply(scope, request, options)
     return await write_path.update(scope, request, options, lambda before: _patched(request, kind, before, options.validation))
@@ -28,15 +28,15 @@ async def patch(scope: RequestScope, request: Request) -> Response:
 
 def _kind(request: Request) -> str:
     kind = request.content_type.partition(";")[0].strip().lower()
-    if kind in OF_CUSTOM or (kind == STRATEGIC and request.info.definition is None):
+    if kind in CUSTOM_RESOURCE_TYPES or (kind == STRATEGIC and request.info.definition is None):
         return kind
     if request.info.definition is None:
         raise api_errors.router_error(415, "UnsupportedMediaType", "415: Unsupported Media Type")
     message = "the body of the request was in an unknown format - accepted media types include:"
-    raise api_errors.unsupported_media_type(f"{message} {', '.join(OF_CUSTOM)}")
+    raise api_errors.unsupported_media_type(f"{message} {', '.join(CUSTOM_RESOURCE_TYPES)}")
 
 
-def _faults(request: Request, kind: str) -> list[field_errors.FieldError]:
+def _option_errors(request: Request, kind: str) -> list[field_errors.FieldError]:
     if kind == APPLY:
         missing = not request.query.text("fieldManager")
         return [field_errors.required("fieldManager", "is required for apply patch")] if missing else []
@@ -45,13 +45,13 @@ def _faults(request: Request, kind: str) -> list[field_errors.FieldError]:
 
 async def _patched(request: Request, kind: str, before: Object, validation: str) -> write_path.UpdatedObject:
     after, warnings = patch_bodies.decode(
-        _made(request, kind, before, validation), patch_bodies.decoder(request.info), validation
+        _apply_patch(request, kind, before, validation), patch_bodies.decoder(request.info), validation
     )
     system_fields.check_identity(request, after.get("metadata") or {})
     return write_path.UpdatedObject(after, warnings)
 
 
-def _made(request: Request, kind: str, before: Object, validation: str) -> PatchedObject:
+def _apply_patch(request: Request, kind: str, before: Object, validation: str) -> PatchedObject:
     content, twice = patch_bodies.read(request)
     if kind == JSON:
         lenient = validation == "Ignore"

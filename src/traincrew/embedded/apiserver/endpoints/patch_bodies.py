@@ -1,4 +1,4 @@
-"""What a patch says, and what it has made of an object: it must still be one of its kind."""
+"""Decoding of patches and of patched objects, which must still be objects of their kind."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from traincrew.embedded.apiserver.schema import decoding, json_tree, patched_obj
 
 class Patch(NamedTuple):
     content: Any
-    """Of whatever shape: each type of patch knows its own."""
-    twice: tuple[str, ...] = ()
-    """The fields that it has more than once, in the words of strict reading."""
+    """Its shape depends on the type of the patch."""
+    duplicate_fields: tuple[str, ...] = ()
+    """Fields that occur more than once, in the words of strict decoding."""
 
 
 def read(request: Request) -> Patch:
@@ -25,8 +25,8 @@ def read(request: Request) -> Patch:
         found = serialization.read(request.body, JSON)
         if not found.unsure:
             return Patch(found.value)
-        twice = dict.fromkeys(json_tree.duplicates(found.nodes))
-        return Patch(json_tree.plain(found.nodes), tuple(f'duplicate field "{path}"' for path in twice))
+        duplicate_fields = dict.fromkeys(json_tree.duplicates(found.nodes))
+        return Patch(json_tree.plain(found.nodes), tuple(f'duplicate field "{path}"' for path in duplicate_fields))
     except (serialization.ParseError, json_tree.TooLarge) as error:
         message = str(error).removeprefix(serialization.PARSE_ERROR)
         strategic = "strategic" in request.content_type.lower()
@@ -34,23 +34,23 @@ def read(request: Request) -> Patch:
 
 
 class PatchedObject(NamedTuple):
-    """What has come out of a patch."""
+    """An object after a patch, before it is decoded."""
 
     object: Object
-    against: Sequence[str] = ()
-    """What strict reading holds against the patch itself."""
+    strict_errors: Sequence[str] = ()
+    """Errors of strict decoding of the patch itself."""
     strategic: Any = None
-    """The patch, if it was a strategic one: its faults are told in other words."""
+    """The patch, if it is a strategic merge patch: its errors are worded differently."""
 
 
 class ObjectDecoder(NamedTuple):
-    """What it must be."""
+    """Decodes an object of one kind."""
 
     schema: Schema
     expected: decoding.Expected
 
     def read(self, text: bytes) -> tuple[Object, list[str]]:
-        """The object, and what strict reading holds against it."""
+        """The object, and the errors of strict decoding."""
         return decoding.read(text, JSON, self.schema, self.expected)[:2]
 
 
@@ -58,29 +58,29 @@ def decoder(info: ResourceInfo) -> ObjectDecoder:
     return ObjectDecoder(info.schema, decoding.Expected(info.kind, info.api_version))
 
 
-def decode(made: PatchedObject, form: ObjectDecoder, validation: str) -> tuple[Object, tuple[str, ...]]:
+def decode(patched: PatchedObject, decoder: ObjectDecoder, validation: str) -> tuple[Object, tuple[str, ...]]:
     try:
-        obj, strict = form.read(msgspec.json.encode(made.object))
+        obj, strict = decoder.read(msgspec.json.encode(patched.object))
     except decoding.DecodeError as error:
-        why = patched_object_errors.first_error(made.object, form.schema) if made.strategic is not None else ""
-        raise _refused(made, why or str(error)) from None
-    message = [*made.against, *(_in_order(made, form, strict) if strict else ())]
-    if not message or validation == "Ignore":
+        why = patched_object_errors.first_error(patched.object, decoder.schema) if patched.strategic is not None else ""
+        raise _invalid_patch(patched, why or str(error)) from None
+    messages = [*patched.strict_errors, *(_in_order(patched, decoder, strict) if strict else ())]
+    if not messages or validation == "Ignore":
         return obj, ()
     if validation == "Strict":
-        raise _refused(made, decoding.strict_message(message))
-    return obj, tuple(message)
+        raise _invalid_patch(patched, decoding.strict_message(messages))
+    return obj, tuple(messages)
 
 
-def _in_order(made: PatchedObject, form: ObjectDecoder, strict: list[str]) -> list[str]:
-    """Strategic patches have theirs sorted; of the others, the fields are, as in any map that Go writes as JSON."""
-    return sorted(strict) if made.strategic is not None else form.read(_sorted(made.object))[1]
+def _in_order(patched: PatchedObject, decoder: ObjectDecoder, strict: list[str]) -> list[str]:
+    """Of strategic merge patches, the errors are sorted; of others, the fields, as in every map that Go writes as JSON."""
+    return sorted(strict) if patched.strategic is not None else decoder.read(_sorted(patched.object))[1]
 
 
 def _sorted(obj: Object) -> bytes:
     return msgspec.json.encode(obj, order="sorted")
 
 
-def _refused(made: PatchedObject, why: str) -> api_errors.StatusError:
-    shown = _sorted(made.object).decode() if made.strategic is None else go_format.plain(made.strategic)
+def _invalid_patch(patched: PatchedObject, why: str) -> api_errors.StatusError:
+    shown = _sorted(patched.object).decode() if patched.strategic is None else go_format.plain(patched.strategic)
     return api_errors.invalid("", "", "", [field_errors.invalid("patch", shown, why)])

@@ -1,4 +1,4 @@
-"""Logs, exec, attach and port-forward: handed on to the kubelet of the pod's node."""
+"""Logs, exec, attach and port-forward, proxied to the kubelet of the pod's node."""
 
 from __future__ import annotations
 

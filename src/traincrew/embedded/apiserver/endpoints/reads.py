@@ -38,14 +38,14 @@ def get(scope: RequestScope, request: Request) -> Response:
 
 async def list_chunks(scope: RequestScope, request: Request, given: list[Record] | None = None) -> ChunkedBody:
     """The body of a list in chunks, so that a long list does not block other requests."""
-    media_type = response_encoding.negotiate(request, content_negotiation.LIST)
+    representation = response_encoding.negotiate(request, content_negotiation.LIST)
     result = lists.list_records(scope, request, given)
-    if media_type.kind == "PartialObjectMetadata":
+    if representation.kind == "PartialObjectMetadata":
         raise partial_metadata.a_list(request.info)
-    serializer = response_encoding.serializer_for(request, media_type)
-    if serializer.plain and not media_type.kind:
+    serializer = response_encoding.serializer_for(request, representation)
+    if serializer.plain and not representation.kind:
         return ChunkedBody(serializer.content_type, lists.encode_chunks(request, result))
-    chunks = _transformed(scope, request, result, media_type) if media_type.kind else lists.encode_chunks(request, result)
+    chunks = _transformed(scope, request, result, representation) if representation.kind else lists.encode_chunks(request, result)
     if serializer.plain:
         return ChunkedBody(serializer.content_type, chunks)
     if len(result.records) <= ROWS_PER_CHUNK:
@@ -54,17 +54,17 @@ async def list_chunks(scope: RequestScope, request: Request, given: list[Record]
 
 
 def _transformed(
-    scope: RequestScope, request: Request, result: lists.ListResult, media_type: content_negotiation.MediaType
+    scope: RequestScope, request: Request, result: lists.ListResult, representation: content_negotiation.Representation
 ) -> Iterator[bytes]:
     """A table, or a list of metadata: a document whose last field is a list, in chunks."""
     info, metadata, now = request.info, result.metadata(), scope.clock()
 
     def document(records: list[Record]) -> Object:
         values = [version_conversion.encoded_object(record, info) for record in records]
-        if media_type.as_metadata:
-            return partial_metadata.metadata_list(info, values, media_type.version, metadata)
+        if representation.as_metadata:
+            return partial_metadata.metadata_list(info, values, representation.version, metadata)
         return tables.table(
-            info, values, include=include_object(request), now=now, version=media_type.version, list_metadata=metadata
+            info, values, include=include_object(request), now=now, version=representation.version, list_metadata=metadata
         )
 
     first = document(result.records[:ROWS_PER_CHUNK])  # outside the iterator: may raise StatusError
@@ -89,33 +89,33 @@ def watch(scope: RequestScope, request: Request) -> Watch:
     query = request.query
     initial = query.flag("allowWatchBookmarks") and query.text("resourceVersion") in ("", "0")
     transforms = content_negotiation.WATCHED_LISTS if initial else content_negotiation.RESOURCES
-    media_type = content_negotiation.negotiate(
+    representation = content_negotiation.negotiate(
         request.accept, transforms, content_negotiation.LIST if request.info.definition is None else ()
     )
-    if media_type.yaml:
+    if representation.yaml:
         raise api_errors.StatusError(406, "NotAcceptable", f"only the following media types are accepted: {STREAMED}")
-    return Watch(scope, request, _encoder(scope, request, media_type))
+    return Watch(scope, request, _encoder(scope, request, representation))
 
 
-def _encoder(scope: RequestScope, request: Request, media_type: content_negotiation.MediaType) -> ObjectEncoder:
+def _encoder(scope: RequestScope, request: Request, representation: content_negotiation.Representation) -> ObjectEncoder:
     info = request.info
-    if media_type.as_metadata:
-        kind, api_version = "PartialObjectMetadata", f"meta.k8s.io/{media_type.version}"
+    if representation.as_metadata:
+        kind, api_version = "PartialObjectMetadata", f"meta.k8s.io/{representation.version}"
         return ObjectEncoder(
             kind,
             api_version,
             lambda record: encoded(
-                partial_metadata.object_metadata(version_conversion.encoded_object(record, info), media_type.version)
+                partial_metadata.object_metadata(version_conversion.encoded_object(record, info), representation.version)
             ),
         )
-    if not media_type.as_table:
+    if not representation.as_table:
         return ObjectEncoder(info.kind, info.api_version, lambda record: version_conversion.encoded_object(record, info))
     is_first = True
 
     def row(record: Record) -> bytes:
         nonlocal is_first
         body = version_conversion.encoded_object(record, info)
-        table = tables.table(info, [body], include=include_object(request), now=scope.clock(), version=media_type.version)
+        table = tables.table(info, [body], include=include_object(request), now=scope.clock(), version=representation.version)
         if not is_first:  # only the first table has column definitions
             table["columnDefinitions"] = None
         is_first = False

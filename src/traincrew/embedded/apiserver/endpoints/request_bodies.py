@@ -1,4 +1,4 @@
-"""Bodies of requests, read by what they are to be."""
+"""Decoding of request bodies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ JSON_TYPES = ("", "application/json", "application/yaml", "text/json", "*/*")
 
 
 def _content_type(request: Request) -> str:
-    """Raises 415 for a form that is not read here."""
+    """Raises 415 for an unsupported media type."""
     given = request.content_type.partition(";")[0].strip().lower()
     if given == PROTOBUF and (request.info.definition is None or request.verb.startswith("delete")):
         return given
@@ -28,7 +28,7 @@ def _content_type(request: Request) -> str:
 
 
 def decoded(request: Request, validation: str) -> tuple[Object, tuple[str, ...]]:
-    """The object that a create or update carries, and the warnings that go with it."""
+    """The object of a create or update, and warnings."""
     expected = decoding.Expected(request.info.kind, request.info.api_version)
     return _read(request, request.info.schema, expected, validation)
 
@@ -37,14 +37,14 @@ def _read(request: Request, schema: Schema, expected: decoding.Expected, validat
     given = _content_type(request)
     body = request.body
     if given == PROTOBUF:
-        # It carries no names that could be unknown. Once in JSON, everything else about it is judged as usual.
+        # Protobuf has no unknown field names. Everything else is decoded from JSON as usual.
         body, given, validation = _as_json(request.body, expected), "application/json", "Ignore"
     found = decoding.decode(body, given, schema, expected, validation)  # type: ignore[arg-type]
     return found.object, found.warnings
 
 
 def _as_json(body: bytes, expected: decoding.Expected) -> bytes:
-    from traincrew.embedded.apiserver import protobuf  # few clients send it, and it takes a while to load
+    from traincrew.embedded.apiserver import protobuf  # imported here because few clients send it and it takes a while to load
 
     return msgspec.json.encode(protobuf.decode(body, expected.api_version, expected.kind)[2])
 
@@ -60,7 +60,7 @@ def scale(request: Request) -> Object:
 
 
 def delete_options(request: Request) -> Object | None:
-    """None where there is no body. Every group has DeleteOptions of its own, and all are the same."""
+    """None without a body. The DeleteOptions of all groups are the same."""
     if not request.body:
         return None
     schema, expected = builtin_kinds.load().schema("", "v1", "DeleteOptions"), decoding.Expected("DeleteOptions", "v1")
@@ -69,7 +69,7 @@ def delete_options(request: Request) -> Object | None:
     if given == PROTOBUF:
         body, given = _as_json(body, expected), "application/json"
     if given == "application/json" and b'"apiVersion"' in body:
-        body = _of_core(body)
+        body = _with_core_version(body)
     try:
         return decoding.read(body, given, schema, expected)[0]
     except decoding.DecodeError as error:
@@ -77,11 +77,11 @@ def delete_options(request: Request) -> Object | None:
         raise api_errors.StatusError(500, "", decoding.unregistered(other) if other else str(error)) from None
 
 
-def _of_core(body: bytes) -> bytes:
+def _with_core_version(body: bytes) -> bytes:
     try:
         content = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return body  # whoever reads it next has the words for what is wrong
+        return body  # the decoder reports the error
     if isinstance(content, dict) and content.get("kind") == "DeleteOptions":
         content["apiVersion"] = "v1"
         return msgspec.json.encode(content)

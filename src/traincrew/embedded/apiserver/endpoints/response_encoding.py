@@ -53,16 +53,16 @@ class ChunkedBody(NamedTuple):
         return self.parts
 
 
-def serializer(media_type: content_negotiation.MediaType, pretty: str, agent: str) -> Serializer:
+def serializer(representation: content_negotiation.Representation, pretty: str, agent: str) -> Serializer:
     return Serializer(
-        media_type.media_type,
-        media_type.pretty
+        representation.media_type,
+        representation.pretty
         or (pretty in ("1", "t", "T", "TRUE", "true", "True") if pretty else agent.startswith(PRETTY_USER_AGENTS)),
     )
 
 
-def serializer_for(request: Request, media_type: content_negotiation.MediaType) -> Serializer:
-    return serializer(media_type, request.query.text("pretty"), request.agent)
+def serializer_for(request: Request, representation: content_negotiation.Representation) -> Serializer:
+    return serializer(representation, request.query.text("pretty"), request.agent)
 
 
 def error_serializer(header: str, pretty: str, agent: str) -> Serializer:
@@ -73,18 +73,20 @@ def error_serializer(header: str, pretty: str, agent: str) -> Serializer:
         return Serializer(pretty=True)
 
 
-def negotiate(request: Request, listed: tuple[str, ...] = content_negotiation.OBJECT) -> content_negotiation.MediaType:
+def negotiate(request: Request, listed: tuple[str, ...] = content_negotiation.OBJECT) -> content_negotiation.Representation:
     """Raises a 406. Built-in resources are routed by the media types that they can be served in; custom resources are not."""
     return content_negotiation.negotiate(
         request.accept, content_negotiation.RESOURCES, listed if request.info.definition is None else ()
     )
 
 
-def transform(scope: RequestScope, request: Request, media_type: content_negotiation.MediaType, response: Response) -> Response:
+def transform(
+    scope: RequestScope, request: Request, representation: content_negotiation.Representation, response: Response
+) -> Response:
     """The response in this representation. Its kind says whether it can be transformed."""
-    if media_type.kind:
-        response.body = _transformed(scope, request, media_type, response.body)
-    chosen = serializer_for(request, media_type)
+    if representation.kind:
+        response.body = _transformed(scope, request, representation, response.body)
+    chosen = serializer_for(request, representation)
     if not chosen.plain:
         response.body, response.content_type = chosen.encode(response.body), chosen.content_type
     return response
@@ -97,16 +99,18 @@ class _Titled(msgspec.Struct):
 _title = msgspec.json.Decoder(_Titled).decode
 
 
-def _transformed(scope: RequestScope, request: Request, media_type: content_negotiation.MediaType, body: bytes) -> bytes:
+def _transformed(scope: RequestScope, request: Request, representation: content_negotiation.Representation, body: bytes) -> bytes:
     kind = _title(body).kind
     if kind == "Status" or kind.endswith("List"):
         return body
-    if media_type.kind == "PartialObjectMetadataList":
+    if representation.kind == "PartialObjectMetadataList":
         raise partial_metadata.not_a_list(request.info)
-    if media_type.as_metadata:
-        return encoded(partial_metadata.object_metadata(body, media_type.version))
+    if representation.as_metadata:
+        return encoded(partial_metadata.object_metadata(body, representation.version))
     printed = _printed(request.info, kind)
-    return encoded(tables.table(printed, [body], include=include_object(request), now=scope.clock(), version=media_type.version))
+    return encoded(
+        tables.table(printed, [body], include=include_object(request), now=scope.clock(), version=representation.version)
+    )
 
 
 def _printed(info: ResourceInfo, kind: str) -> ResourceInfo:

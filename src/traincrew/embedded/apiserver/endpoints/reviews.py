@@ -1,4 +1,4 @@
-"""Requests that are answered, not stored: reviews of access and of tokens, and tokens themselves."""
+"""Access reviews, token reviews and token requests. They get a response and are not stored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ReviewHandler:
     def __init__(self, scope: RequestScope, policy: Policy, tokens: Tokens, authenticator: Authenticator) -> None:
         self._scope, self._policy, self._tokens, self._authenticator = scope, policy, tokens, authenticator
 
-    def takes(self, request: Request) -> bool:
+    def handles(self, request: Request) -> bool:
         return request.info.group in GROUPS
 
     def review(self, request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""What a method means on a path, and what is said where it means nothing: built-in and custom resources differ in that."""
+"""The verb of a request, and the error for a method or path that is not routed. Built-in and custom resources differ."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RoutingError = api_errors.StatusError | api_errors.PlainTextError
 
 
 def verb(method: str, target: RequestInfo, query: Query) -> str:
-    """As rules name it; empty for a method that has none."""
+    """The verb of RBAC; empty for a method that has none."""
     meant = VERBS.get(method, "")
     if target.watch:
         return "watch" if meant == "get" else meant
@@ -28,12 +28,12 @@ def verb(method: str, target: RequestInfo, query: Query) -> str:
 
 
 def routing_error(method: str, verb: str, target: RequestInfo, info: ResourceInfo) -> RoutingError | None:
-    """Why nobody answers this; None if somebody does."""
+    """The error of a request that is not routed; None if it is."""
     found = _built_in(method, verb, target, info) if info.definition is None else _custom(verb, target, info)
-    return found or _misnamed(target.name)
+    return found or _name_error(target.name)
 
 
-def _misnamed(name: str) -> RoutingError | None:
+def _name_error(name: str) -> RoutingError | None:
     errors = name_validation.path_segment(name)
     return api_errors.bad_request(f"Name parameter invalid: {go_format.quote(name)}: {';'.join(errors)}") if errors else None
 
@@ -46,7 +46,7 @@ def _built_in(method: str, verb: str, target: RequestInfo, info: ResourceInfo) -
 
 
 def _verbs(target: RequestInfo, info: ResourceInfo) -> frozenset[str] | set[str]:
-    """What this path allows; nothing if it is no path."""
+    """The verbs of the path; empty if it is not routed."""
     held = set(info.verbs)
     if target.rest or (target.namespace and not info.namespaced):
         return set()
@@ -75,10 +75,10 @@ def _custom(verb: str, target: RequestInfo, info: ResourceInfo) -> RoutingError 
         return api_errors.method_not_supported(subject, verb)
     if verb in ("update", "patch") and not target.name:
         return api_errors.bad_request("name must be provided")
-    return _ending(subject, info) if verb == "create" else None
+    return _terminating(subject, info) if verb == "create" else None
 
 
-def _ending(subject: api_errors.StatusDetails, info: ResourceInfo) -> RoutingError | None:
+def _terminating(subject: api_errors.StatusDetails, info: ResourceInfo) -> RoutingError | None:
     if not (info.definition or {}).get("metadata", {}).get("deletionTimestamp"):
         return None
     error = api_errors.method_not_supported(subject, "create")

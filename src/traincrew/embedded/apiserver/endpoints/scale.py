@@ -1,4 +1,4 @@
-"""The scale subresource: one number of an object, seen and set as a Scale."""
+"""The scale subresource: reads and writes the number of replicas of an object as a Scale."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ async def write(scope: RequestScope, request: Request) -> Response:
 
     async def transform(before: Object) -> write_path.UpdatedObject:
         wanted = request_bodies.scale(request) if put else _patched(request, scale_of(before, request.info), options.validation)
-        replicas = _checked(request, wanted)
+        replicas = _validated_replicas(request, wanted)
         _set(before, paths(request.info).spec, replicas)
         if version := (wanted.get("metadata") or {}).get("resourceVersion"):
             before["metadata"]["resourceVersion"] = version
@@ -98,8 +98,8 @@ def _patched(request: Request, current: Object, validation: str) -> Object:
     return patch_bodies.decode(patch_bodies.PatchedObject(after, twice), form, validation)[0]
 
 
-def _checked(request: Request, wanted: Object) -> int:
-    """Custom resources have rules of their own about their numbers."""
+def _validated_replicas(request: Request, wanted: Object) -> int:
+    """Returns the replicas. The schema of a custom resource has its own rules."""
     replicas = int((wanted.get("spec") or {}).get("replicas") or 0)
     if replicas < 0 and request.info.definition is None:
         error = field_errors.invalid("spec.replicas", replicas, "must be greater than or equal to 0")

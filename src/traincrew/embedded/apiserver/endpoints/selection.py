@@ -1,4 +1,4 @@
-"""Which records a request is about: its selectors, and the fields that each resource can be selected by."""
+"""Label and field selectors of a request, and the fields that each resource can be selected by."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Objects in the version that was asked for, and in the one that they are kept in.
+"""Conversion between the version of a request and the storage version.
 
-Custom resources are converted by name only, as CRDs without a webhook have it; but what is kept goes through the schema of the
-version that it is kept in: whatever that does not know is pruned, and its defaults are filled in. An object that is older than
-its definition goes through it whenever it is read.
+Custom resources have the conversion strategy None: only the apiVersion changes. The stored object is pruned and defaulted by the
+schema of the storage version. An object that is older than its definition is so when it is read.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from traincrew.embedded.apiserver.storage.records import Record
 
 @functools.lru_cache(maxsize=1024)
 def prefix(kind: str, api_version: str) -> bytes:
-    """How every stored object of this version begins."""
+    """The first bytes of every stored object of this version."""
     return b'{"kind":%s,"apiVersion":%s,' % (msgspec.json.encode(kind), msgspec.json.encode(api_version))
 
 
 def with_type_meta(obj: Object, info: ResourceInfo) -> Object:
-    """The object with kind and apiVersion of that version, in front."""
+    """The object with the kind and apiVersion of that version in front."""
     return {"kind": info.kind, "apiVersion": info.api_version} | {
         key: value for key, value in obj.items() if key not in ("kind", "apiVersion")
     }
@@ -53,13 +52,13 @@ def to_storage(obj: Object, info: ResourceInfo) -> Object:
 
 
 def from_storage(stored: Object, info: ResourceInfo) -> Object:
-    """What is stored, in this version."""
+    """A stored object, in this version."""
     conversion = _conversion(info)
     return with_type_meta(conversion.shown(stored) if conversion else stored, info)
 
 
 def decoded_object(record: Record, info: ResourceInfo) -> Object:
-    """A copy of one's own, in this version."""
+    """A copy, in this version."""
     obj: Object = msgspec.json.decode(record.value)
     if record.revision <= info.since:
         custom_resources.prune_and_default(obj, info.stored_schema)
@@ -67,17 +66,17 @@ def decoded_object(record: Record, info: ResourceInfo) -> Object:
 
 
 def encoded_object(record: Record, info: ResourceInfo) -> bytes:
-    """The object's bytes in the version of `served`."""
-    return _after(record, info, prefix(info.kind, info.api_version))
+    """The bytes of the object in this version."""
+    return _with_prefix(record, info, prefix(info.kind, info.api_version))
 
 
 def encoded_item(record: Record, info: ResourceInfo) -> bytes:
-    """As an item of a list: items of built-in kinds carry no kind of their own."""
-    return encoded_object(record, info) if info.definition is not None else _after(record, info, b"{")
+    """The bytes of an item of a list. Items of built-in kinds have no kind."""
+    return encoded_object(record, info) if info.definition is not None else _with_prefix(record, info, b"{")
 
 
-def _after(record: Record, info: ResourceInfo, begins: bytes) -> bytes:
-    """The object's bytes with another beginning."""
+def _with_prefix(record: Record, info: ResourceInfo, begins: bytes) -> bytes:
+    """The bytes of the object with another prefix."""
     if info.kept_as is None and record.revision > info.since:
         held = prefix(info.kind, stored_api_version(info))
         if held == begins:

@@ -1,4 +1,4 @@
-"""Who may come in: Host and Origin, credentials, impersonation, and the paths that are no resources."""
+"""The authentication filter: Host and Origin, credentials, impersonation; and authorization of non-resource URLs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from traincrew.embedded.apiserver.http import impersonation, origins
 
 
 class AuthenticationFilter:
-    def __init__(self, doors: origins.AllowedOrigins, authenticator: Authenticator, policy: Policy) -> None:
-        self.doors, self._authenticator, self._policy = doors, authenticator, policy
+    def __init__(self, allowed: origins.AllowedOrigins, authenticator: Authenticator, policy: Policy) -> None:
+        self.allowed_origins, self._authenticator, self._policy = allowed, authenticator, policy
         self._peers: weakref.WeakKeyDictionary[object, Peer | None] = weakref.WeakKeyDictionary()
 
-    def admit(self, http_request: web.BaseRequest) -> User:
-        """Raises 403 for a foreign Host or Origin, 401 for nobody we know."""
+    def authenticate(self, http_request: web.BaseRequest) -> User:
+        """Raises 403 for a foreign Host or Origin, 401 without valid credentials."""
         headers = http_request.headers
-        origins.check(self.doors, headers.get("Host"), headers.get("Origin"))
+        origins.check(self.allowed_origins, headers.get("Host"), headers.get("Origin"))
         user = self._authenticator.user(headers, self._peer(http_request), http_request.path)
         if user is None:
             raise api_errors.unauthorized()

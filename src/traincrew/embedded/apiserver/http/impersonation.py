@@ -1,4 +1,4 @@
-"""Acting as somebody else (`kubectl --as`), for those who may impersonate."""
+"""Impersonation (`kubectl --as`), for users who are allowed to impersonate."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AUTHENTICATION = "authentication.k8s.io"
 
 
 class _Request(NamedTuple):
-    """One thing to be impersonated, and the question whether one may."""
+    """One attribute to impersonate, and the authorization that it needs."""
 
     kind: str
     asked: Attributes
@@ -31,9 +31,9 @@ class _Request(NamedTuple):
 
 
 def impersonated(user: User, headers: MultiMapping[str], policy: Policy, target: str) -> User:
-    """Whom the request acts for: the user itself, or whom its headers name.
+    """The user that the request acts as: the authenticated user, or the one that its headers name.
 
-    Raises a StatusError where that is not allowed, Bare where it is nonsense.
+    Raises StatusError where that is not allowed, PlainTextError for headers without a user.
     """
     if not any(name[:12].lower() == "impersonate-" for name in headers):
         return user

@@ -1,4 +1,4 @@
-"""Which Host and Origin a request may carry: a page in a browser must not reach the API server by a name of its own choosing."""
+"""Host and Origin of requests: no page in a browser may reach the API server by another host name (DNS rebinding)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from traincrew.apimachinery import api_errors
 
 @dataclasses.dataclass(frozen=True)
 class AllowedOrigins:
-    """The names that the server goes by, and the origins of pages that it serves itself."""
+    """The host names of the server, and the origins of its own pages."""
 
     hosts: frozenset[str]
     origins: frozenset[str] = frozenset()
@@ -62,5 +62,5 @@ def _bracketed(host: str) -> str:
 
 
 def _shown(value: str) -> str:
-    """What a stranger sent, harmless and short."""
+    """Untrusted text, escaped and shortened."""
     return ascii(value[:100])

@@ -1,4 +1,4 @@
-"""Bodies as they come and go over a connection."""
+"""Bodies of HTTP requests and responses."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ from traincrew.embedded.apiserver.requests.request import Response
 
 MAX_BODY_BYTES = 3 * 1024 * 1024
 CLIENT_TIMEOUT = 60.0
-"""Seconds that a client may let the server wait, with its body or with what it does not read."""
+"""Seconds that the server waits for a client to send its body or to read the response."""
 MAX_UNCHUNKED_BYTES = 2**18
-"""Bytes up to which a list is sent whole."""
+"""Larger lists are sent in chunks."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 UNCACHED = {"Cache-Control": "no-cache, private"}
 
 
 async def read_body(http_request: web.BaseRequest) -> bytes:
-    """The body of a request."""
     if (http_request.content_length or 0) > MAX_BODY_BYTES:
         raise _too_large()
-    if http_request.content.is_eof():  # as a rule it has come with the head
+    if http_request.content.is_eof():  # most bodies arrive with the headers
         whole = http_request.content.read_nowait()
         if len(whole) > MAX_BODY_BYTES:
             raise _too_large()
@@ -68,7 +67,7 @@ def _headers(warnings: Sequence[str]) -> CIMultiDict[str]:
 async def chunked(
     http_request: web.BaseRequest, pieces: response_encoding.ChunkedBody, warnings: Sequence[str]
 ) -> web.StreamResponse:
-    """Small bodies whole, large ones in parts."""
+    """Small bodies at once, large ones in chunks."""
     gathered, size = [], 0
     for piece in pieces:
         gathered.append(piece)
@@ -78,7 +77,7 @@ async def chunked(
         await asyncio.sleep(0)
     else:
         return web.Response(body=b"".join(gathered), content_type=pieces.content_type, headers=_headers(warnings))
-    http_response = await _opened(http_request, pieces.content_type, warnings)
+    http_response = await _prepared(http_request, pieces.content_type, warnings)
     await _write(http_request, http_response, b"".join(gathered))
     for piece in pieces:
         await _write(http_request, http_response, piece)
@@ -89,8 +88,8 @@ async def chunked(
 
 async def watch_stream(http_request: web.BaseRequest, watch: Watch, warnings: Sequence[str]) -> web.StreamResponse:
     """The events of a watch, until it ends."""
-    http_response = await _opened(http_request, "application/json", warnings)
-    # When the server goes down, a watch ends like any other, and the client takes it up again.
+    http_response = await _prepared(http_request, "application/json", warnings)
+    # When the server stops, the watch ends normally and the client resumes it.
     with contextlib.suppress(asyncio.CancelledError):
         async for batch in watch.events():
             await _write(http_request, http_response, encode_events(batch))
@@ -98,7 +97,7 @@ async def watch_stream(http_request: web.BaseRequest, watch: Watch, warnings: Se
     return http_response
 
 
-async def _opened(http_request: web.BaseRequest, content_type: str, warnings: Sequence[str]) -> web.StreamResponse:
+async def _prepared(http_request: web.BaseRequest, content_type: str, warnings: Sequence[str]) -> web.StreamResponse:
     http_response = web.StreamResponse(headers=_headers(warnings))
     http_response.content_type = content_type
     http_response.enable_chunked_encoding()
@@ -107,7 +106,7 @@ async def _opened(http_request: web.BaseRequest, content_type: str, warnings: Se
 
 
 async def _write(http_request: web.BaseRequest, http_response: web.StreamResponse, part: bytes) -> None:
-    """Ends the connection of a client that does not read: it holds what it was to be sent."""
+    """Aborts the connection of a client that does not read: its unsent data occupies memory."""
     try:
         async with asyncio.timeout(CLIENT_TIMEOUT):
             await http_response.write(part)

@@ -82,7 +82,7 @@ class ApiServer:
             return responses.status_error(http_request, api_errors.internal_error("see the log of the API server"))
 
     async def _respond(self, http_request: web.BaseRequest) -> web.StreamResponse:
-        user = self._authentication.admit(http_request)
+        user = self._authentication.authenticate(http_request)
         raw, _, asked = http_request.raw_path.partition("?")
         path = request_info.decoded(raw)
         target = request_info.parse(path)

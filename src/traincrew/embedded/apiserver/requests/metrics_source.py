@@ -1,4 +1,4 @@
-"""Where metrics.k8s.io gets its figures: the usage of pods and nodes, measured by whoever runs the pods."""
+"""The source of metrics.k8s.io: the usage of pods and nodes, as the kubelet measures it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import NamedTuple, Protocol
 
 class Usage(NamedTuple):
     cpu: float
-    """Cores, on the average of the measurement's window."""
+    """Cores, averaged over the window of the measurement."""
     memory: int
-    """Bytes that cannot be taken away without harm: the working set."""
+    """Bytes of the working set."""
 
 
 class PodUsage(NamedTuple):
@@ -28,6 +28,6 @@ class Measurement(NamedTuple):
 
 
 class MetricsSource(Protocol):
-    """Whoever runs the pods. Asked anew for every request: it may answer with its latest measurement."""
+    """Called for every request. May return its latest measurement."""
 
     async def __call__(self) -> Measurement: ...

@@ -1,4 +1,4 @@
-"""The query parameters of a request, read as an API server reads them."""
+"""The query parameters of a request, parsed as kube-apiserver parses them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Query:
         return self._values.get(name, ())
 
     def flag(self, name: str) -> bool:
-        """Present without value counts as true, as in Go's conversion of booleans."""
+        """A parameter without value counts as true, as in Go's conversion of booleans."""
         found = self._values.get(name)
         return bool(found) and found[0].lower() not in ("false", "0") if found else False
 
@@ -59,10 +59,10 @@ class WriteOptions(NamedTuple):
 
 
 def write_options(query: Query, kind: str, agent: str, errors: Sequence[FieldError] = ()) -> WriteOptions:
-    """kind: CreateOptions, UpdateOptions or PatchOptions: who is named in the refusal. faults: what is wrong already."""
+    """kind: CreateOptions, UpdateOptions or PatchOptions, for the error message. errors: errors that are known already."""
     manager, given = query.text("fieldManager"), query.all("dryRun")
     validation = query.text("fieldValidation")
-    found = [*errors, *_manager_faults(manager), *dry_run_errors(given)]
+    found = [*errors, *_field_manager_errors(manager), *dry_run_errors(given)]
     if validation not in VALIDATIONS:
         found.append(not_supported("fieldValidation", validation, VALIDATIONS))
     if found:
@@ -71,7 +71,7 @@ def write_options(query: Query, kind: str, agent: str, errors: Sequence[FieldErr
     return WriteOptions(bool(given), validation or "Warn", manager or default_manager(agent), force)
 
 
-def _manager_faults(manager: str) -> Iterator[FieldError]:
+def _field_manager_errors(manager: str) -> Iterator[FieldError]:
     if len(manager.encode()) > MAX_FIELD_MANAGER_LENGTH:
         yield too_long("fieldManager", MAX_FIELD_MANAGER_LENGTH)
     if not manager.isprintable():
@@ -92,6 +92,6 @@ def invalid_options(kind: str, errors: list[FieldError]) -> StatusError:
 
 
 def default_manager(agent: str) -> str:
-    """The user agent's first word, as an API server names writers that did not name themselves."""
+    """The first word of the user agent, as kube-apiserver names field managers that the client does not name."""
     name = agent.partition("/")[0].split(" ")[0][:128]
     return "".join(char for char in name if char.isprintable()) or "unknown"

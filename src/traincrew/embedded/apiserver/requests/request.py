@@ -1,4 +1,4 @@
-"""A request after authentication, and its answer; the same whether it came over HTTP or from within the process."""
+"""An authenticated request and its response, over HTTP or from within the process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ JSON = "application/json"
 class Request(NamedTuple):
     user: User
     verb: str
-    """As RBAC names it: create, get, list, watch, update, patch, delete, deletecollection."""
+    """The verb of RBAC: create, get, list, watch, update, patch, delete or deletecollection."""
     info: ResourceInfo
     namespace: str = ""
     name: str = ""
@@ -31,7 +31,7 @@ class Request(NamedTuple):
 
     @property
     def asked(self) -> Attributes:
-        """As rules see it: a namespace lies in itself, and a selector may name the one object that is meant."""
+        """Attributes for authorization. A namespace is in itself. A field selector may name the object."""
         info, name = self.info, self.name
         namespace = name if info.plural == "namespaces" and not info.group else self.namespace
         if self.verb in ("list", "watch") and not name:
@@ -40,7 +40,7 @@ class Request(NamedTuple):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """That go with every answer."""
+        """Warnings of every response."""
         return (self.info.deprecation,) if self.info.deprecation else ()
 
     @property

@@ -1,4 +1,4 @@
-"""URLs of the Kubernetes API, taken apart as Go's HTTP server does it."""
+"""Request info: the resource that the URL of a request names, parsed as Go's HTTP server parses URLs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BROKEN = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 class RequestInfo(NamedTuple):
-    """What a path of a resource names. An empty name means the collection."""
+    """The parts of a resource path. An empty name means the collection."""
 
     group: str
     version: str
@@ -21,13 +21,13 @@ class RequestInfo(NamedTuple):
     name: str = ""
     subresource: str = ""
     rest: str = ""
-    """What follows the subresource, as in .../proxy/a/b."""
+    """The path after the subresource, as in .../proxy/a/b."""
     watch: bool = False
     """The deprecated /watch/ prefix."""
 
 
 def decoded(path: str) -> str:
-    """Without percent-encoding, which may hide slashes: they count."""
+    """Without percent-encoding. Encoded slashes count as slashes."""
     if "%" not in path:
         return path
     if _BROKEN.search(path):
@@ -36,7 +36,7 @@ def decoded(path: str) -> str:
 
 
 def query(text: str) -> dict[str, list[str]]:
-    """Parameters that cannot be read are passed over."""
+    """Malformed parameters are skipped."""
     found: dict[str, list[str]] = {}
     for pair in text.split("&"):
         if not pair or ";" in pair or ("%" in pair and _BROKEN.search(pair)):

@@ -1,4 +1,4 @@
-"""What every handler works on: the store, the resources that are served, the clock."""
+"""The request scope: the store, the served resources, authorization and the clock of all handlers."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ Clock = Callable[[], dt.datetime]
 
 
 class Identity(NamedTuple):
-    """What others know the API server by."""
+    """The keys of the API server."""
 
     authority: bytes
-    """The authority's certificate, PEM."""
+    """The certificate of the certificate authority, PEM."""
     tokens: Tokens
 
 
@@ -39,9 +39,9 @@ class RequestScope:
     def __init__(self, store: Store, registry: Registry, policy: Policy, identity: Identity, clock: Clock = clock.now) -> None:
         self.store, self.registry, self.policy, self.identity, self.clock = store, registry, policy, identity, clock
         self.accounts = True
-        """Whether every namespace has a service account, and every pod one of them."""
+        """Whether the controllers run that some admission plugins need."""
         self.metrics: MetricsSource | None = None
-        """Set by whoever runs the pods; None: nobody measures."""
+        """Set by the daemon; None: there are no metrics."""
 
     def now(self) -> str:
         return times.rfc3339(self.clock())
@@ -56,14 +56,14 @@ class RequestScope:
 
     @staticmethod
     def new_uid() -> str:
-        # Not uuid4: that asks the system for random bytes, and lets go of the interpreter's lock to do so.
+        # Not uuid4: it asks the system for random bytes and releases the interpreter lock for it.
         return str(uuid.UUID(int=random.getrandbits(128), version=4))
 
     def strategy(self, info: ResourceInfo) -> strategies.Strategy:
         return self.registry.strategy(info)
 
     def object(self, resource: str, namespace: str, name: str) -> Object | None:
-        """The newest accepted state: what a decision about a write must go by."""
+        """The newest accepted state, on which every decision about a write is based."""
         record = self.store.head(Key(resource, namespace, name))
         return decoded(record) if record else None
 
@@ -78,7 +78,7 @@ _decoder = msgspec.json.Decoder(dict)
 
 
 def decoded(record: Record) -> Object:
-    """A copy of one's own."""
+    """A new copy."""
     return _decoder.decode(record.value)
 
 

@@ -215,22 +215,22 @@ def _without_scheduling(template: Object) -> Object:
 
 
 def _warnings(obj: Object) -> list[str]:
-    message = warnings.name_is_a_label(obj, "this is used in Pod names and hostnames")
-    return [*message, *warn(obj["spec"], "spec")]
+    messages = warnings.name_is_a_label(obj, "this is used in Pod names and hostnames")
+    return [*messages, *warn(obj["spec"], "spec")]
 
 
 def warn(spec: Object, path: str) -> list[str]:
     many = spec.get("completionMode") == "Indexed" and (spec.get("completions") or 0) > _MANY
-    message = []
+    messages = []
     if many and (spec.get("parallelism") or 0) > _FEWER:
         detail = "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes"
-        message = [f"{path}: {detail} might not be able to track completedIndexes when a big number of indexes fail"]
-    return [*message, *warnings.template(spec["template"], f"{path}.template")]
+        messages = [f"{path}: {detail} might not be able to track completedIndexes when a big number of indexes fail"]
+    return [*messages, *warnings.template(spec["template"], f"{path}.template")]
 
 
 class JobStrategy(Strategy):
     def validate(self, obj: Object) -> Errors:
-        """Labels that only this server gave the job are copies of the template's, and faults are told there."""
+        """Labels that the server copied from the template are validated in the template."""
         labels = obj["metadata"].get("labels") or {}
         if labels.keys() == {*UID_LABELS, *NAME_LABELS}:
             return super().validate({**obj, "metadata": {**obj["metadata"], "labels": {}}})

@@ -303,11 +303,11 @@ def compare_status(new: Object, _old: Object, errors: list[FieldError]) -> None:
 
 
 def warnings(obj: Object) -> list[str]:
-    spec, message = obj["spec"], []
+    spec, messages = obj["spec"], []
     if _TOPOLOGY_HINTS in (obj["metadata"].get("annotations") or {}):
-        message.append(f"annotation {_TOPOLOGY_HINTS} is deprecated, please use {_TOPOLOGY_MODE} instead")
+        messages.append(f"annotation {_TOPOLOGY_HINTS} is deprecated, please use {_TOPOLOGY_MODE} instead")
     if spec.get("type") == "ExternalName" and spec.get("externalIPs"):
-        message.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
+        messages.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
     if spec.get("type") != "ExternalName" and spec.get("externalName"):
-        message.append('spec.externalName is ignored when spec.type is not "ExternalName"')
-    return message
+        messages.append('spec.externalName is ignored when spec.type is not "ExternalName"')
+    return messages
