@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from traincrew.validation import schema_validation
+from traincrew.validation import schema_findings
 
 TIME = {"type": "string", "format": "date-time"}
 QUANTITY = {"x-kubernetes-int-or-string": True, "pattern": "^[0-9]+(Gi)?$"}
@@ -29,7 +29,7 @@ NAMES = {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-ma
     ],
 )
 def test_what_passes(value: Any, schema: dict[str, Any]) -> None:
-    assert list(schema_validation.check(value, schema)) == []
+    assert list(schema_findings.check(value, schema)) == []
 
 
 @pytest.mark.parametrize(
@@ -57,5 +57,5 @@ def test_what_passes(value: Any, schema: dict[str, Any]) -> None:
     ],
 )
 def test_what_is_refused(value: Any, schema: dict[str, Any], message: str) -> None:
-    (found,) = schema_validation.check(value, schema)
+    (found,) = schema_findings.check(value, schema)
     assert message in found.message

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from traincrew.apimachinery import name_validation, times
-from traincrew.validation import pruning, schema_validation
+from traincrew.apimachinery.structural import pruning, schemas
+from traincrew.validation import schema_findings
 from traincrew.validation.findings import Finding, Path
 
 Meta = dict[str, Any]
 
-_AT: Path = ("metadata",)
+_AT = ("metadata",)
 _ANNOTATION_BYTES = 256 * 1024
 _SYSTEM = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "uid", "selfLink", "generation")
 _GENERATED = 58
@@ -33,7 +34,7 @@ _MANAGER = {
     "type": "object",
     "properties": {
         **dict.fromkeys(("manager", "operation", "apiVersion", "time", "fieldsType", "subresource"), _TEXT),
-        "fieldsV1": {"type": "object", pruning.PRESERVE: True},
+        "fieldsV1": {"type": "object", schemas.PRESERVE: True},
     },
 }
 SCHEMA: dict[str, Any] = {
@@ -53,10 +54,11 @@ SCHEMA: dict[str, Any] = {
 def read(meta: Any) -> tuple[Meta, list[Finding]]:
     """The metadata as it is understood, without nulls and unknown fields, and what is of the wrong type in it."""
     meta = {} if meta is None else meta
-    pruning.prune(meta, SCHEMA)
+    node = schemas.of(SCHEMA)
+    pruning.prune(meta, node, _AT[0])
     _empty_texts(meta)
-    pruning.drop_nulls(meta, SCHEMA)
-    wrong = [*schema_validation.check(meta, SCHEMA, _AT)]
+    pruning.drop_nulls(meta, node)
+    wrong = [*schema_findings.check(meta, SCHEMA, _AT)]
     return (meta, [*wrong, *_wrong_times(meta)]) if isinstance(meta, dict) else ({}, wrong)
 
 

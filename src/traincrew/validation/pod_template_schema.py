@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
+from traincrew.apimachinery.structural.schemas import PRESERVE
 from traincrew.kinds.kind import JobKind
-from traincrew.validation.pruning import PRESERVE
 
 Schema = dict[str, Any]
 

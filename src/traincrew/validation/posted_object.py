@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
+from traincrew.apimachinery.structural import defaulting, pruning, schemas
 from traincrew.kinds import validation_rules
 from traincrew.kinds.kind import JobKind
 from traincrew.kinds.replica import Manifest
-from traincrew.validation import crds, object_meta, pruning, schema_validation
+from traincrew.validation import crds, object_meta, schema_findings, unknown_fields
 from traincrew.validation.findings import Finding, Path, Value
 
 
@@ -17,7 +18,7 @@ class Form:
     stored: Manifest
     """The object as the API server stores it: unknown fields dropped, defaults filled in."""
     errors: tuple[Finding, ...]
-    unknown: tuple[pruning.Unknown, ...]
+    unknown: tuple[unknown_fields.Unknown, ...]
     sound: Manifest
     """The object without what is wrong in it, so that everything else about it can be told in the same breath."""
 
@@ -27,20 +28,21 @@ def read(kind: JobKind, document: Manifest) -> Form:
     body = _numbers(document)
     meta, errors = object_meta.read(body.pop("metadata", None))
     body.pop("status", None)  # a new object cannot bring a status
-    pruning.prune(body, node)
-    pruning.drop_nulls(body, node)
-    pruning.default(body, node)
-    errors += schema_validation.check(body, node)
+    structure = schemas.of(node)
+    pruning.prune(body, structure)
+    pruning.drop_nulls(body, structure)
+    defaulting.default(body, structure)
+    errors += schema_findings.check(body, node)
     stored = {"apiVersion": body.pop("apiVersion"), "kind": body.pop("kind"), "metadata": meta, **body}
     wrong = {error.path for error in errors}
     errors += (error for error in (*_scale_faults(kind, stored), *_count_faults(kind, stored)) if error.path not in wrong)
     return Form(stored, tuple(errors), tuple(_unknown(document, node)), _sound(kind, stored, errors))
 
 
-def _unknown(document: Manifest, node: pruning.Schema) -> Iterator[pruning.Unknown]:
-    yield from pruning.unknown({key: value for key, value in document.items() if key != "metadata"}, node)
+def _unknown(document: Manifest, node: unknown_fields.Schema) -> Iterator[unknown_fields.Unknown]:
+    yield from unknown_fields.unknown({key: value for key, value in document.items() if key != "metadata"}, node)
     if isinstance(document.get("metadata"), dict):
-        yield from pruning.unknown(document["metadata"], object_meta.SCHEMA, ("metadata",))
+        yield from unknown_fields.unknown(document["metadata"], object_meta.SCHEMA, ("metadata",))
 
 
 def _numbers(value: Value) -> Value:

@@ -8,13 +8,14 @@ from typing import Any
 
 import msgspec
 
+from traincrew.apimachinery.structural import value_validation
 from traincrew.kinds import KINDS, advice, validation_rules
 from traincrew.kinds.kind import JobKind, Violation, decode
 from traincrew.kinds.replica import Manifest
 from traincrew.model import jobs
-from traincrew.validation import crds, object_meta, posted_object, schema_validation
+from traincrew.validation import crds, object_meta, posted_object
 from traincrew.validation.findings import Finding, Path, Value, parse, render
-from traincrew.validation.pruning import Unknown
+from traincrew.validation.unknown_fields import Unknown
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +83,7 @@ def _whole(value: Value) -> Value:
         return {key: _whole(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [_whole(inner) for inner in value]
-    return int(value) if isinstance(value, float) and schema_validation.is_whole(value) else value
+    return int(value) if isinstance(value, float) and value_validation.is_integral(value) else value
 
 
 def _finding(fault: Violation) -> Finding:

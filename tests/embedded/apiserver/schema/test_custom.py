@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from tests.embedded.apiserver.schema import widgets
 
-from traincrew.embedded.apiserver.schema import cel, custom_resources, structural_schemas
+from traincrew.apimachinery.structural import schemas
+from traincrew.embedded.apiserver.schema import cel, custom_resources
 
 SERVED = widgets.served()
 
@@ -117,13 +118,13 @@ def test_only_the_status_is_looked_at_when_the_status_changes() -> None:
 )
 def test_rules_know_what_kubernetes_adds_to_cel(rule: str, value: Any, right: bool) -> None:
     properties: dict[str, Any] = {key: {} for key in value} if isinstance(value, dict) else {}
-    node = structural_schemas.Structure({"properties": properties, "x-kubernetes-validations": [{"rule": rule}]})
+    node = schemas.Structure({"properties": properties, "x-kubernetes-validations": [{"rule": rule}]})
     assert list(cel.compile_errors(node)) == []
     assert (cel.check(value, node) == []) is right
 
 
 def test_an_error_in_a_rule_refuses_the_object() -> None:
-    node = structural_schemas.Structure({"type": "object", "x-kubernetes-validations": [{"rule": "self.a.b == 1"}]})
+    node = schemas.Structure({"type": "object", "x-kubernetes-validations": [{"rule": "self.a.b == 1"}]})
     (fault,) = cel.check({"a": {}}, node, "spec")
     assert fault.tell() == 'spec: Invalid value: "object": no such key: b evaluating rule: self.a.b == 1'
 
@@ -132,4 +133,4 @@ def test_a_rule_that_cannot_be_compiled_is_told_and_not_enforced() -> None:
     schema = {"type": "object", "x-kubernetes-validations": [{"rule": "self.nonsense()"}]}
     (told,) = custom_resources.unenforced_rules(schema)
     assert told.startswith("self.nonsense(): ")
-    assert cel.check({}, structural_schemas.of(schema)) == []
+    assert cel.check({}, schemas.of(schema)) == []

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from traincrew.apimachinery.resource_info import Object, ResourceInfo
+from traincrew.apimachinery.structural import schemas
 from traincrew.embedded.apiserver.registry import builtin, crd_strategy
 from traincrew.embedded.apiserver.registry.custom import CustomStrategy
 from traincrew.embedded.apiserver.registry.strategies import Strategy
-from traincrew.embedded.apiserver.schema import crds, structural_schemas
+from traincrew.embedded.apiserver.schema import crds
 
 GroupVersionResource = tuple[str, str, str]
 """Group, version, plural."""
@@ -100,8 +101,8 @@ class Registry:
     def _drop(self, name: str) -> None:
         self._known.pop(name, None)
         for each in self._custom.pop(name, ()):
-            structural_schemas.forget(each.schema)
-            structural_schemas.forget(each.stored_schema)
+            schemas.forget(each.schema)
+            schemas.forget(each.stored_schema)
             place = (each.group, each.version, each.plural)
             self._by_place.pop(place, None)
             self._strategies.pop(place, None)

@@ -14,8 +14,8 @@ from typing import Any
 from traincrew.apimachinery import field_errors, json_equality
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Object
+from traincrew.apimachinery.structural.schemas import NOTHING, VALIDATIONS, Structure
 from traincrew.embedded.apiserver.schema import cel_library, floats
-from traincrew.embedded.apiserver.schema.structural_schemas import NOTHING, VALIDATIONS, Structure
 
 _OPTIONAL_OLD = "cel.bind(oldSelf, size(oldSelves) > 0 ? optional.of(oldSelves[0]) : optional.none(), {})"
 _NO_MATCH = "No matching overloads found"

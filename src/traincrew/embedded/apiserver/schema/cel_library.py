@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from traincrew.apimachinery import quantities
-from traincrew.embedded.apiserver.schema import regular_expressions, string_formats
+from traincrew.apimachinery.structural import regular_expressions, string_formats
 
 QUANTITY, URL, IP, CIDR = "$quantity", "$url", "$ip", "$cidr"
 

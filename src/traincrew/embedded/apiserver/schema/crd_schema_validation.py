@@ -8,7 +8,7 @@ from typing import Any
 from traincrew.apimachinery import field_errors, go_format
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Object, Schema
-from traincrew.embedded.apiserver.schema.structural_schemas import EMBEDDED, PRESERVE, VALIDATIONS
+from traincrew.apimachinery.structural.schemas import EMBEDDED, PRESERVE, VALIDATIONS
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _UNSUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from traincrew.apimachinery.resource_info import Column, Object, ResourceInfo, Subresource
+from traincrew.apimachinery.structural.schemas import PRESERVE
 from traincrew.embedded.apiserver.discovery.version_priority import version_key
 from traincrew.embedded.apiserver.schema import custom_resources
-from traincrew.embedded.apiserver.schema.structural_schemas import PRESERVE
 
 AGE = Column(
     name="Age",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from traincrew.embedded.apiserver.schema.structural_schemas import Structure
+from traincrew.apimachinery.structural.schemas import Structure
 
 _GONE = object()
 

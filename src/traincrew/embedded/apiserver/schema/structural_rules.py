@@ -10,14 +10,9 @@ from typing import Any
 from traincrew.apimachinery import field_errors, go_format
 from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Schema
-from traincrew.embedded.apiserver.schema import (
-    coercion,
-    embedded_resources,
-    regular_expressions,
-    structural_schemas,
-    value_validation,
-)
-from traincrew.embedded.apiserver.schema.structural_schemas import EMBEDDED, PRESERVE, VALIDATIONS
+from traincrew.apimachinery.structural import pruning, regular_expressions, schemas
+from traincrew.apimachinery.structural.schemas import EMBEDDED, PRESERVE, VALIDATIONS
+from traincrew.embedded.apiserver.schema import embedded_resources, value_validation
 
 _INT_OR_STRING = "x-kubernetes-int-or-string"
 _ALTERNATIVES = [{"type": "integer"}, {"type": "string"}]
@@ -179,9 +174,9 @@ def _defaults(schema: Schema, path: str, root: bool = True) -> Iterator[FieldErr
 
 
 def _default_faults(value: Any, schema: Schema, path: str) -> Iterator[FieldError]:
-    node = structural_schemas.Structure(schema)
+    node = schemas.Structure(schema)
     pruned = copy.deepcopy(value)
-    if coercion.prune(pruned, node):
+    if pruning.prune(pruned, node):
         told = f"Invalid value: {go_format.field_value(value)}: must not have unknown fields"
         yield FieldError(field_errors.INVALID, path, told)
     embedded = embedded_resources.check(value, node, path)

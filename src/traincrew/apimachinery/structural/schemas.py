@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from traincrew.apimachinery.resource_info import Schema
-from traincrew.embedded.apiserver.schema import regular_expressions, string_formats
+from traincrew.apimachinery.structural import regular_expressions, string_formats
 
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
 EMBEDDED = "x-kubernetes-embedded-resource"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from traincrew.embedded.apiserver.schema import regular_expressions, string_formats
+from traincrew.apimachinery.structural import regular_expressions, string_formats
 
 
 @pytest.mark.parametrize(

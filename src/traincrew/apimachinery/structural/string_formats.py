@@ -8,7 +8,6 @@ import urllib.parse
 from collections.abc import Callable
 
 from traincrew.apimachinery import go_base64
-from traincrew.validation import schema_validation
 
 _HEX = "[0-9a-fA-F]"
 
@@ -124,6 +123,26 @@ def _is_credit_card(text: str) -> bool:
 
 
 _BYTE = r"(?:[01]?[0-9]?[0-9]|2[0-4][0-9]|25[0-5])"
+_TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))")
+_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+
+
+def is_date_time(text: str) -> bool:
+    parts = text.lower().split("t")
+    time = _TIME.fullmatch(parts[1]) if len(parts) > 1 else None
+    return time is not None and is_date(parts[0]) and time[1] <= "23" and time[2] <= "59" and time[3] <= "59"
+
+
+def is_date(text: str) -> bool:
+    found = _DATE.fullmatch(text)
+    if found is None:
+        return False
+    year, month, day = (int(part) for part in found.groups())
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    days = (31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+    return 1 <= month <= 12 and 1 <= day <= days[month - 1]
+
+
 _CHECKS: dict[str, Callable[[str], bool]] = {
     "bsonobjectid": _matches(rf"{_HEX}{{24}}"),
     "uri": is_uri,
@@ -146,8 +165,8 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "rgbcolor": _matches(rf"rgb\(\s*{_BYTE}\s*,\s*{_BYTE}\s*,\s*{_BYTE}\s*\)"),
     "byte": _is_base64,
     "password": lambda text: True,
-    "date": schema_validation.is_date,
+    "date": is_date,
     "duration": is_duration,
-    "datetime": schema_validation.is_date_time,
+    "datetime": is_date_time,
 }
 NAMES = tuple(_CHECKS)

@@ -1,0 +1,247 @@
+"""Validation of values by a structural schema, with the peculiarities of the API server's validator.
+
+Formats of numbers are not validated (`int32` bounds nothing); a list passes for a string that has a format; a number with a zero
+fraction passes for an integer; integers beyond 64 bits are floats.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from traincrew.apimachinery import json_equality
+from traincrew.apimachinery.structural import violations
+from traincrew.apimachinery.structural.schemas import NOTHING, Structure
+from traincrew.apimachinery.structural.violations import Path, Violation
+
+_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
+
+Violations = list[Violation]
+
+
+def validate(value: Any, node: Structure, path: Path = (), old: Any = NOTHING) -> Violations:
+    """All violations. Those of a part that equals its old value are ignored (ratcheting)."""
+    found: Violations = []
+    _validate(value, node, path, found, old)
+    return found
+
+
+def json_type(value: Any) -> str:
+    """The JSON type as the API server sees it."""
+    if value is None:
+        return "null"
+    if value.__class__ is int and not -(2**63) <= value < 2**63:
+        return "number"
+    return _TYPES[value.__class__]
+
+
+def is_integral(value: float) -> bool:
+    """Whether a float passes for an integer: exactly, or so nearly that the API server does not see the difference."""
+    if not -(2**53) <= value < 2**53:
+        return False
+    if value == int(value):
+        return True
+    return value >= 1 and (value - int(value)) / (value + int(value)) < 1e-9
+
+
+def _validate(value: Any, node: Structure, path: Path, found: Violations, old: Any) -> int:
+    """Returns a score of what is valid, by which the best of several schemas is chosen."""
+    before, score = len(found), 1
+    if node.types or node.format_check:
+        score += 1 + _validate_type(value, node, path, found)
+    if value is None:
+        _validate_enum(value, node, path, found)
+        return score
+    score += 2
+    if node.combined:
+        score += _validate_combined(value, node, path, found)
+    if value.__class__ is str:
+        _validate_string(value, node, path, found)
+    elif value.__class__ is int or value.__class__ is float:
+        score += 2
+        _validate_number(value, node, path, found)
+    elif value.__class__ is list:
+        score += 2 + _validate_list(value, node, path, found, old)
+    _validate_enum(value, node, path, found)
+    if value.__class__ is dict:
+        score += 1 + _validate_object(value, node, path, found, old)
+    if len(found) > before and old is not NOTHING and json_equality.deep_equal(old, value):
+        del found[before:]
+    return score
+
+
+def _validate_type(value: Any, node: Structure, path: Path, found: Violations) -> int:
+    expected = node.types
+    if value is None:
+        if expected and not node.nullable:
+            found.append(Violation(violations.TYPE, path, value, node))
+            return 0
+        return 1
+    actual = json_type(value)
+    if actual in expected:
+        return 1
+    passes = (actual == "number" and "integer" in expected and is_integral(value)) or (
+        actual == "integer" and "number" in expected
+    )
+    scalar = actual in ("string", "array")
+    if node.format_check and not scalar and not passes:
+        found.append(Violation(violations.FORMAT_TYPE, path, value, node))
+        return 0
+    if passes or (node.format_check and scalar and not {"number", "integer"} & set(expected)):
+        return 1
+    found.append(Violation(violations.TYPE, path, value, node))
+    return 0
+
+
+def _validate_string(value: str, node: Structure, path: Path, found: Violations) -> None:
+    schema = node.schema
+    most, least = schema.get("maxLength"), schema.get("minLength")
+    if most is not None and len(value) > most:
+        found.append(Violation(violations.MAX_LENGTH, path, value, node, most))
+    elif least is not None and len(value) < least:
+        found.append(Violation(violations.MIN_LENGTH, path, value, node, least))
+    elif node.pattern is not None and not node.pattern.search(value):
+        found.append(Violation(violations.PATTERN, path, value, node, schema["pattern"]))
+    if node.format_check and not node.format_check(value):
+        found.append(Violation(violations.FORMAT, path, value, node, schema["format"]))
+
+
+def _validate_number(value: float, node: Structure, path: Path, found: Violations) -> None:
+    """Bounds of integers are taken for integers themselves, whatever they were written as."""
+    schema, native = node.schema, int if value.__class__ is int else float
+    if (factor := schema.get("multipleOf")) is not None:
+        _validate_multiple(value, native(factor), node, path, found)
+    if (least := schema.get("minimum")) is not None:
+        least = native(least)
+        if value < least or (schema.get("exclusiveMinimum") and value == least):
+            found.append(Violation(violations.MINIMUM, path, value, node, least))
+    if (most := schema.get("maximum")) is not None:
+        most = native(most)
+        if value > most or (schema.get("exclusiveMaximum") and value == most):
+            found.append(Violation(violations.MAXIMUM, path, value, node, most))
+
+
+def _validate_multiple(value: float, factor: float, node: Structure, path: Path, found: Violations) -> None:
+    if factor <= 0:
+        found.append(Violation(violations.INVALID_FACTOR, path, value, node, factor))
+        return
+    if value.__class__ is int:
+        multiple = value % factor == 0
+    else:
+        multiple = is_integral(1 / factor * value if factor < 1 else value / factor)
+    if not multiple:
+        found.append(Violation(violations.MULTIPLE_OF, path, value, node, factor))
+
+
+def _validate_list(value: list[Any], node: Structure, path: Path, found: Violations, old: Any) -> int:
+    score = 0
+    if node.items is not None:
+        old_of = node.counterparts(old)
+        plain = node.items.plain
+        for index, inner in enumerate(value):
+            if inner.__class__ is plain:
+                score += 5
+            else:
+                score += _validate(inner, node.items, (*path, index), found, old_of(inner))
+    schema = node.schema
+    least, most = schema.get("minItems"), schema.get("maxItems")
+    if least is not None and len(value) < least:
+        found.append(Violation(violations.MIN_ITEMS, path, len(value), node, least))
+    if most is not None and len(value) > most:
+        found.append(Violation(violations.MAX_ITEMS, path, len(value), node, most))
+    if schema.get("uniqueItems") and len({json.dumps(inner, sort_keys=True) for inner in value}) < len(value):
+        found.append(Violation(violations.UNIQUE_ITEMS, path, "", node))
+    return score
+
+
+def _validate_object(value: dict[str, Any], node: Structure, path: Path, found: Violations, old: Any) -> int:
+    schema, score = node.schema, 0
+    least, most = schema.get("minProperties"), schema.get("maxProperties")
+    if least is not None and len(value) < least:
+        found.append(Violation(violations.MIN_PROPERTIES, path, len(value), node, least))
+    if most is not None and len(value) > most:
+        found.append(Violation(violations.MAX_PROPERTIES, path, len(value), node, most))
+    old_fields = old if old.__class__ is dict else {}
+    properties, extra = node.properties, node.extra
+    for key, inner in value.items():
+        child = properties.get(key) or extra
+        if child is None or child.trivial:
+            continue
+        if inner.__class__ is child.plain:
+            score += 5
+        else:
+            score += _validate(inner, child, (*path, key), found, old_fields.get(key, NOTHING))
+    for key in schema.get("required", ()):
+        if key not in value:
+            found.append(Violation(violations.REQUIRED, (*path, key), None, node))
+    return score
+
+
+def _validate_enum(value: Any, node: Structure, path: Path, found: Violations) -> None:
+    if node.enum is not None and not any(_equals_allowed(value, each) for each in node.enum):
+        found.append(Violation(violations.ENUM, path, value, node, node.enum))
+
+
+def _equals_allowed(value: Any, allowed: Any) -> bool:
+    """Numbers are converted to the type of the allowed value, even if that cuts something off."""
+    if isinstance(value, bool) or isinstance(allowed, bool):
+        return value is allowed
+    if isinstance(value, int | float) and isinstance(allowed, int | float):
+        return type(allowed)(value) == allowed
+    return bool(value is not None and value == allowed)
+
+
+def _validate_combined(value: Any, node: Structure, path: Path, found: Violations) -> int:
+    score = 0
+    if node.any_of:
+        score += _validate_any(value, node, path, found)
+    if node.one_of:
+        score += _validate_one(value, node, path, found)
+    valid = 0
+    for each in node.all_of:
+        tried_score, tried = _try(value, each, path)
+        score += tried_score
+        found += tried
+        valid += not tried
+    if valid != len(node.all_of):
+        found.append(_composite(path, node, f"must validate all the schemas (allOf){'' if valid else '. None validated'}"))
+    if node.negated is not None and not _try(value, node.negated, path)[1]:
+        found.append(_composite(path, node, "must not validate the schema (not)"))
+    return score
+
+
+def _try(value: Any, node: Structure, path: Path) -> tuple[int, Violations]:
+    found: Violations = []
+    return _validate(value, node, path, found, NOTHING), found
+
+
+def _validate_any(value: Any, node: Structure, path: Path, found: Violations) -> int:
+    best: tuple[int, Violations] | None = None
+    for each in node.any_of:
+        tried = _try(value, each, path)
+        if not tried[1]:
+            return tried[0]
+        if best is None or tried[0] > best[0]:
+            best = tried
+    assert best is not None
+    found.append(_composite(path, node, "must validate at least one schema (anyOf)"))
+    found += best[1]
+    return best[0]
+
+
+def _validate_one(value: Any, node: Structure, path: Path, found: Violations) -> int:
+    tries = [_try(value, each, path) for each in node.one_of]
+    valid = [tried for tried in tries if not tried[1]]
+    if len(valid) == 1:
+        return valid[0][0]
+    outcome = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
+    found.append(_composite(path, node, f"must validate one and only one schema (oneOf). {outcome}"))
+    if valid:
+        return 0
+    best = max(tries, key=lambda tried: tried[0])
+    found += best[1]
+    return best[0]
+
+
+def _composite(path: Path, node: Structure, text: str) -> Violation:
+    return Violation(violations.COMPOSITE, path, None, node, text)

@@ -1,0 +1,106 @@
+"""Violations of a structural schema as findings, in the words of `traincrew validate`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from traincrew.apimachinery.structural import list_uniqueness, schemas, value_validation, violations
+from traincrew.apimachinery.structural.violations import Path, Violation
+from traincrew.validation.findings import Finding, Value
+
+Schema = dict[str, Any]
+
+_NAMES = {
+    "integer": "an integer",
+    "string": "a string",
+    "boolean": "true or false",
+    "object": "a mapping",
+    "array": "a list",
+    "number": "a number",
+    "null": "null",
+}
+
+
+def check(value: Value, schema: Schema, path: Path = ()) -> Iterator[Finding]:
+    """Everything that the schema forbids. Of a value of the wrong type only that is reported."""
+    node = schemas.of(schema)
+    found = [*value_validation.validate(value, node, path), *list_uniqueness.validate(value, node, path)]
+    mistyped: dict[Path, Violation] = {}
+    for each in found:
+        if each.rule in _TYPE_RULES:
+            mistyped.setdefault(each.path, each)
+    for each in found:
+        if mistyped.get(each.path, each) is each:
+            yield Finding(each.path, _MESSAGES[each.rule](each))
+
+
+_TYPE_RULES = (violations.TYPE, violations.FORMAT_TYPE)
+
+
+def _type(violation: Violation) -> str:
+    value, expected = violation.value, violation.node.types
+    actual = value_validation.json_type(value)
+    shown = _NAMES[actual] if actual in ("array", "object", "null") else repr(value)
+    return f"must be {' or '.join(_NAMES[name] for name in expected)}, got {shown}{_hint(value, expected)}"
+
+
+def _hint(value: Value, expected: tuple[str, ...]) -> str:
+    if "string" in expected and isinstance(value, bool | int | float):
+        return f" (write it in quotes: {json.dumps(value)!r})"
+    if expected == ("integer",) and isinstance(value, str) and re.fullmatch(r"-?[0-9]+", value):
+        return " (write it without quotes)"
+    return ""
+
+
+def _pattern(violation: Violation) -> str:
+    quantity = violation.node.schema.get("x-kubernetes-int-or-string")
+    wanted = "a quantity such as 2, 500m or 4Gi" if quantity else f"of the form {violation.limit}"
+    return f"{violation.value!r} is not {wanted}"
+
+
+def _format(violation: Violation) -> str:
+    wanted = "a time such as 2024-12-31T23:59:59Z" if violation.limit == "date-time" else f"of the format {violation.limit}"
+    return f"{violation.value!r} is not {wanted}"
+
+
+def _duplicate(violation: Violation) -> str:
+    keys = violation.node.keys
+    if violation.node.list_type == "set":
+        return f"duplicate value: {violation.value!r}"
+    shown = ", ".join(f"{key} {violation.value[key]!r}" for key in keys if key in violation.value) or "none given"
+    return f"duplicate value of {' and '.join(keys)}: {shown}"
+
+
+def _bound(word: str) -> Callable[[Violation], str]:
+    return lambda each: f"must be {word} {each.limit}, got {each.value}"
+
+
+def _count(word: str, unit: str) -> Callable[[Violation], str]:
+    return lambda each: f"must have {word} {each.limit} {unit}, got {each.value}"
+
+
+_MESSAGES: dict[str, Callable[[Violation], str]] = {
+    violations.TYPE: _type,
+    violations.FORMAT_TYPE: _type,
+    violations.FORMAT: _format,
+    violations.PATTERN: _pattern,
+    violations.ENUM: lambda each: f"unsupported value {each.value!r}, must be one of {', '.join(map(str, each.limit))}",
+    violations.MIN_LENGTH: lambda each: "must not be empty" if each.limit == 1 else f"must have at least {each.limit} characters",
+    violations.MAX_LENGTH: lambda each: f"must have at most {each.limit} characters",
+    violations.MINIMUM: _bound("at least"),
+    violations.MAXIMUM: _bound("at most"),
+    violations.MULTIPLE_OF: _bound("a multiple of"),
+    violations.INVALID_FACTOR: lambda each: f"the schema demands a multiple of {each.limit}",
+    violations.MIN_ITEMS: _count("at least", "items"),
+    violations.MAX_ITEMS: _count("at most", "items"),
+    violations.UNIQUE_ITEMS: lambda each: "must not contain duplicates",
+    violations.MIN_PROPERTIES: _count("at least", "entries"),
+    violations.MAX_PROPERTIES: _count("at most", "entries"),
+    violations.REQUIRED: lambda each: "is required",
+    violations.COMPOSITE: lambda each: str(each.limit),
+    violations.DUPLICATE: _duplicate,
+    violations.NO_MAP_ENTRY: lambda each: "must be a mapping",
+}

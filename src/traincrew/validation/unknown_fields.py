@@ -1,0 +1,55 @@
+"""Fields of a document that its structural schema does not know."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from traincrew.apimachinery.structural import schemas
+from traincrew.model import suggestions
+from traincrew.validation.findings import Path, Value
+
+Schema = dict[str, Any]
+
+_NESTED = (dict, list)
+
+
+@dataclasses.dataclass(frozen=True)
+class Unknown:
+    """A field that the schema does not know."""
+
+    path: Path
+    known: tuple[str, ...]
+    """The names that the schema knows in its place."""
+    kept: bool
+    """The schema keeps unknown fields here; elsewhere the API server drops them, or refuses them if asked to be strict."""
+
+    @property
+    def meant(self) -> str:
+        """The known field that is most like it; empty if none is near."""
+        return suggestions.nearest(str(self.path[-1]), self.known)
+
+    def tell(self) -> str:
+        name = str(self.path[-1])
+        return f"unknown field {name!r}{suggestions.did_you_mean(name, self.known)}"
+
+
+def unknown(value: Value, schema: Schema | None, path: Path = ()) -> Iterator[Unknown]:
+    if schema is None:
+        return
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            node = child(schema, key)
+            if node is None:
+                yield Unknown((*path, key), tuple(schema.get("properties", ())), bool(schema.get(schemas.PRESERVE)))
+            elif isinstance(inner, _NESTED):
+                yield from unknown(inner, node, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from unknown(inner, schema.get("items"), (*path, index))
+
+
+def child(schema: Schema, key: str) -> Schema | None:
+    node: Schema | None = schema.get("properties", {}).get(key) or schema.get("additionalProperties")
+    return node
