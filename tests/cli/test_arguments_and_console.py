@@ -38,18 +38,18 @@ def test_what_names_no_job_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("5m", 300), ("1h30m", 5400), ("2d", 172800)])
 def test_times_are_written_as_people_do(text: str, seconds: int) -> None:
-    assert time_arguments.seconds(text) == seconds
-    assert time_arguments.moment(text, NOW) == NOW - dt.timedelta(seconds=seconds)
+    assert time_arguments.parse_age(text) == seconds
+    assert time_arguments.parse_time(text, NOW) == NOW - dt.timedelta(seconds=seconds)
 
 
 def test_a_time_may_be_a_moment() -> None:
-    assert time_arguments.moment("2026-01-02T03:00:00Z", NOW) == dt.datetime(2026, 1, 2, 3, tzinfo=dt.UTC)
+    assert time_arguments.parse_time("2026-01-02T03:00:00Z", NOW) == dt.datetime(2026, 1, 2, 3, tzinfo=dt.UTC)
 
 
 @pytest.mark.parametrize("text", ["5", "m", "5x", "-5m", "5m!", "2026-99-01T00:00:00Z"])
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(errors.SettingsError):
-        time_arguments.moment(text, NOW)
+        time_arguments.parse_time(text, NOW)
 
 
 JOB = """apiVersion: kubeflow.org/v1

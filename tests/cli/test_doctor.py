@@ -55,7 +55,7 @@ def test_the_file_system_of_the_data_is_that_of_the_nearest_mount(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, kind: str, grade: Grade
 ) -> None:
     mounts = (HostMount(1, 0, "/", "ext4", True), HostMount(2, 1, str(tmp_path.resolve()), kind, True))
-    assert storage.kind_of(tmp_path / "data", mounts) == kind
+    assert storage.file_system_of(tmp_path / "data", mounts) == kind
     monkeypatch.setattr("traincrew.embedded.kubelet.runtime.rootfs.host_mounts.read", lambda table="": mounts)
     assert next(iter(storage.check(tmp_path / "data"))).grade is grade
 

@@ -78,14 +78,14 @@ WAITING = objects.ContainerState(waiting=objects.Waiting(reason="CrashLoopBackOf
 @pytest.mark.parametrize(
     ("state", "last", "found"),
     [
-        pytest.param(RUNNING, objects.ContainerState(), container_runs.Run(2, False), id="it runs"),
-        pytest.param(ENDED, objects.ContainerState(), container_runs.Run(2, True), id="it has ended"),
-        pytest.param(WAITING, ENDED, container_runs.Run(2, True), id="it waits to be started again"),
+        pytest.param(RUNNING, objects.ContainerState(), container_runs.ContainerRun(2, False), id="it runs"),
+        pytest.param(ENDED, objects.ContainerState(), container_runs.ContainerRun(2, True), id="it has ended"),
+        pytest.param(WAITING, ENDED, container_runs.ContainerRun(2, True), id="it waits to be started again"),
         pytest.param(WAITING, objects.ContainerState(), container_runs.NONE, id="it has not started yet"),
     ],
 )
 def test_a_containers_run_is_known_by_its_restarts(
-    state: objects.ContainerState, last: objects.ContainerState, found: container_runs.Run
+    state: objects.ContainerState, last: objects.ContainerState, found: container_runs.ContainerRun
 ) -> None:
     status = objects.ContainerStatus(name="c", restart_count=2, state=state, last_state=last)
     pod = objects.Pod(metadata=meta.Meta(name="p"), status=objects.PodStatus(container_statuses=[status]))

@@ -1,1 +1,1 @@
-"""The command line: one file for each verb."""
+"""The command line: `commands` has a file for each verb, the other packages do the work."""

@@ -1,19 +1,19 @@
-"""Imports aiohttp, before others do, for a third of the time.
+"""Imports aiohttp in a third of the time. Import this module before other modules import aiohttp.
 
-When it is imported it reads all authorities that the machine trusts, twice, for connections that name none of their own. Those
-of this process do (`client.tls`, with the machine's where they are wanted). Not for whoever uses our modules in a program of his.
+On import, aiohttp loads the CA certificates of the system twice, for connections without an SSL context. The connections of this
+process bring their own (`client.tls`). Only the CLI imports this module: other programs that use our modules need the defaults.
 """
 
 from __future__ import annotations
 
 import os
 
-_PLACES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+_CA_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 def _load() -> None:
-    before = {name: os.environ.get(name) for name in _PLACES}
-    os.environ.update(dict.fromkeys(_PLACES, os.devnull))
+    before = {name: os.environ.get(name) for name in _CA_VARIABLES}
+    os.environ.update(dict.fromkeys(_CA_VARIABLES, os.devnull))
     try:
         import aiohttp  # noqa: F401
     finally:

@@ -1,4 +1,4 @@
-"""Command lines written for the Go operators: their spelling, and their flags that mean nothing here."""
+"""Compatibility with the command lines of the Go operators: their spelling, and flags without effect."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from traincrew.kinds import KINDS
 
 logger = logging.getLogger(__name__)
 
-UNNEEDED = {
+IGNORED = {
     "webhook-server-port": "there is no webhook",
     "webhook-service-name": "there is no webhook",
     "webhook-secret-name": "there is no webhook",
@@ -44,13 +44,13 @@ RENAMED = {
 
 
 class GoFlags(click.Command):
-    """Go's flag package takes `-flag`, `--flag=true` and `--flag=false`."""
+    """Accepts `-flag`, `--flag=true` and `--flag=false`, as Go's flag package does."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, [_respelt(arg) for arg in args])
+        return super().parse_args(ctx, [_normalize(arg) for arg in args])
 
 
-def _respelt(arg: str) -> str:
+def _normalize(arg: str) -> str:
     if not arg.startswith("-") or len(arg.lstrip("-")) < 2:
         return arg
     name, sign, value = arg.lstrip("-").partition("=")
@@ -60,15 +60,15 @@ def _respelt(arg: str) -> str:
     return f"--{name}{sign}{value}"
 
 
-def unneeded(command: Any) -> Any:
-    for flag in UNNEEDED:
-        command = click.option(f"--{flag}", hidden=True, expose_value=False, callback=_named, is_flag=False, flag_value="")(
-            command
-        )
+def ignored_flags(command: Any) -> Any:
+    for flag in IGNORED:
+        command = click.option(
+            f"--{flag}", hidden=True, expose_value=False, callback=_report_ignored, is_flag=False, flag_value=""
+        )(command)
     return command
 
 
-def _named(ctx: click.Context, parameter: click.Parameter, value: object) -> None:
+def _report_ignored(ctx: click.Context, parameter: click.Parameter, value: object) -> None:
     if value is not None:
         flag = parameter.opts[0]
-        click.echo(f"flag {flag} is ignored: {UNNEEDED[flag.lstrip('-')]}", err=True)
+        click.echo(f"flag {flag} is ignored: {IGNORED[flag.lstrip('-')]}", err=True)

@@ -1,1 +1,1 @@
-"""One file a verb."""
+"""One file for each verb: options, help, and one call."""

@@ -1,4 +1,4 @@
-"""`traincrew env`: what a shell needs to reach the cluster of this machine."""
+"""`traincrew env`: print the command that sets KUBECONFIG in a shell."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from traincrew.embedded import data_directory
 @click.option("--shell", type=click.Choice(["sh", "fish"]), default="sh", show_default=True, help="Shell syntax to print.")
 def env(data: str, shell: str) -> None:
     """Print the command that sets KUBECONFIG in a shell: eval "$(traincrew env)"."""
-    where = data_directory.DataDirectory(data_directory.data_directory(data))
-    if not where.exists():
-        raise errors.NotRunning(f"no cluster exists in {where.data}. Run `traincrew up --detach` to start one.")
-    path = shlex.quote(str(where.kubeconfig))
+    directory = data_directory.DataDirectory(data_directory.data_directory(data))
+    if not directory.exists():
+        raise errors.NotRunning(f"no cluster exists in {directory.data}. Run `traincrew up --detach` to start one.")
+    path = shlex.quote(str(directory.kubeconfig))
     click.echo(f"set -x KUBECONFIG {path}" if shell == "fish" else f"export KUBECONFIG={path}")

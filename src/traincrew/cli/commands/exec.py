@@ -1,4 +1,4 @@
-"""`traincrew exec`: a command in a replica."""
+"""`traincrew exec`: run a command in a replica of a job."""
 
 from __future__ import annotations
 

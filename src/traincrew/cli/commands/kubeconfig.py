@@ -1,4 +1,4 @@
-"""`traincrew kubeconfig`: the file that leads other programs to the cluster of this machine."""
+"""`traincrew kubeconfig`: print the path of the cluster's kubeconfig."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from traincrew.embedded import data_directory
 @click.option("--content", is_flag=True, help="Print the content of the file. It contains the administrator's token.")
 def kubeconfig(data: str, content: bool) -> None:
     """Print the path of the cluster's kubeconfig: `kubectl --kubeconfig "$(traincrew kubeconfig)" get pods`."""
-    where = data_directory.DataDirectory(data_directory.data_directory(data))
-    if not where.exists():
-        raise errors.NotRunning(f"no cluster exists in {where.data}. Run `traincrew up --detach` to start one.")
-    click.echo(where.kubeconfig.read_text() if content else str(where.kubeconfig), nl=not content)
+    directory = data_directory.DataDirectory(data_directory.data_directory(data))
+    if not directory.exists():
+        raise errors.NotRunning(f"no cluster exists in {directory.data}. Run `traincrew up --detach` to start one.")
+    click.echo(directory.kubeconfig.read_text() if content else str(directory.kubeconfig), nl=not content)

@@ -1,4 +1,4 @@
-"""`traincrew logs`: what a job's replicas have written."""
+"""`traincrew logs`: print the logs of a job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`traincrew node`: this machine as a node of some cluster."""
+"""`traincrew node`: join this machine to a Kubernetes cluster as a node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`traincrew operator`, with the flags of the Go operators."""
+"""`traincrew operator`: run the operator, with the flags of the Go operators."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from traincrew import errors, settings
 from traincrew.app import log_format
 from traincrew.app import operator as app_operator
 from traincrew.cli import node_options
-from traincrew.cli.go_flags import GoFlags, unneeded
+from traincrew.cli.go_flags import GoFlags, ignored_flags
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import Option
 
 
 def _default_address(port: int) -> str:
-    """Every interface inside a pod, where probes and Prometheus come from elsewhere; else this machine only."""
+    """All interfaces inside a pod, where probes and Prometheus connect from outside; else loopback."""
     return f":{port}" if os.environ.get("KUBERNETES_SERVICE_HOST") else f"127.0.0.1:{port}"
 
 
@@ -90,7 +90,7 @@ def _kind_options(command: Any) -> Any:
               help="Replicas that get a port from --host-ports. Use `all` if nodes have no pod network.")  # fmt: skip
 @node_options.log_options
 @_kind_options
-@unneeded
+@ignored_flags
 def operator(**flags: Any) -> None:
     """Run the operator: watch the jobs of a cluster and create their pods and services.
 
@@ -108,9 +108,9 @@ def operator(**flags: Any) -> None:
             cluster_domain=flags["cluster_domain"],
             gang_scheduler=flags["gang_scheduler_name"],
             leftover_grace=flags["leftover_grace"],
-            host_ports=_range(flags["host_ports"]),
+            host_ports=_parse_port_range(flags["host_ports"]),
             host_ports_for_all=flags["host_ports_for"] == "all",
-            options={option.flag: _value(option, flags) for kind in KINDS for option in kind.options},
+            options={option.flag: _option_value(option, flags) for kind in KINDS for option in kind.options},
         ),
         election=settings.Election(
             enabled=flags["leader_elect"],
@@ -121,7 +121,7 @@ def operator(**flags: Any) -> None:
     app_operator.run_operator(options, app_operator.connect(flags["kubeconfig"], flags["context"]))
 
 
-def _range(text: str) -> tuple[int, int] | None:
+def _parse_port_range(text: str) -> tuple[int, int] | None:
     if not text:
         return None
     first, dash, last = text.partition("-")
@@ -132,7 +132,7 @@ def _range(text: str) -> tuple[int, int] | None:
     return int(first), int(last)
 
 
-def _value(option: Option, flags: dict[str, Any]) -> str:
+def _option_value(option: Option, flags: dict[str, Any]) -> str:
     given: str = flags[option.flag.replace("-", "_")]
     if not option.is_file:
         return given

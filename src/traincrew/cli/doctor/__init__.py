@@ -1,1 +1,1 @@
-"""What `traincrew doctor` looks at, one file a subject."""
+"""The checks of `traincrew doctor`, one file for each subject."""

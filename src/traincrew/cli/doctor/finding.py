@@ -1,4 +1,4 @@
-"""What was found, how grave it is, and what to do about it."""
+"""The result of a check: a grade, a message and a remedy."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import NamedTuple
 class Grade(enum.StrEnum):
     OK = "ok"
     WARN = "warn"
-    """It works, with less than there could be."""
+    """Works with restrictions."""
     FAIL = "fail"
-    """It does not work."""
+    """Does not work."""
 
 
 class Finding(NamedTuple):

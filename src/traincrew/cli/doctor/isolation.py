@@ -1,4 +1,4 @@
-"""How pods can be kept apart here, and held to their limits: by trying."""
+"""Checks the isolation of pods and the enforcement of their limits."""
 
 from __future__ import annotations
 
@@ -13,32 +13,39 @@ from traincrew.embedded.kubelet.runtime import isolation, user_namespace
 from traincrew.embedded.kubelet.runtime.cgroups import hierarchies
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 
-_NO_PODS = "pods share the network and the files of the host, and volumes cannot be mounted"
+_WITHOUT_ISOLATION = "pods share the network and the files of the host, and volumes cannot be mounted"
 
 
 def check(directory: pathlib.Path) -> Iterator[Finding]:
-    """directory: where pods would have their layers."""
+    """directory: where the overlay layers of pods are stored."""
     found = isolation.probe(str(directory))
-    refusals = "; ".join(f"{level} is not available: {why}" for level, why in found.unavailable.items())
+    unavailable = "; ".join(f"{level} is not available: {why}" for level, why in found.unavailable.items())
     if found.isolation is Isolation.NONE:
-        yield warn("isolation", f"none: {_NO_PODS}", refusals)
+        yield warn("isolation", f"none: {_WITHOUT_ISOLATION}", unavailable)
         yield warn("overlay", "not checked: namespaces are not available", "See isolation.")
     else:
-        yield ok("isolation", f"{found.isolation}" + (f" ({refusals})" if refusals else ""))
+        yield ok("isolation", f"{found.isolation}" + (f" ({unavailable})" if unavailable else ""))
         yield ok("overlay", f"{directory} supports an overlay root file system")
     yield _ids()
-    yield _groups()
+    yield _cgroups()
 
 
 def _ids() -> Finding:
     if os.geteuid() == 0:
         return ok("ids", "all user and group IDs are available (running as root)")
-    name = pwd.getpwuid(os.getuid()).pw_name if _has_name() else str(os.getuid())
-    lacking = [each for each in ("newuidmap", "newgidmap") if shutil.which(each) is None]
-    tables = [each for each in ("/etc/subuid", "/etc/subgid") if not user_namespace.subordinate_ranges(each, os.getuid(), name)]
-    if not lacking and not tables:
+    name = pwd.getpwuid(os.getuid()).pw_name if _has_user_name() else str(os.getuid())
+    missing_programs = [each for each in ("newuidmap", "newgidmap") if shutil.which(each) is None]
+    missing_ranges = [
+        each for each in ("/etc/subuid", "/etc/subgid") if not user_namespace.subordinate_ranges(each, os.getuid(), name)
+    ]
+    if not missing_programs and not missing_ranges:
         return ok("ids", f"{name} has subordinate IDs: pods may use several users")
-    why = "; ".join([*(f"{each} is not installed" for each in lacking), *(f"{each} has no range for {name}" for each in tables)])
+    why = "; ".join(
+        [
+            *(f"{each} is not installed" for each in missing_programs),
+            *(f"{each} has no range for {name}" for each in missing_ranges),
+        ]
+    )
     remedy = (
         f"runAsUser and sshd need subordinate IDs. Install the package uidmap and run as root: usermod --add-subuids "
         f"100000-165535 --add-subgids 100000-165535 {name}"
@@ -46,7 +53,7 @@ def _ids() -> Finding:
     return warn("ids", f"pods have a single user ID: {why}", remedy)
 
 
-def _has_name() -> bool:
+def _has_user_name() -> bool:
     try:
         pwd.getpwuid(os.getuid())
     except KeyError:
@@ -54,10 +61,10 @@ def _has_name() -> bool:
     return True
 
 
-def _groups() -> Finding:
+def _cgroups() -> Finding:
     why = hierarchies.discover().warning
     if not why:
         return ok("cgroups", "limits of CPU, memory and processes are enforced")
     message, _, remedy = why.partition(" (")
-    delegate = "Limits of pods are not enforced. In a container, mount the cgroups writable."
-    return warn("cgroups", message, remedy.rstrip(")") or delegate)
+    default_remedy = "Limits of pods are not enforced. In a container, mount the cgroups writable."
+    return warn("cgroups", message, remedy.rstrip(")") or default_remedy)

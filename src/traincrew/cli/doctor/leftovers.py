@@ -1,4 +1,4 @@
-"""What clusters that no longer run have left: pods, networks, mounts, links, groups. Each with the command that clears it."""
+"""Checks for leftovers of clusters that are not running: pods, networks, mounts, interfaces and cgroups."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from traincrew.embedded import data_directory
 from traincrew.embedded.kubelet.runtime.cgroups import hierarchies
 from traincrew.embedded.kubelet.runtime.rootfs import host_mounts
 
-_HOLDER = (b"traincrew.embedded.kubelet.network.netns_launcher", b"traincrew.embedded.node.network.launch")
+_NETNS_DAEMON = (b"traincrew.embedded.kubelet.network.netns_launcher", b"traincrew.embedded.node.network.launch")
 _SHIM = (b"traincrew.embedded.kubelet.runtime.shim.template", b"traincrew.embedded.node.sandbox.template")
-"""How such processes are started, and how version 0.1.0 started them: theirs may still run."""
+"""Command lines of these processes, in this and in earlier versions, whose processes may still run."""
 _DELETED = " (deleted)"
 _POD = re.compile(r"(?P<data>/.*)/node/pods/(?P<uid>[0-9a-f-]{36})(/|$)")
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -30,44 +30,44 @@ _PROC = pathlib.Path("/proc")
 
 class Process(NamedTuple):
     pid: int
-    place: str
-    """Its working directory: a holder's is DATA/node, a shim's DATA/node/pods/UID."""
-    is_holder: bool
+    cwd: str
+    """The working directory: DATA/node of a network namespace daemon, DATA/node/pods/UID of a shim."""
+    is_netns_daemon: bool
 
     @property
     def data(self) -> str:
-        bare = self.place.removesuffix(_DELETED)
-        found = _POD.match(bare)
-        return found["data"] if found else bare.removesuffix("/node")
+        path = self.cwd.removesuffix(_DELETED)
+        found = _POD.match(path)
+        return found["data"] if found else path.removesuffix("/node")
 
     @property
     def uid(self) -> str:
-        found = _POD.match(self.place.removesuffix(_DELETED))
+        found = _POD.match(self.cwd.removesuffix(_DELETED))
         return found["uid"] if found else ""
 
 
-def _is(modules: tuple[bytes, ...], command: bytes) -> bool:
+def _matches(modules: tuple[bytes, ...], command: bytes) -> bool:
     return any(module in command for module in modules)
 
 
 def processes(proc: pathlib.Path = _PROC) -> list[Process]:
-    """Holders and shims that this user may look at."""
+    """Network namespace daemons and shims whose /proc this user can read."""
     found = []
     for name in os.listdir(proc):
         try:
             command = (proc / name / "cmdline").read_bytes() if name.isdecimal() else b""
-            where = os.readlink(proc / name / "cwd") if _is(_HOLDER, command) or _is(_SHIM, command) else ""
+            where = os.readlink(proc / name / "cwd") if _matches(_NETNS_DAEMON, command) or _matches(_SHIM, command) else ""
         except OSError:
             continue
-        bare = where.removesuffix(_DELETED)
-        if (_is(_HOLDER, command) and bare.endswith("/node")) or (_is(_SHIM, command) and _POD.match(bare)):
-            found.append(Process(int(name), where, _is(_HOLDER, command)))
+        path = where.removesuffix(_DELETED)
+        if (_matches(_NETNS_DAEMON, command) and path.endswith("/node")) or (_matches(_SHIM, command) and _POD.match(path)):
+            found.append(Process(int(name), where, _matches(_NETNS_DAEMON, command)))
     return found
 
 
 def check() -> list[Finding]:
     found = processes()
-    return [*_clusters(found), *_mounts(found), *_links(found), *_groups(found)] or [ok("leftovers", "none")]
+    return [*_clusters(found), *_mounts(found), *_interfaces(found), *_cgroups(found)] or [ok("leftovers", "none")]
 
 
 def _clusters(found: Iterable[Process]) -> Iterator[Finding]:
@@ -77,10 +77,10 @@ def _clusters(found: Iterable[Process]) -> Iterator[Finding]:
     for data, left in sorted(by_data.items()):
         if runs(pathlib.Path(data)):
             continue
-        pods = sum(not each.is_holder for each in left)
+        pods = sum(not each.is_netns_daemon for each in left)
         parts = [f"{pods} pod{'' if pods == 1 else 's'}"] if pods else []
         parts += ["the network"] if pods < len(left) else []
-        whose = f" of {owner}" if (owner := _stranger(left)) else ""
+        whose = f" of {owner}" if (owner := _other_owner(left)) else ""
         message = f"{' and '.join(parts)} of the cluster{whose} in {data}, which is not running"
         yield warn("leftovers", message, _remedy(data, left))
 
@@ -92,16 +92,16 @@ def _remedy(data: str, left: list[Process]) -> str:
     if (pathlib.Path(data) / "node.lock").exists():
         return f"Run `traincrew node --data {path}` to adopt them, with --drain to stop them."
     kill = f"kill -9 {' '.join(str(each.pid) for each in sorted(left))}"
-    if owner := _stranger(left):
+    if owner := _other_owner(left):
         return f"Ask {owner}. The data directory is gone. Run: {kill}"
     return f"The data directory is gone. Run: {kill}"
 
 
-def _stranger(left: Iterable[Process], proc: pathlib.Path = _PROC) -> str:
-    """Whose they are, if they are not ours: root sees everybody's."""
+def _other_owner(left: Iterable[Process], proc: pathlib.Path = _PROC) -> str:
+    """The owner of the processes if it is another user. Root sees the processes of all users."""
     for each in left:
         with contextlib.suppress(OSError):
-            # Not the owner of the directory in /proc: of processes that may not be traced that is root.
+            # The owner of the directory in /proc is root for processes that are not dumpable.
             found = re.search(r"^Uid:\s+(\d+)", (proc / str(each.pid) / "status").read_text(), re.MULTILINE)
             if found is not None and int(found[1]) != os.geteuid():
                 return _name(int(found[1]))
@@ -116,7 +116,7 @@ def _name(uid: int) -> str:
 
 
 def runs(data: pathlib.Path) -> bool:
-    """Whether a daemon has that directory; one that cannot be looked into is somebody else's affair."""
+    """Whether a daemon uses the data directory. True for the directory of another user, which cannot be checked."""
     try:
         if data_directory.DataDirectory(data).owner_pid():
             return True
@@ -138,37 +138,37 @@ def runs(data: pathlib.Path) -> bool:
 
 
 def _mounts(left: Iterable[Process]) -> Iterator[Finding]:
-    """Only of pods whose shim is gone, too: what lives is taken over with its mounts."""
-    living = {each.uid for each in left}
+    """Mounts of pods without a shim. The mounts of a running shim are adopted with it."""
+    running = {each.uid for each in left}
     for each in host_mounts.read():
         found = _POD.match(each.path)
-        if found is not None and found["uid"] not in living and not runs(pathlib.Path(found["data"])):
+        if found is not None and found["uid"] not in running and not runs(pathlib.Path(found["data"])):
             yield warn("leftovers", f"a mount of a deleted pod: {each.path}", f"Run: umount {shlex.quote(each.path)}")
 
 
-def _links(found: Iterable[Process]) -> Iterator[Finding]:
-    """Root alone sees whose they are."""
+def _interfaces(found: Iterable[Process]) -> Iterator[Finding]:
+    """Network interfaces. Only root can tell to which cluster they belong."""
     if os.geteuid() != 0:
         return
-    known = {f"crew{zlib.crc32(os.fsencode(each.place)):08x}" for each in found if each.is_holder}
+    known = {f"crew{zlib.crc32(os.fsencode(each.cwd)):08x}" for each in found if each.is_netns_daemon}
     for name in sorted(os.listdir("/sys/class/net")):
         if re.fullmatch(r"crew[0-9a-f]{8}", name) and name not in known:
             yield warn("leftovers", f"the network interface {name} of a deleted cluster", f"Run: ip link delete {name}")
 
 
-def _groups(found: Iterable[Process]) -> Iterator[Finding]:
-    living, dead = {each.uid for each in found}, set()
+def _cgroups(found: Iterable[Process]) -> Iterator[Finding]:
+    running, empty = {each.uid for each in found}, set()
     for part in hierarchies.discover().directories:
         top = pathlib.Path(part.directory, "traincrew")
         names = [each.name for each in top.iterdir() if _UID.fullmatch(each.name)] if top.is_dir() else []
-        dead |= {name for name in names if name not in living and not _occupied(top / name)}
-    if dead:
-        each_one = f"for uid in {' '.join(sorted(dead))}; do"
-        clear = f'Run: {each_one} find /sys/fs/cgroup -depth -type d -path "*/traincrew/$uid*" -exec rmdir {{}} +; done'
-        yield warn("leftovers", f"{len(dead)} empty cgroups of deleted pods", clear)
+        empty |= {name for name in names if name not in running and not _has_processes(top / name)}
+    if empty:
+        loop = f"for uid in {' '.join(sorted(empty))}; do"
+        clear = f'Run: {loop} find /sys/fs/cgroup -depth -type d -path "*/traincrew/$uid*" -exec rmdir {{}} +; done'
+        yield warn("leftovers", f"{len(empty)} empty cgroups of deleted pods", clear)
 
 
-def _occupied(group: pathlib.Path) -> bool:
+def _has_processes(group: pathlib.Path) -> bool:
     for folder, _, _ in os.walk(group):
         try:
             if (pathlib.Path(folder) / "cgroup.procs").read_text().strip():

@@ -1,4 +1,4 @@
-"""Programs and settings of the machine that the cluster lives with."""
+"""Checks the programs and settings of the machine."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from collections.abc import Iterator
 from traincrew.cli.doctor.finding import Finding, fail, ok, warn
 from traincrew.embedded import data_directory
 
-OLDEST_PYTHON = (3, 11)
-OLDEST_KUBECTL = (1, 27)
-FILES = 4096
-_SECONDS = 20
+MIN_PYTHON = (3, 11)
+MIN_KUBECTL = (1, 27)
+MIN_OPEN_FILES = 4096
+_TIMEOUT = 20
 _TOLERANCE = 60.0
 
 
-def check(where: data_directory.DataDirectory) -> Iterator[Finding]:
+def check(directory: data_directory.DataDirectory) -> Iterator[Finding]:
     yield _python()
     yield _kubectl()
-    yield _port(where)
-    yield clock(where.data, time.time())
-    yield _files()
+    yield _port(directory)
+    yield clock(directory.data, time.time())
+    yield _open_files()
 
 
 def _python() -> Finding:
     message = f"{platform.python_version()} ({sys.executable}); images without a mapping run in {sys.prefix}"
-    if sys.version_info[:2] < OLDEST_PYTHON:
+    if sys.version_info[:2] < MIN_PYTHON:
         return fail("python", message, "Install Python 3.11 or later.")
     return ok("python", message)
 
@@ -44,21 +44,21 @@ def _kubectl() -> Finding:
     if program is None:
         return warn("kubectl", "not in PATH", "traincrew works without kubectl. To use kubectl, install version 1.27 or later.")
     try:
-        done = subprocess.run([program, "version", "--client", "-o", "json"], capture_output=True, timeout=_SECONDS, check=True)
+        done = subprocess.run([program, "version", "--client", "-o", "json"], capture_output=True, timeout=_TIMEOUT, check=True)
         message = json.loads(done.stdout)["clientVersion"]["gitVersion"]
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
         return warn("kubectl", f"cannot determine the version of {program}", "Check `kubectl version --client`.")
     found = re.match(r"v(\d+)\.(\d+)", message)
-    if found is None or (int(found[1]), int(found[2])) < OLDEST_KUBECTL:
+    if found is None or (int(found[1]), int(found[2])) < MIN_KUBECTL:
         return warn("kubectl", f"{message} ({program})", "This version is older than the tested ones. Install 1.27 or later.")
     return ok("kubectl", f"{message} ({program})")
 
 
-def _port(where: data_directory.DataDirectory) -> Finding:
-    wanted = where.last_port()
-    if where.owner_pid():
+def _port(directory: data_directory.DataDirectory) -> Finding:
+    wanted = directory.last_port()
+    if directory.owner_pid():
         return ok("ports", f"the cluster listens on {wanted}" if wanted else "the cluster is starting")
-    for port, refused in ((wanted, warn), (0, fail)):
+    for port, result in ((wanted, warn), (0, fail)):
         try:
             with socket.socket() as probe:
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -69,28 +69,30 @@ def _port(where: data_directory.DataDirectory) -> Finding:
                 if port
                 else "Check that the loopback interface (lo) is up."
             )
-            return refused("ports", f"cannot bind to 127.0.0.1:{port}: {error.strerror}", remedy)
+            return result("ports", f"cannot bind to 127.0.0.1:{port}: {error.strerror}", remedy)
     return ok("ports", f"the last port {wanted} is free" if wanted else "free ports are available on loopback")
 
 
 def clock(data: pathlib.Path, now: float) -> Finding:
-    """A clock that was set back makes certificates and tokens not yet valid."""
+    """Certificates and tokens are not yet valid if the clock was set back."""
     written = [path.stat().st_mtime for path in (data / "cluster.db", data / "kubeconfig", *data.glob("pki/*")) if path.exists()]
     ahead = max(written, default=now) - now
     if ahead > _TOLERANCE:
-        message = f"{_shown(now)} is {ahead:.0f} s behind the newest files of the cluster"
+        message = f"{_format_time(now)} is {ahead:.0f} s behind the newest files of the cluster"
         return fail("clock", message, "Set the clock (timedatectl set-ntp true).")
-    return ok("clock", _shown(now))
+    return ok("clock", _format_time(now))
 
 
-def _shown(moment: float) -> str:
+def _format_time(moment: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(moment))
 
 
-def _files() -> Finding:
+def _open_files() -> Finding:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if most != resource.RLIM_INFINITY and most < FILES:
+    if most != resource.RLIM_INFINITY and most < MIN_OPEN_FILES:
         return warn(
-            "open files", f"at most {most} for this user", f"Each watch needs an open file. Raise the limit (ulimit -Hn {FILES})."
+            "open files",
+            f"at most {most} for this user",
+            f"Each watch needs an open file. Raise the limit (ulimit -Hn {MIN_OPEN_FILES}).",
         )
     return ok("open files", "unlimited" if most == resource.RLIM_INFINITY else f"up to {most}")

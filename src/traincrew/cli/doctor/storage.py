@@ -1,4 +1,4 @@
-"""Where the cluster keeps everything: room, speed, and a file system that keeps promises."""
+"""Checks the file system of the data directory: type, free space and speed of fsync."""
 
 from __future__ import annotations
 
@@ -13,71 +13,87 @@ from collections.abc import Iterator
 from traincrew.cli.doctor.finding import Finding, fail, ok, warn
 from traincrew.embedded.kubelet.runtime.rootfs import host_mounts
 
-REMOTE = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "lustre", "gpfs", "beegfs", "glusterfs", "fuse.sshfs")
-LEAST, LITTLE = 256 * 2**20, 5 * 2**30
-SLOW = 0.1
-"""Seconds of an fsync from which on every write is felt."""
+REMOTE_FILESYSTEMS = (
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "smbfs",
+    "9p",
+    "afs",
+    "ceph",
+    "lustre",
+    "gpfs",
+    "beegfs",
+    "glusterfs",
+    "fuse.sshfs",
+)
+MIN_FREE, LOW_FREE = 256 * 2**20, 5 * 2**30
+SLOW_FSYNC = 0.1
+"""Duration of an fsync, in seconds, above which writes are noticeably slow."""
 _TRIES = 5
-_ELSEWHERE = "Choose a directory on a local disk with --data DIR or $TRAINCREW_DATA."
+_OTHER_DIRECTORY = "Choose a directory on a local disk with --data DIR or $TRAINCREW_DATA."
 
 
 def nearest(path: pathlib.Path) -> pathlib.Path:
-    """The path, or what of it there is."""
+    """The path, or its nearest parent that exists."""
     while not path.exists() and path != path.parent:
         path = path.parent
     return path
 
 
 def check(data: pathlib.Path) -> Iterator[Finding]:
-    there = nearest(data)
-    if not os.access(there, os.W_OK | os.X_OK):
-        yield fail("data", f"{there} is not writable by this user", _ELSEWHERE)
+    existing = nearest(data)
+    if not os.access(existing, os.W_OK | os.X_OK):
+        yield fail("data", f"{existing} is not writable by this user", _OTHER_DIRECTORY)
         return
-    yield _kind(data, there)
-    yield _room(there)
+    yield _file_system(data, existing)
+    yield _free_space(existing)
     try:
-        yield _speed(there)
+        yield _fsync_duration(existing)
     except OSError as error:
-        yield fail("data", f"cannot write to {there}: {error.strerror}", _ELSEWHERE)
+        yield fail("data", f"cannot write to {existing}: {error.strerror}", _OTHER_DIRECTORY)
 
 
-def _kind(data: pathlib.Path, there: pathlib.Path) -> Finding:
-    kind = kind_of(there, host_mounts.visible(host_mounts.read()))
-    if kind in REMOTE:
+def _file_system(data: pathlib.Path, existing: pathlib.Path) -> Finding:
+    kind = file_system_of(existing, host_mounts.visible(host_mounts.read()))
+    if kind in REMOTE_FILESYSTEMS:
         return fail(
-            "data", f"{data} is on {kind}, where file locks and the write-ahead log of the database are not reliable", _ELSEWHERE
+            "data",
+            f"{data} is on {kind}, where file locks and the write-ahead log of the database are not reliable",
+            _OTHER_DIRECTORY,
         )
     if kind in ("tmpfs", "ramfs"):
-        return warn("data", f"{data} is on {kind}: the data uses memory and is lost on reboot", _ELSEWHERE)
+        return warn("data", f"{data} is on {kind}: the data uses memory and is lost on reboot", _OTHER_DIRECTORY)
     return ok("data", f"{data} is on {kind}")
 
 
-def kind_of(path: pathlib.Path, mounts: tuple[host_mounts.HostMount, ...]) -> str:
-    """The file system of a path: that of the longest mount above it."""
+def file_system_of(path: pathlib.Path, mounts: tuple[host_mounts.HostMount, ...]) -> str:
+    """The file system type of the innermost mount that contains the path."""
     above = [each for each in mounts if path.resolve().is_relative_to(each.path)]
     return max(above, key=lambda each: len(each.path)).kind if above else "an unknown file system"
 
 
-def _room(there: pathlib.Path) -> Finding:
-    free = shutil.disk_usage(there).free
+def _free_space(existing: pathlib.Path) -> Finding:
+    free = shutil.disk_usage(existing).free
     message = f"{free / 2**30:.1f} GiB free"
-    if free < LEAST:
+    if free < MIN_FREE:
         return fail("disk", message, "Free disk space. On a full disk, writes fail and log lines are lost.")
-    if free < LITTLE:
+    if free < LOW_FREE:
         return warn("disk", message, "Free disk space. Logs alone may use 1 GiB (--log-bytes).")
     return ok("disk", message)
 
 
-def _speed(there: pathlib.Path) -> Finding:
-    took = []
-    with tempfile.TemporaryFile(dir=there) as file:
+def _fsync_duration(existing: pathlib.Path) -> Finding:
+    durations = []
+    with tempfile.TemporaryFile(dir=existing) as file:
         for _ in range(_TRIES):
             file.write(b"x" * 4096)
             file.flush()
             before = time.perf_counter()
             os.fsync(file.fileno())
-            took.append(time.perf_counter() - before)
-    message = f"an fsync takes {statistics.median(took) * 1000:.1f} ms"
-    if statistics.median(took) > SLOW:
-        return warn("fsync", message, f"Every write to the database waits for fsync. {_ELSEWHERE}")
+            durations.append(time.perf_counter() - before)
+    message = f"an fsync takes {statistics.median(durations) * 1000:.1f} ms"
+    if statistics.median(durations) > SLOW_FSYNC:
+        return warn("fsync", message, f"Every write to the database waits for fsync. {_OTHER_DIRECTORY}")
     return ok("fsync", message)

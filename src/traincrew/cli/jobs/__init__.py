@@ -1,1 +1,1 @@
-"""From files to objects in the cluster."""
+"""What the verbs do with jobs: submit, wait, print logs, exec, delete, scale, suspend."""

@@ -1,4 +1,4 @@
-"""Where logs and words for people go: logs to standard output, words to standard error, on a terminal a line of state below."""
+"""Output of logs and messages: logs to standard output, messages to standard error, on a terminal with a state line below."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIGN = "⠿ "
 
 
 class Console:
-    """Not thread-safe; everything is written at once, so that lines of several writers never mix."""
+    """Not thread-safe. Each call writes whole lines, so that lines of several containers never mix."""
 
     def __init__(self, out: BinaryIO, err: BinaryIO, env: Mapping[str, str] = os.environ) -> None:
         self._out, self._err = out, err
@@ -31,11 +31,11 @@ class Console:
 
     @property
     def live(self) -> bool:
-        """Whether a state is written over the one before it."""
+        """Whether a new state overwrites the previous one."""
         return self._live
 
     def lines(self, source: str, lines: Iterable[pod_logs.Line], *, timestamps: bool = False) -> None:
-        """Of one replica; without a name there is no prefix."""
+        """Print lines of one replica. Without a source name there is no prefix."""
         before = self._prefix(source) if source else b""
         text = b"".join(before + self._line(line, timestamps) for line in lines)
         if self._held is not None:
@@ -47,14 +47,14 @@ class Console:
         self._draw()
 
     def message(self, text: str) -> None:
-        """A sentence for the person, which stays."""
+        """Print a message for the user."""
         self._erase()
         self._err.write(text.encode(errors="replace") + b"\n")
         self._err.flush()
         self._draw()
 
     def state(self, text: str) -> None:
-        """What is going on: one line that changes on a terminal, elsewhere a line for each change."""
+        """Show the state: one line that is overwritten on a terminal, else a line for each change."""
         if text == self._state:
             return
         self._state = text
@@ -66,7 +66,7 @@ class Console:
             self._err.flush()
 
     def hold(self) -> None:
-        """While a question is on the console, nothing else is written."""
+        """Hold the logs back while a question is shown."""
         self._erase()
         self._held = []
 
@@ -79,7 +79,7 @@ class Console:
     def _line(self, line: pod_logs.Line, timestamps: bool) -> bytes:
         text = line.text
         if self._out_is_terminal:
-            # A progress bar writes over itself; what one would see of it is its last state.
+            # A progress bar overwrites itself. Only its last state would be visible.
             text = text.rstrip(b"\r").rpartition(b"\r")[2]
         return (timestamp(line.nanoseconds) + b" " if timestamps and line.nanoseconds else b"") + text + b"\n"
 

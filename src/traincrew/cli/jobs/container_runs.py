@@ -1,4 +1,4 @@
-"""Which run of a container there is: a container that is restarted has one log for each. Pure."""
+"""Runs of a container: each restart begins a new run with its own log. Pure."""
 
 from __future__ import annotations
 
@@ -7,40 +7,40 @@ from typing import NamedTuple
 from traincrew.model import objects
 
 
-class Run(NamedTuple):
+class ContainerRun(NamedTuple):
     number: int
-    """How often it was restarted before; -1: it has not started yet."""
+    """Number of restarts before this run; -1: not started yet."""
     over: bool
-    """Nothing more will come of it."""
+    """Whether the run has terminated."""
 
 
-NONE = Run(-1, False)
+NONE = ContainerRun(-1, False)
 NEVER_RAN = ("StartError", "ContainerCannotRun")
 
 
-def run(pod: objects.Pod, container: str) -> Run:
+def run(pod: objects.Pod, container: str) -> ContainerRun:
     for status in (*pod.status.container_statuses, *pod.status.init_container_statuses):
         if status.name == container:
             return _run(status)
     return NONE
 
 
-def _run(status: objects.ContainerStatus) -> Run:
+def _run(status: objects.ContainerStatus) -> ContainerRun:
     if status.state.terminated is not None:
-        return Run(status.restart_count, True)
+        return ContainerRun(status.restart_count, True)
     if status.state.running is not None:
-        return Run(status.restart_count, False)
-    # While it waits to be started again, what there was is over.
-    return Run(status.restart_count, True) if status.last_state.terminated is not None else NONE
+        return ContainerRun(status.restart_count, False)
+    # While the container waits for its restart, the last run is over.
+    return ContainerRun(status.restart_count, True) if status.last_state.terminated is not None else NONE
 
 
 def is_last(pod: objects.Pod, container: str) -> bool:
-    """Whether no other run will follow."""
+    """Whether no run will follow."""
     return (pod.finished and run(pod, container).over) or (pod.finished and run(pod, container) == NONE)
 
 
-def unstarted(pod: objects.Pod, container: str) -> str:
-    """What became of a container that never ran, in a pod that has ended; empty if it ran, or still may."""
+def never_ran(pod: objects.Pod, container: str) -> str:
+    """Why a container of a finished pod never ran; empty if it ran or may still run."""
     status = next((each for each in pod.status.container_statuses if each.name == container), None)
     if status is None or not pod.finished or status.restart_count:
         return ""

@@ -1,4 +1,4 @@
-"""A command in a container, with this terminal as its own: raw, resized, and put back as it was."""
+"""Runs a command in a container and connects it to this terminal, which is set to raw mode and restored."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class ExecRequest:
 
 
 async def exec_command(
-    name: str, command: tuple[str, ...], target_options: cluster_target.TargetOptions, ask: ExecRequest
+    name: str, command: tuple[str, ...], target_options: cluster_target.TargetOptions, request: ExecRequest
 ) -> int:
-    terminal = sys.stdin.isatty() and sys.stdout.isatty() and not ask.no_tty
+    terminal = sys.stdin.isatty() and sys.stdout.isatty() and not request.no_tty
     async with query.connected(target_options) as (client, target):
         seen, _ = await query.get_job(client, target.namespace, name)
-        pod = _pod(seen, ask.replica)
-        place = pod_logs.LogPosition(pod.metadata.namespace, pod.name, _container(seen, pod, ask.container))
-        wanted = exec_websocket.Command(command, stdin=terminal or ask.stdin, tty=terminal)
+        pod = _pod(seen, request.replica)
+        place = pod_logs.LogPosition(pod.metadata.namespace, pod.name, _container(seen, pod, request.container))
+        wanted = exec_websocket.Command(command, stdin=terminal or request.stdin, tty=terminal)
         async with exec_websocket.opened(client, place, wanted) as session:
-            return await _converse(session, wanted)
+            return await _run_session(session, wanted)
 
 
 def _pod(seen: observed_job.ObservedJob, replica: str) -> objects.Pod:
@@ -60,60 +60,60 @@ def _container(seen: observed_job.ObservedJob, pod: objects.Pod, wanted: str) ->
     return wanted or (seen.kind.pods.container if seen.kind.pods.container in names else next(iter(names), ""))
 
 
-async def _converse(session: exec_websocket.Session, wanted: exec_websocket.Command) -> int:
-    with _raw() if wanted.tty else contextlib.nullcontext():
-        async with _sizes(session) if wanted.tty else contextlib.nullcontext():
-            feeding = asyncio.create_task(_feed(session)) if wanted.stdin else None
+async def _run_session(session: exec_websocket.Session, wanted: exec_websocket.Command) -> int:
+    with _raw_terminal() if wanted.tty else contextlib.nullcontext():
+        async with _terminal_size_sent(session) if wanted.tty else contextlib.nullcontext():
+            forwarding = asyncio.create_task(_forward_stdin(session)) if wanted.stdin else None
             try:
-                return await session.run(_shown)
+                return await session.run(_write_output)
             finally:
-                if feeding is not None:
-                    feeding.cancel()
+                if forwarding is not None:
+                    forwarding.cancel()
                     with contextlib.suppress(asyncio.CancelledError):
-                        await feeding
+                        await forwarding
 
 
-async def _shown(channel: int, data: bytes) -> None:
-    # os.write, not sys.stdout: what a terminal is told must be there before the next key.
+async def _write_output(channel: int, data: bytes) -> None:
+    # os.write instead of sys.stdout: output must reach the terminal before the next key press.
     descriptor = 1 if channel == exec_websocket.STDOUT else 2
-    view_of = memoryview(data)
-    while view_of:
+    remaining = memoryview(data)
+    while remaining:
         try:
-            view_of = view_of[os.write(descriptor, view_of) :]
+            remaining = remaining[os.write(descriptor, remaining) :]
         except BlockingIOError:
             await asyncio.sleep(0.01)
 
 
-async def _feed(session: exec_websocket.Session) -> None:
-    with contextlib.suppress(OSError):  # the terminal has gone
+async def _forward_stdin(session: exec_websocket.Session) -> None:
+    with contextlib.suppress(OSError):  # the terminal was closed
         while data := await stdin.read():
             await session.write(data)
     await session.end_input()
 
 
 @contextlib.contextmanager
-def _raw() -> Iterator[None]:
-    before = termios.tcgetattr(0)
+def _raw_terminal() -> Iterator[None]:
+    saved = termios.tcgetattr(0)
     try:
-        tty.setraw(0, termios.TCSADRAIN)  # what was typed ahead is not thrown away
+        tty.setraw(0, termios.TCSADRAIN)  # keeps input that is already typed
         yield
     finally:
-        termios.tcsetattr(0, termios.TCSADRAIN, before)
+        termios.tcsetattr(0, termios.TCSADRAIN, saved)
 
 
 @contextlib.asynccontextmanager
-async def _sizes(session: exec_websocket.Session) -> AsyncIterator[None]:
-    """Tells the size now and whenever it changes."""
+async def _terminal_size_sent(session: exec_websocket.Session) -> AsyncIterator[None]:
+    """Send the size of the terminal now and on every change."""
     loop, tasks = asyncio.get_running_loop(), set[asyncio.Task[None]]()
 
-    def tell() -> None:
+    def send_size() -> None:
         size = os.get_terminal_size(1)
         task = loop.create_task(session.resize(size.columns, size.lines))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 
-    loop.add_signal_handler(signal.SIGWINCH, tell)
-    tell()
+    loop.add_signal_handler(signal.SIGWINCH, send_size)
+    send_size()
     try:
         yield
     finally:

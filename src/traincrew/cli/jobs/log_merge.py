@@ -1,4 +1,4 @@
-"""Several logs in the order of time, without reading any of them whole."""
+"""Merges several logs by time without reading any of them completely."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from traincrew.client import pod_logs
 async def merge(
     sources: Sequence[AsyncGenerator[list[pod_logs.Line], None]],
 ) -> AsyncIterator[tuple[int, list[pod_logs.Line]]]:
-    """Lines with the number of their source. A line without a time stays behind the one before it."""
+    """Lines with the index of their source. A line without a time stays behind the line before it."""
     waiting = [deque[pod_logs.Line]() for _ in sources]
     last = [0] * len(sources)
     try:
@@ -37,7 +37,7 @@ async def merge(
 
 
 async def _fill(source: AsyncGenerator[list[pod_logs.Line], None], lines: deque[pod_logs.Line]) -> None:
-    """Until there is a line, or there will be none."""
+    """Read until there is a line or the source ends."""
     async for batch in source:
         lines.extend(batch)
         if lines:
@@ -49,7 +49,7 @@ def _time(line: pod_logs.Line, before: int) -> int:
 
 
 def _take(lines: deque[pod_logs.Line], index: int, limit: tuple[int, int] | None, last: list[int]) -> list[pod_logs.Line]:
-    """As many as come before the first line of any other source; always one."""
+    """Take the lines that come before the first line of any other source, at least one."""
     taken = [lines.popleft()]
     last[index] = _time(taken[0], last[index])
     while lines and (limit is None or (_time(lines[0], last[index]), index) <= limit):

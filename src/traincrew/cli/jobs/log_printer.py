@@ -1,4 +1,4 @@
-"""The logs that there are of a job, from the API and from the disk, put into the order of time; or followed."""
+"""Prints the logs of a job, from the API and from stored files, sorted by time; or follows them."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from traincrew.client import clock, pod_logs
 from traincrew.client.remote import RemoteClient
 from traincrew.model import objects
 
-SLACK = 2
-"""Seconds that clocks may differ, and that creation times are rounded by."""
+CLOCK_SKEW = 2
+"""Seconds of clock skew and of rounding of creation times."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +47,7 @@ class LogRequest:
     def wanted(self) -> pod_logs.Wanted:
         since = ""
         if self.since:
-            since = times.rfc3339(time_arguments.moment(self.since, clock.now()).astimezone(dt.UTC))
+            since = times.rfc3339(time_arguments.parse_time(self.since, clock.now()).astimezone(dt.UTC))
         return pod_logs.Wanted(previous=self.previous, tail=self.tail, since=since)
 
 
@@ -55,19 +55,19 @@ class LogRequest:
 class LogSource:
     position: pod_logs.LogPosition
     uid: str
-    kept: bool
-    """To be read from the disk."""
-    alone: bool
-    """The pod's only container."""
+    stored: bool
+    """Read from stored files."""
+    only_container: bool
+    """The pod has no other container."""
     replica: str = ""
-    unstarted: str = ""
-    """Why there is no log of it, and never will be."""
+    never_ran: str = ""
+    """Why there is no log and never will be."""
 
 
 async def print_logs(name: str, target_options: cluster_target.TargetOptions, request: LogRequest) -> None:
     if request.follow and request.previous:
         raise errors.SettingsError("--previous cannot be used with --follow")
-    request.wanted()  # what is wrong with it is told before anything else
+    request.wanted()  # report invalid values first
     console = Console(sys.stdout.buffer, sys.stderr.buffer)
     try:
         async with query.connected(target_options) as (client, target):
@@ -75,13 +75,13 @@ async def print_logs(name: str, target_options: cluster_target.TargetOptions, re
             if request.follow:
                 await _follow(client, target, name, request, console)
             else:
-                await _show(client, root, await _sources(client, target, root, name, request), request, console)
+                await _print_sorted(client, root, await _sources(client, target, root, name, request), request, console)
     except BrokenPipeError:
-        _quietly()
+        _discard_output()
 
 
-def _quietly() -> None:
-    """Whoever read our output has had enough; that Python cannot write the rest is no news."""
+def _discard_output() -> None:
+    """The reader of the output is gone: keep Python from reporting that it cannot flush standard output."""
     with contextlib.suppress(OSError):
         sys.stdout = open("/dev/null", "w")  # noqa: SIM115
 
@@ -104,19 +104,19 @@ async def _follow(
         shown = log_streams.LogStreams(client, informer, console, choice, root)
         running = asyncio.create_task(shown.run())
         try:
-            await _until_over(informer)
+            await _until_finished(informer)
             await shown.drain(5.0)
         finally:
             running.cancel()
             await shown.close()
 
 
-async def _until_over(informer: job_informer.JobInformer) -> None:
+async def _until_finished(informer: job_informer.JobInformer) -> None:
     while True:
-        heard, now = informer.changes, informer.observe()
+        seen_changes, now = informer.changes, informer.observe()
         if informer.deleted or (now is not None and now.job.status.finished and not any(pod.active for pod in now.pods)):
             return
-        await informer.changed(heard)
+        await informer.changed(seen_changes)
 
 
 async def _sources(
@@ -127,26 +127,26 @@ async def _sources(
         seen, found = await query.get_job(client, target.namespace, name)
     except errors.NoJob:
         gone = (
-            _kept(root, stored_logs.of_job(root, target.namespace, named.kind, named.name), set(), target.namespace)
+            _stored_sources(root, stored_logs.of_job(root, target.namespace, named.kind, named.name), set(), target.namespace)
             if root
             else []
         )
         if not gone:
             raise
-        return _chosen(gone, named.name, request)
-    live = [source for pod in seen.pods for source in _of_pod(root, pod, request.container)]
+        return _select(gone, named.name, request)
+    live = [source for pod in seen.pods for source in _pod_sources(root, pod, request.container)]
     kept = []
     if root is not None:
         made = seen.job.metadata.creation_timestamp
-        earliest = f"{made - dt.timedelta(seconds=SLACK):%Y-%m-%dT%H:%M:%S}".encode() if made else b""
+        earliest = f"{made - dt.timedelta(seconds=CLOCK_SKEW):%Y-%m-%dT%H:%M:%S}".encode() if made else b""
         old = [each for each in stored_logs.of_job(root, target.namespace, found.kind, seen.job.name) if each.began >= earliest]
-        kept = _kept(root, old, {pod.metadata.uid for pod in seen.pods}, target.namespace)
+        kept = _stored_sources(root, old, {pod.metadata.uid for pod in seen.pods}, target.namespace)
     if not live and not kept:
         raise errors.NoJob(f"{seen.reference} has no logs yet. Run `traincrew why {seen.reference}` to see why it is waiting.")
-    return _chosen([*kept, *live], seen.job.name, request)
+    return _select([*kept, *live], seen.job.name, request)
 
 
-def _of_pod(root: pathlib.Path | None, pod: objects.Pod, container: str) -> list[LogSource]:
+def _pod_sources(root: pathlib.Path | None, pod: objects.Pod, container: str) -> list[LogSource]:
     names = [container] if container else [each.name for each in pod.status.container_statuses]
     on_disk = stored_logs.of_pod(root, pod.metadata.namespace, pod.name, pod.metadata.uid) if root is not None else []
     return [
@@ -155,13 +155,13 @@ def _of_pod(root: pathlib.Path | None, pod: objects.Pod, container: str) -> list
             pod.metadata.uid,
             each in on_disk,
             len(pod.status.container_statuses) <= 1,
-            unstarted=container_runs.unstarted(pod, each),
+            never_ran=container_runs.never_ran(pod, each),
         )
         for each in names
     ]
 
 
-def _kept(root: pathlib.Path, found: list[stored_logs.Kept], living: set[str], namespace: str) -> list[LogSource]:
+def _stored_sources(root: pathlib.Path, found: list[stored_logs.StoredPod], living: set[str], namespace: str) -> list[LogSource]:
     return [
         LogSource(pod_logs.LogPosition(namespace, each.pod, container), each.uid, True, len(each.containers) == 1)
         for each in found
@@ -170,7 +170,7 @@ def _kept(root: pathlib.Path, found: list[stored_logs.Kept], living: set[str], n
     ]
 
 
-def _chosen(sources: list[LogSource], job: str, request: LogRequest) -> list[LogSource]:
+def _select(sources: list[LogSource], job: str, request: LogRequest) -> list[LogSource]:
     named = [dataclasses.replace(each, replica=observed_job.replica(job, each.position.pod)) for each in sources]
     found = [
         each
@@ -184,14 +184,14 @@ def _chosen(sources: list[LogSource], job: str, request: LogRequest) -> list[Log
     return found
 
 
-async def _show(
+async def _print_sorted(
     client: RemoteClient, root: pathlib.Path | None, sources: list[LogSource], request: LogRequest, console: Console
 ) -> None:
     prefix = len(sources) > 1 if request.prefix is None else request.prefix
     failures: list[str] = []
-    streams_of = [_lines(client, root, source, request, failures) for source in sources]
+    streams = [_lines(client, root, source, request, failures) for source in sources]
     names = [_name(source) if prefix else "" for source in sources]
-    async for index, lines in log_merge.merge(streams_of):
+    async for index, lines in log_merge.merge(streams):
         console.lines(names[index], lines, timestamps=request.timestamps)
     for error in failures:
         console.message(error)
@@ -200,16 +200,16 @@ async def _show(
 
 
 def _name(source: LogSource) -> str:
-    return source.replica if source.alone else f"{source.replica}/{source.position.container}"
+    return source.replica if source.only_container else f"{source.replica}/{source.position.container}"
 
 
 async def _lines(
     client: RemoteClient, root: pathlib.Path | None, source: LogSource, request: LogRequest, failures: list[str]
 ) -> AsyncGenerator[list[pod_logs.Line], None]:
-    if source.unstarted:
-        failures.append(f"{source.position.pod}: {source.unstarted}")
+    if source.never_ran:
+        failures.append(f"{source.position.pod}: {source.never_ran}")
         return
-    if source.kept and root is not None:
+    if source.stored and root is not None:
         async for batch in stored_logs.lines(root, source.position, source.uid, request.wanted()):
             yield batch
         return

@@ -1,4 +1,4 @@
-"""The logs of all replicas of a job as they come: those that are there, those that are added, those that are restarted."""
+"""Follows the logs of all replicas of a job, including replicas that are added or restarted later."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from traincrew.model import objects
 
 @dataclasses.dataclass(frozen=True)
 class LogSelection:
-    """Which logs, and how they are shown."""
+    """Which logs to print, and how."""
 
     replica: str = ""
     container: str = ""
     first: pod_logs.Wanted = pod_logs.Wanted()
-    """What is wanted of replicas that run already."""
+    """Selects the lines of replicas that are already running."""
     earlier: bool = True
-    """Earlier runs of these, too."""
+    """Include the earlier runs of these replicas."""
     timestamps: bool = False
     prefix: bool = True
     job: bool = False
-    """The job's name stands before the replica's."""
+    """Print the name of the job before the name of the replica."""
 
 
 class LogStreams:
@@ -45,25 +45,25 @@ class LogStreams:
         self._logs: dict[tuple[str, str], tuple[log_follower.LogFollower, asyncio.Task[None]]] = {}
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Run until cancelled."""
         first = True
         while True:
-            heard = self._informer.changes
+            seen_changes = self._informer.changes
             for uid, pod in list(self._informer.pods.items()):
                 if observed_job.matches(self._replica(pod), self._choice.replica) or not self._choice.replica:
                     for container in self._containers(uid, pod):
-                        self._begin(uid, pod, container, first)
+                        self._start(uid, pod, container, first)
             first = False
-            await self._informer.changed(heard)
+            await self._informer.changed(seen_changes)
 
-    async def drain(self, patience: float) -> None:
-        """Waits until what has ended is read to its end; what still runs is left."""
+    async def drain(self, max_wait: float) -> None:
+        """Wait until the logs of terminated containers are read to the end."""
         ended = [task for log, task in self._logs.values() if self._is_over(log.source)]
         if ended:
-            await asyncio.wait(ended, timeout=patience)
+            await asyncio.wait(ended, timeout=max_wait)
 
     async def finished(self) -> None:
-        """Returns when every log that was begun has been read to its end."""
+        """Return when every log is read to its end."""
         while pending := [task for _, task in self._logs.values() if not task.done()]:
             await asyncio.wait(pending)
 
@@ -90,23 +90,23 @@ class LogStreams:
             return [self._choice.container]
         names = [each.name for each in pod.status.container_statuses]
         if not names and uid not in self._informer.existing and self._log_root is not None:
-            # It came and went faster than its states were told.
+            # The pod was deleted before the watch showed its containers.
             names = stored_logs.of_pod(self._log_root, pod.metadata.namespace, pod.name, uid)
         return names
 
     def _replica(self, pod: objects.Pod) -> str:
         return observed_job.replica(self._informer.key.name, pod.name)
 
-    def _begin(self, uid: str, pod: objects.Pod, container: str, first: bool) -> None:
+    def _start(self, uid: str, pod: objects.Pod, container: str, first: bool) -> None:
         if (uid, container) in self._logs:
             return
         source = log_follower.ContainerLog(pod_logs.LogPosition(pod.metadata.namespace, pod.name, container), uid)
         name = self._name(pod, container)
 
-        def shown(lines: list[pod_logs.Line]) -> None:
+        def print_lines(lines: list[pod_logs.Line]) -> None:
             self._console.lines(name, lines, timestamps=self._choice.timestamps)
 
-        log = log_follower.LogFollower(self._client, self._informer, source, shown, self._log_root)
+        log = log_follower.LogFollower(self._client, self._informer, source, print_lines, self._log_root)
         wanted = self._choice.first if first else pod_logs.Wanted()
         task = asyncio.create_task(log.follow(wanted, earlier=self._choice.earlier or not first))
         self._logs[uid, container] = (log, task)

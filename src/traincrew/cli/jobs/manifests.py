@@ -1,4 +1,4 @@
-"""The objects of some texts, in order; and everything that is wrong with them. Pure."""
+"""Parses manifests: their objects in order, and all errors. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from traincrew.validation import review, verdict, yaml_documents
 
 @dataclasses.dataclass(frozen=True)
 class ManifestObject:
-    """An object to be made."""
+    """An object to create."""
 
     document: dict[str, Any]
     where: str
@@ -36,17 +36,17 @@ class ParsedManifests:
 
 
 def parse(texts: dict[str, str]) -> ParsedManifests:
-    """By file name. Where there are errors, the objects are not to be used."""
+    """texts: by file name. The objects must not be used if there are errors."""
     objects: list[ManifestObject] = []
-    told: dict[str, list[str]] = {"error": [], "warning": []}
+    remarks: dict[str, list[str]] = {"error": [], "warning": []}
     for file, text in texts.items():
         for remark in review.review(text).remarks:
             mark = "warning: " if remark.level == "warning" else ""
-            told[remark.level].append(f"{file}:{remark.line}: {mark}{remark}")
+            remarks[remark.level].append(f"{file}:{remark.line}: {mark}{remark}")
         objects += _objects(file, text)
-    if not told["error"]:
-        told["error"] += _faults(objects)
-    return ParsedManifests(tuple(objects), tuple(told["error"]), tuple(told["warning"]))
+    if not remarks["error"]:
+        remarks["error"] += _name_errors(objects)
+    return ParsedManifests(tuple(objects), tuple(remarks["error"]), tuple(remarks["warning"]))
 
 
 def _objects(file: str, text: str) -> Iterator[ManifestObject]:
@@ -58,7 +58,7 @@ def _objects(file: str, text: str) -> Iterator[ManifestObject]:
                     yield ManifestObject(part.value, f"{file}:{part.first_line}", job)
 
 
-def _faults(objects: list[ManifestObject]) -> Iterator[str]:
+def _name_errors(objects: list[ManifestObject]) -> Iterator[str]:
     seen: dict[tuple[str, ...], str] = {}
     for each in objects:
         meta = each.document.get("metadata")

@@ -1,4 +1,4 @@
-"""Where objects of a kind live: what discovery says, asked once for each version of a group."""
+"""Maps kinds to resources with the discovery API, which is read once for each API version."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from traincrew.model import suggestions
 from traincrew.model.resources import Resource
 
 
-class _Served(msgspec.Struct):
+class _ApiResource(msgspec.Struct):
     name: str
     kind: str
     namespaced: bool = True
 
 
-class _List(msgspec.Struct):
-    resources: list[_Served] = []
+class _ApiResourceList(msgspec.Struct):
+    resources: list[_ApiResource] = []
 
 
 class RestMapping:
     def __init__(self, client: RemoteClient) -> None:
         self._client = client
-        self._known: dict[str, list[_Served]] = {}
+        self._known: dict[str, list[_ApiResource]] = {}
 
     async def resource(self, api_version: str, kind: str, where: str) -> Resource:
-        served = await self._served(api_version, where)
+        served = await self._resources(api_version, where)
         group, _, version = api_version.rpartition("/")
         for each in served:
             if each.kind == kind and "/" not in each.name:
                 return Resource(group, version, each.name, kind, each.namespaced)
-        meant = suggestions.did_you_mean(kind, [each.kind for each in served])
-        raise errors.ManifestError(f'{where}: no matches for kind "{kind}" in version "{api_version}"{meant}')
+        suggestion = suggestions.did_you_mean(kind, [each.kind for each in served])
+        raise errors.ManifestError(f'{where}: no matches for kind "{kind}" in version "{api_version}"{suggestion}')
 
-    async def _served(self, api_version: str, where: str) -> list[_Served]:
+    async def _resources(self, api_version: str, where: str) -> list[_ApiResource]:
         if api_version not in self._known:
             path = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
             try:
                 raw = await self._client.fetch(path)
             except errors.NotFound:
                 raise errors.ManifestError(f'{where}: the cluster does not serve version "{api_version}"') from None
-            self._known[api_version] = msgspec.json.decode(raw, type=_List).resources
+            self._known[api_version] = msgspec.json.decode(raw, type=_ApiResourceList).resources
         return self._known[api_version]

@@ -7,20 +7,18 @@ import os
 import pathlib
 import random
 import re
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 from traincrew import errors
 from traincrew.cli import cluster_target
-from traincrew.cli.jobs import command_manifest, job_references, manifests, unmapped_images
+from traincrew.cli.jobs import command_manifest, job_references, manifest_files, manifests, unmapped_images
 from traincrew.cli.render import serialization
 from traincrew.kinds import job_from_command
 
 ELASTIC_RETRIES = 3
 """Default number of retries of an elastic job, whose replicas are expected to fail and to be replaced."""
 SUFFIX_CHARACTERS = "bcdfghjklmnpqrstvwxz2456789"
-STDIN = "-"
 GENERATED = "generated job"
 
 
@@ -31,10 +29,10 @@ def from_files(names: Sequence[str], flags: dict[str, Any]) -> manifests.ParsedM
     if given:
         flag = given[0].replace("_", "-")
         raise errors.SettingsError(f"--{flag} requires --kind. Add --kind KIND -- COMMAND, or set the value in the file.")
-    missing = [name for name in names if name != STDIN and not pathlib.Path(name).is_file()]
+    missing = [name for name in names if name != manifest_files.STDIN and not pathlib.Path(name).is_file()]
     if missing:
         raise errors.ManifestError(_missing_file(missing[0], first=missing[0] == names[0]))
-    return manifests.parse({name: _read_text(name) for name in names})
+    return manifests.parse({name: manifest_files.read_text(name) for name in names})
 
 
 def _missing_file(name: str, *, first: bool) -> str:
@@ -43,15 +41,6 @@ def _missing_file(name: str, *, first: bool) -> str:
     # The first word of a command is rarely a file in the current directory, so --kind was probably forgotten.
     hint = ". To run a command, specify the kind of job: --kind PyTorchJob -- COMMAND." if first else ""
     return f"{name}: no such file{hint}"
-
-
-def _read_text(name: str) -> str:
-    try:
-        return (sys.stdin.buffer.read() if name == STDIN else pathlib.Path(name).read_bytes()).decode()
-    except OSError as error:
-        raise errors.ManifestError(f"{name}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise errors.ManifestError(f"{name}: not UTF-8 text (byte {error.start})") from error
 
 
 def from_command(

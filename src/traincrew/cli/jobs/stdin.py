@@ -1,6 +1,4 @@
-"""Standard input, read as it comes and only when there is something to read: the terminal stays in its blocking mode, which it
-shares with the shell.
-"""
+"""Reads standard input without blocking the event loop. The terminal stays in blocking mode, which it shares with the shell."""
 
 from __future__ import annotations
 
@@ -8,27 +6,27 @@ import asyncio
 import contextlib
 import os
 
-PIECE = 1 << 15
+CHUNK_SIZE = 1 << 15
 
 
 async def read(descriptor: int = 0) -> bytes:
-    """What there is, once there is something; nothing at the end of the input."""
+    """Wait for input and return it; empty at the end of the input."""
     loop = asyncio.get_running_loop()
     found: asyncio.Future[bytes] = loop.create_future()
 
     def ready() -> None:
-        # Read here and nowhere else: a moment later somebody may be told of what is no longer there, and wait for ever.
+        # Read in the callback: later the input may be consumed by another reader, and the read would block.
         loop.remove_reader(descriptor)
         if not found.done():
             try:
-                found.set_result(os.read(descriptor, PIECE))
+                found.set_result(os.read(descriptor, CHUNK_SIZE))
             except OSError as error:
                 found.set_exception(error)
 
     try:
         loop.add_reader(descriptor, ready)
-    except PermissionError:  # a regular file, which cannot be waited for and need not be
-        return os.read(descriptor, PIECE)
+    except PermissionError:  # a regular file, which is always readable
+        return os.read(descriptor, CHUNK_SIZE)
     try:
         return await found
     finally:

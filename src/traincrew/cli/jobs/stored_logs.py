@@ -1,4 +1,4 @@
-"""Logs that the cluster of this machine keeps on the disk, of pods that the API no longer knows."""
+"""Log files of the cluster on this machine, including those of deleted pods."""
 
 from __future__ import annotations
 
@@ -15,32 +15,34 @@ from traincrew.embedded.kubelet.runtime.streaming import LogOptions
 from traincrew.kinds.kind import JobKind
 
 
-class Kept(NamedTuple):
+class StoredPod(NamedTuple):
     pod: str
     uid: str
     began: bytes
     containers: tuple[str, ...]
 
 
-def of_job(root: pathlib.Path, namespace: str, kind: JobKind | None, job: str) -> list[Kept]:
-    """The pods of the jobs of that name of which there are logs, oldest first. Without a kind: of any."""
+def of_job(root: pathlib.Path, namespace: str, kind: JobKind | None, job: str) -> list[StoredPod]:
+    """The pods of the jobs of this name that have log files, oldest first. kind None: jobs of any kind."""
     found = []
     for each in log_directory.list_pod_logs(root):
         if each.namespace == namespace and is_replica(each.pod, kind, job):
             containers = tuple(_trainers(each.containers()))
             began = min((stamp for name in containers if (stamp := log_directory.first_timestamp(each.path / name))), default=b"")
-            found.append(Kept(each.pod, each.uid, began, containers))
-    return sorted(found, key=lambda kept: kept.began)
+            found.append(StoredPod(each.pod, each.uid, began, containers))
+    return sorted(found, key=lambda pod: pod.began)
 
 
 def of_pod(root: pathlib.Path, namespace: str, pod: str, uid: str) -> list[str]:
-    """The containers of one pod of which there are logs."""
+    """The containers of a pod that have log files."""
     return _trainers(log_directory.PodLogs(namespace, pod, uid, root / f"{namespace}_{pod}_{uid}").containers())
 
 
-def newest(root: pathlib.Path, place: pod_logs.LogPosition, uid: str) -> int | None:
-    """The last run of a container of which there is a log."""
-    attempts = log_directory.attempts(log_directory.container_directory(root, place.namespace, place.pod, uid, place.container))
+def newest(root: pathlib.Path, position: pod_logs.LogPosition, uid: str) -> int | None:
+    """The number of the last run that has a log file."""
+    attempts = log_directory.attempts(
+        log_directory.container_directory(root, position.namespace, position.pod, uid, position.container)
+    )
     return attempts[-1] if attempts else None
 
 
@@ -53,41 +55,41 @@ def _trainers(names: list[str]) -> list[str]:
 
 
 def is_replica(pod: str, kind: JobKind | None, job: str) -> bool:
-    """Whether a pod bears the name of a replica of that job."""
+    """Whether the name of the pod is that of a replica of the job."""
     from traincrew.kinds import KINDS
 
     roles = {role.label for each in ((kind,) if kind else KINDS) for role in each.roles}
-    # A batch Job's pod ends in five letters and digits of chance.
+    # The name of a pod of a batch Job ends in five random characters.
     return re.fullmatch(rf"{re.escape(job)}-({'|'.join(sorted(roles))})(-[0-9]+|-[a-z0-9]{{5}})?", pod) is not None
 
 
 async def lines(
-    root: pathlib.Path, place: pod_logs.LogPosition, uid: str, wanted: pod_logs.Wanted, before: int | None = None
+    root: pathlib.Path, position: pod_logs.LogPosition, uid: str, wanted: pod_logs.Wanted, before: int | None = None
 ) -> AsyncIterator[list[pod_logs.Line]]:
-    """Of every run (before one), or of the last but one, as it is wanted; a tail is that of all of them together."""
-    directory = log_directory.container_directory(root, place.namespace, place.pod, uid, place.container)
+    """The lines of all runs (before the run `before`), or of the previous run. The tail is counted over all runs."""
+    directory = log_directory.container_directory(root, position.namespace, position.pod, uid, position.container)
     attempts = [number for number in log_directory.attempts(directory) if before is None or number < before]
     if wanted.previous:
         attempts = attempts[-2:-1]
     if wanted.tail is None:
         for attempt in attempts:
-            async for batch in _of_run(directory, attempt, wanted):
+            async for batch in _run_lines(directory, attempt, wanted):
                 yield batch
         return
     last: collections.deque[pod_logs.Line] = collections.deque(maxlen=wanted.tail)
     for attempt in attempts:
-        async for batch in _of_run(directory, attempt, wanted):
+        async for batch in _run_lines(directory, attempt, wanted):
             last.extend(batch)
     yield list(last)
 
 
-async def _of_run(directory: pathlib.Path, attempt: int, wanted: pod_logs.Wanted) -> AsyncIterator[list[pod_logs.Line]]:
-    begun = b""
+async def _run_lines(directory: pathlib.Path, attempt: int, wanted: pod_logs.Wanted) -> AsyncIterator[list[pod_logs.Line]]:
+    partial = b""
     async for piece in reader.read(directory, attempt, _options(wanted), clock.now()):
-        *ended, begun = (begun + piece).split(b"\n")
+        *ended, partial = (partial + piece).split(b"\n")
         yield [pod_logs.parse(raw) for raw in ended]
-    if begun:
-        yield [pod_logs.parse(begun)._replace(whole=False)]
+    if partial:
+        yield [pod_logs.parse(partial)._replace(whole=False)]
 
 
 def _options(wanted: pod_logs.Wanted) -> LogOptions:

@@ -1,4 +1,4 @@
-"""Images that have no environment of their own on this machine: what runs in their place is told before it surprises."""
+"""Warns about images without a mapping, which run in the default environment of this machine."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from traincrew.cli.jobs.manifests import ManifestObject
 from traincrew.embedded import data_directory
 
 LOCAL_IMAGE = "traincrew.local/default"
-"""Stands for no image at all: what runs in the environment of the machine's cluster."""
+"""The image of jobs that are generated from a command: it runs in the default environment."""
 
 
 def warnings(wanted: Iterable[ManifestObject], where: data_directory.DataDirectory) -> list[str]:
-    """One for each image; none where the cluster runs no pods, or refuses such images by itself."""
+    """One warning for each image. None if the cluster runs no pods or rejects such images."""
     from traincrew.embedded.kubelet.images.environment import Environment
     from traincrew.embedded.kubelet.images.resolver import ImageResolver
 
@@ -24,10 +24,10 @@ def warnings(wanted: Iterable[ManifestObject], where: data_directory.DataDirecto
     images = ImageResolver.load(where.data)
     named = dict.fromkeys(image for each in wanted if each.job is not None for image in _images(each.document))
     found = {image: images.resolve(image) for image in named if image != LOCAL_IMAGE}
-    return [_told(image, str(environment)) for image, each in found.items() if isinstance(each, Environment) and not each.own]
+    return [_warning(image, str(environment)) for image, each in found.items() if isinstance(each, Environment) and not each.own]
 
 
-def _told(image: str, environment: str) -> str:
+def _warning(image: str, environment: str) -> str:
     return (
         f"image {image} has no mapping and runs in {environment}. Run `traincrew image set "
         f"{shlex.quote(image)} --env DIR` to map it. docs/frameworks.md lists ready-made environments (`make framework-torch`)."
@@ -35,7 +35,7 @@ def _told(image: str, environment: str) -> str:
 
 
 def _images(value: Any) -> Iterator[str]:
-    """Of all containers, wherever the kind has its pod templates."""
+    """The images of all containers in the manifest."""
     if isinstance(value, dict):
         for container in value.get("containers") or ():
             if isinstance(container, dict) and isinstance(container.get("image"), str):

@@ -1,0 +1,50 @@
+"""The output of `traincrew validate`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from traincrew.validation import review
+
+Reviews = Mapping[str, review.Review]
+"""By file name."""
+
+
+def has_errors(reviews: Reviews) -> bool:
+    return any(remark.level == "error" for each in reviews.values() for remark in each.remarks)
+
+
+def as_text(reviews: Reviews) -> str:
+    lines = [
+        f"{name}:{remark.line}: {'warning: ' if remark.level == 'warning' else ''}{remark}"
+        for name, each in reviews.items()
+        for remark in each.remarks
+    ]
+    return "\n".join([*lines, _summary(reviews)])
+
+
+def _summary(reviews: Reviews) -> str:
+    levels = [remark.level for each in reviews.values() for remark in each.remarks]
+    counts = [
+        _count(levels.count("error"), "error"),
+        _count(levels.count("warning"), "warning"),
+        f"{_count(sum(each.jobs for each in reviews.values()), 'job')} in {_count(len(reviews), 'file')}",
+    ]
+    others = sum(each.others for each in reviews.values())
+    skipped = f"; {_count(others, 'object')} of other kinds skipped" if others else ""
+    return ", ".join(counts) + skipped
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number or 'no'} {noun}s"
+
+
+def as_json(reviews: Reviews) -> str:
+    remarks = [
+        {"file": name, "line": remark.line, "path": remark.path, "message": remark.message, "level": remark.level}
+        for name, each in reviews.items()
+        for remark in each.remarks
+    ]
+    counts = {"jobs": sum(each.jobs for each in reviews.values()), "others": sum(each.others for each in reviews.values())}
+    return json.dumps({"files": len(reviews), **counts, "remarks": remarks}, indent=2, ensure_ascii=False)
