@@ -55,9 +55,9 @@ def _handler(api: Api, served: Sequence[ResourceInfo]) -> type[http.server.BaseH
 
         def _handle(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            told = _told(self.path, self.headers.get("Accept", ""), served) if self.command == "GET" else None
-            if told is not None:
-                self._answer(200, *told)
+            document = _document(self.path, self.headers.get("Accept", ""), served) if self.command == "GET" else None
+            if document is not None:
+                self._answer(200, *document)
                 return
             headers = {key: self.headers[key] for key in KEPT if key in self.headers}
             found = api.session.request(self.command, api.server + self.path, data=body, headers=headers, timeout=60)
@@ -75,7 +75,7 @@ def _handler(api: Api, served: Sequence[ResourceInfo]) -> type[http.server.BaseH
     return Handler
 
 
-def _told(path: str, wanted: str, served: Sequence[ResourceInfo]) -> tuple[bytes, str] | None:
+def _document(path: str, wanted: str, served: Sequence[ResourceInfo]) -> tuple[bytes, str] | None:
     definitions = builtin_kinds.load().definitions
     match path.partition("?")[0].strip("/").split("/"):
         case ["api" | "apis" as root]:

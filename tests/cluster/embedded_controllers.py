@@ -37,9 +37,9 @@ def running(kube: cluster.Cluster, *names: str) -> Iterator[Process]:
             yield process
         finally:
             process.kill()
-            told = process.last_lines()
-            print(told)  # pytest shows it where a test failed
-            assert "Traceback" not in told, told
+            output = process.last_lines()
+            print(output)  # pytest shows it where a test failed
+            assert "Traceback" not in output, output
 
 
 async def _serve(path: str, volumes: str, names: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Access reviews, impersonation and token requests are answered as the real API server does."""
+"""Access reviews, impersonation and token requests, compared with the real API server."""
 
 from __future__ import annotations
 
@@ -87,11 +87,11 @@ async def test_impersonators_become_the_same_user(caller: Caller, headers: list[
     admin = User("admin", ("system:masters", "system:authenticated"))
     try:
         acting = impersonation.impersonated(admin, multidict.CIMultiDict(headers), Policy(), path)
-        told = json.loads(text)
-        ours: Any = access_reviews.self_subject(posted, acting, told["metadata"]["creationTimestamp"])
+        theirs = json.loads(text)
+        ours: Any = access_reviews.self_subject(posted, acting, theirs["metadata"]["creationTimestamp"])
     except api_errors.PlainTextError as refused:
-        told, ours = text.strip(), refused.text.strip()
-    assert ours == told
+        theirs, ours = text.strip(), refused.text.strip()
+    assert ours == theirs
 
 
 async def test_impersonators_without_rights_get_the_same_rejection(caller: Caller, api: Api, namespace: str) -> None:
@@ -105,10 +105,10 @@ async def test_impersonators_without_rights_get_the_same_rejection(caller: Calle
         for pairs in IMPERSONATIONS[:8]:
             headers = multidict.CIMultiDict([*pairs, ("Authorization", f"Bearer {token}")])
             async with session.get("/api", headers=headers) as response:
-                told = await response.json()
+                theirs = await response.json()
             with pytest.raises(api_errors.StatusError) as refused:
                 impersonation.impersonated(robot, headers, Policy(), "/api")
-            assert refused.value.status() == told
+            assert refused.value.status() == theirs
 
 
 TOKEN_REQUESTS: tuple[Object, ...] = (

@@ -1,4 +1,4 @@
-"""Admission in Python and the real API server give the same verdict on thousands of damaged manifests.
+"""Validation in Python, compared with the real API server on thousands of damaged manifests.
 
 TRAINCREW_FUZZ is how many (10,000 if unset), TRAINCREW_FUZZ_SEED where to begin; the same numbers give the same manifests.
 """
@@ -38,7 +38,7 @@ class Posting:
     """Our verdict."""
     spec: Any
     """The spec as we say it is stored."""
-    told: tuple[str, ...]
+    messages: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Disagreement:
     message: str
 
     def __str__(self) -> str:
-        ours = "accepted" if self.posting.accepted else f"refused: {'; '.join(self.posting.told)}"
+        ours = "accepted" if self.posting.accepted else f"refused: {'; '.join(self.posting.messages)}"
         return f"seed {self.posting.seed}\nAPI server: {self.code} {self.message}\nadmission: {ours}\n{self.posting.text}"
 
 

@@ -1,4 +1,4 @@
-"""What is accepted but hardly meant is told on the job, since a CRD cannot answer with warnings."""
+"""Values that are accepted but probably a mistake are reported by an event, since a CRD cannot return warnings."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def test_more_processes_than_slots_are_reported_by_an_event(api: Api, namespace:
 
 
 def advice(api: Api, namespace: str) -> str:
-    def told() -> str:
+    def message() -> str:
         return "; ".join(event["message"] for event in api.events(namespace, "j") if event["reason"] == "Advice")
 
-    said: str = eventually(told)
+    said: str = eventually(message)
     return said

@@ -1,4 +1,4 @@
-"""RBAC in Python decides, refuses and lists as the real API server does."""
+"""RBAC decisions, errors and lists, compared with the real API server."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ async def test_privilege_escalation_is_rejected_on_both(caller: Caller, world: W
     finally:
         api.call("DELETE", f"{RBAC}/clusterroles/{writer}")
         api.call("DELETE", f"{RBAC}/clusterrolebindings/{writer}")
-    assert [told for told, _ in outcomes if told] == []
+    assert [difference for difference, _ in outcomes if difference] == []
     assert {code for _, code in outcomes} >= {201, 403, 404}
 
 

@@ -1,4 +1,4 @@
-"""kubectl, unmodified, is let in and prints of our reviews what it prints of the real API server's.
+"""Unmodified kubectl authenticates, and its output for access reviews is compared with the real API server.
 
 It is one that posts JSON: the gate behind which the reviews stand here reads nothing else.
 """

@@ -1,4 +1,4 @@
-"""Quotas, limit ranges and pod security: our verdicts and words are the real API server's."""
+"""Quotas, limit ranges and pod security, compared with the real API server."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def prepared(obj: Object, *objects: Object) -> Object:
 @pytest.mark.parametrize("level", ["baseline", "restricted"])
 def test_pod_security_rejects_and_warns_in_the_same_message(api: Api, namespace: str, level: str) -> None:
     labels = {"pod-security.kubernetes.io/enforce": level}
-    told = {}
+    message = {}
     for line in plugins.SECURITY:
         pod = corpus.edited(plugins.pod(namespace), line)
         found = policy.refusal(prepared(pod), labels)
-        told[line] = found.message if found else ""
+        message[line] = found.message if found else ""
     api.patch("namespaces", "", namespace, {"metadata": {"labels": labels}})
     eventually(lambda: posted(api, namespace, corpus.edited(plugins.pod(namespace), "spec.hostPID = true"))[0])
     answered = {line: posted(api, namespace, corpus.edited(plugins.pod(namespace), line))[0] for line in plugins.SECURITY}
-    assert told == answered
+    assert message == answered
 
 
 def test_pod_security_warns_where_the_namespace_asks_for_it(api: Api, namespace: str) -> None:
@@ -58,12 +58,14 @@ def test_quotas_reject_in_the_same_message(api: Api, namespace: str, case: tuple
     stored["status"] = {"hard": spec["hard"], "used": used}
     stored = api.replace("resourcequotas", namespace, "small", stored, "status")
     pod = corpus.edited(plugins.pod(namespace), line)
-    told = ""
+    message = ""
     try:
         quota_usage.check_request(quota_usage.QuotaRequest(prepared(pod), "pods"), [stored])
     except api_errors.StatusError as refusal:
-        told = refusal.message
-    assert eventually(lambda: [posted(api, namespace, pod)[0]] if posted(api, namespace, pod)[0] == told else None) == [told]
+        message = refusal.message
+    assert eventually(lambda: [posted(api, namespace, pod)[0]] if posted(api, namespace, pod)[0] == message else None) == [
+        message
+    ]
 
 
 @pytest.mark.parametrize("case", plugins.LIMITS, ids=lambda case: json.dumps(case[0]))
@@ -72,12 +74,12 @@ def test_limit_ranges_fill_and_reject_the_same(api: Api, namespace: str, case: t
     body = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "range"}, "spec": {"limits": [limit]}}
     stored = api.call("POST", f"/api/v1/namespaces/{namespace}/limitranges", body)
     pod = corpus.edited(plugins.pod(namespace), line)
-    ours, told = prepared(pod, stored), ""
+    ours, message = prepared(pod, stored), ""
     try:
         limit_ranger.validate(admitted.attributes(ours), admitted.Objects([stored]))
     except api_errors.StatusError as refusal:
-        told = refusal.message
-    mine = told or [ours["spec"], ours["metadata"].get("annotations")]
+        message = refusal.message
+    mine = message or [ours["spec"], ours["metadata"].get("annotations")]
     assert eventually(lambda: answer(api, namespace, pod) if answer(api, namespace, pod) == mine else None) == mine
 
 

@@ -1,4 +1,4 @@
-"""Our rules for the built-in kinds and the real API server agree on hundreds of objects and changes, right and wrong.
+"""Validation of the built-in kinds, compared with the real API server on hundreds of objects and updates.
 
 Whatever both accept is compared as it is stored, whatever both refuse by its causes. TRAINCREW_RECORD names a file that the
 API server's answers are written to, for the tests that replay them.
@@ -107,8 +107,8 @@ def test_they_agree_on_objects_with_two_violations(api: Api, namespace: str, kin
 
 
 def check(found: list[Case]) -> None:
-    wrong = [(case, told) for case in found if (told := differences(case))]
-    report = "\n\n".join("\n  ".join([case.title, *told]) for case, told in wrong)
+    wrong = [(case, differing) for case in found if (differing := differences(case))]
+    report = "\n\n".join("\n  ".join([case.title, *differing]) for case, differing in wrong)
     assert not wrong, f"{len(wrong)} of {len(found)} differ:\n{report}"
 
 

@@ -1,4 +1,4 @@
-"""Pods that still run when their job has ended: left alone where the user said so, else ended after a grace."""
+"""Pods that still run after the end of their job: kept if the user says so, else ended after a grace period."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verbs for people on a real kube-apiserver, by KUBECONFIG. The node is played; logs and commands are real processes'."""
+"""The CLI verbs on a real kube-apiserver, by KUBECONFIG. The node is a fake; logs and commands are real processes."""
 
 from __future__ import annotations
 

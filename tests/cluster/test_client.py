@@ -1,4 +1,4 @@
-"""Our client against a real API server: what the small servers of the other tests pretend is true of it."""
+"""The client against a real API server."""
 
 from __future__ import annotations
 
@@ -165,13 +165,13 @@ async def _ensure_service_account(kube: cluster.Cluster, namespace: str) -> None
 async def test_an_informer_keeps_its_copy_through_a_restart_of_the_server(
     kube: cluster.Cluster, client: remote.RemoteClient, namespace: str
 ) -> None:
-    told: list[str] = []
+    changes: list[str] = []
     changed = asyncio.Event()
 
     def on_change(old: Thing | None, new: Thing | None) -> None:
         named = new or old
         assert named is not None
-        told.append(f"{'+' if old is None else '-' if new is None else '~'}{named.metadata.name}")
+        changes.append(f"{'+' if old is None else '-' if new is None else '~'}{named.metadata.name}")
         changed.set()
 
     async def until(name: str, present: bool) -> None:
@@ -194,8 +194,8 @@ async def test_an_informer_keeps_its_copy_through_a_restart_of_the_server(
         await client.delete(CONFIG_MAPS, namespace, "theirs")
         await until("theirs", present=False)
         running.cancel()
-    told = [each for each in told if each != "+ours"]  # told only if the watch was faster than the answer
-    assert told == ["+theirs", "+later", "-theirs"]
+    changes = [each for each in changes if each != "+ours"]  # reported only if the watch event arrives before the response
+    assert changes == ["+theirs", "+later", "-theirs"]
 
 
 def rewritten(kube: cluster.Cluster, tmp_path: pathlib.Path, source: pathlib.Path, user: dict[str, Any]) -> str:

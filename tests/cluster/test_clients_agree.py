@@ -1,4 +1,4 @@
-"""What is recorded of clients on a real API server is what that still answers: the embedded one is measured by it."""
+"""Recordings of clients are compared with the real API server."""
 
 from __future__ import annotations
 

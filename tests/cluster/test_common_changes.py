@@ -1,4 +1,4 @@
-"""The pods and services of a living job, for every kind that has services: lost ones, edits, strangers in their places."""
+"""Pods and services of a running job, for every kind with services: losses, edits and name conflicts."""
 
 from __future__ import annotations
 
@@ -197,9 +197,9 @@ def test_a_foreign_pod_with_the_name_of_a_replica_is_reported_and_kept(
 
     job = submit(jobs_with_services.job(kind))
 
-    told = job.event("FailedCreatePod", "j-worker-1")
-    assert told["type"] == "Warning"
-    assert told["message"].startswith("Error creating: ")
+    event = job.event("FailedCreatePod", "j-worker-1")
+    assert event["type"] == "Warning"
+    assert event["message"].startswith("Error creating: ")
     eventually(lambda: jobs_with_services.names(kind) - {"j-worker-1"} <= api.names("pods", namespace))
     assert api.get("pods", namespace, "j-worker-1") == stranger
     api.delete("pods", namespace, "j-worker-1", grace=0)
@@ -215,8 +215,8 @@ def test_what_a_container_waits_for_is_reported_on_the_job(submit: Submit, kubel
 
     kubelet.waiting("j-worker-0", reason, 'Back-off pulling image "train:1"')
 
-    told = job.event(reason)
-    assert told["type"] == "Warning"
-    assert "j-worker-0" in told["message"]
-    assert 'Back-off pulling image "train:1"' in told["message"]
+    event = job.event(reason)
+    assert event["type"] == "Warning"
+    assert "j-worker-0" in event["message"]
+    assert 'Back-off pulling image "train:1"' in event["message"]
     assert len(job.events(reason)) == 1

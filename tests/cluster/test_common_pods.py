@@ -1,4 +1,4 @@
-"""The pods and services of a job as they are made, for every kind that has services: names, labels, owners, ports, templates."""
+"""Pods and services of a new job, for every kind with services: names, labels, owners, ports, templates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our controllers and those of kube-controller-manager, in the same scenes on the same API server."""
+"""The embedded controllers and kube-controller-manager in the same scenarios on the same API server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kubectl apply`, both kinds of it, of the seeds' manifests and of single fields."""
+"""Client-side and server-side `kubectl apply` of the manifests of the seeds and of single fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API server refuses by schema and CEL, in the words of the Go operators' webhooks, and what it lets pass."""
+"""Validation by schema and CEL, in the words of the Go operators' webhooks."""
 
 from __future__ import annotations
 

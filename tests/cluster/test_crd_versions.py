@@ -1,4 +1,4 @@
-"""MPIJob v1 and v2beta1 in one CRD: which contract a job shows, whichever version it is posted, read and edited through."""
+"""MPIJob v1 and v2beta1 in one CRD: the contract of a job does not depend on the version of the request."""
 
 from __future__ import annotations
 

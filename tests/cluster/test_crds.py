@@ -1,4 +1,4 @@
-"""The CRDs on a real API server: what they serve, print and explain. No operator is needed for any of this."""
+"""The CRDs on a real API server, without an operator: what they serve, print and explain."""
 
 from __future__ import annotations
 

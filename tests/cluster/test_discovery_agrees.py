@@ -1,4 +1,4 @@
-"""Discovery and OpenAPI tell clients what a real API server tells them."""
+"""Discovery and OpenAPI, compared with the real API server."""
 
 import json
 import pathlib
@@ -40,14 +40,14 @@ def test_aggregated_discovery_reports_the_same_of_what_is_served(api: Api, versi
     for path, ours in (("/api", aggregated.core(everything(), version)), ("/apis", aggregated.groups(everything(), version))):
         real = as_form(api, path, f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList")
         for group in real["items"]:
-            for told in group["versions"]:
-                place = (group["metadata"].get("name", ""), told["version"])
-                told["resources"] = [
+            for served_version in group["versions"]:
+                place = (group["metadata"].get("name", ""), served_version["version"])
+                served_version["resources"] = [
                     known_part(entry, known[*place, entry["resource"]])
-                    for entry in told["resources"]
+                    for entry in served_version["resources"]
                     if (*place, entry["resource"]) in known
                 ]
-            group["versions"] = [told for told in group["versions"] if told["resources"]]
+            group["versions"] = [served_version for served_version in group["versions"] if served_version["resources"]]
         real["items"] = [group for group in real["items"] if group["versions"]]
         assert ours == real
 
@@ -121,19 +121,19 @@ def test_kubectl_creates_applies_and_compares_by_our_documents(
     with discovery_server.serving(api, everything(), tmp_path) as kubeconfig:
         ours = cluster.Cluster(kubeconfig, kube._kubectl)
 
-        def told(*arguments: str, body: Object) -> tuple[int, str]:
+        def served_version(*arguments: str, body: Object) -> tuple[int, str]:
             answer = ours.kubectl(f"--namespace={namespace}", *arguments, "-f", "-", input=json.dumps(body))
             return answer.returncode, answer.stdout + answer.stderr
 
         for body, name in ((config_map, "configmap/c"), (job, "jaxjob.kubeflow.org/j")):
-            assert told("create", "--validate=strict", "--save-config", body=body) == (0, f"{name} created\n")
-            assert told("apply", body=body) == (0, f"{name} unchanged\n")
-            assert told("diff", body=body) == (0, "")
+            assert served_version("create", "--validate=strict", "--save-config", body=body) == (0, f"{name} created\n")
+            assert served_version("apply", body=body) == (0, f"{name} unchanged\n")
+            assert served_version("diff", body=body) == (0, "")
             changed = body | {"metadata": {"name": body["metadata"]["name"], "labels": {"color": "red"}}}  # type: ignore[index]
-            code, difference = told("diff", body=changed)
+            code, difference = served_version("diff", body=changed)
             assert (code, "+    color: red" in difference) == (1, True)
-            assert told("apply", body=changed) == (0, f"{name} configured\n")
-            code, refusal = told("create", "--validate=strict", body=body | {"foo": 1})
+            assert served_version("apply", body=changed) == (0, f"{name} configured\n")
+            code, refusal = served_version("create", "--validate=strict", body=body | {"foo": 1})
             assert (code, 'unknown field "foo"' in refusal) == (1, True)
 
 

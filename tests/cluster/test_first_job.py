@@ -1,4 +1,4 @@
-"""A job from its creation to its end, seen through the real API server: the shortest proof that the parts fit."""
+"""A job from its creation to its end on a real API server: the shortest end-to-end test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gang scheduling: a PodGroup for the whole job, by Volcano or by scheduler-plugins. The test plays their schedulers."""
+"""Gang scheduling with a PodGroup, by Volcano or by scheduler-plugins. The tests act as their schedulers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gangs from job to node: the operator makes the PodGroup, our scheduler lets it in and places its pods together."""
+"""Gang scheduling end to end: the operator creates the PodGroup, the embedded scheduler places its pods together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a job's objects when the job is deleted, with the real garbage collector at work."""
+"""The objects of a deleted job, with the real garbage collector."""
 
 from __future__ import annotations
 

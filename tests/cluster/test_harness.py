@@ -1,4 +1,4 @@
-"""The cluster that all other tests of this folder stand on."""
+"""The cluster that the other tests of this directory use."""
 
 import os
 import select

@@ -1,4 +1,4 @@
-"""--host-ports: replicas in their nodes' network have a port each, kept in the status, nobody else's until the job has ended."""
+"""--host-ports: each replica with hostNetwork gets a port that no other job has until the job ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs that the API server takes and the operator cannot run: at creation they fail, later everything is left as it is."""
+"""Jobs that the API server accepts and the operator rejects: new jobs fail, running jobs are kept."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ OBJECTS = ("pods", "services", "configmaps", "roles", "rolebindings", "jobs", "s
 
 
 def refused_at_birth(job: SubmittedJob, reason: str, *texts: str) -> None:
-    """The job has failed with that reason, has an end, is told by an event, and nothing was made for it."""
+    """The job has failed with that reason, has an end, is event by an event, and nothing was made for it."""
     found = job.becomes("Failed")
     assert found["reason"] == reason
     assert all(text in found["message"] for text in texts), found["message"]
     assert job.states() == {"Created": "True", "Failed": "True"}
     assert job.status["completionTime"] == found["lastTransitionTime"]
-    told = job.event(reason)
-    assert (told["type"], told["message"]) == ("Warning", found["message"])
+    event = job.event(reason)
+    assert (event["type"], event["message"]) == ("Warning", found["message"])
     consistently(lambda: not any(job.api.names(plural, job.namespace) - _NATIVE for plural in OBJECTS), 0.2)
 
 
@@ -127,8 +127,8 @@ def test_an_invalid_edit_of_a_running_job_touches_no_pod(submit: Submit, kubelet
 
     job.patch({FIELDS[kind]: {"Worker": {"restartPolicy": "Sometimes", "replicas": 1}}})
 
-    told = job.event("InvalidSpec", "'Sometimes'")
-    assert told["type"] == "Warning"
+    event = job.event("InvalidSpec", "'Sometimes'")
+    assert event["type"] == "Warning"
     eventually(lambda: job.why["reason"] == "InvalidSpec")
     assert f"spec.{FIELDS[kind]}[Worker].restartPolicy" in job.why["message"]
     consistently(lambda: _versions(job) == before, 0.5)
@@ -225,9 +225,9 @@ def test_a_rejected_status_is_reported_and_retried_when_the_job_changes(
     start = kube.audit_size()
     job = submit(manifests.job("TFJob", Worker=1))
 
-    told = job.event("StatusRejected", "no status today")
+    event = job.event("StatusRejected", "no status today")
 
-    assert told["type"] == "Warning"
+    assert event["type"] == "Warning"
     consistently(lambda: _status_writes(kube, start, job) == 1)
     assert job.pods() == {}
     job.api.patch("tfjobs", job.namespace, "j", {"metadata": {"annotations": {"touched": "yes"}}})

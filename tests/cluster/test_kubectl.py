@@ -1,4 +1,4 @@
-"""The commands that users type, by the real kubectl, on jobs that the operator runs."""
+"""Common kubectl commands on jobs of the operator."""
 
 from __future__ import annotations
 

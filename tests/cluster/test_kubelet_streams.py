@@ -1,4 +1,4 @@
-"""The real kubectl, a current one and one that speaks SPDY, on our kubelet: behind a real kube-apiserver, behind our tunnel."""
+"""kubectl, current and with SPDY, with our kubelet: behind a real kube-apiserver and behind our tunnel."""
 
 from __future__ import annotations
 
@@ -169,36 +169,36 @@ async def test_following_logs_ends_with_the_container(world: World) -> None:
 
 
 async def test_why_there_is_no_log_is_reported(world: World) -> None:
-    code, _, told = await world("logs", "pod", "--previous")
+    code, _, stderr = await world("logs", "pod", "--previous")
     assert code == 1
-    assert told.endswith('Error from server (BadRequest): previous terminated container "main" in pod "pod" not found\n')
+    assert stderr.endswith('Error from server (BadRequest): previous terminated container "main" in pod "pod" not found\n')
     world.main.waiting = "ContainerCreating"
-    code, _, told = await world("logs", "pod", "-c", "main")
+    code, _, stderr = await world("logs", "pod", "-c", "main")
     expected = 'Error from server (BadRequest): container "main" in pod "pod" is waiting to start: ContainerCreating\n'
-    assert (code, told) == (1, expected)
+    assert (code, stderr) == (1, expected)
 
 
 async def test_exec_reports_output_faults_and_exit_code(world: World) -> None:
     script = "echo out; echo err >&2; exit 3"
-    code, output, told = await world("exec", "pod", "-c", "main", "--", "sh", "-c", script)
+    code, output, stderr = await world("exec", "pod", "-c", "main", "--", "sh", "-c", script)
     assert (code, output) == (3, b"out\n")
-    assert told == "err\ncommand terminated with exit code 3\n"
+    assert stderr == "err\ncommand terminated with exit code 3\n"
 
 
 async def test_exec_of_what_is_not_there(world: World) -> None:
-    code, _, told = await world("exec", "pod", "-c", "main", "--", "no-such-program")
+    code, _, stderr = await world("exec", "pod", "-c", "main", "--", "no-such-program")
     assert code == 1
-    assert 'error executing command in container: exec: "no-such-program": executable file not found' in told
+    assert 'error executing command in container: exec: "no-such-program": executable file not found' in stderr
     del world.shop.places[world.namespace, "pod", "side"]
-    code, _, told = await world("exec", "pod", "-c", "side", "--", "true")
+    code, _, stderr = await world("exec", "pod", "-c", "side", "--", "true")
     assert code == 1
-    assert 'container not found ("side")' in told
+    assert 'container not found ("side")' in stderr
 
 
 async def test_fifty_megabytes_through_exec_come_back_unchanged(world: World) -> None:
     content = os.urandom(BIG)
-    code, output, told = await world("exec", "-i", "pod", "-c", "main", "--", "cat", input=content)
-    assert (code, told) == (0, "")
+    code, output, stderr = await world("exec", "-i", "pod", "-c", "main", "--", "cat", input=content)
+    assert (code, stderr) == (0, "")
     assert output == content
 
 
@@ -314,8 +314,8 @@ async def test_a_port_that_nobody_listens_on_is_reported(world: World) -> None:
         writer.close()
         assert process.stderr
         async with asyncio.timeout(60):
-            told = (await process.stderr.readline()).decode()
-        assert re.search(r"an error occurred forwarding \d+ -> 81: error forwarding port 81 to pod pod, uid : ", told), told
+            stderr = (await process.stderr.readline()).decode()
+        assert re.search(r"an error occurred forwarding \d+ -> 81: error forwarding port 81 to pod pod, uid : ", stderr), stderr
 
 
 PATHS = (

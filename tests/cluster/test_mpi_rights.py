@@ -1,4 +1,4 @@
-"""MPIJob v1: the launcher's account and rights, and what happens to objects that others own, delete or damage."""
+"""MPIJob v1: the service account and permissions of the launcher, and dependents that others own, delete or change."""
 
 from __future__ import annotations
 
@@ -115,8 +115,8 @@ def test_a_foreign_config_map_is_reported_and_keeps_the_launcher_away(submit: Su
     foreign = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "j-config"}, "data": {"mine": "yes"}}
     before = api.create(namespace, foreign)
     job = submit(mpi.job(2))
-    told = job.event("ErrResourceExists", '"j-config" already exists')
-    assert told["type"] == "Warning"
+    event = job.event("ErrResourceExists", '"j-config" already exists')
+    assert event["type"] == "Warning"
     consistently(lambda: api.names("pods", namespace) == set())
     assert api.get("configmaps", namespace, "j-config") == before
     assert (job.why["reason"], "j-config" in job.why["message"]) == ("NameTaken", True)

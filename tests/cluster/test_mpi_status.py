@@ -1,4 +1,4 @@
-"""MPIJob v1: what its launcher and workers make of its conditions, and what is cleaned when it ends."""
+"""MPIJob v1: conditions and clean-up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MPIJobs of both API versions side by side: each behaves as its own version says, whatever it is edited through."""
+"""MPIJobs of both API versions side by side: each follows the behaviour of its own version."""
 
 from __future__ import annotations
 

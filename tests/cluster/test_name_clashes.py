@@ -1,4 +1,4 @@
-"""Objects that have the names which a job needs: its own are adopted, leaving ones awaited, others' left alone."""
+"""Existing objects with names that a job needs: its own are adopted, terminating ones are waited for, foreign ones are kept."""
 
 from __future__ import annotations
 
@@ -150,8 +150,8 @@ def test_a_foreign_object_is_reported_kept_and_replaced_after_its_deletion(
 
     job = submit(jobs_with_leader.job("PyTorchJob", 1))
 
-    told = job.event(f"FailedCreate{kind}")
-    assert "already exists" in told["message"]
+    event = job.event(f"FailedCreate{kind}")
+    assert "already exists" in event["message"]
     eventually(lambda: job.why.get("reason") == "NameTaken")
     consistently(lambda: len(job.events(f"FailedCreate{kind}")) == 1)
     found = api.get(plural, namespace, "j-worker-0")

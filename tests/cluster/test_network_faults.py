@@ -1,4 +1,4 @@
-"""A network and an API server that misbehave: the job comes to the same end, nothing lost, nothing doubled."""
+"""Faults of the network and the API server: the final state is the same, nothing is lost or duplicated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schemas that are taken over from Kubernetes, on the API server that they came from."""
+"""The schemas that are copied from Kubernetes, on the API server that they came from."""
 
 import json
 from typing import Any

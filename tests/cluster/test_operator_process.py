@@ -1,4 +1,4 @@
-"""The operator as a process: its endpoints, its flags, and who acts when there are two."""
+"""The operator as a process: endpoints, flags and leader election."""
 
 from __future__ import annotations
 
@@ -159,11 +159,11 @@ def test_at_shutdown_pending_work_is_finished_and_the_lease_is_released(harness:
         operator.signal(signal.SIGTERM)
 
         assert operator.wait() == 0
-        told, _ = lifecycle.count_events(driver)
+        counted, _ = lifecycle.count_events(driver)
         made = {f"Created pod: {name}" for name in driver.api.names("pods", driver.namespace)}
         assert (
             made
-            == {text for reason, text in told if reason == "SuccessfulCreatePod"}
+            == {text for reason, text in counted if reason == "SuccessfulCreatePod"}
             == set(map("Created pod: {}".format, NAMES))
         )
         assert "holderIdentity" not in driver.api.get("leases", driver.namespace, driver.namespace)["spec"]

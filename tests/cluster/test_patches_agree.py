@@ -1,4 +1,4 @@
-"""Patches and server-side apply in Python do to an object what the real API server does to it.
+"""Patches and server-side apply in Python, compared with the real API server.
 
 TRAINCREW_FUZZ is how many sequences of writes are tried (200 if unset), TRAINCREW_FUZZ_SEED where to begin.
 """

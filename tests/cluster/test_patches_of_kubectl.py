@@ -1,4 +1,4 @@
-"""What kubectl sends when it applies is patched in Python as by the real API server, request for request."""
+"""The patches that kubectl sends, compared with the real API server request by request."""
 
 from __future__ import annotations
 
@@ -143,13 +143,13 @@ class Kubectl:
     def __init__(self, kube: cluster.Cluster, recorder: Recorder, arguments: tuple[str, ...]) -> None:
         self._kube, self._recorder, self._to = kube, recorder, arguments
 
-    def __call__(self, *arguments: str, manifest: Object | None = None, told: str = "") -> None:
-        """`told`: what it must say of a refusal; it must succeed if that is empty."""
+    def __call__(self, *arguments: str, manifest: Object | None = None, expected_error: str = "") -> None:
+        """`expected_error`: what it must say of a refusal; it must succeed if that is empty."""
         given = ("-f", "-") if manifest is not None else ()
         result = self._kube.kubectl(*self._to, *arguments, *given, input=json.dumps(manifest) if manifest else None)
         assert not self._recorder.faults, self._recorder.faults[0]
-        assert (result.returncode == 0) == (not told), result.stderr
-        assert told in result.stderr
+        assert (result.returncode == 0) == (not expected_error), result.stderr
+        assert expected_error in result.stderr
 
 
 @pytest.fixture
@@ -191,13 +191,15 @@ def test_patches_that_kubectl_computes_do_the_same(kubectl: Kubectl, recorder: R
 def test_client_side_apply_becomes_server_side_apply(kubectl: Kubectl, recorder: Recorder) -> None:
     after = changed()
     kubectl("apply", manifest=DEPLOYMENT)
-    kubectl("apply", "--server-side", manifest=after, told='conflict with "kubectl-client-side-apply"')
+    kubectl("apply", "--server-side", manifest=after, expected_error='conflict with "kubectl-client-side-apply"')
     del after["spec"]["strategy"]
     after["spec"]["template"]["spec"]["volumes"] = [{"name": "u", "emptyDir": {}}]
     kubectl("apply", "--server-side", manifest=after)
     kubectl("apply", manifest=DEPLOYMENT)
     after["spec"]["strategy"] = {"type": "Recreate", "rollingUpdate": None}
-    kubectl("apply", "--server-side", "--force-conflicts", manifest=after, told="spec.strategy.rollingUpdate: Forbidden")
+    kubectl(
+        "apply", "--server-side", "--force-conflicts", manifest=after, expected_error="spec.strategy.rollingUpdate: Forbidden"
+    )
     del after["spec"]["strategy"]
     kubectl("apply", "--server-side", "--force-conflicts", manifest=after)
     assert steps.JSON in recorder.patches, "kubectl hands its fields over to its new name by a JSON patch"

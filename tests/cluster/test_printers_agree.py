@@ -1,4 +1,4 @@
-"""What is told about objects and resources is what a real API server tells."""
+"""The printers of objects, compared with the real API server."""
 
 import contextlib
 import datetime
@@ -190,8 +190,8 @@ def test_the_same_form_is_chosen_for_an_accept_header(api: Api, namespace: str, 
         response = asked(api, path, header)
         form = chosen(header, listed)
         if isinstance(form, api_errors.StatusError):
-            told = response.json()
-            assert (response.status_code, told["reason"], told["message"]) == (406, form.reason, form.message)
+            status = response.json()
+            assert (response.status_code, status["reason"], status["message"]) == (406, form.reason, form.message)
         else:
             assert (response.status_code, response.headers["Content-Type"]) == (200, form.content_type)
             assert (f"meta.k8s.io/{form.version}" in response.text) == bool(form.kind)

@@ -1,4 +1,4 @@
-"""Protobuf is read here as Kubernetes' own code reads it."""
+"""The protobuf decoder, compared with that of Kubernetes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An operator that comes back finds everything as it was, and leaves it so."""
+"""A restarted operator does not change a settled job."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _jobs_in_every_state(isolated: IsolatedNamespace) -> list[SubmittedJob]:
               "restarting": "Restarting", "elastic": "Running", "pending": "Created", "ssh": "Suspended"}  # fmt: skip
     for job in jobs:
         job.becomes(wanted[job.name.partition("-")[0]])
-    # What no scheduler has looked at is told after a while, which here would be a change for no other reason than time.
+    # What no scheduler has looked at is reported after a while, which here would be a change for no other reason than time.
     for name in ("pending-master-0", "pending-worker-0", "restarting-master-0"):
         kubelet.pod(name)
         kubelet.unschedulable(name, "no node is free")

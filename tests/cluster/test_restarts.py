@@ -1,4 +1,4 @@
-"""Lost pods: the cause decides first, then the restart policy; each loss is entered once; the first failure is kept."""
+"""Lost pods: the cause decides first, then the restart policy; each loss is recorded once; the first failure is kept."""
 
 from __future__ import annotations
 
@@ -146,8 +146,8 @@ def test_losses_in_a_row_are_restarted_with_a_growing_delay(submit: Submit, kube
     pod_losses.drained(kubelet, "j-worker-1")
 
     eventually(lambda: job.why["reason"] == "BackOff")
-    told = job.event("BackOff")
-    assert told["message"] == job.why["message"]
+    event = job.event("BackOff")
+    assert event["message"] == job.why["message"]
     consistently(lambda: "j-worker-1" not in job.pods())
     eventually(lambda: "j-worker-1" in job.pods())
     assert job.restart_counts() == (0, 2)

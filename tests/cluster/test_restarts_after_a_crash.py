@@ -1,4 +1,4 @@
-"""Losses that an operator meets when it comes back: entered once, and judged by the order in which they happened."""
+"""Losses while no operator runs: recorded once, in the order in which they happened."""
 
 from __future__ import annotations
 

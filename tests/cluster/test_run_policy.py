@@ -1,4 +1,4 @@
-"""runPolicy: what is cleaned up after the end, how long a job may take, how often it may restart, when it goes."""
+"""runPolicy: clean-up, deadline, back-off limit and time to live."""
 
 from __future__ import annotations
 
@@ -92,9 +92,9 @@ def test_finished_jobs_of_every_kind_expire_when_their_time_is_over(api: Api, ku
     ends = {kind: _time(job.status["completionTime"]) for kind, job in jobs.items()}
     for kind, job in jobs.items():
         eventually(lambda job=job: job.gone)  # type: ignore[misc]
-        told = job.event(TTL_EVENTS[kind], f"Deleted job: {job.name}")
-        assert told["type"] == "Normal"
-        assert _time(told["firstTimestamp"]) - ends[kind] >= dt.timedelta(seconds=5), kind
+        event = job.event(TTL_EVENTS[kind], f"Deleted job: {job.name}")
+        assert event["type"] == "Normal"
+        assert _time(event["firstTimestamp"]) - ends[kind] >= dt.timedelta(seconds=5), kind
 
 
 @pytest.mark.contract(167)

@@ -1,4 +1,4 @@
-"""Our scheduler and kube-scheduler on the same scenes: the same nodes, conditions, victims, events, in the same words."""
+"""The embedded scheduler and kube-scheduler in the same scenarios: nodes, conditions, victims and events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies are read, defaulted and judged as a real API server does it: the same verdicts in the same words.
+"""Decoding, defaulting and validation of requests, compared with the real API server.
 
 TRAINCREW_FUZZ_BODIES is how many random bodies of built-in kinds are sent (600 if unset).
 """
@@ -116,7 +116,7 @@ def test_a_definition_gets_the_same_result(api: Api, crd: Object) -> None:
         ours.object["status"] = {"storedVersions": schema_crds.stored_versions(ours.object)}
         faults = crd_validation.validate(ours.object)
         assert answer.status_code == (422 if faults else 201), answer.text
-        assert causes(answer) == told(faults)
+        assert causes(answer) == as_causes(faults)
     else:
         assert (answer.status_code, answer.json()["message"]) == (ours.code, ours.message)
 
@@ -191,8 +191,12 @@ def verdict(answer: requests.Response, faults: list[FieldError], obj: Object, wh
     if answer.status_code in (200, 201):
         same = not faults and numbers(answer.json()["spec"]) == numbers(obj["spec"])
     else:
-        same = answer.status_code == 422 and causes(answer) == told(faults)
-    return [] if same else [f"{what}\ntheirs: {answer.status_code} {answer.json().get('message')}\nours: {sorted(told(faults))}"]
+        same = answer.status_code == 422 and causes(answer) == as_causes(faults)
+    return (
+        []
+        if same
+        else [f"{what}\ntheirs: {answer.status_code} {answer.json().get('message')}\nours: {sorted(as_causes(faults))}"]
+    )
 
 
 def causes(answer: requests.Response) -> set[tuple[str, str]]:
@@ -200,7 +204,7 @@ def causes(answer: requests.Response) -> set[tuple[str, str]]:
     return {(cause["field"], cause["message"]) for cause in found}
 
 
-def told(faults: list[FieldError]) -> set[tuple[str, str]]:
+def as_causes(faults: list[FieldError]) -> set[tuple[str, str]]:
     return {(fault.path, fault.message) for fault in faults}
 
 

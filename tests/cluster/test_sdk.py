@@ -1,4 +1,4 @@
-"""The real `kubeflow-training` client, as its users call it. The test plays the kubelet."""
+"""The real `kubeflow-training` client. The tests act as the kubelet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every manifest of the tutorials leads to the pods, services and config maps that the tutorials describe."""
+"""Every manifest of the tutorials leads to the pods, services and ConfigMaps that the tutorials describe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mechanics of a job's status: conditions, counters, times, and the events at the end."""
+"""The status of a job: conditions, counts, times, and the events at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Suspending and resuming jobs, and jobs that somebody else manages."""
+"""Suspending and resuming jobs, and jobs that another controller manages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TFJob: what each replica is told of the others."""
+"""TFJob: the TF_CONFIG of each replica."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ def test_only_the_training_container_gets_tf_config(submit: Submit, kubelet: Kub
     submit(body)
 
     spec = kubelet.pod("j-worker-0")["spec"]
-    told = {each["name"]: [v["name"] for v in each.get("env") or []] for each in spec["containers"] + spec["initContainers"]}
-    assert told == {"before": [], "tensorflow": ["TF_CONFIG"], "after": [], "first": []}
+    env_names = {each["name"]: [v["name"] for v in each.get("env") or []] for each in spec["containers"] + spec["initContainers"]}
+    assert env_names == {"before": [], "tensorflow": ["TF_CONFIG"], "after": [], "first": []}
 
 
 @pytest.mark.contract(61)

@@ -1,4 +1,4 @@
-"""Two operators at once and no leader election: both act, and it comes to the same as with one."""
+"""Two operators without leader election: the final state is the same as with one."""
 
 from __future__ import annotations
 

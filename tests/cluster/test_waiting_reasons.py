@@ -1,4 +1,4 @@
-"""A job that does not run says why: in its status, by an event, and in the columns of `kubectl get -o wide`."""
+"""The waiting reason of a job: in the status, as an event, and in the columns of `kubectl get -o wide`."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ VOLCANO = "scheduling.volcano.sh/v1beta1"
 
 
 @pytest.mark.usefixtures("operator")
-@pytest.mark.parametrize("obstacle", [pytest.param(each, id=name) for name, each in FAST.items()])
+@pytest.mark.parametrize("case", [pytest.param(each, id=name) for name, each in FAST.items()])
 def test_what_keeps_a_job_from_running_is_reported_until_it_is_fixed(
-    obstacle: WaitingCase, kube: cluster.Cluster, api: Api, namespace: str
+    case: WaitingCase, kube: cluster.Cluster, api: Api, namespace: str
 ) -> None:
-    scene = Scenario(api, namespace)
-    obstacle.inflict(scene)
-    _is_told(scene.job, obstacle, kube)
-    obstacle.mend(scene)
-    _is_forgotten(scene, obstacle, kube)
+    scenario = Scenario(api, namespace)
+    case.cause(scenario)
+    _is_reported(scenario.job, case, kube)
+    case.fix(scenario)
+    _is_cleared(scenario, case, kube)
 
 
 @pytest.mark.usefixtures("operator")
 def test_what_takes_too_long_is_reported_until_it_is_fixed(kube: cluster.Cluster, api: Api, namespace: str) -> None:
-    scenes = [(Scenario(api, namespace, name), obstacle) for name, obstacle in SLOW.items()]
-    for scene, obstacle in reversed(scenes):  # the first, which is over soonest, is brought about last
-        obstacle.inflict(scene)
-    for scene, obstacle in scenes:
-        _is_told(scene.job, obstacle, kube)
-        obstacle.mend(scene)
-        _is_forgotten(scene, obstacle, kube)
+    scenes = [(Scenario(api, namespace, name), case) for name, case in SLOW.items()]
+    for scenario, case in reversed(scenes):  # the first, which is over soonest, is brought about last
+        case.cause(scenario)
+    for scenario, case in scenes:
+        _is_reported(scenario.job, case, kube)
+        case.fix(scenario)
+        _is_cleared(scenario, case, kube)
     _events_were_listed_once(kube, namespace)
 
 
@@ -109,39 +109,39 @@ def volcano(second_kube: tuple[cluster.Cluster, Api, pathlib.Path]) -> Iterator[
 
 
 def test_a_job_that_waits_for_its_gang_says_so(volcano: IsolatedNamespace) -> None:
-    def admit(scene: Scenario) -> None:
-        scene.api.patch("podgroups", scene.namespace, scene.name, {"status": {"phase": "Inqueue"}}, "status", VOLCANO)
+    def admit(scenario: Scenario) -> None:
+        scenario.api.patch("podgroups", scenario.namespace, scenario.name, {"status": {"phase": "Inqueue"}}, "status", VOLCANO)
 
-    obstacle = WaitingCase("WaitingForGang", ("PodGroup {job} is not admitted yet",), Scenario.submit, admit)
-    scene = Scenario(volcano.api, volcano.namespace)
-    obstacle.inflict(scene)
-    _is_told(scene.job, obstacle, volcano.kube)
-    assert not scene.job.pods()
-    obstacle.mend(scene)
-    _is_forgotten(scene, obstacle, volcano.kube)
+    case = WaitingCase("WaitingForGang", ("PodGroup {job} is not admitted yet",), Scenario.submit, admit)
+    scenario = Scenario(volcano.api, volcano.namespace)
+    case.cause(scenario)
+    _is_reported(scenario.job, case, volcano.kube)
+    assert not scenario.job.pods()
+    case.fix(scenario)
+    _is_cleared(scenario, case, volcano.kube)
 
 
-def _is_told(job: SubmittedJob, obstacle: WaitingCase, kube: cluster.Cluster) -> None:
-    texts = [text.format(job=job.name) for text in obstacle.says]
+def _is_reported(job: SubmittedJob, case: WaitingCase, kube: cluster.Cluster) -> None:
+    texts = [text.format(job=job.name) for text in case.says]
 
     def explained() -> bool:
         why = job.why
-        return why.get("reason") == obstacle.reason and all(text in why["message"] for text in texts)
+        return why.get("reason") == case.reason and all(text in why["message"] for text in texts)
 
-    eventually(explained, 60, f"{job.name} does not say {obstacle.reason} {texts}")
+    eventually(explained, 60, f"{job.name} does not say {case.reason} {texts}")
     assert job.why["since"]
-    assert job.event(obstacle.reason, texts[0])["type"] == "Warning"
+    assert job.event(case.reason, texts[0])["type"] == "Warning"
     row = _row(kube, job)
-    assert obstacle.reason in row
+    assert case.reason in row
     assert all(text in row for text in texts)
 
 
-def _is_forgotten(scene: Scenario, obstacle: WaitingCase, kube: cluster.Cluster) -> None:
-    eventually(lambda: scene.job.why.get("reason") != obstacle.reason, because=f"{obstacle.reason} is still told")
-    scene.run()
-    scene.job.becomes("Running")
-    eventually(lambda: not scene.job.why)
-    assert obstacle.reason not in _row(kube, scene.job)
+def _is_cleared(scenario: Scenario, case: WaitingCase, kube: cluster.Cluster) -> None:
+    eventually(lambda: scenario.job.why.get("reason") != case.reason, because=f"{case.reason} is still reported")
+    scenario.run()
+    scenario.job.becomes("Running")
+    eventually(lambda: not scenario.job.why)
+    assert case.reason not in _row(kube, scenario.job)
 
 
 def _row(kube: cluster.Cluster, job: SubmittedJob) -> str:

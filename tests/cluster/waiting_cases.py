@@ -53,7 +53,7 @@ class Scenario:
         container = {**manifests.template("PyTorchJob")["spec"]["containers"][0], **fields}
         self.edit_worker(template={"spec": {"containers": [container]}})
 
-    def refuses_pods(self, yes: bool) -> None:
+    def rejects_pods(self, yes: bool) -> None:
         """Wait until the API server rejects, or accepts, a pod: admission sees changes with a delay."""
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"}, **manifests.template("PyTorchJob")}
 
@@ -75,47 +75,49 @@ class WaitingCase:
     reason: str
     says: tuple[str, ...]
     """Parts of the message. `{job}` is the name of the job."""
-    inflict: Step
+    cause: Step
     """Submits the job and causes the problem."""
-    mend: Step = Scenario.run
+    fix: Step = Scenario.run
     """Fixes the problem. All pods run afterwards."""
 
 
-def _worker(harm: Step) -> Step:
-    def inflict(scene: Scenario) -> None:
-        scene.submit()
-        scene.kubelet.run(scene.replicas[0])
-        scene.kubelet.bind(scene.worker)
-        harm(scene)
+def _worker(cause: Step) -> Step:
+    """Submits the job, runs the master, schedules the worker, then causes the problem."""
 
-    return inflict
+    def run(scenario: Scenario) -> None:
+        scenario.submit()
+        scenario.kubelet.run(scenario.replicas[0])
+        scenario.kubelet.bind(scenario.worker)
+        cause(scenario)
+
+    return run
 
 
 def _waiting(reason: str, message: str) -> WaitingCase:
-    harm = _worker(lambda scene: scene.kubelet.waiting(scene.worker, reason, message))
-    return WaitingCase(reason, ("container pytorch of pod {job}-worker-0", message), harm)
+    cause = _worker(lambda scenario: scenario.kubelet.waiting(scenario.worker, reason, message))
+    return WaitingCase(reason, ("container pytorch of pod {job}-worker-0", message), cause)
 
 
-def _unschedulable(scene: Scenario) -> None:
-    scene.submit()
-    scene.kubelet.pod(scene.worker)
-    scene.kubelet.unschedulable(scene.worker, "0/4 nodes are available: 4 Insufficient nvidia.com/gpu.")
+def _unschedulable(scenario: Scenario) -> None:
+    scenario.submit()
+    scenario.kubelet.pod(scenario.worker)
+    scenario.kubelet.unschedulable(scenario.worker, "0/4 nodes are available: 4 Insufficient nvidia.com/gpu.")
 
 
-def _crash_loop(scene: Scenario) -> None:
+def _crash_loop(scenario: Scenario) -> None:
     message = "back-off 5m0s restarting failed container=pytorch"
     entry = {
         "name": "pytorch", "image": "train:1", "imageID": "", "ready": False, "restartCount": 5,
         "state": {"waiting": {"reason": "CrashLoopBackOff", "message": message}},
         "lastState": {"terminated": {"exitCode": 3, "reason": "Error", "finishedAt": now()}},
     }  # fmt: skip
-    scene.kubelet.status(scene.worker, {"phase": "Running", "containerStatuses": [entry]})
+    scenario.kubelet.status(scenario.worker, {"phase": "Running", "containerStatuses": [entry]})
 
 
 def _init_container(state: Object) -> Step:
-    def write(scene: Scenario) -> None:
+    def write(scenario: Scenario) -> None:
         entry = {"name": "init-pytorch", "image": "a:1", "imageID": "", "ready": False, "restartCount": 2, **state}
-        scene.kubelet.status(scene.worker, {"phase": "Pending", "initContainerStatuses": [entry]})
+        scenario.kubelet.status(scenario.worker, {"phase": "Pending", "initContainerStatuses": [entry]})
 
     return write
 
@@ -127,69 +129,69 @@ _INIT_FAILED = {
 _INIT_DONE = {"state": {"terminated": {"exitCode": 0, "reason": "Completed", "finishedAt": now()}}}
 
 
-def _init_mended(scene: Scenario) -> None:
-    _init_container(_INIT_DONE)(scene)
-    scene.run()
+def _init_succeeded(scenario: Scenario) -> None:
+    _init_container(_INIT_DONE)(scenario)
+    scenario.run()
 
 
 def _quota(pods: str) -> Step:
     """Acts as the quota controller, which copies limits into the status; the API server enforces them."""
 
-    def write(scene: Scenario) -> None:
+    def write(scenario: Scenario) -> None:
         limits = {"status": {"hard": {"pods": pods}, "used": {"pods": "0"}}}
-        scene.api.patch("resourcequotas", scene.namespace, "small", limits, "status")
-        scene.refuses_pods(pods == "0")
+        scenario.api.patch("resourcequotas", scenario.namespace, "small", limits, "status")
+        scenario.rejects_pods(pods == "0")
 
     return write
 
 
-def _over_quota(scene: Scenario) -> None:
+def _over_quota(scenario: Scenario) -> None:
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "small"}, "spec": {"hard": {"pods": "0"}}}
-    scene.api.create(scene.namespace, quota)
-    _quota("0")(scene)
-    scene.submit()
+    scenario.api.create(scenario.namespace, quota)
+    _quota("0")(scenario)
+    scenario.submit()
 
 
 def _restricted(level: str) -> Step:
-    def write(scene: Scenario) -> None:
+    def write(scenario: Scenario) -> None:
         labels = {"pod-security.kubernetes.io/enforce": level}
-        scene.api.patch("namespaces", "", scene.namespace, {"metadata": {"labels": labels}})
-        scene.refuses_pods(level == "restricted")
+        scenario.api.patch("namespaces", "", scenario.namespace, {"metadata": {"labels": labels}})
+        scenario.rejects_pods(level == "restricted")
 
     return write
 
 
-def _forbidden(scene: Scenario) -> None:
-    _restricted("restricted")(scene)
-    scene.submit()
+def _forbidden(scenario: Scenario) -> None:
+    _restricted("restricted")(scenario)
+    scenario.submit()
 
 
 def _template(**fields: Any) -> Step:
-    def inflict(scene: Scenario) -> None:
-        scene.container = fields
-        scene.submit()
+    def cause(scenario: Scenario) -> None:
+        scenario.container = fields
+        scenario.submit()
 
-    return inflict
+    return cause
 
 
 def _foreign(kind: str, spec: Object) -> Step:
-    def inflict(scene: Scenario) -> None:
-        body = {"apiVersion": "v1", "kind": kind, "metadata": {"name": scene.worker}, "spec": spec}
-        scene.api.create(scene.namespace, body)
-        scene.submit()
+    def cause(scenario: Scenario) -> None:
+        body = {"apiVersion": "v1", "kind": kind, "metadata": {"name": scenario.worker}, "spec": spec}
+        scenario.api.create(scenario.namespace, body)
+        scenario.submit()
 
-    return inflict
+    return cause
 
 
 def _removed(plural: str) -> Step:
-    return lambda scene: scene.api.delete(plural, scene.namespace, scene.worker, grace=0)
+    return lambda scenario: scenario.api.delete(plural, scenario.namespace, scenario.worker, grace=0)
 
 
-def _edited(scene: Scenario) -> None:
-    scene.submit()
-    scene.run()
-    scene.job.becomes("Running")
-    scene.edit_worker(restartPolicy="Sometimes")
+def _edited(scenario: Scenario) -> None:
+    scenario.submit()
+    scenario.run()
+    scenario.job.becomes("Running")
+    scenario.edit_worker(restartPolicy="Sometimes")
 
 
 FAST = {
@@ -210,7 +212,7 @@ FAST = {
         "InitContainerFailed",
         ("init container init-pytorch of pod {job}-worker-0 exited with 1", "does not resolve"),
         _worker(_init_container(_INIT_FAILED)),
-        _init_mended,
+        _init_succeeded,
     ),
     "quota": WaitingCase("QuotaExceeded", ("cannot be created", "exceeded quota: small"), _over_quota, _quota("10")),
     "forbidden": WaitingCase(
@@ -223,13 +225,13 @@ FAST = {
         "FailedCreatePod",
         ("Pod {job}-worker-0 cannot be created", 'unknown field "spec.containers[0].imagePulPolicy"'),
         _template(imagePulPolicy="Always"),
-        lambda scene: scene.edit_container(),
+        lambda scenario: scenario.edit_container(),
     ),
     "invalid pod": WaitingCase(
         "FailedCreatePod",
         ("Pod {job}-worker-0 cannot be created", 'spec.containers[0].volumeMounts[0].name: Not found: "data"'),
         _template(volumeMounts=[{"name": "data", "mountPath": "/data"}]),
-        lambda scene: scene.edit_container(),
+        lambda scenario: scenario.edit_container(),
     ),
     "pod name taken": WaitingCase(
         "NameTaken",
@@ -247,45 +249,45 @@ FAST = {
         "InvalidSpec",
         ("spec.pytorchReplicaSpecs[Worker].restartPolicy: unsupported value 'Sometimes'",),
         _edited,
-        lambda scene: scene.edit_worker(restartPolicy="OnFailure"),
+        lambda scenario: scenario.edit_worker(restartPolicy="OnFailure"),
     ),
 }
 
 
-def _mount_fails(scene: Scenario) -> None:
-    pod = scene.kubelet.pod(scene.worker)["metadata"]
-    subject = {"apiVersion": "v1", "kind": "Pod", "name": scene.worker, "namespace": scene.namespace, "uid": pod["uid"]}
+def _mount_fails(scenario: Scenario) -> None:
+    pod = scenario.kubelet.pod(scenario.worker)["metadata"]
+    subject = {"apiVersion": "v1", "kind": "Pod", "name": scenario.worker, "namespace": scenario.namespace, "uid": pod["uid"]}
     event = {
-        "apiVersion": "v1", "kind": "Event", "metadata": {"name": f"{scene.worker}.mount"}, "involvedObject": subject,
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": f"{scenario.worker}.mount"}, "involvedObject": subject,
         "type": "Warning", "reason": "FailedMount", "count": 1, "firstTimestamp": now(), "lastTimestamp": now(),
         "message": 'MountVolume.SetUp failed for volume "data": mount failed: exit status 32',
     }  # fmt: skip
-    scene.api.create(scene.namespace, event)
+    scenario.api.create(scenario.namespace, event)
 
 
-def _deleted_in_vain(scene: Scenario) -> None:
-    scene.submit()
-    scene.run()
-    scene.job.becomes("Running")
-    scene.api.delete("pods", scene.namespace, scene.worker, grace=1)
+def _stuck_deletion(scenario: Scenario) -> None:
+    scenario.submit()
+    scenario.run()
+    scenario.job.becomes("Running")
+    scenario.api.delete("pods", scenario.namespace, scenario.worker, grace=1)
 
 
-def _replaced(scene: Scenario) -> None:
-    scene.kubelet.gone(scene.worker)
-    scene.run()
+def _replaced(scenario: Scenario) -> None:
+    scenario.kubelet.gone(scenario.worker)
+    scenario.run()
 
 
-def _lost_twice(scene: Scenario) -> None:
+def _lost_twice(scenario: Scenario) -> None:
     """The first lost pod is replaced at once, the second after a delay."""
-    scene.submit()
-    scene.run()
-    scene.job.becomes("Running")
-    lost = scene.kubelet.pod(scene.worker)["metadata"]["uid"]
-    scene.kubelet.fail(scene.worker)
-    eventually(lambda: scene.kubelet.pod(scene.worker)["metadata"]["uid"] != lost)
-    scene.kubelet.run(scene.worker)
-    eventually(lambda: scene.job.counts("Worker")["active"] == 1 and scene.job.is_true("Running"))
-    scene.kubelet.fail(scene.worker)
+    scenario.submit()
+    scenario.run()
+    scenario.job.becomes("Running")
+    lost = scenario.kubelet.pod(scenario.worker)["metadata"]["uid"]
+    scenario.kubelet.fail(scenario.worker)
+    eventually(lambda: scenario.kubelet.pod(scenario.worker)["metadata"]["uid"] != lost)
+    scenario.kubelet.run(scenario.worker)
+    eventually(lambda: scenario.job.counts("Worker")["active"] == 1 and scenario.job.is_true("Running"))
+    scenario.kubelet.fail(scenario.worker)
 
 
 SLOW = {
@@ -295,7 +297,7 @@ SLOW = {
         "FailedMount", ("pod {job}-worker-0 does not start", 'MountVolume.SetUp failed for volume "data"'), _worker(_mount_fails)
     ),
     "terminating": WaitingCase(
-        "StuckTerminating", ("pod {job}-worker-0 on node node-1 is still terminating",), _deleted_in_vain, _replaced
+        "StuckTerminating", ("pod {job}-worker-0 on node node-1 is still terminating",), _stuck_deletion, _replaced
     ),
     "unseen": WaitingCase(
         "NotScheduled",

@@ -91,13 +91,13 @@ class LocalJob:
         """Wait until these processes (default: all) succeed. On the first failure the output of all is shown."""
         waited = names or tuple(self.processes)
         self._until(lambda: all(self._code(name) is not None for name in waited), waited)
-        assert {self._code(name) for name in waited} == {0}, self.told()
+        assert {self._code(name) for name in waited} == {0}, self.all_output()
 
     def says(self, name: str, pattern: str) -> re.Match[str]:
         """Wait for a matching line of this process."""
         self._until(lambda: re.search(pattern, self.processes[name].text(), re.MULTILINE) is not None, (name,))
         found = re.search(pattern, self.processes[name].text(), re.MULTILINE)
-        assert found, f"{name} never said {pattern!r}\n{self.told()}"
+        assert found, f"{name} never said {pattern!r}\n{self.all_output()}"
         return found
 
     def _until(self, true: Any, names: Iterable[str]) -> None:
@@ -114,7 +114,7 @@ class LocalJob:
     def _failed(self, names: Iterable[str]) -> bool:
         return any(self._code(name) not in (None, 0) for name in names)
 
-    def told(self) -> str:
+    def all_output(self) -> str:
         return "\n".join(f"== {name}: {self._code(name)}\n{each.text()[-3000:]}" for name, each in self.processes.items())
 
     def lines(self, pattern: str) -> list[re.Match[str]]:

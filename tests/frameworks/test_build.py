@@ -33,15 +33,15 @@ def cache(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Pa
 @pytest.mark.frameworks
 def test_an_environment_is_built_once_and_works_where_it_ends_up(cache: pathlib.Path) -> None:
     first = build.build(SMALL)
-    told = cache_paths.built(first)
-    assert told is not None
-    assert told.megabytes > 50
+    environment = cache_paths.built(first)
+    assert environment is not None
+    assert environment.megabytes > 50
     ran = subprocess.run(
         [first / "bin" / "mpirun", "-n", "2", first / "bin" / "python", "-c", "print('rank')"], capture_output=True
     )
     assert ran.stdout.count(b"rank") == 2
     assert build.build(SMALL) == first
-    assert cache_paths.built(first) == told
+    assert cache_paths.built(first) == environment
     assert not cache_paths.unfinished(first).exists()
 
 

@@ -271,14 +271,14 @@ def test_a_pod_that_leaves_is_not_counted_twice_against_the_limit() -> None:
     assert restart_counts(simulation) == (1, 1)
 
 
-@pytest.mark.parametrize(("limit", "lives"), [(0, 1), (1, 1), (2, 2), (3, 3)])
-def test_the_backoff_limit_counts_pods_that_the_operator_restarts(limit: int, lives: int) -> None:
+@pytest.mark.parametrize(("limit", "attempts"), [(0, 1), (1, 1), (2, 2), (3, 3)])
+def test_the_backoff_limit_counts_pods_that_the_operator_restarts(limit: int, attempts: int) -> None:
     simulation, cluster = started(manifests.job("PyTorchJob", Worker=1, restart="OnFailure", policy={"backoffLimit": limit}))
-    for life in range(1, lives + 1):
+    for attempt in range(1, attempts + 1):
         assert simulation.is_true("Running")
         cluster.fail("j-worker-0")
         simulation.settle()
-        assert simulation.is_true("Failed") == (life == lives)
+        assert simulation.is_true("Failed") == (attempt == attempts)
         recover(simulation, cluster)
 
 

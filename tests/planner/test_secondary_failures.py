@@ -19,7 +19,7 @@ def elastic(**policy: object) -> tuple[Simulation, ClusterEvents]:
     return simulation, cluster
 
 
-def told(simulation: Simulation) -> list[str]:
+def rendezvous_events(simulation: Simulation) -> list[str]:
     return [message for reason, message in simulation.events if reason == "RendezvousLost"]
 
 
@@ -34,8 +34,8 @@ def test_the_loss_of_the_rendezvous_host_is_reported_once_and_secondary_failures
     assert simulation.is_true("Running")
     assert "failure" not in simulation.status
     assert (simulation.status["lastFailure"]["pod"], simulation.status["lastFailure"]["disruption"]) == ("j-worker-0", True)
-    assert len(told(simulation)) == 1
-    assert told(simulation)[0].startswith("j-worker-0 hosts the rendezvous and was lost")
+    assert len(rendezvous_events(simulation)) == 1
+    assert rendezvous_events(simulation)[0].startswith("j-worker-0 hosts the rendezvous and was lost")
 
 
 def test_a_late_failure_is_secondary_too() -> None:
@@ -82,7 +82,7 @@ def test_a_rendezvous_host_that_fails_in_place_is_the_cause_and_reported() -> No
     simulation.settle()
     assert simulation.status["failure"]["pod"] == "j-worker-0"
     assert "lastFailure" not in simulation.status or simulation.status["lastFailure"]["pod"] == "j-worker-0"
-    assert len(told(simulation)) == 1
+    assert len(rendezvous_events(simulation)) == 1
 
 
 def test_who_failed_before_the_rendezvous_host_remains_the_cause() -> None:
@@ -101,7 +101,7 @@ def test_no_worker_hosts_an_external_rendezvous(policy: dict[str, object]) -> No
     simulation, cluster = elastic(**policy)
     cluster.delete("j-worker-0")
     recover(simulation, cluster)
-    assert told(simulation) == []
+    assert rendezvous_events(simulation) == []
 
 
 def test_in_any_job_a_container_failure_before_the_lost_pod_was_replaced_is_secondary() -> None:

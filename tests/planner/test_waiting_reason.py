@@ -209,9 +209,9 @@ def test_trouble_of_a_restarted_operator_is_not_reported_twice() -> None:
     simulation.quota = 1
     simulation.settle()
     assert simulation.status["why"]["reason"] == "QuotaExceeded"
-    told = len(simulation.events)
+    count = len(simulation.events)
     before = simulation.status
     simulation.restart_operator()
     simulation.settle()
     assert simulation.status == before
-    assert len(simulation.events) == told
+    assert len(simulation.events) == count

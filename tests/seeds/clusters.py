@@ -77,7 +77,7 @@ class Cluster:
                 text = self.log(pod, namespace)
                 if found := wanted.search(text):
                     return found
-                pytest.fail(f"{pod} never said {pattern!r}:\n{text[-6000:]}\n{self.told(namespace)}")
+                pytest.fail(f"{pod} never said {pattern!r}:\n{text[-6000:]}\n{self.state(namespace)}")
             time.sleep(0.3)
 
     def _over(self, pod: str, namespace: str) -> bool:
@@ -96,10 +96,10 @@ class Cluster:
                 self.say(f"{job}: {condition} after {time.monotonic() - began:.1f} s")
                 return found
             if true & {"Succeeded", "Failed"} or time.monotonic() - began > within:
-                pytest.fail(f"{job} is {sorted(true)}, not {condition}:\n{self.told(namespace)}")
+                pytest.fail(f"{job} is {sorted(true)}, not {condition}:\n{self.state(namespace)}")
             time.sleep(0.3)
 
-    def told(self, namespace: str = "default") -> str:
+    def state(self, namespace: str = "default") -> str:
         """The state of the namespace for error messages."""
         pods = self.kubectl("get", "pods", "-n", namespace, "-o", "wide", check=False)
         names = [line.split()[0] for line in pods.splitlines()[1:]]
@@ -113,7 +113,7 @@ class Cluster:
         name = job.partition("/")[2]
         began = time.monotonic()
         while self.kubectl("get", "pods", "-n", namespace, "-l", f"training.kubeflow.org/job-name={name}", "-o", "name"):
-            assert time.monotonic() - began < PATIENCE, self.told(namespace)
+            assert time.monotonic() - began < PATIENCE, self.state(namespace)
             time.sleep(0.3)
 
     def _keep_logs(self, namespace: str) -> None:

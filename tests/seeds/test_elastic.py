@@ -19,8 +19,8 @@ def edit(cluster: Cluster, folder: pathlib.Path, before: int, after: int) -> Non
     """`kubectl edit` with sed as the editor."""
     editor = script(folder, "editor", f"sed -i '/Worker:/,/template:/ s/replicas: {before}/replicas: {after}/' \"$1\"")
     cluster.say(f"kubectl edit mpijob {JOB}: {before} -> {after} workers")
-    told = cluster.kubectl("edit", "mpijob", JOB, EDITOR=str(editor), KUBE_EDITOR=str(editor))
-    assert "edited" in told, told
+    output = cluster.kubectl("edit", "mpijob", JOB, EDITOR=str(editor), KUBE_EDITOR=str(editor))
+    assert "edited" in output, output
 
 
 @pytest.mark.parametrize("seed", [pytest.param("000", marks=pytest.mark.core), "001"])
@@ -87,8 +87,8 @@ def test_a_launch_that_waits_for_more_workers_than_there_are_is_reported_on_the_
     path = tmp_path / "job.yaml"
     path.write_text(yaml.safe_dump(job))
     cluster.kubectl("create", "-f", str(path))
-    told = eventually(lambda: "starts 3 processes" in (text := cluster.kubectl("describe", "mpijob", "too-many")) and text)
-    assert "the job has 2 slots" in told
+    output = eventually(lambda: "starts 3 processes" in (text := cluster.kubectl("describe", "mpijob", "too-many")) and text)
+    assert "the job has 2 slots" in output
     cluster.delete("mpijob/too-many")
 
 

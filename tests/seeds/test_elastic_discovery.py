@@ -36,8 +36,8 @@ def looking(cluster: Cluster, tmp_path: pathlib.Path) -> Cluster:
 
 def looks(cluster: Cluster) -> list[tuple[dt.datetime, bool]]:
     """The times of discovery, and whether the new worker was listed. An incomplete last line is ignored."""
-    told = cluster.machine.logs(LAUNCHER, timestamps="true").split("\n")[:-1]
-    return [(dt.datetime.fromisoformat(line.split()[0]), f"{NEW}:1" in line) for line in told]
+    lines = cluster.machine.logs(LAUNCHER, timestamps="true").split("\n")[:-1]
+    return [(dt.datetime.fromisoformat(line.split()[0]), f"{NEW}:1" in line) for line in lines]
 
 
 def condition(pod: Object) -> Object:

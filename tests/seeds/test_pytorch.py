@@ -32,11 +32,11 @@ def test_seed_002_over_mpi_fails_with_pytorchs_own_words_which_are_kept(cluster:
     assert NO_MPI in first["message"], first
     again = eventually(lambda: (found := cluster.get("pytorchjob", MPI)["status"]).get("lastFailure") and found, PATIENCE)
     assert again["failure"] == first, "the first cause stays, whatever fails after it"
-    told = cluster.machine.traincrew("why", f"pytorchjob/{MPI}").stdout
-    cluster.say(f"traincrew why pytorchjob/{MPI}\n{told}")
-    assert f"first failure: {first['replica']} (pod {first['pod']}) exited with code 1" in told
-    assert NO_MPI in told
-    assert "Use the gloo backend" in told, "what to do"
+    output = cluster.machine.traincrew("why", f"pytorchjob/{MPI}").stdout
+    cluster.say(f"traincrew why pytorchjob/{MPI}\n{output}")
+    assert f"first failure: {first['replica']} (pod {first['pod']}) exited with code 1" in output
+    assert NO_MPI in output
+    assert "Use the gloo backend" in output, "what to do"
     cluster.delete(f"pytorchjob/{MPI}")
 
 
@@ -61,10 +61,10 @@ def test_seed_003_waits_for_gpus_and_says_so_and_runs_when_they_are_declared(clu
     status = eventually(lambda: (found := cluster.get("pytorchjob", NCCL)["status"]).get("why") and found)
     assert "Insufficient nvidia.com/gpu" in status["why"]["message"], status
     assert not any(each["type"] == "Running" for each in status["conditions"]), status
-    told = cluster.machine.traincrew("why", f"pytorchjob/{NCCL}").stdout
-    cluster.say(f"traincrew why pytorchjob/{NCCL}\n{told}")
-    assert "Insufficient nvidia.com/gpu" in told
-    assert "declare devices with `traincrew up --device NAME=COUNT`" in told, "what to do"
+    output = cluster.machine.traincrew("why", f"pytorchjob/{NCCL}").stdout
+    cluster.say(f"traincrew why pytorchjob/{NCCL}\n{output}")
+    assert "Insufficient nvidia.com/gpu" in output
+    assert "declare devices with `traincrew up --device NAME=COUNT`" in output, "what to do"
     cluster.say("traincrew down; traincrew up --device nvidia.com/gpu=2")
     cluster.machine.down()
     cluster.machine.up(*cluster.flags, "--device", "nvidia.com/gpu=2")

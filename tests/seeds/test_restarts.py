@@ -105,14 +105,14 @@ def first_failure(made: SubmittedJob) -> Object:
 
 def meets_its_fate(made: SubmittedJob, before: dict[str, Object], case: Case) -> None:
     lost = f"{made.name}-worker-1"
-    told = first_failure(made)
-    found = (told["replica"], told["pod"], told["uid"], told["exitCode"], told["reason"])
+    failure = first_failure(made)
+    found = (failure["replica"], failure["pod"], failure["uid"], failure["exitCode"], failure["reason"])
     assert found == ("Worker 1", lost, before[lost]["metadata"]["uid"], case.code, "Error")
     fate = {"node": is_started_again_in_its_pod, "operator": is_created_anew, "": ends_its_job}[case.restarted_by]
     fate(made, before, lost)
     if not case.restarted_by:
         assert made.condition("Failed")["message"] == _sentence(made, case.policy)
-    assert made.status["failure"] == told, "the first cause stays"
+    assert made.status["failure"] == failure, "the first cause stays"
 
 
 def is_started_again_in_its_pod(made: SubmittedJob, before: dict[str, Object], lost: str) -> None:
@@ -126,8 +126,8 @@ def is_started_again_in_its_pod(made: SubmittedJob, before: dict[str, Object], l
 
 
 def is_created_anew(made: SubmittedJob, before: dict[str, Object], lost: str) -> None:
-    told = made.event(f"{made.kind}Restarting")
-    assert told["message"] == f"job {made.name} is restarting because Worker replica(s) failed."
+    event = made.event(f"{made.kind}Restarting")
+    assert event["message"] == f"job {made.name} is restarting because Worker replica(s) failed."
     eventually(lambda: lost in made.pods() and made.uids()[lost] != before[lost]["metadata"]["uid"], PATIENCE)
     after = runs(made)
     assert {name for name, uid in _uids(after).items() if uid != _uids(before)[name]} == {lost}
@@ -181,8 +181,8 @@ def test_out_of_memory_is_the_workers_own_failure(cluster: Cluster) -> None:
         template["spec"]["volumes"] = [{"name": "kept", "hostPath": {"path": str(room)}}]
         jobs[policy] = submitted(cluster, body)
     for made in jobs.values():
-        told = first_failure(made)
-        assert (told["replica"], told["exitCode"], told["reason"]) == ("Worker 1", 137, "OOMKilled")
+        failure = first_failure(made)
+        assert (failure["replica"], failure["exitCode"], failure["reason"]) == ("Worker 1", 137, "OOMKilled")
     eventually(lambda: jobs["Never"].is_true("Failed"), PATIENCE)
     assert sum(restarts(pod) for pod in runs(jobs["OnFailure"]).values()) == 1
     assert sum(restarts(pod) for pod in runs(jobs["ExitCode"]).values()) == 0
@@ -205,8 +205,8 @@ def test_a_crash_loop_ends_at_the_limit_under_every_restart_policy(cluster: Clus
         said = made.condition("Failed")["message"]
         assert said == f"Job {made.name} has failed because it has reached the specified backoff limit"
         eventually(lambda made=made: not made.pods(), PATIENCE)  # type: ignore[misc]
-        told = made.status["failure"]
-        assert (told["pod"], told["exitCode"], told["message"].strip()) == (f"{made.name}-worker-1", 137, "no data")
+        failure = made.status["failure"]
+        assert (failure["pod"], failure["exitCode"], failure["message"].strip()) == (f"{made.name}-worker-1", 137, "no data")
     assert by_operator.restart_counts() == (2, 0)
     remove(by_node, by_operator)
 

@@ -102,9 +102,9 @@ def test_an_autoscaler_scales_a_busy_job_up_and_an_idle_job_down(cluster: Cluste
     seen = len(cluster.log(WORKERS[0]))
     patch(cluster, "pytorchjob", {"spec": {"elasticPolicy": {"metrics": usage("64")}}})
     trains(cluster, WORKERS[0], 2, after=seen)
-    told = cluster.kubectl("describe", "hpa", JOB)
-    assert "New size: 3; reason: cpu resource above target" in told, told
-    assert "New size: 2; reason: All metrics below target" in told, told
+    output = cluster.kubectl("describe", "hpa", JOB)
+    assert "New size: 3; reason: cpu resource above target" in output, output
+    assert "New size: 2; reason: All metrics below target" in output, output
     assert_no_more_than_a_checkpoint_was_lost(cluster.log(WORKERS[0]))
     cluster.delete(f"pytorchjob/{JOB}")
 
@@ -126,14 +126,14 @@ def kill(cluster: Cluster, pod: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lose", "told"),
+    ("lose", "output"),
     [
         pytest.param(evict, f"last failure: Worker 0 (pod {WORKERS[0]}) was lost", id="evicted"),
         pytest.param(kill, f"first failure: Worker 0 (pod {WORKERS[0]}) exited with code 137", id="killed"),
     ],
 )
 def test_when_the_worker_is_lost_at_which_they_meet_all_start_again_and_the_job_says_why(
-    cluster: Cluster, tmp_path: pathlib.Path, lose: Callable[[Cluster, str], None], told: str
+    cluster: Cluster, tmp_path: pathlib.Path, lose: Callable[[Cluster, str], None], output: str
 ) -> None:
     submit(cluster, tmp_path, 100)
     trains(cluster, WORKERS[1], 2)
@@ -141,7 +141,7 @@ def test_when_the_worker_is_lost_at_which_they_meet_all_start_again_and_the_job_
     cluster.says(WORKERS[1], r"resumes at step=(?!0\b)[\s\S]*world=2 .* step=")
     why = cluster.machine.traincrew("why", f"pytorchjob/{JOB}").stdout
     cluster.say(f"traincrew why pytorchjob/{JOB}\n{why}")
-    assert told in why
+    assert output in why
     assert f"{WORKERS[0]} hosts the rendezvous" in why
     assert f"RendezvousLost: {WORKERS[0]} hosts the rendezvous and was lost" in why
     status = cluster.ends(f"pytorchjob/{JOB}")["status"]

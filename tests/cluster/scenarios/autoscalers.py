@@ -63,12 +63,12 @@ def autoscaler(scenario: ControllerScenario, *metrics: Object, **spec: Any) -> N
 def seen(scenario: ControllerScenario, reason: str) -> Object:
     """Wait until the status or an event has this reason."""
 
-    def told() -> bool:
+    def is_reported() -> bool:
         status = scenario.get("horizontalpodautoscalers", "h").get("status", {})
         said = {each["reason"] for each in status.get("conditions", ())}
         return reason in said or any(each["reason"] == reason for each in scenario.all("events"))
 
-    scenario.becomes(told)
+    scenario.becomes(is_reported)
     scenario.becomes(lambda: scenario.get("horizontalpodautoscalers", "h")["status"].get("conditions"))
     shown = scenario.plain(scenario.get("horizontalpodautoscalers", "h")["status"])
     shown["conditions"].sort(key=lambda each: str(each["type"]))

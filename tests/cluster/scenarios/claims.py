@@ -40,8 +40,8 @@ def seen(scenario: ControllerScenario) -> Object:
     held, claims = volumes(scenario), scenario.all("persistentvolumeclaims")
     for each in (*held, *claims):
         each["metadata"].pop("namespace", None)
-    told = [scenario.plain(each) for each in scenario.all("events") if each["involvedObject"]["kind"].startswith("Persistent")]
-    said = sorted({(each["type"], each["reason"], each["message"], each["source"]["component"]) for each in told})
+    events = [scenario.plain(each) for each in scenario.all("events") if each["involvedObject"]["kind"].startswith("Persistent")]
+    said = sorted({(each["type"], each["reason"], each["message"], each["source"]["component"]) for each in events})
     return {"volumes": scenario.plain(held), "claims": scenario.plain(claims), "events": said}
 
 

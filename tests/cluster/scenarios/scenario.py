@@ -78,8 +78,8 @@ class ControllerScenario:
         """Events about objects of this kind, without their counts, which depend on the resync period."""
         found = [each for each in self.all("events") if each["involvedObject"]["kind"] == kind]
         keys = ("type", "reason", "message", "source", "reportingComponent")
-        told = {json.dumps(self.plain({key: each.get(key) for key in keys}), sort_keys=True) for each in found}
-        return [json.loads(each) for each in sorted(told)]
+        unique = {json.dumps(self.plain({key: each.get(key) for key in keys}), sort_keys=True) for each in found}
+        return [json.loads(each) for each in sorted(unique)]
 
     def plain(self, obj: Any) -> Any:
         """Without values that differ between runs."""

@@ -1,4 +1,4 @@
-"""Owners of fields across versions, and more of them than are kept: as the real API server has them."""
+"""Field managers across versions, and their maximum number, compared with the real API server."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def job(version: str, spec: Object) -> Object:
 
 
 SEQUENCE: tuple[tuple[str, str, Step], ...] = tuple(
-    (version, told, Step(content, job(version, body) if content == APPLY else {"spec": body}, manager, force))
-    for version, content, manager, body, force, told in (
+    (version, expected_error, Step(content, job(version, body) if content == APPLY else {"spec": body}, manager, force))
+    for version, content, manager, body, force, expected_error in (
         ("v1", APPLY, "m1", {"mpiReplicaSpecs": LAUNCHER | WORKER, "slotsPerWorker": 1}, False, ""),
         ("v2beta1", APPLY, "m2", {"mpiReplicaSpecs": LAUNCHER, "slotsPerWorker": 1}, False, ""),
         ("v2beta1", MERGE, "m3", {"slotsPerWorker": 2}, False, ""),
@@ -78,14 +78,14 @@ SEQUENCE: tuple[tuple[str, str, Step], ...] = tuple(
 
 
 def test_owners_are_the_same_whichever_version_they_write(api: Api, namespace: str, versions: dict[str, Schema]) -> None:
-    for version, told, step in SEQUENCE:
+    for version, expected_error, step in SEQUENCE:
         place = api.path("mpijobs", namespace, "j", version=version)
         query = {"fieldManager": step.manager} | ({"force": "true"} if step.force else {})
         live, by = seen(api, place), (f"kubeflow.org/{version}", versions)
-        if told:
-            with pytest.raises(RejectedRequest, match=told) as refused:
+        if expected_error:
+            with pytest.raises(RejectedRequest, match=expected_error) as refused:
                 api.call("PATCH", place, step.body, step.content, **query)
-            with pytest.raises(StatusError, match=told) as refusal:
+            with pytest.raises(StatusError, match=expected_error) as refusal:
                 ours(live, step, "", by)
             assert refusal.value.status() == refused.value.status
             continue
