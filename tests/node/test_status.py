@@ -33,9 +33,7 @@ def test_status_tells_abilities_and_what_is_taken(everywhere: Machine) -> None:
     assert told["node"]["isolation"] == everywhere.level
     assert told["node"]["isolated"]["holds"] == (everywhere.level != "none")
     better = {"root": [], "user": ["root"], "none": ["root", "user"]}[everywhere.level]
-    assert all(
-        f"not {each}: --isolation {everywhere.level} was asked for" in told["node"]["isolated"]["message"] for each in better
-    )
+    assert all(f"not {each}: --isolation {everywhere.level} was given" in told["node"]["isolated"]["message"] for each in better)
     assert told["node"]["egress"]["message"]
     assert told["node"]["limits"]["message"]
     assert told["overcommit"] == ["cpu"]

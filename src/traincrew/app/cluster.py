@@ -95,7 +95,7 @@ async def serve(options: settings.Cluster, directory: DataDirectory, announcer: 
             announcer.ready(cluster.url)
             await _run_operator(cluster, options, shutdown.requested)
             if cluster.kubelet is not None:
-                announcer.stopping(cluster.kubelet.agent.busy, None if shutdown.leaves_pods else shutdown.grace_period)
+                announcer.stopping(cluster.kubelet.sync_loop.busy, None if shutdown.leaves_pods else shutdown.grace_period)
                 if not shutdown.leaves_pods:
                     await cluster.kubelet.stop(shutdown.grace_period)
         finally:
@@ -129,7 +129,7 @@ async def _run_operator(cluster: daemon.RunningCluster, options: settings.Cluste
     # As on any cluster, the operator has the rights of its service account and no others.
     user = users.service_account("kubeflow", rbac.NAME)
     client = cluster.control_plane.client(user, "traincrew-operator")
-    in_host_network = cluster.kubelet is not None and cluster.kubelet.isolation == "none"
+    in_host_network = cluster.kubelet is not None and cluster.kubelet.setup.isolation == "none"
     chosen = dataclasses.replace(OPERATOR, planning=HOST_NETWORK_PLANNING) if in_host_network else OPERATOR
     operator = Operator(Clients(client), KINDS, chosen, Metrics())
     operator.observer.ports.listening = listening_ports.ports

@@ -38,7 +38,7 @@ async def serve(options: settings.Joined, target: connection.Connection, ready: 
         async with RemoteClient(target, component="node", limits=retries.Limits(in_flight=64)) as client:
             site = await _site(client, options, target, data)
             async with kubelet_kubelet.run(client, options.node, site, await runtime_setup.prepare(options.node, data)) as found:
-                ready(found.place.name)
+                ready(found.identity.name)
                 await stop.wait()
                 if options.drain:
                     await found.stop(options.node.shutdown_grace)

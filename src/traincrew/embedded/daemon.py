@@ -139,9 +139,9 @@ async def _kubelet(
 
     host, _, port_text = url.removeprefix("https://").rpartition(":")
     api = (host.strip("[]"), int(port_text))
-    config = kubelet.KubeletConfig(options.data, options.version, api, context, auth, beside=own_log.before)
+    config = kubelet.KubeletConfig(options.data, options.version, api, context, auth, wrap_streams=own_log.before)
     async with kubelet.run(client, options.node, config, await runtime) as node:
-        control_plane.cluster.metrics = metrics_source.from_collector(node.meter, node.place.name)
+        control_plane.cluster.metrics = metrics_source.from_collector(node.stats, node.identity.name)
         yield node
 
 

@@ -1,4 +1,4 @@
-"""The node as a whole: its parts in the order in which they need each other. The same on either API server."""
+"""The kubelet: composes its parts and runs them. It works with any Kubernetes API server."""
 
 from __future__ import annotations
 
@@ -6,160 +6,197 @@ import asyncio
 import contextlib
 import dataclasses
 import json
-import logging
 import pathlib
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
 
 from traincrew import settings
 from traincrew.client import port
 from traincrew.embedded.kubelet.devices import inventory
-from traincrew.embedded.kubelet.images import ImageResolver
-from traincrew.embedded.kubelet.images import tools_directory as own_tools
+from traincrew.embedded.kubelet.images import ImageResolver, tools_directory
+from traincrew.embedded.kubelet.logs.retention import Retention
 from traincrew.embedded.kubelet.network import api_gateway
-from traincrew.embedded.kubelet.network.addresses import Subnet
 from traincrew.embedded.kubelet.network.names_file import NamesFileWriter
 from traincrew.embedded.kubelet.network.zone_publisher import ZonePublisher
 from traincrew.embedded.kubelet.node import conditions
 from traincrew.embedded.kubelet.node.machine import Machine, NodeIdentity
-from traincrew.embedded.kubelet.node.registration import Registration
+from traincrew.embedded.kubelet.node.node_lease import NodeLease
+from traincrew.embedded.kubelet.node.node_status import NodeStatus
 from traincrew.embedded.kubelet.objects.object_cache import ObjectCache
-from traincrew.embedded.kubelet.pods.address_pool import AddressPool
+from traincrew.embedded.kubelet.pods import state_directory, storage_limits
+from traincrew.embedded.kubelet.pods.container_config import ContainerConfigBuilder, ContainerLogs
+from traincrew.embedded.kubelet.pods.container_environment import EnvironmentBuilder, HostEnvironment
 from traincrew.embedded.kubelet.pods.device_assignments import DeviceAssignments
 from traincrew.embedded.kubelet.pods.event_recorder import PodEventRecorder
+from traincrew.embedded.kubelet.pods.executor import PodExecutor
+from traincrew.embedded.kubelet.pods.managed_pod import ManagedPod
+from traincrew.embedded.kubelet.pods.pod_cache import PodCache
+from traincrew.embedded.kubelet.pods.pod_network import PodNetwork
+from traincrew.embedded.kubelet.pods.pod_worker import PodWorker
+from traincrew.embedded.kubelet.pods.prober import Prober
+from traincrew.embedded.kubelet.pods.sandbox_config import SandboxConfigBuilder
+from traincrew.embedded.kubelet.pods.sandboxes import Sandboxes
+from traincrew.embedded.kubelet.pods.state_directory import PodStateDirectory
+from traincrew.embedded.kubelet.pods.status_manager import StatusManager
 from traincrew.embedded.kubelet.pods.sync_loop import PodWorkers, SyncLoop
-from traincrew.embedded.kubelet.pods.tools import Tools
+from traincrew.embedded.kubelet.pods.volume_mounts import VolumeMounts
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 from traincrew.embedded.kubelet.runtime.streaming import StreamingRuntime
-from traincrew.embedded.kubelet.runtime_setup import RuntimeSetup, tear_down
+from traincrew.embedded.kubelet.runtime_setup import DataLayout, RuntimeSetup, tear_down
 from traincrew.embedded.kubelet.server import server
 from traincrew.embedded.kubelet.server.pod_streams import PodStreams
-from traincrew.embedded.kubelet.stats import endpoints as stats_endpoints
+from traincrew.embedded.kubelet.stats import endpoints
 from traincrew.embedded.kubelet.stats.collector import StatsCollector
+from traincrew.embedded.kubelet.volumes import VolumeHost
 
-log = logging.getLogger(__name__)
+SHM_SHARE = 2
+"""The shared memory of a pod is limited to the memory of the machine divided by this."""
+Object = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
 class KubeletConfig:
-    """Where the node stands."""
-
     data: pathlib.Path
     version: str
-    api: tuple[str, int]
-    """Host and port of the API server, as this process reaches it."""
-    context: ssl.SSLContext
-    callers: server.KubeletAuth
+    api_server: tuple[str, int]
+    """Host and port of the API server, as this process connects to it."""
+    tls: ssl.SSLContext
+    auth: server.KubeletAuth
     address: str = "127.0.0.1"
-    """At which the API server reaches the endpoints."""
-    beside: Callable[[StreamingRuntime], StreamingRuntime] = lambda own: own
-    """Endpoints of other pods on this node, put before the node's own."""
+    """The address at which the API server reaches the kubelet."""
+    wrap_streams: Callable[[StreamingRuntime], StreamingRuntime] = lambda streams: streams
+    """Adds the streams of other pods of this node."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Kubelet:
-    agent: SyncLoop
-    place: NodeIdentity
-    meter: StatsCollector
-    isolation: Isolation
-    stop: Callable[[float], Awaitable[None]]
-    """Ends all pods, which get that many seconds at most, and what carries them."""
+    identity: NodeIdentity
+    sync_loop: SyncLoop
+    stats: StatsCollector
+    setup: RuntimeSetup
+
+    async def stop(self, grace: float) -> None:
+        """Terminates all pods within `grace` seconds and stops the pod network."""
+        await self.sync_loop.shut_down(grace)
+        if self.setup.netns is not None:
+            await self.setup.netns.stop()
 
 
 @contextlib.asynccontextmanager
-async def run(client: port.Client, options: settings.Node, site: KubeletConfig, ground: RuntimeSetup) -> AsyncIterator[Kubelet]:
-    begun = False
+async def run(client: port.Client, options: settings.Node, config: KubeletConfig, setup: RuntimeSetup) -> AsyncIterator[Kubelet]:
+    started = False
     try:
-        async with _at_work(client, options, site, ground) as found:
-            begun = True
-            yield found
+        async with _run(client, options, config, setup) as kubelet:
+            started = True
+            yield kubelet
     except BaseException:
-        if not begun:
-            await tear_down(ground, site.data)
+        if not started:
+            await tear_down(setup, config.data)
         raise
 
 
-@contextlib.asynccontextmanager
-async def _at_work(
-    client: port.Client, options: settings.Node, site: KubeletConfig, ground: RuntimeSetup
-) -> AsyncIterator[Kubelet]:
-    pods = PodWorkers()
-    async with contextlib.AsyncExitStack() as stack:
-        endpoints = site.beside(PodStreams(pods, site.data / "logs"))
-        meter = StatsCollector(pods.all)
-        app = server.application(endpoints, site.callers, _pages(meter, options.name))
-        serving = server.serve(app, site.address, 0, site.context)
-        labels = {conditions.LEVEL: str(ground.isolation)}
-        place = NodeIdentity(
-            options.name, site.address, await stack.enter_async_context(serving), site.version, options.pods, labels
+class _Parts:
+    """The composition of the kubelet: each part gets exactly what it needs, in the order of the dependencies."""
+
+    def __init__(self, client: port.Client, options: settings.Node, config: KubeletConfig, setup: RuntimeSetup) -> None:
+        self._client, self._config, self._setup = client, config, setup
+        self.layout = DataLayout(config.data)
+        self.network = PodNetwork(setup.netns, config.address, self.layout.pods)
+        self.workers = PodWorkers(self.network)
+        self.stats = StatsCollector(self.workers.all)
+        found = inventory.discover(options.devices, pathlib.Path(options.driver_root))
+        self.devices = DeviceAssignments(found, self.layout.pods)
+        self.machine = Machine.detect(config.data, found.counts)
+        self.cache = PodCache(client, options.name)
+        self.recorder = PodEventRecorder(client, options.name)
+        self.objects = ObjectCache(client, self.workers.refresh_volumes)
+        self.zone = ZonePublisher(client, setup.netns, options.domain)
+        shm_bytes = self.machine.memory // SHM_SHARE
+        sandbox_config = SandboxConfigBuilder(options.domain, config.data, shm_bytes, options.pod_pids)
+        self.sandboxes = Sandboxes(setup.template, self.network, self.devices, sandbox_config, self.machine.boot_id)
+        host = HostEnvironment(client, options.domain, config.api_server, self.layout.names_file)
+        unisolated = host if setup.isolation is Isolation.NONE else None
+        self.environment = EnvironmentBuilder(
+            self.objects, self.zone.services, config.address, self.machine.allocatable, unisolated
         )
-        names = ZonePublisher(client, ground.netns, options.domain)
-        objects = ObjectCache(client, pods.changed)
-        stack.push_async_callback(objects.close)
-        tools = _tools(client, options, site, ground, place, names, objects)
-        registration = Registration(client, place, tools.machine)
-        for kind, condition in conditions.of(ground.isolation, ground.unavailable, ground.netns).items():
-            registration.set(kind, condition)
-        await registration.register()
-        agent = SyncLoop(tools, pods)
-        tasks = [asyncio.create_task(each.run()) for each in (registration, names, meter)]
-        if ground.netns is None:
-            tasks.append(asyncio.create_task(NamesFileWriter(client, tools.names, options.domain).run()))
-        if ground.netns is not None and (service := await api_gateway.kubernetes_service(client)) is not None:
-            await stack.enter_async_context(api_gateway.ApiGateway(*site.api).open(ground.netns, *service))
-        await names.synced()
-        await stack.enter_async_context(agent.running())
-        try:
-            yield Kubelet(agent, place, meter, ground.isolation, lambda grace: _stop(agent, ground, grace))
-        finally:
-            for task in tasks:
-                task.cancel()
-            await ground.template.close()
+        tools = tools_directory.prepare(config.data, self.layout.exec_sockets)
+        self.images = ImageResolver.load(config.data, tools, options.strict_images)
+        self.logs = ContainerLogs(self.layout.logs, options.logs)
+        self.sync_loop = SyncLoop(self.cache, self.workers, self.new_worker, self.sandboxes, self.layout.pods)
+
+    def new_worker(self, obj: Object) -> PodWorker:
+        directory = state_directory.of(self.layout.pods, obj)
+        pod = ManagedPod(obj, directory, self._config.address, self.layout.exec_sockets / f"{directory.uid}.sock")
+        mounts = VolumeMounts(directory, self.objects, self.recorder, self.volume_host)
+        containers = ContainerConfigBuilder(pod, self.images, self.environment, mounts, self.devices, self.logs)
+        prober = Prober(pod, self.network)
+        executor = PodExecutor(pod, self.cache, self.sandboxes, mounts, containers, prober, self.logs)
+        status = StatusManager(self._client, pod, self.cache)
+        return PodWorker(pod, executor, status, self.recorder, self.sandboxes)
+
+    def volume_host(self, directory: PodStateDirectory) -> VolumeHost:
+        # Read each time: a netns daemon that dies is replaced.
+        netns, isolation = self._setup.netns, self._setup.isolation
+        userns, single = (netns.pid, netns.ids) if netns is not None else (0, "")
+        return VolumeHost(directory.path, self._config.data, isolation, userns, single, self.machine.allocatable)
 
 
-def _pages(meter: StatsCollector, name: str) -> dict[str, server.Page]:
-    def resources() -> tuple[str, str]:
-        return "text/plain; version=0.0.4; charset=utf-8", stats_endpoints.resource_metrics(meter.last)
+@contextlib.asynccontextmanager
+async def _run(client: port.Client, options: settings.Node, config: KubeletConfig, setup: RuntimeSetup) -> AsyncIterator[Kubelet]:
+    parts = _Parts(client, options, config, setup)
+    logs, workers = parts.layout.logs, parts.workers
+    async with contextlib.AsyncExitStack() as stack:
+        app = server.application(
+            config.wrap_streams(PodStreams(workers, logs)), config.auth, _stats_pages(parts.stats, options.name)
+        )
+        listening = await stack.enter_async_context(server.serve(app, config.address, 0, config.tls))
+        labels = {conditions.ISOLATION_LABEL: str(setup.isolation)}
+        identity = NodeIdentity(options.name, config.address, listening, config.version, options.pods, labels)
+        reported = conditions.node_conditions(setup.isolation, setup.unavailable, setup.netns)
+        status = NodeStatus(client, identity, parts.machine, reported)
+        await status.register()
+        stack.push_async_callback(parts.objects.close)
+        stack.push_async_callback(setup.template.close)
+        lease = NodeLease(client, options.name, status)
+        running = [status.run(), lease.run(), parts.zone.run(), parts.stats.run(), parts.recorder.run()]
+        if setup.netns is None:
+            running.append(NamesFileWriter(client, parts.layout.names_file, options.domain).run())
+        await stack.enter_async_context(_background(*running))
+        await _forward_api_server(client, config, setup, stack)
+        await parts.zone.synced()
+        await stack.enter_async_context(parts.sync_loop.running())
+        eviction = storage_limits.StorageEviction(workers, logs)
+        retention = Retention(options.logs.days, options.logs.total_bytes)
+        removal = storage_limits.remove_expired_logs(workers, logs, retention)
+        await stack.enter_async_context(_background(eviction.run(), removal))
+        yield Kubelet(identity, parts.sync_loop, parts.stats, setup)
+
+
+@contextlib.asynccontextmanager
+async def _background(*coroutines: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    tasks = [asyncio.create_task(each) for each in coroutines]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+async def _forward_api_server(
+    client: port.Client, config: KubeletConfig, setup: RuntimeSetup, stack: contextlib.AsyncExitStack
+) -> None:
+    """Makes the Service `kubernetes` reachable from the pod network."""
+    if setup.netns is not None and (service := await api_gateway.kubernetes_service(client)) is not None:
+        gateway = api_gateway.ApiGateway(*config.api_server)
+        await stack.enter_async_context(gateway.open(setup.netns, *service))
+
+
+def _stats_pages(stats: StatsCollector, node: str) -> dict[str, server.Page]:
+    def resource_metrics() -> tuple[str, str]:
+        return "text/plain; version=0.0.4; charset=utf-8", endpoints.resource_metrics(stats.last)
 
     def summary() -> tuple[str, str]:
-        return "application/json", json.dumps(stats_endpoints.summary(name, meter.last, meter.rates))
+        return "application/json", json.dumps(endpoints.summary(node, stats.last, stats.rates))
 
-    return {"/metrics/resource": resources, "/stats/summary": summary}
-
-
-async def _stop(agent: SyncLoop, ground: RuntimeSetup, grace: float) -> None:
-    await agent.shut_down(grace)
-    if ground.netns is not None:
-        await ground.netns.stop()
-
-
-def _tools(
-    client: port.Client,
-    options: settings.Node,
-    site: KubeletConfig,
-    ground: RuntimeSetup,
-    place: NodeIdentity,
-    names: ZonePublisher,
-    objects: ObjectCache,
-) -> Tools:
-    devices = DeviceAssignments(
-        inventory.discover(options.devices, pathlib.Path(options.driver_root)), site.data / "node" / "pods"
-    )
-    return Tools(
-        client=client,
-        learn=lambda pod: pod,
-        options=options,
-        data=site.data,
-        place=place,
-        machine=Machine.look(site.data, devices.inventory.counts),
-        isolation=ground.isolation,
-        template=ground.template,
-        holder=ground.netns,
-        images=ImageResolver.load(site.data, own_tools.prepare(site.data, site.data / "node" / "doors"), options.strict_images),
-        objects=objects,
-        recorder=PodEventRecorder(client, place.name),
-        services=names.services,
-        pool=AddressPool(Subnet.parse(ground.netns.subnet), site.data / "node" / "pods") if ground.netns is not None else None,
-        devices=devices,
-        api=site.api,
-    )
+    return {"/metrics/resource": resource_metrics, "/stats/summary": summary}

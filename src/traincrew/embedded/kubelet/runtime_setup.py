@@ -1,6 +1,6 @@
-"""Sets up what pods need before the kubelet starts: isolation level, netns daemon and template process.
+"""Prepares what pods run on: the isolation level, the pod network and the template process of the shims.
 
-A module of its own: the setup runs while the kubelet is still being imported.
+A module of its own: the preparation runs while the rest of the kubelet is still being imported.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import dataclasses
 import pathlib
+from collections.abc import Mapping
 
 from traincrew import errors, settings
 from traincrew.embedded import private_files
@@ -21,21 +22,57 @@ from traincrew.embedded.kubelet.runtime.spec import Isolation
 
 
 @dataclasses.dataclass(frozen=True)
+class DataLayout:
+    """The directories of the kubelet in the data directory."""
+
+    data: pathlib.Path
+
+    @property
+    def node(self) -> pathlib.Path:
+        return self.data / "node"
+
+    @property
+    def pods(self) -> pathlib.Path:
+        """The state directories of the pods."""
+        return self.node / "pods"
+
+    @property
+    def exec_sockets(self) -> pathlib.Path:
+        return self.node / "doors"
+
+    @property
+    def names_file(self) -> pathlib.Path:
+        """The names of the cluster, for pods without a DNS server."""
+        return self.node / "names"
+
+    @property
+    def logs(self) -> pathlib.Path:
+        return self.data / "logs"
+
+    def create(self) -> None:
+        for directory in (self.node, self.pods, self.exec_sockets, self.logs):
+            private_files.ensure_directory(directory)
+        # Pods of other users connect to the sockets. A ticket protects each of them.
+        self.exec_sockets.chmod(0o711)
+
+
+@dataclasses.dataclass(frozen=True)
 class RuntimeSetup:
-    """The result. Netns daemon and shims outlive the kubelet."""
+    """Exists before the first pod and outlives the kubelet."""
 
     isolation: Isolation
     netns: NetnsClient | None
+    """None: pods share the network of the host."""
     template: TemplateClient
-    unavailable: dict[Isolation, str]
-    """Why each better isolation level is not available."""
+    unavailable: Mapping[Isolation, str]
+    """Why stronger levels of isolation are not used."""
 
 
 async def prepare(options: settings.Node, data: pathlib.Path) -> RuntimeSetup:
-    for name in ("node", "node/pods", "node/doors", "logs"):
-        private_files.ensure_directory(data / name)
-    (data / "node" / "doors").chmod(0o711)  # containers of any user connect to the exec sockets, which require a ticket
-    level, unavailable = await asyncio.to_thread(_level, options.isolation, str(data / "node"))
+    """Raises SettingsError or OSError."""
+    layout = DataLayout(data)
+    layout.create()
+    level, unavailable = await asyncio.to_thread(_isolation_level, options.isolation, str(layout.node))
     hierarchies.move_daemon_to_leaf()
     netns, template = await _start(data, level, options.subnet or DEFAULT_SUBNET)
     return RuntimeSetup(level, netns, template, unavailable)
@@ -47,7 +84,7 @@ async def _start(data: pathlib.Path, level: Isolation, subnet: str) -> tuple[Net
     starting = asyncio.create_task(NetnsClient.ensure(data, level, subnet))
     template: TemplateClient | None = None
     try:
-        # At level USER pods live in the user namespace of the netns daemon, so the template needs it first.
+        # At level USER the template joins the user namespace of the netns daemon. At level ROOT both start concurrently.
         userns = (await starting).pid if level is Isolation.USER else None
         template = await TemplateClient.start(data, level, userns)
         return await starting, template
@@ -55,31 +92,31 @@ async def _start(data: pathlib.Path, level: Isolation, subnet: str) -> tuple[Net
         if template is not None:
             await template.close()
         with contextlib.suppress(Exception):
-            await _release_network(await starting, data)
+            await _stop_unused(await starting, data)
         raise
 
 
 async def tear_down(setup: RuntimeSetup, data: pathlib.Path) -> None:
-    """After a failed start: stops the processes in order, so that none logs a lost connection."""
+    """After a failed start of the kubelet."""
     await setup.template.close()
-    await _release_network(setup.netns, data)
+    await _stop_unused(setup.netns, data)
 
 
-async def _release_network(netns: NetnsClient | None, data: pathlib.Path) -> None:
-    """Leaves the netns daemon running if pods of an earlier daemon may use its network."""
+async def _stop_unused(netns: NetnsClient | None, data: pathlib.Path) -> None:
+    """Stops the netns daemon, unless it may serve pods of a previous kubelet."""
     if netns is None:
         return
-    if any((data / "node" / "pods").iterdir()):
+    if any(DataLayout(data).pods.iterdir()):
         await netns.close()
     else:
         await netns.stop()
 
 
-def _level(wanted: str, directory: str) -> tuple[Isolation, dict[Isolation, str]]:
-    if not wanted:
-        found = isolation.probe(directory)
-        return found.isolation, found.unavailable
-    if reason := isolation.check(Isolation(wanted), directory):
-        raise errors.SettingsError(f'Isolation level "{wanted}" is not available: {reason}')
-    better = list(Isolation)[: list(Isolation).index(Isolation(wanted))]
-    return Isolation(wanted), dict.fromkeys(better, f"--isolation {wanted} was given")
+def _isolation_level(requested: str, directory: str) -> tuple[Isolation, dict[Isolation, str]]:
+    if not requested:
+        probed = isolation.probe(directory)
+        return probed.isolation, probed.unavailable
+    if reason := isolation.check(Isolation(requested), directory):
+        raise errors.SettingsError(f'Isolation level "{requested}" is not available: {reason}')
+    stronger = list(Isolation)[: list(Isolation).index(Isolation(requested))]
+    return Isolation(requested), dict.fromkeys(stronger, f"--isolation {requested} was given")

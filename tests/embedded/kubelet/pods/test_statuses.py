@@ -1,4 +1,4 @@
-"""What is wanted of a pod's status gets there, whoever else writes the pod and in whatever order the news of that arrive."""
+"""The desired status of a pod reaches the API server, whichever other client writes the pod and in whichever order."""
 
 from __future__ import annotations
 
@@ -11,83 +11,87 @@ from typing import Any
 from tests.embedded.controllers import in_process_cluster
 from tests.embedded.controllers.in_process_cluster import Cluster, Object
 
+from traincrew.embedded.kubelet.pods.managed_pod import ManagedPod
+from traincrew.embedded.kubelet.pods.pod_cache import PodCache
+from traincrew.embedded.kubelet.pods.state_directory import PodStateDirectory
 from traincrew.embedded.kubelet.pods.status_manager import StatusManager
 from traincrew.model.resources import PODS
 
 POD = {"metadata": {"name": "train"}, "spec": {"containers": [{"name": "main", "image": "train:1"}]}}
 
 
-class Held:
-    """What an agent holds of a pod: the answers to its own writes, and what it is shown. No watch tells it anything."""
+class ReportedPod:
+    """A managed pod with its status manager. No watch updates the pod: it sees its own writes and conflicts only."""
 
-    def __init__(self, there: Cluster, pod: Object) -> None:
-        self.pod = pod
-        self.wanted: Object = {}
-        self.writer = StatusManager(there.client, lambda: self.pod, self._keep, self._look_again)
+    def __init__(self, there: Cluster, pod: Object, directory: pathlib.Path) -> None:
+        self.managed = ManagedPod(pod, PodStateDirectory(directory), "192.0.2.1", directory / "exec.sock")
+        self.status = StatusManager(there.client, self.managed, PodCache(there.client, "node"))
+        self._desired: Object = {}
 
-    def _keep(self, pod: Object) -> None:
-        self.pod = pod
+    def set_status(self, **fields: Any) -> None:
+        self._desired = fields
+        self.status.set_status({**self.managed.object["status"], **fields})
 
-    def _look_again(self, pod: Object) -> None:
-        self.pod = pod
-        self.want(**self.wanted)
-
-    def want(self, **changed: Any) -> None:
-        self.wanted = changed
-        self.writer.want({**self.pod["status"], **changed})
+    async def sync(self) -> None:
+        """As the pod worker does: after a conflict the desired status is computed again."""
+        while True:
+            await self.managed.changed.wait()
+            self.managed.changed.clear()
+            self.set_status(**self._desired)
 
 
 @contextlib.asynccontextmanager
-async def written(there: Cluster) -> AsyncIterator[Held]:
-    held = Held(there, await there.create(PODS, POD))
-    task = asyncio.create_task(held.writer.run())
+async def reported_pod(there: Cluster, directory: pathlib.Path) -> AsyncIterator[ReportedPod]:
+    pod = ReportedPod(there, await there.create(PODS, POD), directory)
+    tasks = [asyncio.create_task(pod.status.run()), asyncio.create_task(pod.sync())]
     try:
-        yield held
+        yield pod
     finally:
-        task.cancel()
+        for task in tasks:
+            task.cancel()
 
 
 async def phase(there: Cluster) -> str:
     return str((await there.get(PODS, "train"))["status"]["phase"])
 
 
-async def test_a_status_is_written_though_the_news_of_another_write_came_before_the_answer_to_ours(
+async def test_a_status_is_written_even_if_the_watch_reports_another_write_before_our_response_arrives(
     tmp_path: pathlib.Path,
 ) -> None:
-    async with in_process_cluster.cluster(tmp_path) as there, written(there) as held:
-        held.want(phase="Running")
-        await held.writer.settled()
-        await there.patch(PODS, "train", {"metadata": {"labels": {"by": "somebody"}}})  # the watch told of it already
-        held.want(phase="Succeeded")
+    async with in_process_cluster.cluster(tmp_path) as there, reported_pod(there, tmp_path / "pod") as pod:
+        pod.set_status(phase="Running")
+        await pod.status.wait_until_settled()
+        await there.patch(PODS, "train", {"metadata": {"labels": {"by": "another-client"}}})  # the watch has reported it already
+        pod.set_status(phase="Succeeded")
         await in_process_cluster.eventually(lambda: phase(there), lambda found: found == "Succeeded")
 
 
-async def test_a_condition_that_somebody_else_set_meanwhile_is_kept(tmp_path: pathlib.Path) -> None:
-    async with in_process_cluster.cluster(tmp_path) as there, written(there) as held:
+async def test_a_condition_that_another_client_sets_meanwhile_is_kept(tmp_path: pathlib.Path) -> None:
+    async with in_process_cluster.cluster(tmp_path) as there, reported_pod(there, tmp_path / "pod") as pod:
         other = {"type": "example.com/warm", "status": "True"}
         await there.patch(PODS, "train", {"status": {"conditions": [other]}}, "status")
-        held.want(phase="Running")
-        await held.writer.settled()
-        pod = await there.get(PODS, "train")
-        assert pod["status"]["phase"] == "Running"
-        assert [each["type"] for each in pod["status"]["conditions"]] == ["example.com/warm"]
+        pod.set_status(phase="Running")
+        await pod.status.wait_until_settled()
+        stored = await there.get(PODS, "train")
+        assert stored["status"]["phase"] == "Running"
+        assert [each["type"] for each in stored["status"]["conditions"]] == ["example.com/warm"]
 
 
-async def test_a_passing_status_is_not_written_if_another_follows_at_once(tmp_path: pathlib.Path) -> None:
-    async with in_process_cluster.cluster(tmp_path) as there, written(there) as held:
+async def test_a_transient_status_is_not_written_if_another_follows_at_once(tmp_path: pathlib.Path) -> None:
+    async with in_process_cluster.cluster(tmp_path) as there, reported_pod(there, tmp_path / "pod") as pod:
         before = (await there.get(PODS, "train"))["metadata"]["resourceVersion"]
-        held.writer.want({**held.pod["status"], "reason": "Passing"}, passing=True)
+        pod.status.set_status({**pod.managed.object["status"], "reason": "Transient"}, transient=True)
         await asyncio.sleep(0)
-        held.want(phase="Running")
-        await held.writer.settled()
-        pod = await there.get(PODS, "train")
-        assert pod["status"]["phase"] == "Running"
-        assert "reason" not in pod["status"]
-        assert int(pod["metadata"]["resourceVersion"]) == int(before) + 1
+        pod.set_status(phase="Running")
+        await pod.status.wait_until_settled()
+        stored = await there.get(PODS, "train")
+        assert stored["status"]["phase"] == "Running"
+        assert "reason" not in stored["status"]
+        assert int(stored["metadata"]["resourceVersion"]) == int(before) + 1
 
 
-async def test_a_passing_status_that_stays_is_written(tmp_path: pathlib.Path) -> None:
-    async with in_process_cluster.cluster(tmp_path) as there, written(there) as held:
-        held.writer.want({**held.pod["status"], "reason": "Passing"}, passing=True)
-        await held.writer.settled()
-        assert (await there.get(PODS, "train"))["status"]["reason"] == "Passing"
+async def test_a_transient_status_that_lasts_is_written(tmp_path: pathlib.Path) -> None:
+    async with in_process_cluster.cluster(tmp_path) as there, reported_pod(there, tmp_path / "pod") as pod:
+        pod.status.set_status({**pod.managed.object["status"], "reason": "Transient"}, transient=True)
+        await pod.status.wait_until_settled()
+        assert (await there.get(PODS, "train"))["status"]["reason"] == "Transient"

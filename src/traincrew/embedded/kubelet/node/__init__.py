@@ -1,1 +1,1 @@
-"""The Node object: machine, conditions, registration, Lease."""
+"""The Node object: its status, its conditions and its lease."""

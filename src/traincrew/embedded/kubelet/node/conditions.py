@@ -1,38 +1,60 @@
-"""What the node says of its own abilities, in words for whoever looks at it."""
+"""The conditions of the Node: those of every kubelet, and isolation, egress and limits of the pods on this node."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from traincrew.embedded.kubelet.network.netns_client import NetnsClient
-from traincrew.embedded.kubelet.node.registration import Condition
 from traincrew.embedded.kubelet.runtime.cgroups import hierarchies
 from traincrew.embedded.kubelet.runtime.spec import Isolation
 
-LEVEL = "traincrew.kubeflow.org/isolation"
-"""The label with the level of isolation."""
+ISOLATION_LABEL = "traincrew.kubeflow.org/isolation"
 ISOLATED, EGRESS, LIMITED = "traincrew.kubeflow.org/Isolated", "traincrew.kubeflow.org/Egress", "traincrew.kubeflow.org/Limited"
 
-_LEVELS = {
-    Isolation.ROOT: Condition(True, "Namespaces", "pods have namespaces of their own, made by root"),
-    Isolation.USER: Condition(True, "UserNamespace", "pods have namespaces of their own within a user namespace"),
-    Isolation.NONE: Condition(
-        False, "NoNamespaces", "pods are plain processes: they share the host's network and files, and volumes cannot be mounted"
+
+class NodeCondition(NamedTuple):
+    status: bool
+    reason: str
+    message: str
+
+
+HEALTHY: Mapping[str, NodeCondition] = {
+    "MemoryPressure": NodeCondition(False, "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    "DiskPressure": NodeCondition(False, "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    "PIDPressure": NodeCondition(False, "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+    "Ready": NodeCondition(True, "KubeletReady", "kubelet is posting ready status"),
+}
+_ISOLATION = {
+    Isolation.ROOT: NodeCondition(True, "Namespaces", "pods run in their own namespaces, created by root"),
+    Isolation.USER: NodeCondition(True, "UserNamespace", "pods run in their own namespaces inside a user namespace"),
+    Isolation.NONE: NodeCondition(
+        False,
+        "NoNamespaces",
+        "pods run without namespaces: they share the network and the files of the host, and volumes cannot be mounted",
     ),
 }
 
 
-def of(level: Isolation, refusals: Mapping[Isolation, str], holder: NetnsClient | None) -> dict[str, Condition]:
-    if holder is None:
-        outside = Condition(True, "HostNetwork", "pods share the host's network")
-    elif holder.egress:
-        outside = Condition(False, "NoEgress", holder.egress)
-    else:
-        outside = Condition(True, "Egress", "pods reach the world outside")
-    told = "; ".join((_LEVELS[level].message, *(f"not {better}: {why}" for better, why in refusals.items())))
-    return {ISOLATED: _LEVELS[level]._replace(message=told), EGRESS: outside, LIMITED: _limited()}
+def node_conditions(
+    isolation: Isolation, unavailable: Mapping[Isolation, str], netns: NetnsClient | None
+) -> dict[str, NodeCondition]:
+    """unavailable: why stronger levels of isolation are not used."""
+    isolated = _ISOLATION[isolation]
+    message = "; ".join((isolated.message, *(f"not {level}: {reason}" for level, reason in unavailable.items())))
+    isolated = isolated._replace(message=message)
+    return {**HEALTHY, ISOLATED: isolated, EGRESS: _egress(netns), LIMITED: _limited()}
 
 
-def _limited() -> Condition:
+def _egress(netns: NetnsClient | None) -> NodeCondition:
+    if netns is None:
+        return NodeCondition(True, "HostNetwork", "pods share the network of the host")
+    if netns.egress:
+        return NodeCondition(False, "NoEgress", netns.egress)
+    return NodeCondition(True, "Egress", "pods can connect to hosts outside the cluster")
+
+
+def _limited() -> NodeCondition:
     why = hierarchies.discover().warning
-    return Condition(not why, "NoControlGroups" if why else "ControlGroups", why or "limits of cpu, memory and processes hold")
+    limited = "CPU, memory and process limits are enforced"
+    return NodeCondition(not why, "NoControlGroups" if why else "ControlGroups", why or limited)

@@ -1,4 +1,4 @@
-"""What this machine is and has, and how a Node object tells it."""
+"""This machine as a Node: its resources, its system information and its labels."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Machine:
 
     @property
     def allocatable(self) -> dict[str, str]:
-        """What a container without limits may take."""
+        """The limits of a container that has none."""
         return {"cpu": str(self.cpus), "memory": str(self.memory), "ephemeral-storage": str(self.disk)}
 
     @staticmethod
-    def look(data: pathlib.Path, devices: Mapping[str, int]) -> Machine:
+    def detect(data: pathlib.Path, devices: Mapping[str, int]) -> Machine:
         return Machine(
             cpus=len(os.sched_getaffinity(0)),
             memory=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
@@ -61,27 +61,26 @@ def _os_name() -> str:
 
 @dataclasses.dataclass(frozen=True)
 class NodeIdentity:
-    """Where and as what the agent serves."""
+    """The name and the endpoint of the node."""
 
     name: str
     address: str
-    """At which API servers reach its endpoints."""
+    """The address at which the API server reaches the kubelet."""
     port: int
     version: str
-    pods: int = 1000
-    """Most pods at a time."""
+    max_pods: int = 1000
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
-def labels(place: NodeIdentity) -> dict[str, str]:
+def labels(identity: NodeIdentity) -> dict[str, str]:
     arch = architecture()
     return {
-        "kubernetes.io/hostname": place.name,
+        "kubernetes.io/hostname": identity.name,
         "kubernetes.io/os": "linux",
         "kubernetes.io/arch": arch,
         "beta.kubernetes.io/os": "linux",
         "beta.kubernetes.io/arch": arch,
-        **place.labels,
+        **identity.labels,
     }
 
 
@@ -89,33 +88,33 @@ def architecture() -> str:
     return {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
 
 
-def status(machine: Machine, place: NodeIdentity, conditions: list[Object]) -> Object:
+def status(machine: Machine, identity: NodeIdentity, conditions: list[Object]) -> Object:
     capacity = {
         "cpu": str(machine.cpus),
         "memory": f"{machine.memory // KIB}Ki",
         "ephemeral-storage": f"{machine.disk // KIB}Ki",
-        "pods": str(place.pods),
+        "pods": str(identity.max_pods),
         **{name: str(count) for name, count in machine.devices.items()},
     }
     return {
         "capacity": capacity,
         "allocatable": capacity,
         "conditions": conditions,
-        "addresses": [{"type": "InternalIP", "address": place.address}, {"type": "Hostname", "address": _host(place)}],
-        "daemonEndpoints": {"kubeletEndpoint": {"Port": place.port}},
-        "nodeInfo": _info(machine, place),
+        "addresses": [{"type": "InternalIP", "address": identity.address}, {"type": "Hostname", "address": _hostname(identity)}],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": identity.port}},
+        "nodeInfo": _node_info(machine, identity),
     }
 
 
-def _host(place: NodeIdentity) -> str:
-    """API servers may call nodes by this, and a name that was made up leads nowhere."""
-    return place.name if place.name == platform.node().lower() else place.address
+def _hostname(identity: NodeIdentity) -> str:
+    """API servers may connect to this name, so it must resolve."""
+    return identity.name if identity.name == platform.node().lower() else identity.address
 
 
-def _info(machine: Machine, place: NodeIdentity) -> Object:
+def _node_info(machine: Machine, identity: NodeIdentity) -> Object:
     return {
         "machineID": machine.machine_id, "systemUUID": machine.machine_id, "bootID": machine.boot_id,
         "kernelVersion": platform.release(), "osImage": machine.os_image, "operatingSystem": "linux",
-        "architecture": architecture(), "containerRuntimeVersion": f"traincrew://{place.version}",
-        "kubeletVersion": f"traincrew-{place.version}", "kubeProxyVersion": "",
+        "architecture": architecture(), "containerRuntimeVersion": f"traincrew://{identity.version}",
+        "kubeletVersion": f"traincrew-{identity.version}", "kubeProxyVersion": "",
     }  # fmt: skip

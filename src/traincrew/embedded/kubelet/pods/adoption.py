@@ -1,13 +1,10 @@
-"""What an earlier daemon left behind of a pod: its shim, its exit records, its directory."""
+"""Adopts the pods of a previous daemon: their shims, exit records and state directories."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import dataclasses
 import datetime as dt
 from collections.abc import Iterable
-from typing import Any, NamedTuple
 
 from traincrew.client import clock
 from traincrew.embedded.kubelet.lifecycle.observed import (
@@ -22,111 +19,97 @@ from traincrew.embedded.kubelet.lifecycle.observed import (
     SandboxGone,
     SandboxReady,
 )
-from traincrew.embedded.kubelet.pods.state_directory import PodStateDirectory, SandboxRecord
-from traincrew.embedded.kubelet.pods.tools import Tools
-from traincrew.embedded.kubelet.runtime import runtime as sandbox
-
-POST_START = "post-start"
-"""Written when a container's postStart hook has ended: it must not run twice."""
+from traincrew.embedded.kubelet.pods.managed_pod import ManagedPod, containers
+from traincrew.embedded.kubelet.pods.sandboxes import Sandboxes
+from traincrew.embedded.kubelet.pods.state_directory import PodStateDirectory
+from traincrew.embedded.kubelet.runtime import runtime
 
 
-class Adopted(NamedTuple):
-    facts: ObservedPod
-    shim: sandbox.ShimClient | None
-
-
-async def adopt(pod: dict[str, Any], ledger: PodStateDirectory, tools: Tools, facts: ObservedPod) -> Adopted:
-    identity = ledger.identity()
-    if identity is None:
-        return Adopted(facts, None)
-    facts = dataclasses.replace(facts, eviction=ledger.eviction())
-    if identity.boot_id != tools.machine.boot_id:
-        gone = SandboxGone(REBOOTED, clock.now())
-        await bury(ledger, tools)
-        return Adopted(dataclasses.replace(_dead(pod, ledger, facts, gone), rebooted=True), None)
-    if ledger.ended():
-        return Adopted(_dead(pod, ledger, facts, SandboxGone(STOPPED, clock.now())), None)
-    try:
-        shim = await sandbox.ShimClient.connect(ledger.path)
-    except sandbox.ShimGone:
-        if not _began(pod, ledger):
-            # The daemon died before there was a sandbox: it is made now.
-            return Adopted(facts, None)
-        await bury(ledger, tools)
-        return Adopted(_dead(pod, ledger, facts, SandboxGone(LOST, clock.now())), None)
-    await plug(shim, identity, tools)
-    ready = SandboxReady(identity.address or tools.place.address, dt.datetime.fromisoformat(identity.made))
-    containers = await _living(pod, ledger, shim)
-    return Adopted(dataclasses.replace(facts, sandbox=ready, containers=containers, adopted=True), shim)
-
-
-async def plug(shim: sandbox.ShimClient, identity: SandboxRecord, tools: Tools) -> None:
-    """Again is harmless."""
-    if tools.holder is not None and not identity.host_network:
-        await tools.holder.attach(shim.pid, identity.address)
-
-
-async def bury(ledger: PodStateDirectory, tools: Tools) -> None:
-    """After a shim that could not clear up behind itself."""
-    await asyncio.to_thread(sandbox.clean_up_dead_shim, ledger.path)
-    identity = ledger.identity()
-    if identity is not None and identity.address and tools.holder is not None:
-        with contextlib.suppress(OSError):
-            await tools.holder.detach(identity.address)
-
-
-def lost(facts: ObservedPod, ledger: PodStateDirectory, now: dt.datetime) -> ObservedPod:
-    """The shim is gone, and everything in it: what left no record was lost."""
-    containers = {
-        name: dataclasses.replace(known, state=Exited(known.state.attempt, exit_of(ledger, name, known.state.attempt)))
-        if isinstance(known.state, Running)
-        else known
-        for name, known in facts.containers.items()
-    }
-    return dataclasses.replace(facts, sandbox=SandboxGone(LOST, now), containers=containers)
-
-
-def exit_of(ledger: PodStateDirectory, container: str, attempt: int) -> ExitStatus | None:
-    found = sandbox.read_exit(ledger.path, container, attempt)
-    if found is None:
+async def adopt(pod: ManagedPod, sandboxes: Sandboxes) -> runtime.ShimClient | None:
+    """Restores the observed state. Returns the shim if it runs. Raises OSError."""
+    record = pod.directory.sandbox()
+    if record is None:
         return None
-    return ExitStatus(found.code, found.signal, found.oom, _moment(found.started), _moment(found.finished), found.message)
+    pod.observed = dataclasses.replace(pod.observed, eviction=pod.directory.eviction())
+    if record.boot_id != sandboxes.boot_id:
+        await sandboxes.clean_up_lost(pod.directory)
+        pod.observed = dataclasses.replace(_without_sandbox(pod, REBOOTED), rebooted=True)
+        return None
+    if pod.directory.sandbox_stopped():
+        pod.observed = _without_sandbox(pod, STOPPED)
+        return None
+    try:
+        shim = await sandboxes.reconnect(pod.directory, record)
+    except runtime.ShimGone:
+        # If the daemon died before the sandbox was created, the pod simply starts now.
+        if _was_created(pod):
+            await sandboxes.clean_up_lost(pod.directory)
+            pod.observed = _without_sandbox(pod, LOST)
+        return None
+    ready = SandboxReady(sandboxes.address(record), dt.datetime.fromisoformat(record.made))
+    running = await _containers(pod, shim)
+    pod.observed = dataclasses.replace(pod.observed, sandbox=ready, containers=running, adopted=True)
+    return shim
 
 
-def _names(pod: dict[str, Any]) -> Iterable[str]:
-    spec = pod["spec"]
-    for each in (*spec.get("initContainers", ()), *spec["containers"], *spec.get("ephemeralContainers", ())):
-        yield each["name"]
+def sandbox_lost(observed: ObservedPod, directory: PodStateDirectory) -> ObservedPod:
+    """The shim is gone with all containers. A container without an exit record is lost."""
+    after = {
+        name: dataclasses.replace(current, state=_exited(directory, name, current.state.attempt))
+        if isinstance(current.state, Running)
+        else current
+        for name, current in observed.containers.items()
+    }
+    return dataclasses.replace(observed, sandbox=SandboxGone(LOST, clock.now()), containers=after)
 
 
-def _began(pod: dict[str, Any], ledger: PodStateDirectory) -> bool:
-    return (ledger.path / "shim.json").exists() or any(ledger.attempts(name) for name in _names(pod))
+def read_exit_status(directory: PodStateDirectory, container: str, attempt: int) -> ExitStatus | None:
+    record = runtime.read_exit(directory.path, container, attempt)
+    if record is None:
+        return None
+    started, finished = _parse(record.started), _parse(record.finished)
+    return ExitStatus(record.code, record.signal, record.oom, started, finished, record.message)
 
 
-def _dead(pod: dict[str, Any], ledger: PodStateDirectory, facts: ObservedPod, gone: SandboxGone) -> ObservedPod:
-    containers = {name: _ended(ledger, name, attempts) for name in _names(pod) if (attempts := ledger.attempts(name))}
-    return dataclasses.replace(facts, sandbox=gone, containers=containers, adopted=True)
+def _names(pod: ManagedPod) -> Iterable[str]:
+    return (each["name"] for each in containers(pod.object))
 
 
-def _ended(ledger: PodStateDirectory, name: str, attempts: list[int]) -> ObservedContainer:
-    runs = [Exited(attempt, exit_of(ledger, name, attempt)) for attempt in reversed(attempts)]
-    return ObservedContainer(state=runs[0], history=tuple(runs[1:3]))
+def _was_created(pod: ManagedPod) -> bool:
+    shim_started = (pod.directory.path / "shim.json").exists()
+    return shim_started or any(pod.directory.attempts(name) for name in _names(pod))
 
 
-async def _living(pod: dict[str, Any], ledger: PodStateDirectory, shim: sandbox.ShimClient) -> dict[str, ObservedContainer]:
-    states, found = await shim.container_statuses(), {}
+def _without_sandbox(pod: ManagedPod, reason: str) -> ObservedPod:
+    started = {name: attempts for name in _names(pod) if (attempts := pod.directory.attempts(name))}
+    exited = {name: _exited_container(pod.directory, name, attempts) for name, attempts in started.items()}
+    return dataclasses.replace(pod.observed, sandbox=SandboxGone(reason, clock.now()), containers=exited, adopted=True)
+
+
+def _exited(directory: PodStateDirectory, name: str, attempt: int) -> Exited:
+    return Exited(attempt, read_exit_status(directory, name, attempt))
+
+
+def _exited_container(directory: PodStateDirectory, name: str, attempts: list[int]) -> ObservedContainer:
+    states = [_exited(directory, name, attempt) for attempt in reversed(attempts)]
+    return ObservedContainer(state=states[0], history=tuple(states[1:3]))
+
+
+async def _containers(pod: ManagedPod, shim: runtime.ShimClient) -> dict[str, ObservedContainer]:
+    statuses, observed = await shim.container_statuses(), {}
     for name in _names(pod):
-        state = states.get(name)
-        if state is None:
+        status = statuses.get(name)
+        if status is None:
             continue
-        before = [each for each in ledger.attempts(name) if each < state.attempt]
-        known = _ended(ledger, name, [*before, state.attempt])
-        if state.running:
-            last = Running(state.attempt, state.started)
-            known = ObservedContainer(last, known.history, post_start=ledger.marked(name, state.attempt, POST_START))
-        found[name] = known
-    return found
+        earlier = [each for each in pod.directory.attempts(name) if each < status.attempt]
+        current = _exited_container(pod.directory, name, [*earlier, status.attempt])
+        if status.running:
+            state = Running(status.attempt, status.started)
+            post_start = pod.directory.post_start(name, status.attempt)
+            current = ObservedContainer(state, current.history, post_start=post_start)
+        observed[name] = current
+    return observed
 
 
-def _moment(text: str) -> dt.datetime | None:
+def _parse(text: str) -> dt.datetime | None:
     return dt.datetime.fromisoformat(text) if text else None

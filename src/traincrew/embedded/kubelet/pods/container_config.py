@@ -1,18 +1,32 @@
-"""From a pod as the API has it to what its shim is told. Nothing here touches the machine."""
+"""The container config of a container: process, environment, mounts, limits, devices and security context."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import pathlib
 from typing import Any
 
-from traincrew.embedded.kubelet.environment.process_config import ProcessConfig
+from traincrew import settings
+from traincrew.embedded.kubelet import volumes
+from traincrew.embedded.kubelet.environment.process_config import ProcessConfig, build_process_config
+from traincrew.embedded.kubelet.images import Environment, EnvironmentNotFound, ImageResolver, tool_role
+from traincrew.embedded.kubelet.lifecycle import resource_limits
+from traincrew.embedded.kubelet.lifecycle.observed import ResolvedImage
+from traincrew.embedded.kubelet.logs import log_directory
 from traincrew.embedded.kubelet.network import pod_files
+from traincrew.embedded.kubelet.pods import sandbox_config
+from traincrew.embedded.kubelet.pods.container_environment import EnvironmentBuilder
+from traincrew.embedded.kubelet.pods.device_assignments import DeviceAssignments
+from traincrew.embedded.kubelet.pods.managed_pod import ManagedPod
+from traincrew.embedded.kubelet.pods.volume_mounts import VolumeMounts
 from traincrew.embedded.kubelet.runtime import spec
+
+TOOLS_CORES = 1.0
+Object = dict[str, Any]
 
 
 class CreateContainerError(Exception):
-    """The container cannot be made as it is written: the reason that its state gets, and why."""
+    """The container cannot be created. reason: the waiting reason of its state."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -20,99 +34,119 @@ class CreateContainerError(Exception):
 
 
 @dataclasses.dataclass(frozen=True)
+class ContainerLogs:
+    """Where and how the logs of containers are written."""
+
+    root: pathlib.Path
+    settings: settings.Logs
+
+    def directory(self, pod: Object, container: str) -> pathlib.Path:
+        metadata = pod["metadata"]
+        return log_directory.container_directory(self.root, metadata["namespace"], metadata["name"], metadata["uid"], container)
+
+
+@dataclasses.dataclass(frozen=True)
 class ResolvedContainer:
-    """What was found out for this container."""
-
-    composed: ProcessConfig
+    process: ProcessConfig
     mounts: tuple[spec.Mount, ...]
-    limits: spec.Limits
-    devices: tuple[str, ...] = ()
-    groups: tuple[int, ...] = ()
-    """Supplementary groups that its volumes ask for."""
+    devices: tuple[str, ...]
+    groups: tuple[int, ...]
+    """Supplementary groups of the volumes."""
 
 
-@dataclasses.dataclass(frozen=True)
-class LogConfig:
-    directory: str
-    bytes: int
-    files: int
+class ContainerConfigBuilder:
+    """Builds the configs of the containers of one pod."""
+
+    def __init__(
+        self,
+        pod: ManagedPod,
+        images: ImageResolver,
+        environment: EnvironmentBuilder,
+        volume_mounts: VolumeMounts,
+        devices: DeviceAssignments,
+        logs: ContainerLogs,
+    ) -> None:
+        self._pod, self._images, self._environment = pod, images, environment
+        self._volumes, self._devices, self._logs = volume_mounts, devices, logs
+        self._resolved: dict[str, Environment] = {}
+
+    def resolve_image(self, name: str) -> ResolvedImage:
+        """Raises CreateContainerError."""
+        container = self._pod.container(name)
+        image = container.get("image", "")
+        environment = self._images.resolve(image, tool_role(self._pod.object, container))
+        if isinstance(environment, EnvironmentNotFound):
+            raise CreateContainerError(environment.reason, environment.message)
+        self._resolved[name] = environment
+        remedy = "" if environment.own else "; name one of its own with `traincrew image set`"
+        return ResolvedImage(f'Image "{image}" is not pulled: {environment.source} stands in for it{remedy}')
+
+    async def build(self, name: str, attempt: int) -> spec.Container:
+        """Raises CreateContainerError, ConfigError, VolumeError or ApiError."""
+        pod, container = self._pod.object, self._pod.container(name)
+        if name not in self._resolved:
+            self.resolve_image(name)
+        image, mounted = self._resolved[name], await self._volumes.mounted(pod)
+        variables = await self._environment.build(pod, container, self._pod.address)
+        devices, device_variables = self._devices.of_container(self._pod.directory, name)
+        defaults = {**default_variables(pod, container), **self._environment.defaults(self._pod.directory)}
+        process = build_process_config(container, image, {**device_variables, **variables}, defaults)
+        etc = sandbox_config.etc_mounts(self._pod.directory)
+        mounts = (*etc, *image.mounts, *volumes.build_mounts(container, mounted, variables))
+        resolved = ResolvedContainer(process, mounts, devices, mounted.groups)
+        return build_container(pod, container, attempt, resolved, self._logs)
 
 
-@dataclasses.dataclass(frozen=True)
-class SandboxResources:
-    """What a pod gets of the machine."""
-
-    directory: str
-    masked: tuple[str, ...]
-    shm_bytes: int
-    limits: spec.Limits
-
-
-def pod(obj: Mapping[str, Any], domain: str, lodging: SandboxResources) -> spec.Pod:
-    meta, wanted = obj["metadata"], obj["spec"]
-    context = wanted.get("securityContext") or {}
-    return spec.Pod(
-        uid=meta["uid"], namespace=meta["namespace"], name=meta["name"], hostname=pod_files.hostname(obj),
-        directory=lodging.directory, domain=pod_files.subdomain(obj, domain), host_network=wanted.get("hostNetwork", False),
-        host_pid=wanted.get("hostPID", False), host_ipc=wanted.get("hostIPC", False),
-        share_processes=wanted.get("shareProcessNamespace", False), shm_bytes=lodging.shm_bytes,
-        sysctls={each["name"]: each["value"] for each in context.get("sysctls", ())}, cgroup=f"traincrew/{meta['uid']}",
-        masked=lodging.masked, limits=lodging.limits,
-    )  # fmt: skip
-
-
-def container(
-    obj: Mapping[str, Any], written: Mapping[str, Any], attempt: int, made: ResolvedContainer, where: LogConfig
+def build_container(
+    pod: Object, container: Object, attempt: int, resolved: ResolvedContainer, logs: ContainerLogs
 ) -> spec.Container:
-    """Raises Unfit."""
-    context = _context(obj, written)
+    """Raises CreateContainerError."""
+    context = _security_context(pod, container)
     capabilities = context.get("capabilities") or {}
     return spec.Container(
-        name=written["name"], attempt=attempt, argv=made.composed.argv, env=made.composed.env, log=where.directory,
-        log_bytes=where.bytes, log_files=where.files, cwd=made.composed.cwd, user=_user(obj, written, context),
-        group=context.get("runAsGroup"),
-        groups=_groups(context, made), add_capabilities=tuple(capabilities.get("add", ())),
-        drop_capabilities=tuple(capabilities.get("drop", ())), privileged=context.get("privileged", False),
-        read_only_root=context.get("readOnlyRootFilesystem", False),
-        no_new_privileges=context.get("allowPrivilegeEscalation") is False, mounts=made.mounts,
-        limits=made.limits, message_path=written.get("terminationMessagePath") or "/dev/termination-log",
-        stdin=written.get("stdin", False), stdin_once=written.get("stdinOnce", False), tty=written.get("tty", False),
-        devices=made.devices,
+        name=container["name"], attempt=attempt, argv=resolved.process.argv, env=resolved.process.env,
+        log=str(logs.directory(pod, container["name"])), log_bytes=logs.settings.file_bytes, log_files=logs.settings.files,
+        cwd=resolved.process.cwd, user=_user(pod, container, context), group=context.get("runAsGroup"),
+        groups=tuple(dict.fromkeys((*context.get("supplementalGroups", ()), *resolved.groups))),
+        add_capabilities=tuple(capabilities.get("add", ())), drop_capabilities=tuple(capabilities.get("drop", ())),
+        privileged=context.get("privileged", False), read_only_root=context.get("readOnlyRootFilesystem", False),
+        no_new_privileges=context.get("allowPrivilegeEscalation") is False, mounts=resolved.mounts,
+        limits=_limits(pod, container), message_path=container.get("terminationMessagePath") or "/dev/termination-log",
+        stdin=container.get("stdin", False), stdin_once=container.get("stdinOnce", False), tty=container.get("tty", False),
+        devices=resolved.devices,
     )  # fmt: skip
 
 
-def default_variables(obj: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, str]:
-    """What any container is told."""
-    own = {"HOSTNAME": pod_files.hostname(obj), "HOME": "/root"}
-    if user := _context(obj, written).get("runAsUser"):
-        own["HOME"] = _home(user)
-    if written.get("tty"):
-        own["TERM"] = "xterm"
-    return own
+def default_variables(pod: Object, container: Object) -> dict[str, str]:
+    variables = {"HOSTNAME": pod_files.hostname(pod), "HOME": "/root"}
+    if _security_context(pod, container).get("runAsUser"):
+        # The runtime uses the root directory for a user without an entry in /etc/passwd.
+        variables["HOME"] = "/"
+    if container.get("tty"):
+        variables["TERM"] = "xterm"
+    return variables
 
 
-def _home(user: int) -> str:
-    """Without an entry in /etc/passwd a runtime takes the root directory."""
-    return "/" if user else "/root"
+def _security_context(pod: Object, container: Object) -> dict[str, Any]:
+    return {**(pod["spec"].get("securityContext") or {}), **(container.get("securityContext") or {})}
 
 
-def _context(obj: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
-    return {**(obj["spec"].get("securityContext") or {}), **(written.get("securityContext") or {})}
-
-
-def _user(obj: Mapping[str, Any], written: Mapping[str, Any], context: Mapping[str, Any]) -> int | None:
+def _user(pod: Object, container: Object, context: Object) -> int | None:
     user: int | None = context.get("runAsUser")
     if context.get("runAsNonRoot") and not user:
-        meta = obj["metadata"]
-        pod, name = f'"{meta["name"]}_{meta["namespace"]}({meta["uid"]})"', written["name"]
-        told = (
-            "container's runAsUser breaks non-root policy"
-            if user == 0
-            else "container has runAsNonRoot and image will run as root"
-        )
-        raise CreateContainerError("CreateContainerConfigError", f"{told} (pod: {pod}, container: {name})")
+        metadata = pod["metadata"]
+        name = f'"{metadata["name"]}_{metadata["namespace"]}({metadata["uid"]})"'
+        breach = "container has runAsNonRoot and image will run as root"
+        if user == 0:
+            breach = "container's runAsUser breaks non-root policy"
+        message = f"{breach} (pod: {name}, container: {container['name']})"
+        raise CreateContainerError("CreateContainerConfigError", message)
     return user
 
 
-def _groups(context: Mapping[str, Any], made: ResolvedContainer) -> tuple[int, ...]:
-    return tuple(dict.fromkeys((*context.get("supplementalGroups", ()), *made.groups)))
+def _limits(pod: Object, container: Object) -> spec.Limits:
+    """Our replacements of tool images start an interpreter: the CPU limit that suits the real images is too small for them."""
+    limits = resource_limits.of_container(pod, container)
+    if tool_role(pod, container) and limits.cpu_quota:
+        return dataclasses.replace(limits, cpu_quota=max(limits.cpu_quota, TOOLS_CORES))
+    return limits

@@ -1,4 +1,4 @@
-"""Who has which device. What is given away is on the disk, with the pod that has it."""
+"""The devices that are assigned to pods. Assignments are in the pods' state directories."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from traincrew.embedded.kubelet.pods.state_directory import PodStateDirectory
 
 
 class DevicesExceedCapacity(Exception):
-    """The machine has too few, whoever has them now."""
+    """The machine has fewer devices than the pod requests, even if all were free."""
 
 
 class DeviceAssignments:
     def __init__(self, inventory: Inventory, pods: pathlib.Path) -> None:
         self.inventory = inventory
-        self._taken: dict[str, Allocation] = {}
+        self._assigned: dict[str, Allocation] = {}
         for each in state_directory.list_all(pods):
-            if not each.ended() and (found := each.devices()):
-                self._taken[each.uid] = found
+            if not each.sandbox_stopped() and (devices := each.devices()):
+                self._assigned[each.uid] = devices
 
-    def take(self, pod: Mapping[str, Any], book: PodStateDirectory) -> None:
-        """Written down when this returns; taken already: as it was. Raises Short (for now) or Impossible (for ever)."""
+    def assign(self, pod: Mapping[str, Any], directory: PodStateDirectory) -> None:
+        """Idempotent. The assignment is on disk when this returns. Raises InsufficientDevices or DevicesExceedCapacity."""
         units = {name: [each.id for each in devices] for name, devices in self.inventory.devices.items()}
         for name, ids in units.items():
-            if (asked := allocation.needed_devices(pod, name)) > len(ids):
-                raise DevicesExceedCapacity(str(allocation.InsufficientDevices(name, asked, len(ids))))
-        if book.uid in self._taken:
+            if (requested := allocation.needed_devices(pod, name)) > len(ids):
+                raise DevicesExceedCapacity(str(allocation.InsufficientDevices(name, requested, len(ids))))
+        if directory.uid in self._assigned:
             return
         free = {name: [each for each in ids if each not in self._in_use(name)] for name, ids in units.items()}
-        found = allocation.allocate(pod, free)
-        if found:
-            book.assign(found)
-            self._taken[book.uid] = found
+        devices = allocation.allocate(pod, free)
+        if devices:
+            directory.write_devices(devices)
+            self._assigned[directory.uid] = devices
 
     def _in_use(self, resource: str) -> set[str]:
-        given = (each.get(resource, ()) for held in self._taken.values() for each in held.values())
-        return {device for ids in given for device in ids}
+        assigned = (each.get(resource, ()) for pod in self._assigned.values() for each in pod.values())
+        return {device for ids in assigned for device in ids}
 
-    def give_back(self, uid: str) -> None:
-        self._taken.pop(uid, None)
+    def release(self, uid: str) -> None:
+        self._assigned.pop(uid, None)
 
-    def of(self, book: PodStateDirectory, container: str) -> tuple[tuple[str, ...], dict[str, str]]:
-        """Device files and variables of a container."""
+    def of_container(self, directory: PodStateDirectory, container: str) -> tuple[tuple[str, ...], dict[str, str]]:
+        """Device files and environment variables."""
         if not self.inventory.devices:
             return (), {}
-        own = (book.devices() or {}).get(container, {})
-        files = [file for name, ids in own.items() for file in self.inventory.files(name, ids)]
-        ids = ",".join(own.get(GPU, ()))
-        return tuple(dict.fromkeys(files)), {"NVIDIA_VISIBLE_DEVICES": ids or "void", "CUDA_VISIBLE_DEVICES": ids}
+        assigned = (directory.devices() or {}).get(container, {})
+        files = [file for name, ids in assigned.items() for file in self.inventory.files(name, ids)]
+        gpus = ",".join(assigned.get(GPU, ()))
+        return tuple(dict.fromkeys(files)), {"NVIDIA_VISIBLE_DEVICES": gpus or "void", "CUDA_VISIBLE_DEVICES": gpus}

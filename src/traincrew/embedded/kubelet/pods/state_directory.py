@@ -1,4 +1,7 @@
-"""What the agent writes down of each pod, so that the next one knows what this one began: DATA/node/pods/<uid>/."""
+"""The state directory of a pod, DATA/node/pods/<uid>/: what the kubelet has to find again after a restart.
+
+The names of the files and their keys are read by later versions: they do not change without a migration.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import contextlib
 import dataclasses
 import os
 import pathlib
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -14,12 +17,15 @@ from traincrew.embedded import private_files
 from traincrew.embedded.kubelet.devices.allocation import Allocation
 from traincrew.embedded.kubelet.lifecycle.observed import Eviction
 
-IDENTITY, ENDED, EVICTED, DEVICES = "pod.json", "ended", "evicted.json", "devices.json"
+SANDBOX, STOPPED, EVICTION, DEVICES = "pod.json", "ended", "evicted.json", "devices.json"
+POST_START = "post-start"
+"""Exists in the directory of an attempt if its postStart hook has finished: the hook must not run twice."""
 VERSION = 1
+T = TypeVar("T")
 
 
 class SandboxRecord(msgspec.Struct, frozen=True):
-    """The pod as it was when its sandbox was made."""
+    """The sandbox as it was created."""
 
     namespace: str
     name: str
@@ -27,7 +33,7 @@ class SandboxRecord(msgspec.Struct, frozen=True):
     address: str
     boot_id: str
     made: str
-    """When, RFC 3339."""
+    """When the sandbox was created, RFC 3339."""
     version: int = VERSION
     host_network: bool = False
 
@@ -40,58 +46,55 @@ class PodStateDirectory:
     def uid(self) -> str:
         return self.path.name
 
-    def open(self) -> None:
+    def create(self) -> None:
         private_files.ensure_directory(self.path)
 
-    def identity(self) -> SandboxRecord | None:
-        """None: no sandbox was ever begun."""
-        try:
-            return msgspec.json.decode((self.path / IDENTITY).read_bytes(), type=SandboxRecord)
-        except (FileNotFoundError, msgspec.MsgspecError):
-            return None
+    def sandbox(self) -> SandboxRecord | None:
+        """None: no sandbox was ever created."""
+        return self._read(SANDBOX, SandboxRecord)
 
-    def identify(self, identity: SandboxRecord) -> None:
-        private_files.write(self.path / IDENTITY, msgspec.json.encode(identity))
+    def write_sandbox(self, record: SandboxRecord) -> None:
+        private_files.write(self.path / SANDBOX, msgspec.json.encode(record))
 
-    def ended(self) -> bool:
-        return (self.path / ENDED).exists()
+    def sandbox_stopped(self) -> bool:
+        return (self.path / STOPPED).exists()
 
-    def mark_ended(self) -> None:
-        """Before the sandbox is taken down: a shim that is gone afterwards is no loss."""
-        private_files.write(self.path / ENDED, b"")
-
-    def evict(self, eviction: Eviction) -> None:
-        """Before anything is done about it: whoever comes after us must not take the pod's end for its own fault."""
-        private_files.write(self.path / EVICTED, msgspec.json.encode(eviction))
+    def mark_sandbox_stopped(self) -> None:
+        """Before the sandbox is stopped: then a missing shim does not mean a lost sandbox."""
+        private_files.write(self.path / STOPPED, b"")
 
     def eviction(self) -> Eviction | None:
-        try:
-            return msgspec.json.decode((self.path / EVICTED).read_bytes(), type=Eviction)
-        except (FileNotFoundError, msgspec.MsgspecError):
-            return None
+        return self._read(EVICTION, Eviction)
 
-    def assign(self, allocation: Allocation) -> None:
-        """Before anything of the pod runs: its devices are its own from now on."""
-        private_files.write(self.path / DEVICES, msgspec.json.encode(allocation))
+    def write_eviction(self, eviction: Eviction) -> None:
+        """Before the pod is terminated: after a restart of the kubelet it must not look as if the pod had failed by itself."""
+        private_files.write(self.path / EVICTION, msgspec.json.encode(eviction))
 
     def devices(self) -> Allocation | None:
+        return self._read(DEVICES, Allocation)
+
+    def write_devices(self, allocation: Allocation) -> None:
+        """Before a container starts."""
+        private_files.write(self.path / DEVICES, msgspec.json.encode(allocation))
+
+    def _read(self, name: str, type: type[T]) -> T | None:
         try:
-            return msgspec.json.decode((self.path / DEVICES).read_bytes(), type=Allocation)
+            return msgspec.json.decode((self.path / name).read_bytes(), type=type)
         except (FileNotFoundError, msgspec.MsgspecError):
             return None
 
-    def mark(self, container: str, attempt: int, what: str, text: str = "") -> None:
-        place = self._attempt(container, attempt)
-        place.mkdir(parents=True, exist_ok=True, mode=0o700)
-        private_files.write(place / what, text.encode())
+    def mark_post_start(self, container: str, attempt: int, outcome: str) -> None:
+        directory = self._attempt(container, attempt)
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_files.write(directory / POST_START, outcome.encode())
 
-    def marked(self, container: str, attempt: int, what: str) -> str | None:
+    def post_start(self, container: str, attempt: int) -> str | None:
         with contextlib.suppress(FileNotFoundError):
-            return (self._attempt(container, attempt) / what).read_text()
+            return (self._attempt(container, attempt) / POST_START).read_text()
         return None
 
     def attempts(self, container: str) -> list[int]:
-        """Those that were begun, in order."""
+        """The attempts that were started, in order."""
         try:
             names = os.listdir(self.path / "containers" / container)
         except FileNotFoundError:
@@ -101,15 +104,17 @@ class PodStateDirectory:
     def _attempt(self, container: str, attempt: int) -> pathlib.Path:
         return self.path / "containers" / container / str(attempt)
 
-    def etc(self, files: dict[str, str]) -> pathlib.Path:
-        """hosts, resolv.conf and hostname, to be bound into the containers."""
-        place = self.path / "etc"
-        place.mkdir(mode=0o755, exist_ok=True)
+    @property
+    def etc(self) -> pathlib.Path:
+        return self.path / "etc"
+
+    def write_etc(self, files: dict[str, str]) -> None:
+        """hosts, resolv.conf and hostname, which are mounted into the containers."""
+        self.etc.mkdir(mode=0o755, exist_ok=True)
         for name, text in files.items():
-            path = place / name
+            path = self.etc / name
             path.write_text(text)
             path.chmod(0o644)
-        return place
 
 
 def list_all(root: pathlib.Path) -> list[PodStateDirectory]:

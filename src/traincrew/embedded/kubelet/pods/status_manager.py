@@ -1,110 +1,102 @@
-"""Writes a pod's status: the latest wanted one, as often as it takes, and nothing that the API has already."""
+"""The status manager: writes the desired status of a pod to the API server, and retries until the API server has it."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from traincrew import errors
 from traincrew.client import port
+from traincrew.embedded.kubelet.pods.managed_pod import ManagedPod
+from traincrew.embedded.kubelet.pods.pod_cache import PodCache
 from traincrew.model.resources import PODS
 
 log = logging.getLogger(__name__)
 
-PAUSE = 1.0
-"""Seconds before another attempt after one that failed."""
-LULL = 0.05
-"""Seconds that a passing status is kept back. A pod that starts has several, and has started before they are all written."""
+RETRY_SECONDS = 1.0
+TRANSIENT_SECONDS = 0.05
+"""Seconds that a transient status is held back. A starting pod has several in a row."""
 Status = dict[str, Any]
 
 
 class StatusManager:
-    def __init__(
-        self,
-        client: port.Client,
-        current: Callable[[], dict[str, Any]],
-        written: Callable[[dict[str, Any]], None],
-        overtaken: Callable[[dict[str, Any]], None],
-    ) -> None:
-        """overtaken: called with a pod that somebody else has changed; what is wanted of it then has to be told anew."""
-        self._client, self._current, self._written, self._overtaken = client, current, written, overtaken
-        self._wanted: Status | None = None
-        self._news = asyncio.Event()
-        self._firm = asyncio.Event()
+    """Writes the status of one pod."""
+
+    def __init__(self, client: port.Client, pod: ManagedPod, cache: PodCache) -> None:
+        self._client, self._pod, self._cache = client, pod, cache
+        self._desired: Status | None = None
+        self._changed = asyncio.Event()
+        self._final = asyncio.Event()
         self._settled = asyncio.Event()
 
-    def want(self, status: Status, *, passing: bool = False) -> None:
-        """passing: others will follow soon, and nobody misses it then."""
-        self._wanted = status
-        if passing:
-            self._firm.clear()
+    def set_status(self, status: Status, *, transient: bool = False) -> None:
+        """transient: another status follows soon, and this one need not be written then."""
+        self._desired = status
+        if transient:
+            self._final.clear()
         else:
-            self._firm.set()
-        if difference(self._current().get("status") or {}, status):
+            self._final.set()
+        if merge_patch(self._pod.object.get("status") or {}, status):
             self._settled.clear()
-            self._news.set()
+            self._changed.set()
         else:
             self._settled.set()
 
     def abandon(self) -> None:
-        """There is no such pod any more: nothing is left to be written."""
+        """The pod is deleted: no status is written any more."""
         self._settled.set()
 
     @property
     def is_settled(self) -> bool:
         return self._settled.is_set()
 
-    async def settled(self) -> None:
-        """Returns when the API has what was last wanted, or has no such pod any more."""
+    async def wait_until_settled(self) -> None:
+        """Returns when the API server has the desired status, or no longer has the pod."""
         await self._settled.wait()
 
     async def run(self) -> None:
         while True:
-            await self._news.wait()
+            await self._changed.wait()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LULL):
-                    await self._firm.wait()
-            self._news.clear()
+                async with asyncio.timeout(TRANSIENT_SECONDS):
+                    await self._final.wait()
+            self._changed.clear()
             try:
                 await self._write()
             except errors.NotFound:
                 self.abandon()
             except errors.ApiError as error:
-                log.warning("pod status not written", extra={"pod": self._current()["metadata"]["name"], "error": str(error)})
-                await asyncio.sleep(PAUSE)
-                self._news.set()
+                log.warning("pod status not written", extra={"pod": self._pod.full_name, "error": str(error)})
+                await asyncio.sleep(RETRY_SECONDS)
+                self._changed.set()
 
     async def _write(self) -> None:
-        pod, wanted = self._current(), self._wanted
-        change = difference(pod.get("status") or {}, wanted or {})
-        if not change:
+        pod, desired = self._pod.object, self._desired
+        patch = merge_patch(pod.get("status") or {}, desired or {})
+        if not patch:
             self._settled.set()
             return
         meta = pod["metadata"]
-        # The version keeps us from undoing a condition that somebody else set meanwhile.
-        body = {"metadata": {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}, "status": change}
+        # The resourceVersion protects a condition that another client has set meanwhile.
+        body = {"metadata": {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}, "status": patch}
         try:
-            answer = await self._client.patch(
+            response = await self._client.patch(
                 PODS, meta["namespace"], meta["name"], msgspec.json.encode(body), subresource="status"
             )
         except errors.Conflict:
-            await self._read_anew(meta["namespace"], meta["name"])
+            # Read, not awaited from the watch: the watch may have delivered the change before the response to our last write.
+            self._pod.set_object(msgspec.json.decode(await self._client.get(PODS, meta["namespace"], meta["name"])))
             return
-        self._written(msgspec.json.decode(answer))
-        if self._wanted is wanted:
+        self._pod.object = self._cache.learn(msgspec.json.decode(response))
+        if self._desired is desired:
             self._settled.set()
 
-    async def _read_anew(self, namespace: str, name: str) -> None:
-        """Somebody else wrote it. The watch may have told of that long ago, before the answer to an earlier write of ours."""
-        self._overtaken(msgspec.json.decode(await self._client.get(PODS, namespace, name)))
 
-
-def difference(held: Status, wanted: Status) -> Status:
-    """A merge patch from one to the other; empty if they are the same."""
-    changed: Status = {key: value for key, value in wanted.items() if held.get(key) != value}
-    return changed | {key: None for key in held if key not in wanted}
+def merge_patch(current: Status, desired: Status) -> Status:
+    """Empty if the two are equal."""
+    changed: Status = {key: value for key, value in desired.items() if current.get(key) != value}
+    return changed | {key: None for key in current if key not in desired}

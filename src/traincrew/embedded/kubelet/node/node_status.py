@@ -1,0 +1,108 @@
+"""Registers the Node and keeps its status up to date."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Mapping
+
+import msgspec
+
+from traincrew import errors
+from traincrew.apimachinery.resource_info import Object
+from traincrew.client import clock, port
+from traincrew.embedded.kubelet.node import machine
+from traincrew.embedded.kubelet.node.conditions import NodeCondition
+from traincrew.model.resources import Resource
+
+log = logging.getLogger(__name__)
+
+NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
+HEARTBEAT_SECONDS = 300.0
+RETRY_SECONDS = 10.0
+DEVICES = "traincrew.kubeflow.org/devices"
+"""The annotation with the extended resources that this kubelet reports. Other clients may add other resources."""
+
+
+class NodeStatus:
+    def __init__(
+        self,
+        client: port.Client,
+        identity: machine.NodeIdentity,
+        machine: machine.Machine,
+        conditions: Mapping[str, NodeCondition],
+    ) -> None:
+        self._client, self._identity, self._machine, self._conditions = client, identity, machine, conditions
+        self._transitions: dict[str, tuple[bool, str]] = {}
+        """The status of each condition and the time of its last transition."""
+        self._removed_devices: set[str] = set()
+        """Devices that an earlier start reported and this one does not."""
+
+    async def register(self) -> str:
+        """Creates or updates the Node. Returns its uid. Raises ApiError."""
+        node = await self._ensure_node()
+        for each in node.get("status", {}).get("conditions", ()):
+            self._transitions[each["type"]] = each["status"] == "True", each.get("lastTransitionTime", "")
+        annotation = (node["metadata"].get("annotations") or {}).get(DEVICES, "")
+        self._removed_devices = {each for each in annotation.split(",") if each} - set(self._machine.devices)
+        await self._write_status()
+        await self._annotate_devices(annotation)
+        return str(node["metadata"]["uid"])
+
+    async def _ensure_node(self) -> Object:
+        name, metadata = self._identity.name, {"labels": machine.labels(self._identity)}
+        try:
+            response = await self._client.patch(NODES, None, name, msgspec.json.encode({"metadata": metadata}))
+        except errors.NotFound:
+            body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, **metadata}}
+            response = await self._client.create(NODES, None, msgspec.json.encode(body))
+        node: Object = msgspec.json.decode(response)
+        return node
+
+    async def _annotate_devices(self, annotation: str) -> None:
+        """After the status is written: until then, the annotation has to name the removed devices."""
+        names = ",".join(sorted(self._machine.devices))
+        if names != annotation:
+            body = {"metadata": {"annotations": {DEVICES: names}}}
+            await self._client.patch(NODES, None, self._identity.name, msgspec.json.encode(body))
+
+    async def _write_status(self) -> None:
+        status = machine.status(self._machine, self._identity, self._condition_list())
+        for field in ("capacity", "allocatable"):
+            # A merge patch keeps a resource unless the patch sets it to null.
+            status[field] = {**status[field], **dict.fromkeys(self._removed_devices)}
+        body = msgspec.json.encode({"status": status})
+        # A strategic merge patch keeps the conditions of other components.
+        await self._client.patch(NODES, None, self._identity.name, body, subresource="status", type="strategic")
+
+    def _condition_list(self) -> list[Object]:
+        now = clock.timestamp()
+        for kind, condition in self._conditions.items():
+            status, since = self._transitions.get(kind, (condition.status, ""))
+            self._transitions[kind] = condition.status, since if status == condition.status and since else now
+        return [
+            {
+                "type": kind, "status": "True" if condition.status else "False", "reason": condition.reason,
+                "message": condition.message, "lastHeartbeatTime": now, "lastTransitionTime": self._transitions[kind][1],
+            }
+            for kind, condition in self._conditions.items()
+        ]  # fmt: skip
+
+    async def run(self) -> None:
+        seconds = HEARTBEAT_SECONDS
+        while True:
+            await asyncio.sleep(seconds)
+            seconds = HEARTBEAT_SECONDS if await self._report() else RETRY_SECONDS
+
+    async def _report(self) -> bool:
+        try:
+            await self._write_status()
+        except errors.NotFound:
+            # The Node was deleted. It is created again, as by any kubelet.
+            with contextlib.suppress(errors.ApiError):
+                await self.register()
+        except errors.ApiError as error:
+            log.warning("node status not written", extra={"error": str(error)})
+            return False
+        return True

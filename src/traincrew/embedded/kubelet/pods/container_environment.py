@@ -1,0 +1,82 @@
+"""The environment variables of a container."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from traincrew.client import port
+from traincrew.embedded.kubelet.environment import variables
+from traincrew.embedded.kubelet.environment.variables import EnvironmentSources
+from traincrew.embedded.kubelet.images.programs import nslookup
+from traincrew.embedded.kubelet.network import localhost_services
+from traincrew.embedded.kubelet.objects import environment_sources
+from traincrew.embedded.kubelet.objects.object_cache import ObjectSource
+from traincrew.embedded.kubelet.pods.state_directory import PodStateDirectory
+from traincrew.model.resources import SERVICES
+
+Object = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class HostEnvironment:
+    """For containers without isolation: pods have neither a network nor files of their own, every Service is at localhost."""
+
+    client: port.Reader
+    domain: str
+    api_server: tuple[str, int]
+    """Host and port of the API server."""
+    names_file: pathlib.Path
+    """The names of the cluster, for containers without a DNS server."""
+
+    async def localize(self, pod: Object, container: Object, sources: EnvironmentSources) -> tuple[Object, EnvironmentSources]:
+        """Replaces names of Services in the container and in its ConfigMaps, but not in Secrets. Raises ApiError."""
+        services, namespace = await self._services(), pod["metadata"]["namespace"]
+
+        def localized(config_map: Object | None) -> Object | None:
+            if config_map is None or not config_map.get("data"):
+                return config_map
+            data = localhost_services.point_to_localhost(config_map["data"], services, namespace, self.domain)
+            return {**config_map, "data": data}
+
+        maps = {name: localized(each) for name, each in sources.config_maps.items()}
+        on_localhost = localhost_services.services_on_localhost(services, self.api_server)
+        sources = dataclasses.replace(sources, config_maps=maps, services=on_localhost)
+        return localhost_services.container_on_localhost(container, services, namespace, self.domain), sources
+
+    async def _services(self) -> list[Object]:
+        """From the API server: a job's Services are created before its pods, but the watch may deliver the pods first."""
+        return [msgspec.json.decode(raw) async for page in self.client.pages(SERVICES, None) for raw in page.items]
+
+    def defaults(self, directory: PodStateDirectory) -> dict[str, str]:
+        """HOME of the user of the processes, and the files in which our own programs find the names of the cluster."""
+        files = {nslookup.RESOLV_CONF: str(directory.etc / "resolv.conf"), nslookup.NAMES: str(self.names_file)}
+        return {"HOME": os.path.expanduser("~"), **files}
+
+
+@dataclasses.dataclass(frozen=True)
+class EnvironmentBuilder:
+    objects: ObjectSource
+    services: Callable[[], list[Object]]
+    node_address: str
+    allocatable: Mapping[str, str]
+    host: HostEnvironment | None = None
+    """None: the containers are isolated."""
+
+    async def build(self, pod: Object, container: Object, address: str) -> dict[str, str]:
+        """Raises ConfigError or ApiError."""
+        known = EnvironmentSources(
+            services=self.services(), pod_ips=(address,), host_ips=(self.node_address,), allocatable=self.allocatable
+        )
+        sources = await environment_sources.load_sources(pod, container, self.objects, known)
+        if self.host is not None:
+            container, sources = await self.host.localize(pod, container, sources)
+        return variables.build_environment(pod, container, sources)
+
+    def defaults(self, directory: PodStateDirectory) -> dict[str, str]:
+        return self.host.defaults(directory) if self.host is not None else {}
