@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -40,6 +41,8 @@ def play(scenario: object, level: str, resolvers: str = "", before: str = "") ->
     root = os.geteuid() == 0
     if level == "root" and not root:
         pytest.skip("needs root")
+    if root and not shutil.which("ip"):
+        pytest.skip("ip is not installed (package iproute2)")
     if level == "user" and (refusal := _refusal()):
         pytest.skip(f"this kernel refuses user namespaces: {refusal}")
     interpreter = _interpreter(OTHER) if root and level == "user" else sys.executable
