@@ -17,10 +17,10 @@ from typing import Any
 import aiohttp
 import pytest
 from tests.cluster.api import Api, Object
-from tests.validation import mutations, valid
+from tests.validation import mutations, valid_manifests
 from tools.kube import cluster
 
-from traincrew.validation import verdict as validation_verdict
+from traincrew.validation import job_admission as validation_verdict
 from traincrew.validation import yaml_documents
 
 NUMBER = int(os.environ.get("TRAINCREW_FUZZ", "10000"))
@@ -76,7 +76,7 @@ async def test_every_fuzzed_manifest_gets_the_same_result(
 
 async def test_every_fuzzed_edit_gets_the_same_result(api: Api, session: aiohttp.ClientSession, namespace: str) -> None:
     stored = []
-    for document in valid.jobs():
+    for document in valid_manifests.jobs():
         document["metadata"]["name"] += f"-{document['apiVersion'].rpartition('/')[2]}"
         document["spec"]["runPolicy"]["managedBy"] = "kueue.x-k8s.io/multikueue"
         stored.append(api.create(namespace, document))
@@ -104,7 +104,7 @@ def edited(api: Api, namespace: str, seed: int, stored: Object) -> Posting:
     return posting(seed, "PUT", path, text, found)
 
 
-def posting(seed: int, verb: str, path: str, text: str, found: validation_verdict.Admitted) -> Posting:
+def posting(seed: int, verb: str, path: str, text: str, found: validation_verdict.AdmissionResult) -> Posting:
     refusing = [*found.errors, *(found.unknown if "Strict" in path else ())]
     return Posting(seed, verb, path, text, not refusing, found.document.get("spec"), tuple(map(str, refusing)))
 
@@ -160,6 +160,6 @@ def test_yaml_is_read_as_kubectl_reads_it(kube: cluster.Cluster, api: Api) -> No
     text = f"apiVersion: kubeflow.org/v1\nkind: JAXJob\nmetadata:\n  name: j\nspec:\n{fields}\n"
     printed = kube.kubectl("create", "--dry-run=client", "--validate=false", "-o", "json", "-f", "-", input=text)
     assert printed.returncode == 0, printed.stderr
-    (document,) = yaml_documents.read(text)
+    (document,) = yaml_documents.parse(text)
     assert isinstance(document, yaml_documents.Document)
     assert same(document.value["spec"]) == same(json.loads(printed.stdout)["spec"])

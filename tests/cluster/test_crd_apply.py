@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 import yaml
 from tests.cluster.api import Api, Object
-from tests.validation.valid import minimal
+from tests.validation.valid_manifests import minimal
 from tools.kube import cluster
 
 SEEDS = sorted((pathlib.Path(__file__).parents[2] / "examples" / "seeds").glob("*.yaml"))

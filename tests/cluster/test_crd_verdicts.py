@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from tests.cluster.api import Api, Object, rejected
-from tests.validation import valid
-from tests.validation.valid import minimal
+from tests.validation import valid_manifests
+from tests.validation.valid_manifests import minimal
 
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
@@ -28,7 +28,7 @@ def last_role(kind: JobKind, document: Object) -> Object:
 @WEBHOOK_KINDS
 @pytest.mark.parametrize("name", ["1abc", "a.b", "a" * 64])
 def test_a_name_that_is_not_a_dns_1035_label_is_rejected(api: Api, namespace: str, kind: JobKind, name: str) -> None:
-    document = valid.job(kind)
+    document = valid_manifests.job(kind)
     document["metadata"]["name"] = name
     with rejected(422, "metadata.name should match: a DNS-1035 label"):
         api.create(namespace, document, **DRY)
@@ -38,7 +38,7 @@ def test_a_name_that_is_not_a_dns_1035_label_is_rejected(api: Api, namespace: st
 @WEBHOOK_KINDS
 @pytest.mark.parametrize("pod", [{"containers": []}, {}, None], ids=["empty", "missing", "no pod spec"])
 def test_a_replica_type_without_containers_is_rejected(api: Api, namespace: str, kind: JobKind, pod: Object | None) -> None:
-    document = valid.job(kind)
+    document = valid_manifests.job(kind)
     last_role(kind, document)["template"] = {"spec": pod}
     with rejected(422, f"spec.{kind.replicas_field}.{kind.roles[-1].name}.template.spec"):
         api.create(namespace, document, **DRY)
@@ -48,7 +48,7 @@ def test_a_replica_type_without_containers_is_rejected(api: Api, namespace: str,
 @WEBHOOK_KINDS
 @pytest.mark.parametrize("image", [None, ""], ids=["missing", "empty"])
 def test_a_container_without_image_is_rejected(api: Api, namespace: str, kind: JobKind, image: str | None) -> None:
-    document = valid.job(kind)
+    document = valid_manifests.job(kind)
     last_role(kind, document)["template"]["spec"]["containers"][1]["image"] = image
     with rejected(422, "containers[1].image"):
         api.create(namespace, document, **DRY)
@@ -57,7 +57,7 @@ def test_a_container_without_image_is_rejected(api: Api, namespace: str, kind: J
 @pytest.mark.contract(18)
 @WEBHOOK_KINDS
 def test_every_replica_type_needs_the_container_of_the_kinds_name(api: Api, namespace: str, kind: JobKind) -> None:
-    document = valid.job(kind)
+    document = valid_manifests.job(kind)
     last_role(kind, document)["template"]["spec"]["containers"][0]["name"] = "other"
     with rejected(422, f"must have at least one container with name {kind.pods.container}"):
         api.create(namespace, document, **DRY)
@@ -135,7 +135,7 @@ def test_processes_per_node_are_given_in_one_place(api: Api, namespace: str) -> 
 @pytest.mark.contract(29)
 @WEBHOOK_KINDS
 def test_only_known_managers_are_accepted(api: Api, namespace: str, kind: JobKind) -> None:
-    document = valid.job(kind)
+    document = valid_manifests.job(kind)
     for manager in ("kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue"):
         document["spec"]["runPolicy"]["managedBy"] = manager
         api.create(namespace, document, **DRY)
@@ -148,7 +148,7 @@ def test_only_known_managers_are_accepted(api: Api, namespace: str, kind: JobKin
 @pytest.mark.contract(30)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 def test_the_manager_cannot_be_changed(api: Api, namespace: str, kind: JobKind) -> None:
-    document = valid.job(kind)
+    document = valid_manifests.job(kind)
     document["spec"]["runPolicy"]["managedBy"] = "kueue.x-k8s.io/multikueue"
     stored = api.create(namespace, document)
     for manager in ("kubeflow.org/training-operator", None):
@@ -159,7 +159,7 @@ def test_the_manager_cannot_be_changed(api: Api, namespace: str, kind: JobKind) 
 @pytest.mark.contract(10)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 def test_the_queue_can_be_set_and_removed_but_not_changed(api: Api, namespace: str, kind: JobKind) -> None:
-    document = valid.job(kind)
+    document = valid_manifests.job(kind)
     document["spec"]["runPolicy"] = {"managedBy": "kueue.x-k8s.io/multikueue", "schedulingPolicy": {"queue": "a"}}
     name = api.create(namespace, document)["metadata"]["name"]
 
@@ -175,7 +175,7 @@ def test_the_queue_can_be_set_and_removed_but_not_changed(api: Api, namespace: s
 @pytest.mark.contract(11)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 def test_a_spec_without_its_replicas_is_rejected(api: Api, namespace: str, kind: JobKind) -> None:
-    document = valid.job(kind)
+    document = valid_manifests.job(kind)
     del document["spec"][kind.replicas_field]
     with rejected(422, f"spec.{kind.replicas_field}: Required value"):
         api.create(namespace, document, dryRun="All")
@@ -185,7 +185,7 @@ def test_a_spec_without_its_replicas_is_rejected(api: Api, namespace: str, kind:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 @pytest.mark.parametrize("policy", [{}, None, "missing"], ids=str)
 def test_suspend_is_defaulted_and_nothing_else_of_ours(api: Api, namespace: str, kind: JobKind, policy: Any) -> None:
-    document = valid.job(kind)
+    document = valid_manifests.job(kind)
     document["spec"]["runPolicy"] = policy
     if policy == "missing":
         del document["spec"]["runPolicy"]

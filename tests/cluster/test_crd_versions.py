@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 from tests.cluster.api import Api, Object, rejected
-from tests.validation.valid import BY_NAME, minimal
+from tests.validation.valid_manifests import BY_NAME, minimal
 
 from traincrew.kinds import kind as kinds
 

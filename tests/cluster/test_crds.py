@@ -8,8 +8,8 @@ import pathlib
 
 import pytest
 from tests.cluster.api import Api, Object, RejectedRequest, eventually, rejected
-from tests.validation import valid
-from tests.validation.valid import BY_NAME, minimal
+from tests.validation import valid_manifests
+from tests.validation.valid_manifests import BY_NAME, minimal
 from tools.kube import cluster
 
 from traincrew.kinds import KINDS
@@ -28,7 +28,7 @@ def unmanaged(document: Object) -> Object:
 
 
 def job(kind: JobKind, version: str = "v1") -> Object:
-    return unmanaged(valid.job(kind, version))
+    return unmanaged(valid_manifests.job(kind, version))
 
 
 @pytest.mark.contract(1)

@@ -29,7 +29,7 @@ from traincrew.embedded.kubelet.images.resolver import ImageResolver
 from traincrew.model.observed import Observed
 from traincrew.planner import plan as decide
 from traincrew.planner.actions import Create
-from traincrew.validation import verdict as admission
+from traincrew.validation import job_admission as admission
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 LONG = 600.0

@@ -7,10 +7,10 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from tests.validation import valid
+from tests.validation import valid_manifests
 
 from traincrew.kinds import KINDS
-from traincrew.validation import crds, verdict
+from traincrew.validation import crds, job_admission
 
 Manifest = dict[str, Any]
 Spot = tuple[Any, Any, dict[str, Any] | None]
@@ -48,10 +48,10 @@ FINALIZERS = ("example.com/x", "orphan", "foregroundDeletion", "bad one", "", "a
 def manifest(seed: int) -> Manifest:
     chance = random.Random(seed)
     kind = chance.choice(KINDS)
-    document = valid.job(kind, chance.choice((kind.version, *kind.variants)))
+    document = valid_manifests.job(kind, chance.choice((kind.version, *kind.variants)))
     specs = document["spec"][kind.replicas_field]
     for role in chance.sample(sorted(specs), len(specs) - 1):  # one rich role is enough to damage, and quicker to check
-        specs[role] = valid.entry(kind, 1)
+        specs[role] = valid_manifests.entry(kind, 1)
     for _ in range(chance.choice((0, 1, 1, 1, 1, 2, 2, 3))):
         chance.choice(DAMAGE)(chance, document)
     return document
@@ -59,7 +59,7 @@ def manifest(seed: int) -> Manifest:
 
 def _spots(document: Manifest) -> list[Spot]:
     """Every place in the document below its kind and version, with its schema."""
-    kind = verdict.find_kind(document["apiVersion"], document["kind"])
+    kind = job_admission.find_kind(document["apiVersion"], document["kind"])
     assert kind is not None
     node = crds.openapi(kind.plural, document["apiVersion"].rpartition("/")[2])
     found: list[Spot] = []
@@ -188,7 +188,7 @@ def _meta(document: Manifest) -> Manifest:
 
 
 def _replicas(document: Manifest) -> Manifest:
-    kind = verdict.find_kind(document["apiVersion"], document["kind"])
+    kind = job_admission.find_kind(document["apiVersion"], document["kind"])
     assert kind is not None
     spec = document.get("spec")
     found = spec.get(kind.replicas_field) if isinstance(spec, dict) else None

@@ -14,8 +14,8 @@ from traincrew.validation import yaml_documents, yaml_scalars
 
 
 def documents(text: str) -> list[yaml_documents.Document]:
-    found = list(yaml_documents.read(text))
-    assert not [fault for fault in found if isinstance(fault, yaml_documents.SyntaxFault)]
+    found = list(yaml_documents.parse(text))
+    assert not [fault for fault in found if isinstance(fault, yaml_documents.YAMLSyntaxError)]
     return [document for document in found if isinstance(document, yaml_documents.Document)]
 
 
@@ -24,8 +24,8 @@ def only(text: str) -> yaml_documents.Document:
     return document
 
 
-def fault(text: str) -> yaml_documents.SyntaxFault:
-    (found,) = [found for found in yaml_documents.read(text) if isinstance(found, yaml_documents.SyntaxFault)]
+def fault(text: str) -> yaml_documents.YAMLSyntaxError:
+    (found,) = [found for found in yaml_documents.parse(text) if isinstance(found, yaml_documents.YAMLSyntaxError)]
     return found
 
 
@@ -75,7 +75,7 @@ def test_documents_are_told_apart_and_empty_ones_left_out() -> None:
 
 
 def test_a_document_that_cannot_be_read_does_not_hide_the_next() -> None:
-    found = list(yaml_documents.read("a: 1\n---\na: b: c\n---\nb: 2\n"))
+    found = list(yaml_documents.parse("a: 1\n---\na: b: c\n---\nb: 2\n"))
     assert [type(one).__name__ for one in found] == ["Document", "SyntaxFault", "Document"]
 
 
@@ -152,5 +152,5 @@ def test_yaml_is_read_as_it_was_written(value: dict[str, Any]) -> None:
 
 @hypothesis.given(text=strategies.text(alphabet=strategies.sampled_from("ab:-{}[],&*!|>%#'\"\n\t ?<~0x.\x00é"), max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    for found in yaml_documents.read(text):
-        assert isinstance(found, yaml_documents.Document | yaml_documents.SyntaxFault)
+    for found in yaml_documents.parse(text):
+        assert isinstance(found, yaml_documents.Document | yaml_documents.YAMLSyntaxError)

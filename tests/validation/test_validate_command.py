@@ -9,7 +9,7 @@ import sys
 
 import pytest
 import yaml
-from tests.validation import valid
+from tests.validation import valid_manifests
 
 from traincrew.kinds import KINDS
 
@@ -26,7 +26,7 @@ def traincrew(*words: str, text: bytes = b"") -> subprocess.CompletedProcess[byt
 @pytest.fixture
 def good(tmp_path: pathlib.Path) -> pathlib.Path:
     path = tmp_path / "good.yaml"
-    path.write_text(yaml.safe_dump(valid.job(KINDS[0])))
+    path.write_text(yaml.safe_dump(valid_manifests.job(KINDS[0])))
     return path
 
 

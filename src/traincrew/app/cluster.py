@@ -23,7 +23,7 @@ from traincrew.kinds import KINDS
 from traincrew.operator.metrics import Metrics
 from traincrew.operator.run import Clients, Operator
 from traincrew.scheduling.decisions import single_machine_profile
-from traincrew.validation import crds, rbac
+from traincrew.validation import crds, rbac_manifests
 
 LEAVE_PODS = signal.SIGUSR1
 """Stops the process alone: pods run on, and the next process adopts them."""
@@ -46,7 +46,7 @@ class Announcer:
 
 
 def bootstrap_objects(options: settings.Cluster) -> BootstrapObjects:
-    objects = [document for document in rbac.documents() if document["kind"] != "Namespace"]
+    objects = [document for document in rbac_manifests.documents() if document["kind"] != "Namespace"]
     return BootstrapObjects(options.namespaces, tuple(crds.crd(kind) for kind in KINDS), tuple(objects))
 
 
@@ -127,7 +127,7 @@ async def _run_operator(cluster: daemon.RunningCluster, options: settings.Cluste
         await stop.wait()
         return
     # As on any cluster, the operator has the rights of its service account and no others.
-    user = users.service_account("kubeflow", rbac.NAME)
+    user = users.service_account("kubeflow", rbac_manifests.NAME)
     client = cluster.control_plane.client(user, "traincrew-operator")
     in_host_network = cluster.kubelet is not None and cluster.kubelet.setup.isolation == "none"
     chosen = dataclasses.replace(OPERATOR, planning=HOST_NETWORK_PLANNING) if in_host_network else OPERATOR

@@ -12,17 +12,17 @@ from traincrew.validation.findings import Finding, Path
 
 Meta = dict[str, Any]
 
-_AT = ("metadata",)
+_METADATA = ("metadata",)
 _ANNOTATION_BYTES = 256 * 1024
-_SYSTEM = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "uid", "selfLink", "generation")
-_GENERATED = 58
+_SERVER_FIELDS = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "uid", "selfLink", "generation")
+_PREFIX_LENGTH = 58
 """Characters of generateName that are used; five random ones follow."""
 
 
 _TEXT = {"type": "string"}
 _NUMBER = {"type": "integer"}
 _TEXTS = {"type": "object", "additionalProperties": _TEXT}
-_OWNER = {
+_OWNER_REFERENCE = {
     "type": "object",
     "properties": {
         **dict.fromkeys(("apiVersion", "kind", "name", "uid"), _TEXT),
@@ -30,7 +30,7 @@ _OWNER = {
         "blockOwnerDeletion": {"type": "boolean"},
     },
 }
-_MANAGER = {
+_MANAGED_FIELDS_ENTRY = {
     "type": "object",
     "properties": {
         **dict.fromkeys(("manager", "operation", "apiVersion", "time", "fieldsType", "subresource"), _TEXT),
@@ -45,24 +45,24 @@ SCHEMA: dict[str, Any] = {
         **dict.fromkeys(("generation", "deletionGracePeriodSeconds"), _NUMBER),
         **dict.fromkeys(("labels", "annotations"), _TEXTS),
         "finalizers": {"type": "array", "items": _TEXT},
-        "ownerReferences": {"type": "array", "items": _OWNER},
-        "managedFields": {"type": "array", "items": _MANAGER},
+        "ownerReferences": {"type": "array", "items": _OWNER_REFERENCE},
+        "managedFields": {"type": "array", "items": _MANAGED_FIELDS_ENTRY},
     },
 }
 
 
-def read(meta: Any) -> tuple[Meta, list[Finding]]:
+def decode(meta: Any) -> tuple[Meta, list[Finding]]:
     """The metadata as it is understood, without nulls and unknown fields, and what is of the wrong type in it."""
     meta = {} if meta is None else meta
     node = schemas.of(SCHEMA)
-    pruning.prune(meta, node, _AT[0])
-    _empty_texts(meta)
+    pruning.prune(meta, node, _METADATA[0])
+    _null_to_empty(meta)
     pruning.drop_nulls(meta, node)
-    wrong = [*schema_findings.check(meta, SCHEMA, _AT)]
-    return (meta, [*wrong, *_wrong_times(meta)]) if isinstance(meta, dict) else ({}, wrong)
+    wrong = [*schema_findings.check(meta, SCHEMA, _METADATA)]
+    return (meta, [*wrong, *_time_findings(meta)]) if isinstance(meta, dict) else ({}, wrong)
 
 
-def _empty_texts(meta: Any) -> None:
+def _null_to_empty(meta: Any) -> None:
     """A label or annotation whose value is null has an empty one."""
     for field in ("labels", "annotations"):
         texts = meta.get(field) if isinstance(meta, dict) else None
@@ -70,11 +70,11 @@ def _empty_texts(meta: Any) -> None:
             texts |= {key: "" for key, value in texts.items() if value is None}
 
 
-def _wrong_times(meta: Meta) -> Iterator[Finding]:
+def _time_findings(meta: Meta) -> Iterator[Finding]:
     for field in ("creationTimestamp", "deletionTimestamp"):
         value = meta.get(field)
         if isinstance(value, str) and not is_timestamp(value):
-            yield Finding((*_AT, field), f"must be a time such as 2024-12-31T23:59:59Z, got {value!r}")
+            yield Finding((*_METADATA, field), f"must be a time such as 2024-12-31T23:59:59Z, got {value!r}")
 
 
 def is_timestamp(text: str) -> bool:
@@ -88,64 +88,64 @@ def is_timestamp(text: str) -> bool:
 def generated_name(meta: Meta) -> str:
     """The name, or one like the API server would make from generateName."""
     prefix = meta.get("generateName") or ""
-    return meta.get("name") or (prefix[:_GENERATED] + "00000" if prefix else "")
+    return meta.get("name") or (prefix[:_PREFIX_LENGTH] + "00000" if prefix else "")
 
 
-def of_new_object(meta: Meta) -> Meta:
+def for_new_object(meta: Meta) -> Meta:
     """The metadata with a name, and without what only the API server sets."""
-    return {**{key: value for key, value in meta.items() if key not in _SYSTEM}, "name": generated_name(meta)}
+    return {**{key: value for key, value in meta.items() if key not in _SERVER_FIELDS}, "name": generated_name(meta)}
 
 
-def check(meta: Meta) -> Iterator[Finding]:
+def validate(meta: Meta) -> Iterator[Finding]:
     """What an API server refuses in the metadata of a new object."""
     name, prefix = meta.get("name") or "", meta.get("generateName") or ""
     if prefix:
-        yield from _subdomain((*_AT, "generateName"), name_validation.mask_trailing_dash(prefix), prefix)
+        yield from _subdomain_findings((*_METADATA, "generateName"), name_validation.mask_trailing_dash(prefix), prefix)
     if not name and not prefix:
-        yield Finding((*_AT, "name"), "name or generateName is required")
+        yield Finding((*_METADATA, "name"), "name or generateName is required")
     elif name or generated_name(meta):
-        at = (*_AT, "name") if name else (*_AT, "generateName")
-        yield from _subdomain(at, generated_name(meta), name or prefix)
+        at = (*_METADATA, "name") if name else (*_METADATA, "generateName")
+        yield from _subdomain_findings(at, generated_name(meta), name or prefix)
     namespace = meta.get("namespace") or ""
     if namespace and name_validation.dns_label(namespace):
-        yield Finding((*_AT, "namespace"), f"must be a DNS label of lower case letters, digits and '-', got {namespace!r}")
-    yield from check_maps(meta)
+        yield Finding((*_METADATA, "namespace"), f"must be a DNS label of lower case letters, digits and '-', got {namespace!r}")
+    yield from validate_maps(meta)
 
 
-def check_maps(meta: Meta) -> Iterator[Finding]:
+def validate_maps(meta: Meta) -> Iterator[Finding]:
     """What is refused in new and in changed objects alike."""
     for key, value in (meta.get("labels") or {}).items():
-        if fault := _qualified(key):
-            yield Finding((*_AT, "labels", key), fault)
+        if fault := _qualified_name_error(key):
+            yield Finding((*_METADATA, "labels", key), fault)
         if name_validation.label_value(value):
             words = "at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
-            yield Finding((*_AT, "labels", key), f"must be {words}, got {value!r}")
+            yield Finding((*_METADATA, "labels", key), f"must be {words}, got {value!r}")
     annotations = meta.get("annotations") or {}
     for key in annotations:
-        if fault := _qualified(key.lower()):
-            yield Finding((*_AT, "annotations", key), fault)
+        if fault := _qualified_name_error(key.lower()):
+            yield Finding((*_METADATA, "annotations", key), fault)
     if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _ANNOTATION_BYTES:
-        yield Finding((*_AT, "annotations"), f"must have at most {_ANNOTATION_BYTES} bytes together")
-    yield from _owners(meta.get("ownerReferences") or [])
-    yield from _finalizers(meta.get("finalizers") or [])
+        yield Finding((*_METADATA, "annotations"), f"must have at most {_ANNOTATION_BYTES} bytes together")
+    yield from _owner_findings(meta.get("ownerReferences") or [])
+    yield from _finalizer_findings(meta.get("finalizers") or [])
 
 
-def _subdomain(path: Path, name: str, told: str) -> Iterator[Finding]:
+def _subdomain_findings(path: Path, name: str, told: str) -> Iterator[Finding]:
     if name_validation.dns_subdomain(name):
         words = "at most 253 lower case letters, digits, '-' and '.', beginning and ending with a letter or digit"
         yield Finding(path, f"must be {words}, got {told!r}")
 
 
-def _qualified(key: str) -> str:
+def _qualified_name_error(key: str) -> str:
     return f"{key!r} is not a name such as my-name or example.com/my-name" if name_validation.qualified_name(key) else ""
 
 
-def _owners(owners: list[Meta]) -> Iterator[Finding]:
+def _owner_findings(owners: list[Meta]) -> Iterator[Finding]:
     controllers = 0
     for index, owner in enumerate(owners):
         if owner in owners[:index]:
             continue  # the API server drops repeated entries
-        path: Path = (*_AT, "ownerReferences", index)
+        path: Path = (*_METADATA, "ownerReferences", index)
         for field in ("apiVersion", "kind", "name", "uid"):
             if not owner.get(field):
                 yield Finding((*path, field), "must not be empty")
@@ -158,9 +158,9 @@ def _owners(owners: list[Meta]) -> Iterator[Finding]:
             yield Finding((*path, "controller"), "only one owner may be the controller")
 
 
-def _finalizers(finalizers: list[str]) -> Iterator[Finding]:
+def _finalizer_findings(finalizers: list[str]) -> Iterator[Finding]:
     for index, finalizer in enumerate(finalizers):
-        if fault := _qualified(finalizer):
-            yield Finding((*_AT, "finalizers", index), fault)
+        if fault := _qualified_name_error(finalizer):
+            yield Finding((*_METADATA, "finalizers", index), fault)
     if {"orphan", "foregroundDeletion"} <= set(finalizers):
-        yield Finding((*_AT, "finalizers"), "orphan and foregroundDeletion cannot both be set")
+        yield Finding((*_METADATA, "finalizers"), "orphan and foregroundDeletion cannot both be set")

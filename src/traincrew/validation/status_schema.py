@@ -7,7 +7,7 @@ from typing import Any
 import msgspec.inspect
 
 from traincrew.model.status import JobStatus
-from traincrew.validation import descriptions
+from traincrew.validation import status_descriptions
 
 Schema = dict[str, Any]
 
@@ -19,8 +19,8 @@ def status() -> Schema:
 
 
 def _describe(node: Schema, path: str) -> None:
-    if path in descriptions.STATUS:
-        node["description"] = descriptions.STATUS[path]
+    if path in status_descriptions.STATUS:
+        node["description"] = status_descriptions.STATUS[path]
     inner = node.get("items") or node.get("additionalProperties") or node
     for name, child in inner.get("properties", {}).items():
         _describe(child, f"{path}.{name}" if path else name)

@@ -16,7 +16,7 @@ _NESTED = (dict, list)
 
 
 @dataclasses.dataclass(frozen=True)
-class Unknown:
+class UnknownField:
     """A field that the schema does not know."""
 
     path: Path
@@ -35,19 +35,19 @@ class Unknown:
         return f"unknown field {name!r}{suggestions.did_you_mean(name, self.known)}"
 
 
-def unknown(value: Value, schema: Schema | None, path: Path = ()) -> Iterator[Unknown]:
+def find(value: Value, schema: Schema | None, path: Path = ()) -> Iterator[UnknownField]:
     if schema is None:
         return
     if isinstance(value, dict):
         for key, inner in value.items():
             node = child(schema, key)
             if node is None:
-                yield Unknown((*path, key), tuple(schema.get("properties", ())), bool(schema.get(schemas.PRESERVE)))
+                yield UnknownField((*path, key), tuple(schema.get("properties", ())), bool(schema.get(schemas.PRESERVE)))
             elif isinstance(inner, _NESTED):
-                yield from unknown(inner, node, (*path, key))
+                yield from find(inner, node, (*path, key))
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from unknown(inner, schema.get("items"), (*path, index))
+            yield from find(inner, schema.get("items"), (*path, index))
 
 
 def child(schema: Schema, key: str) -> Schema | None:

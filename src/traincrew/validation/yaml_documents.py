@@ -19,7 +19,7 @@ class Document:
     first_line: int
     problems: tuple[Finding, ...] = ()
     """What cannot be meant though it can be read, such as a key given twice."""
-    where: yaml_positions.Where = None
+    where: yaml_positions.Positions = None
     offset: int = 0
 
     def line(self, path: Path) -> int:
@@ -42,7 +42,7 @@ class Document:
 
 
 @dataclasses.dataclass(frozen=True)
-class SyntaxFault:
+class YAMLSyntaxError:
     """Text that is neither YAML nor JSON."""
 
     line: int
@@ -50,12 +50,12 @@ class SyntaxFault:
     message: str
 
 
-def read(text: str) -> Iterator[Document | SyntaxFault]:
+def parse(text: str) -> Iterator[Document | YAMLSyntaxError]:
     """Every document of a text; empty ones are left out. One that cannot be read does not hide those after it."""
     text = text.removeprefix("\ufeff")
     pieces = _json_pieces(text) if text.lstrip().startswith("{") else _yaml_pieces(text)
     for first_line, piece in pieces:
-        yield from _read(piece, first_line)
+        yield from _parse_piece(piece, first_line)
 
 
 def _yaml_pieces(text: str) -> Iterator[tuple[int, str]]:
@@ -90,24 +90,24 @@ def _json_pieces(text: str) -> Iterator[tuple[int, str]]:
         start = end
 
 
-def _read(piece: str, first_line: int) -> Iterator[Document | SyntaxFault]:
+def _parse_piece(piece: str, first_line: int) -> Iterator[Document | YAMLSyntaxError]:
     offset = first_line
     try:
         events = yaml.parse(piece, Loader=yaml.CSafeLoader)
-        while (tree := (builder := yaml_positions.Builder()).build(events)) is not None:
+        while (tree := (builder := yaml_positions.DocumentBuilder()).build(events)) is not None:
             if tree.value is not None or builder.problems:
                 yield Document(tree.value, tree.line + offset, tuple(builder.problems), tree.where, offset)
-    except yaml_positions.Unreadable as error:
-        yield SyntaxFault(offset + error.line, error.column + 1, str(error))
+    except yaml_positions.YAMLError as error:
+        yield YAMLSyntaxError(offset + error.line, error.column + 1, str(error))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        yield SyntaxFault(offset + (mark.line if mark else 0), (mark.column if mark else 0) + 1, _in_words(error))
+        yield YAMLSyntaxError(offset + (mark.line if mark else 0), (mark.column if mark else 0) + 1, _explain(error))
     except yaml.reader.ReaderError as error:
         line = piece.count("\n", 0, error.position)
-        yield SyntaxFault(offset + line, 1, f"a character that YAML does not allow: {error.character:#04x}")
+        yield YAMLSyntaxError(offset + line, 1, f"a character that YAML does not allow: {error.character:#04x}")
 
 
-_WORDS = {
+_EXPLANATIONS = {
     "found character that cannot start any token": "this character cannot stand here; if it is a tab, use spaces instead",
     "mapping values are not allowed in this context": "a second ':' in one line, or wrong indentation; quote text that has ': '",
     "could not find expected ':'": "a line without ':' where a key is expected",
@@ -117,7 +117,7 @@ _WORDS = {
 }
 
 
-def _in_words(error: yaml.MarkedYAMLError) -> str:
+def _explain(error: yaml.MarkedYAMLError) -> str:
     problem = str(error.problem or error.context or "cannot be read")
-    context = f" ({error.context})" if error.context and problem not in _WORDS else ""
-    return _WORDS.get(problem, problem) + context
+    context = f" ({error.context})" if error.context and problem not in _EXPLANATIONS else ""
+    return _EXPLANATIONS.get(problem, problem) + context

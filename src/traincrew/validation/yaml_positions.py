@@ -14,7 +14,7 @@ import yaml
 from traincrew.validation import yaml_scalars
 from traincrew.validation.findings import Finding, Path, Value
 
-Where = Any
+Positions = Any
 """Beside a mapping: key → (line, Where); beside a list: [(line, Where)]; beside anything else None."""
 
 MAX_DEPTH = 100
@@ -25,7 +25,7 @@ MAX_SIZE = 1_000_000
 _RESOLVED_TAGS = tuple(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null"))
 
 
-class Unreadable(Exception):
+class YAMLError(Exception):
     def __init__(self, line: int, column: int, message: str) -> None:
         super().__init__(message)
         self.line = line
@@ -38,7 +38,7 @@ class Tree:
 
     line: int
     value: Value = None
-    where: Where = None
+    where: Positions = None
     size: int = 1
     anchor: str | None = None
     key: str | None = None
@@ -49,7 +49,7 @@ class Tree:
 _MERGE = "<<"
 
 
-class Builder:
+class DocumentBuilder:
     """Reads the events of one document."""
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Builder:
 
     def _begin(self, event: Any, tree: Tree) -> None:
         if len(self._open) >= MAX_DEPTH:
-            raise _unreadable(event, f"is nested more than {MAX_DEPTH} levels deep")
+            raise _error_at(event, f"is nested more than {MAX_DEPTH} levels deep")
         if tree.anchor:
             self._anchors[tree.anchor] = None
         self._open.append(tree)
@@ -91,7 +91,7 @@ class Builder:
         found = self._anchors.get(event.anchor)
         if found is None:
             inside = event.anchor in self._anchors
-            raise _unreadable(event, f"*{event.anchor} " + ("stands inside itself" if inside else "stands for nothing before it"))
+            raise _error_at(event, f"*{event.anchor} " + ("stands inside itself" if inside else "stands for nothing before it"))
         return dataclasses.replace(found, anchor=None, line=event.start_mark.line)
 
     def _scalar(self, event: Any) -> Value:
@@ -99,7 +99,7 @@ class Builder:
             return event.value
         try:
             return yaml_scalars.plain(event.value)
-        except yaml_scalars.NotJson as error:
+        except yaml_scalars.NotJSONError as error:
             self.problems.append(Finding(_path(self._open), str(error)))
             return str(event.value)
 
@@ -107,7 +107,7 @@ class Builder:
         for merged in tree.merged:
             _merge(tree, merged)
         if tree.size > MAX_SIZE:
-            raise Unreadable(tree.line, 0, f"stands for more than {MAX_SIZE} values when its aliases are written out")
+            raise YAMLError(tree.line, 0, f"stands for more than {MAX_SIZE} values when its aliases are written out")
         if tree.anchor:
             self._anchors[tree.anchor] = tree
         if not self._open:
@@ -168,5 +168,5 @@ def _merge(tree: Tree, merged: Tree) -> None:
             tree.where[key] = merged.where[key]
 
 
-def _unreadable(event: Any, message: str) -> Unreadable:
-    return Unreadable(event.start_mark.line, event.start_mark.column, message)
+def _error_at(event: Any, message: str) -> YAMLError:
+    return YAMLError(event.start_mark.line, event.start_mark.column, message)

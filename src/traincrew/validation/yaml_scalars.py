@@ -15,7 +15,7 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
 
 
-class NotJson(ValueError):
+class NotJSONError(ValueError):
     """The word stands for something that JSON cannot hold."""
 
 
@@ -24,7 +24,7 @@ def plain(text: str) -> str | int | float | bool | None:
     if text in _WORDS:
         return _WORDS[text]
     if _INFINITE.fullmatch(text):
-        raise NotJson(f"{text} is no number that Kubernetes can hold; put it in quotes to have it as text")
+        raise NotJSONError(f"{text} is no number that Kubernetes can hold; put it in quotes to have it as text")
     if not text[0].isascii() or text[0] not in "+-.0123456789" or _DATE.match(text):
         return text
     digits = text.replace("_", "") if text[0] != "." else text

@@ -7,19 +7,19 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from traincrew import errors
-from traincrew.validation import review
+from traincrew.validation import manifest_review
 
 STDIN = "-"
 SUFFIXES = (".yaml", ".yml", ".json")
 
 
-def review_all(names: Sequence[str]) -> tuple[dict[str, review.Review], list[errors.ManifestError]]:
+def review_all(names: Sequence[str]) -> tuple[dict[str, manifest_review.Review], list[errors.ManifestError]]:
     """Review all files; return the reviews by file name, and the errors of files that cannot be read."""
-    reviews: dict[str, review.Review] = {}
+    reviews: dict[str, manifest_review.Review] = {}
     unreadable: list[errors.ManifestError] = []
     for name in _expand(names):
         try:
-            reviews[name] = review.review(read_text(name))
+            reviews[name] = manifest_review.review(read_text(name))
         except errors.ManifestError as error:
             unreadable.append(error)
     return reviews, unreadable

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from traincrew.kinds.kind import JobKind
-from traincrew.validation import review, verdict, yaml_documents
+from traincrew.validation import job_admission, manifest_review, yaml_documents
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +40,7 @@ def parse(texts: dict[str, str]) -> ParsedManifests:
     objects: list[ManifestObject] = []
     remarks: dict[str, list[str]] = {"error": [], "warning": []}
     for file, text in texts.items():
-        for remark in review.review(text).remarks:
+        for remark in manifest_review.review(text).remarks:
             mark = "warning: " if remark.level == "warning" else ""
             remarks[remark.level].append(f"{file}:{remark.line}: {mark}{remark}")
         objects += _objects(file, text)
@@ -50,11 +50,11 @@ def parse(texts: dict[str, str]) -> ParsedManifests:
 
 
 def _objects(file: str, text: str) -> Iterator[ManifestObject]:
-    for document in yaml_documents.read(text):
+    for document in yaml_documents.parse(text):
         if isinstance(document, yaml_documents.Document):
-            for part in review.objects(document):
+            for part in manifest_review.objects(document):
                 if isinstance(part.value, dict) and isinstance(part.value.get("kind"), str):
-                    job = verdict.find_kind(str(part.value.get("apiVersion")), part.value["kind"])
+                    job = job_admission.find_kind(str(part.value.get("apiVersion")), part.value["kind"])
                     yield ManifestObject(part.value, f"{file}:{part.first_line}", job)
 
 

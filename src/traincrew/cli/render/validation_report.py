@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from traincrew.validation import review
+from traincrew.validation import manifest_review
 
-Reviews = Mapping[str, review.Review]
+Reviews = Mapping[str, manifest_review.Review]
 """By file name."""
 
 

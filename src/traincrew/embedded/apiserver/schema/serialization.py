@@ -116,10 +116,10 @@ def _measure(value: Any) -> tuple[int, int]:
 
 
 def _yaml(raw: bytes) -> Body:
-    builder = yaml_positions.Builder()
+    builder = yaml_positions.DocumentBuilder()
     try:
         tree = builder.build(yaml.parse(raw.decode("utf-8", "replace"), Loader=yaml.CSafeLoader))
-    except yaml_positions.Unreadable as error:
+    except yaml_positions.YAMLError as error:
         raise ParseError(_yaml_words(str(error))) from None
     except yaml.MarkedYAMLError as error:
         raise ParseError(_marked_words(error)) from None

@@ -14,19 +14,19 @@ from traincrew.validation.findings import Finding, Path, Value
 
 
 @dataclasses.dataclass(frozen=True)
-class Form:
+class DecodedObject:
     stored: Manifest
     """The object as the API server stores it: unknown fields dropped, defaults filled in."""
     errors: tuple[Finding, ...]
-    unknown: tuple[unknown_fields.Unknown, ...]
+    unknown: tuple[unknown_fields.UnknownField, ...]
     sound: Manifest
     """The object without what is wrong in it, so that everything else about it can be told in the same breath."""
 
 
-def read(kind: JobKind, document: Manifest) -> Form:
+def decode(kind: JobKind, document: Manifest) -> DecodedObject:
     node = crds.openapi(kind.plural, document["apiVersion"].rpartition("/")[2])
-    body = _numbers(document)
-    meta, errors = object_meta.read(body.pop("metadata", None))
+    body = _with_floats(document)
+    meta, errors = object_meta.decode(body.pop("metadata", None))
     body.pop("status", None)  # a new object cannot bring a status
     structure = schemas.of(node)
     pruning.prune(body, structure)
@@ -35,42 +35,44 @@ def read(kind: JobKind, document: Manifest) -> Form:
     errors += schema_findings.check(body, node)
     stored = {"apiVersion": body.pop("apiVersion"), "kind": body.pop("kind"), "metadata": meta, **body}
     wrong = {error.path for error in errors}
-    errors += (error for error in (*_scale_faults(kind, stored), *_count_faults(kind, stored)) if error.path not in wrong)
-    return Form(stored, tuple(errors), tuple(_unknown(document, node)), _sound(kind, stored, errors))
+    errors += (error for error in (*_scale_findings(kind, stored), *_count_findings(kind, stored)) if error.path not in wrong)
+    return DecodedObject(
+        stored, tuple(errors), tuple(_unknown_fields(document, node)), _without_invalid_parts(kind, stored, errors)
+    )
 
 
-def _unknown(document: Manifest, node: unknown_fields.Schema) -> Iterator[unknown_fields.Unknown]:
-    yield from unknown_fields.unknown({key: value for key, value in document.items() if key != "metadata"}, node)
+def _unknown_fields(document: Manifest, node: unknown_fields.Schema) -> Iterator[unknown_fields.UnknownField]:
+    yield from unknown_fields.find({key: value for key, value in document.items() if key != "metadata"}, node)
     if isinstance(document.get("metadata"), dict):
-        yield from unknown_fields.unknown(document["metadata"], object_meta.SCHEMA, ("metadata",))
+        yield from unknown_fields.find(document["metadata"], object_meta.SCHEMA, ("metadata",))
 
 
-def _numbers(value: Value) -> Value:
+def _with_floats(value: Value) -> Value:
     """A copy in which integers beyond 64 bits have become floats, as they do in the API server."""
     if isinstance(value, dict):
-        return {key: _numbers(inner) for key, inner in value.items()}
+        return {key: _with_floats(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_numbers(inner) for inner in value]
+        return [_with_floats(inner) for inner in value]
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         return float(value)
     return value
 
 
-def _scale_faults(kind: JobKind, stored: Manifest) -> Iterator[Finding]:
+def _scale_findings(kind: JobKind, stored: Manifest) -> Iterator[Finding]:
     """The number behind /scale is checked apart from the schema, and more strictly."""
     if not kind.crd.scalable:
         return
     path = tuple(crds.scale(kind)["specReplicasPath"].split(".")[1:])
-    value = at(stored, path)
+    value = value_at(stored, path)
     if isinstance(value, float):
         yield Finding(path, f"must be an integer, got {value!r}")
     elif isinstance(value, int) and not 0 <= value < 2**31:
         yield Finding(path, f"must be between 0 and {2**31 - 1}, got {value}")
 
 
-def _count_faults(kind: JobKind, stored: Manifest) -> Iterator[Finding]:
+def _count_findings(kind: JobKind, stored: Manifest) -> Iterator[Finding]:
     roles = {rule.counts for rule in validation_rules.cel_rules(kind)} - {""}
-    replicas = at(stored, ("spec", kind.replicas_field))
+    replicas = value_at(stored, ("spec", kind.replicas_field))
     for key, entry in replicas.items() if isinstance(replicas, dict) else ():
         role = kind.role(key)
         count = entry.get("replicas") if isinstance(entry, dict) else None
@@ -78,7 +80,7 @@ def _count_faults(kind: JobKind, stored: Manifest) -> Iterator[Finding]:
             yield Finding(("spec", kind.replicas_field, key, "replicas"), f"must be an integer, got {count!r}")
 
 
-def at(value: Value, path: Path) -> Value:
+def value_at(value: Value, path: Path) -> Value:
     """What stands at a path of keys; None if nothing does."""
     for key in path:
         if not isinstance(value, dict):
@@ -87,23 +89,23 @@ def at(value: Value, path: Path) -> Value:
     return value
 
 
-def _sound(kind: JobKind, stored: Manifest, errors: list[Finding]) -> Manifest:
+def _without_invalid_parts(kind: JobKind, stored: Manifest, errors: list[Finding]) -> Manifest:
     if not errors:
         return stored
-    sound: Manifest = _numbers(stored)
+    sound: Manifest = _with_floats(stored)
     for error in errors:
         if error.path[:2] == ("spec", kind.replicas_field) and error.path[3:4] == ("template",):
-            sound["spec"][kind.replicas_field][error.path[2]]["template"] = _stand_in(kind)
+            sound["spec"][kind.replicas_field][error.path[2]]["template"] = _minimal_template(kind)
         else:
-            _cut(sound, error.path)
+            _remove(sound, error.path)
     return sound
 
 
-def _stand_in(kind: JobKind) -> Manifest:
+def _minimal_template(kind: JobKind) -> Manifest:
     return {"spec": {"containers": [{"name": kind.pods.container, "image": "unknown"}]}}
 
 
-def _cut(value: Value, path: Path) -> None:
+def _remove(value: Value, path: Path) -> None:
     """Removes what stands at a path; where that is in a list, the whole list."""
     for depth, key in enumerate(path):
         if not isinstance(value, dict) or key not in value:

@@ -6,24 +6,24 @@ import copy
 from typing import Any
 
 import pytest
-from tests.validation import mutations, valid
-from tests.validation.valid import BY_NAME, minimal
+from tests.validation import mutations, valid_manifests
+from tests.validation.valid_manifests import BY_NAME, minimal
 
 from traincrew.kinds import KINDS
 from traincrew.kinds.kind import JobKind
-from traincrew.validation import findings, verdict
+from traincrew.validation import findings, job_admission
 
 Manifest = dict[str, Any]
 WEBHOOK_KINDS = pytest.mark.parametrize("kind", [k for k in KINDS if k.validation.server_rules], ids=lambda kind: kind.kind)
 
 
 def errors(document: Manifest) -> dict[str, str]:
-    return {findings.render(found.path): found.message for found in verdict.admit(document).errors}
+    return {findings.render(found.path): found.message for found in job_admission.admit(document).errors}
 
 
-@pytest.mark.parametrize("document", valid.jobs(), ids=lambda document: document["kind"])
+@pytest.mark.parametrize("document", valid_manifests.jobs(), ids=lambda document: document["kind"])
 def test_a_rich_valid_job_is_accepted_without_a_word(document: Manifest) -> None:
-    found = verdict.admit(document)
+    found = job_admission.admit(document)
     assert (found.errors, found.unknown, found.faults) == ((), (), ())
     assert found.stored is not None
     assert found.stored.metadata.name == document["metadata"]["name"]
@@ -32,7 +32,7 @@ def test_a_rich_valid_job_is_accepted_without_a_word(document: Manifest) -> None
 @WEBHOOK_KINDS
 @pytest.mark.parametrize("name", ["1abc", "a.b", "Abc", "a" * 64, "a_b", "-a"])
 def test_a_name_that_is_no_dns_label_is_refused(kind: JobKind, name: str) -> None:
-    document = valid.job(kind)
+    document = valid_manifests.job(kind)
     document["metadata"]["name"] = name
     assert list(errors(document)) == ["metadata.name"]
 
@@ -80,7 +80,7 @@ def test_a_name_is_required_and_may_be_generated() -> None:
     ],
 )
 def test_every_replica_type_needs_the_kinds_container_with_an_image(kind: JobKind, damage: Any, path: str, message: str) -> None:
-    document = valid.job(kind)
+    document = valid_manifests.job(kind)
     role = kind.roles[-1].name
     damage(document["spec"][kind.replicas_field][role])
     found = errors(document)
@@ -136,7 +136,7 @@ def test_what_the_go_operators_let_pass_is_not_refused(document: Manifest) -> No
     ],
 )
 def test_what_is_accepted_but_cannot_run_is_told_as_a_fault(document: Manifest, path: str) -> None:
-    found = verdict.admit(document)
+    found = job_admission.admit(document)
     assert found.accepted
     assert [findings.render(fault.path) for fault in found.faults] == [path]
 
@@ -151,7 +151,7 @@ def test_an_elastic_pytorchjob_needs_workers_and_one_place_for_its_processes() -
 def test_the_deprecated_place_of_processes_per_node_is_told_as_a_warning() -> None:
     document = minimal("PyTorchJob", Worker=1)
     document["spec"]["elasticPolicy"] = {"nProcPerNode": 2}
-    found = verdict.admit(document)
+    found = job_admission.admit(document)
     assert found.accepted
     assert [str(warning) for warning in found.warnings] == [
         "spec.elasticPolicy.nProcPerNode: is deprecated, use spec.nprocPerNode instead"
@@ -160,14 +160,14 @@ def test_the_deprecated_place_of_processes_per_node_is_told_as_a_warning() -> No
 
 @WEBHOOK_KINDS
 def test_managed_by_has_two_values(kind: JobKind) -> None:
-    document = valid.job(kind)
+    document = valid_manifests.job(kind)
     for manager, accepted in {"kueue.x-k8s.io/multikueue": True, "foo": False, "": False}.items():
         document["spec"]["runPolicy"]["managedBy"] = manager
-        assert verdict.admit(document).accepted is accepted
+        assert job_admission.admit(document).accepted is accepted
 
 
 def test_defaults_are_those_of_the_crd_and_nothing_else() -> None:
-    found = verdict.admit(minimal("TFJob"))
+    found = job_admission.admit(minimal("TFJob"))
     assert found.document["spec"] == {**minimal("TFJob")["spec"], "runPolicy": {"suspend": False}}
 
 
@@ -175,7 +175,7 @@ def test_nulls_vanish_where_the_schema_allows_none_and_are_wrong_in_lists() -> N
     document = minimal("TFJob")
     document["spec"]["runPolicy"] = None
     document["spec"]["tfReplicaSpecs"]["PS"] = None
-    found = verdict.admit(document)
+    found = job_admission.admit(document)
     assert found.accepted
     assert found.document["spec"] == {**minimal("TFJob")["spec"], "runPolicy": {"suspend": False}}
     document["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["containers"].append(None)
@@ -187,7 +187,7 @@ def test_unknown_fields_are_dropped_and_told_but_kept_in_the_template() -> None:
     document["spec"]["runpolicy"] = {}
     document["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["fromTheFuture"] = True
     document["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["tolerations_"] = []
-    found = verdict.admit(document)
+    found = job_admission.admit(document)
     assert found.accepted
     assert "runpolicy" not in found.document["spec"]
     assert [str(field) for field in found.unknown] == ["spec.runpolicy: unknown field 'runpolicy'; did you mean 'runPolicy'?"]
@@ -215,7 +215,7 @@ def test_everything_wrong_is_told_at_once() -> None:
 @pytest.mark.parametrize(("version", "contract"), [("v1", "v1"), ("v2beta1", "v2beta1")])
 def test_the_version_an_mpijob_is_posted_through_tells_its_contract(version: str, contract: str) -> None:
     kind = BY_NAME["MPIJob"]
-    found = verdict.admit(valid.job(kind, version))
+    found = job_admission.admit(valid_manifests.job(kind, version))
     assert found.stored is not None
     assert kind.following(found.stored).version == contract
 
@@ -224,9 +224,9 @@ def test_more_processes_than_slots_are_warned_of() -> None:
     document = minimal("MPIJob", Launcher=1, Worker=2)
     launcher = document["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]
     launcher["command"], launcher["args"] = ["horovodrun"], ["-np", "2", "python", "-n", "9"]
-    assert verdict.admit(document).warnings == ()
+    assert job_admission.admit(document).warnings == ()
     launcher["args"][1] = "3"
-    assert "starts 3 processes, but the job has 2 slots" in str(verdict.admit(document).warnings[0])
+    assert "starts 3 processes, but the job has 2 slots" in str(job_admission.admit(document).warnings[0])
 
 
 @pytest.mark.parametrize(
@@ -242,22 +242,22 @@ def test_more_processes_than_slots_are_warned_of() -> None:
 def test_manager_and_queue_cannot_be_changed(before: Manifest, after: Manifest, path: str | None) -> None:
     old, new = minimal("JAXJob"), minimal("JAXJob")
     old["spec"]["runPolicy"], new["spec"]["runPolicy"] = before, after
-    found = verdict.admit_update(verdict.admit(old).document, new)
+    found = job_admission.admit_update(job_admission.admit(old).document, new)
     assert [findings.render(error.path) for error in found.errors] == ([path] if path else [])
 
 
 def test_a_posted_document_is_left_as_it_is() -> None:
-    document = valid.job(BY_NAME["PyTorchJob"])
+    document = valid_manifests.job(BY_NAME["PyTorchJob"])
     document["spec"]["unknown"] = None
     before = copy.deepcopy(document)
-    verdict.admit(document)
+    job_admission.admit(document)
     assert document == before
 
 
 def test_numbers_that_pass_for_integers_on_the_api_server_pass_here() -> None:
     document = minimal("PaddleJob", Master=1.0000000001, Worker=1)
     document["spec"]["runPolicy"] = {"backoffLimit": 3.0, "ttlSecondsAfterFinished": 2**40}
-    found = verdict.admit(document)
+    found = job_admission.admit(document)
     assert found.stored is not None
     assert found.stored.spec.run_policy.backoff_limit == 3
     assert list(errors(minimal("PaddleJob", Worker=1.0))) == ["spec.paddleReplicaSpecs.Worker.replicas"]
@@ -269,10 +269,10 @@ def test_numbers_that_pass_for_integers_on_the_api_server_pass_here() -> None:
 def test_times_are_read_as_go_reads_them(time: str) -> None:
     document = minimal("JAXJob")
     document["metadata"]["creationTimestamp"] = time
-    assert verdict.admit(document).accepted
+    assert job_admission.admit(document).accepted
 
 
 def test_no_damage_makes_admission_stumble() -> None:
     for seed in range(500):
-        found = verdict.admit(mutations.manifest(seed))
+        found = job_admission.admit(mutations.manifest(seed))
         assert found.accepted is (found.stored is not None)

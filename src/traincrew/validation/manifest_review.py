@@ -8,14 +8,14 @@ from typing import Literal
 
 from traincrew.kinds import KINDS
 from traincrew.model import jobs, suggestions
-from traincrew.validation import crds, findings, verdict, yaml_documents
+from traincrew.validation import crds, findings, job_admission, yaml_documents
 from traincrew.validation.findings import Finding, Value
 
 Level = Literal["error", "warning"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Remark:
+class Diagnostic:
     line: int
     path: str
     message: str
@@ -27,26 +27,26 @@ class Remark:
 
 @dataclasses.dataclass(frozen=True)
 class Review:
-    remarks: tuple[Remark, ...]
+    remarks: tuple[Diagnostic, ...]
     jobs: int
     others: int
     """Objects of kinds that are not ours; nothing is said about them."""
 
 
 def review(text: str) -> Review:
-    remarks: list[Remark] = []
+    remarks: list[Diagnostic] = []
     count = others = 0
-    for document in yaml_documents.read(text):
-        if isinstance(document, yaml_documents.SyntaxFault):
-            remarks.append(Remark(document.line, "", f"column {document.column}: {document.message}"))
+    for document in yaml_documents.parse(text):
+        if isinstance(document, yaml_documents.YAMLSyntaxError):
+            remarks.append(Diagnostic(document.line, "", f"column {document.column}: {document.message}"))
             continue
-        remarks += _remarks(document, document.problems, "error")
+        remarks += _diagnostics(document, document.problems, "error")
         for part in objects(document):
-            found, is_job = _object(part)
+            found, is_job = _review_object(part)
             remarks += found
             count, others = count + is_job, others + (not is_job and not found)
     if not remarks and not count and not others:
-        remarks.append(Remark(1, "", "holds no object"))
+        remarks.append(Diagnostic(1, "", "holds no object"))
     return Review(tuple(sorted(remarks, key=lambda remark: (remark.line, remark.path))), count, others)
 
 
@@ -60,32 +60,32 @@ def objects(document: yaml_documents.Document) -> Iterator[yaml_documents.Docume
         yield document
 
 
-def _object(document: yaml_documents.Document) -> tuple[list[Remark], bool]:
-    fault = _unrecognised(document.value)
+def _review_object(document: yaml_documents.Document) -> tuple[list[Diagnostic], bool]:
+    fault = _identify(document.value)
     if fault is not None:
-        return _remarks(document, [fault], "error"), False
-    if verdict.find_kind(document.value["apiVersion"], document.value["kind"]) is None:
+        return _diagnostics(document, [fault], "error"), False
+    if job_admission.find_kind(document.value["apiVersion"], document.value["kind"]) is None:
         return [], False
-    found = verdict.admit(document.value)
-    errors = _remarks(document, (*found.errors, *found.unknown, *found.faults), "error")
-    return errors + _remarks(document, found.warnings, "warning"), True
+    found = job_admission.admit(document.value)
+    errors = _diagnostics(document, (*found.errors, *found.unknown, *found.faults), "error")
+    return errors + _diagnostics(document, found.warnings, "warning"), True
 
 
-def _remarks(document: yaml_documents.Document, found: Iterable[Finding], level: Level) -> list[Remark]:
-    return [Remark(document.line(one.path), findings.render(one.path), one.message, level) for one in found]
+def _diagnostics(document: yaml_documents.Document, found: Iterable[Finding], level: Level) -> list[Diagnostic]:
+    return [Diagnostic(document.line(one.path), findings.render(one.path), one.message, level) for one in found]
 
 
-def _unrecognised(value: Value) -> Finding | None:
+def _identify(value: Value) -> Finding | None:
     """Why an object is none, or is nearly one of ours."""
     if not isinstance(value, dict):
         return Finding((), "is not an object: a mapping with apiVersion, kind and metadata is expected")
     for field in ("apiVersion", "kind"):
         if not isinstance(value.get(field), str) or not value[field]:
             return Finding((field,), "is required, as text")
-    return _nearly_ours(value["apiVersion"], value["kind"])
+    return _similar_kind(value["apiVersion"], value["kind"])
 
 
-def _nearly_ours(api_version: str, name: str) -> Finding | None:
+def _similar_kind(api_version: str, name: str) -> Finding | None:
     group, _, version = api_version.rpartition("/")
     known = {kind.kind: kind for kind in KINDS}
     if name in known:

@@ -11,15 +11,15 @@ from traincrew.model.resources import Resource
 Manifest = dict[str, Any]
 
 NAME = "traincrew"
-_MAKE = ("create", "get", "list", "patch", "watch")
+_MANAGE = ("create", "get", "list", "patch", "watch")
 _VERBS: dict[Resource, tuple[str, ...]] = {
-    resources.PODS: (*_MAKE, "delete"),
-    resources.SERVICES: (*_MAKE, "delete"),
+    resources.PODS: (*_MANAGE, "delete"),
+    resources.SERVICES: (*_MANAGE, "delete"),
     # Only what the operator made is ever looked at, by name: no list, no watch.
     resources.SECRETS: ("create", "get"),
-    resources.AUTOSCALERS: (*_MAKE, "delete"),
-    resources.VOLCANO_POD_GROUPS: (*_MAKE, "delete"),
-    resources.PLUGINS_POD_GROUPS: (*_MAKE, "delete"),
+    resources.AUTOSCALERS: (*_MANAGE, "delete"),
+    resources.VOLCANO_POD_GROUPS: (*_MANAGE, "delete"),
+    resources.PLUGINS_POD_GROUPS: (*_MANAGE, "delete"),
     resources.EVENTS: ("create", "list"),
 }
 
@@ -28,7 +28,7 @@ def operator_rules() -> list[Manifest]:
     """Every request that the operator sends, and what it must have itself to be allowed to grant the launcher's Role."""
     made = {resource for kind in KINDS for each in (kind, *kind.variants.values()) for resource in each.dependents.resources}
     always = {resources.PODS, resources.SERVICES, resources.EVENTS, resources.VOLCANO_POD_GROUPS, resources.PLUGINS_POD_GROUPS}
-    wanted = {(each.group, each.plural): _VERBS.get(each, _MAKE) for each in made | always}
+    wanted = {(each.group, each.plural): _VERBS.get(each, _MANAGE) for each in made | always}
     wanted["", "pods/exec"] = ("create",)
     wanted["batch", "jobs/status"] = ("patch",)
     for kind in KINDS:
@@ -36,7 +36,7 @@ def operator_rules() -> list[Manifest]:
         wanted[jobs.GROUP, f"{kind.plural}/status"] = ("patch",)
         # Owner references that block the owner's deletion need this where that admission check is on.
         wanted[jobs.GROUP, f"{kind.plural}/finalizers"] = ("update",)
-    return _grouped(wanted)
+    return _rules(wanted)
 
 
 def lease_rules() -> list[Manifest]:
@@ -47,10 +47,10 @@ def user_rules(verbs: tuple[str, ...], status: tuple[str, ...] = ("get",)) -> li
     wanted = {(jobs.GROUP, kind.plural): verbs for kind in KINDS}
     wanted |= {(jobs.GROUP, f"{kind.plural}/status"): status for kind in KINDS}
     wanted |= {(jobs.GROUP, f"{kind.plural}/scale"): tuple({"get", *verbs} & {"get", "patch", "update"}) for kind in KINDS}
-    return _grouped(wanted)
+    return _rules(wanted)
 
 
-def _grouped(wanted: dict[tuple[str, str], tuple[str, ...]]) -> list[Manifest]:
+def _rules(wanted: dict[tuple[str, str], tuple[str, ...]]) -> list[Manifest]:
     """One rule for all resources of a group with the same verbs, in an order that does not change."""
     rules: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for (group, plural), verbs in sorted(wanted.items()):

@@ -13,13 +13,13 @@ from traincrew.kinds import KINDS, advice, validation_rules
 from traincrew.kinds.kind import JobKind, Violation, decode
 from traincrew.kinds.replica import Manifest
 from traincrew.model import jobs
-from traincrew.validation import crds, object_meta, posted_object
+from traincrew.validation import crds, object_decoding, object_meta
 from traincrew.validation.findings import Finding, Path, Value, parse, render
-from traincrew.validation.unknown_fields import Unknown
+from traincrew.validation.unknown_fields import UnknownField
 
 
 @dataclasses.dataclass(frozen=True)
-class Admitted:
+class AdmissionResult:
     kind: JobKind
     document: Manifest
     """The object as the API server stores it: unknown fields dropped, defaults filled in."""
@@ -45,44 +45,44 @@ def find_kind(api_version: str, kind: str) -> JobKind | None:
     return next((k for k in KINDS if group == jobs.GROUP and k.kind == kind and version in crds.versions(k)), None)
 
 
-def admit(document: Manifest) -> Admitted:
+def admit(document: Manifest) -> AdmissionResult:
     """The verdict on creating a job. The document must name a kind that is served (`find_kind`)."""
     kind = find_kind(document["apiVersion"], document["kind"])
     if kind is None:
         raise ValueError(f"{document['apiVersion']} {document['kind']} is not served")
-    found = posted_object.read(kind, document)
-    job, faults = _judge(kind, found.sound)
+    found = object_decoding.decode(kind, document)
+    job, faults = _validate_job(kind, found.sound)
     errors = list(found.errors)
-    errors += _news(found.errors, errors, (_finding(fault) for fault in faults if fault.server))
-    errors += _news(found.errors, errors, object_meta.check(found.sound.get("metadata", {})))
-    failing = _news(found.errors, errors, (_finding(fault) for fault in faults if not fault.server))
-    hardly_meant = (*_unheard_of(found.unknown), *_advice(kind, job))
-    return Admitted(
+    errors += _unreported(found.errors, errors, (_finding(fault) for fault in faults if fault.server))
+    errors += _unreported(found.errors, errors, object_meta.validate(found.sound.get("metadata", {})))
+    failing = _unreported(found.errors, errors, (_finding(fault) for fault in faults if not fault.server))
+    hardly_meant = (*_unsupported_fields(found.unknown), *_advise(kind, job))
+    return AdmissionResult(
         kind=kind,
         document=found.stored,
         stored=None if errors else job,
         errors=tuple(errors),
         unknown=tuple(Finding(field.path, field.tell()) for field in found.unknown if not field.kept),
-        faults=(*_misspelt(found.unknown), *failing),
-        warnings=tuple(_news(found.errors, [*errors, *failing], hardly_meant)),
+        faults=(*_misspelt_fields(found.unknown), *failing),
+        warnings=tuple(_unreported(found.errors, [*errors, *failing], hardly_meant)),
     )
 
 
-def _judge(kind: JobKind, document: Manifest) -> tuple[jobs.JobObject[Any] | None, list[Violation]]:
+def _validate_job(kind: JobKind, document: Manifest) -> tuple[jobs.JobObject[Any] | None, list[Violation]]:
     if not isinstance(document.get("spec"), dict):
         return None, []  # which has been told
-    named = {**document, "metadata": object_meta.of_new_object(document.get("metadata", {}))}
-    job = decode(kind, msgspec.json.encode(_whole(named)))
+    named = {**document, "metadata": object_meta.for_new_object(document.get("metadata", {}))}
+    job = decode(kind, msgspec.json.encode(_with_integers(named)))
     follows = kind.following(job)
     return job, validation_rules.violations(follows, follows.job(job))
 
 
-def _whole(value: Value) -> Value:
+def _with_integers(value: Value) -> Value:
     """A copy in which floats that pass for integers are some."""
     if isinstance(value, dict):
-        return {key: _whole(inner) for key, inner in value.items()}
+        return {key: _with_integers(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_whole(inner) for inner in value]
+        return [_with_integers(inner) for inner in value]
     return int(value) if isinstance(value, float) and value_validation.is_integral(value) else value
 
 
@@ -90,21 +90,21 @@ def _finding(fault: Violation) -> Finding:
     return Finding(parse(fault.path), fault.message)
 
 
-def _news(form_errors: Iterable[Finding], told: Iterable[Finding], more: Iterable[Finding]) -> list[Finding]:
+def _unreported(form_errors: Iterable[Finding], told: Iterable[Finding], more: Iterable[Finding]) -> list[Finding]:
     """Those that are not another word for what has been told of the same place, or about the inside of what has no good form."""
     places = {finding.path for finding in told}
     broken = [finding.path for finding in form_errors]
     return [one for one in more if one.path not in places and not any(one.path[: len(path)] == path for path in broken)]
 
 
-def _misspelt(unknown: Iterable[Unknown]) -> Iterator[Finding]:
+def _misspelt_fields(unknown: Iterable[UnknownField]) -> Iterator[Finding]:
     """Fields of a template that the job keeps and no pod can have."""
     for field in unknown:
         if field.kept and not _is_metadata(field.path) and field.meant:
             yield Finding(field.path, field.tell())
 
 
-def _unheard_of(unknown: Iterable[Unknown]) -> Iterator[Finding]:
+def _unsupported_fields(unknown: Iterable[UnknownField]) -> Iterator[Finding]:
     for field in unknown:
         if field.kept and not _is_metadata(field.path) and not field.meant:
             yield Finding(field.path, f"{field.tell()}: pods are refused unless the cluster's version knows it")
@@ -115,21 +115,21 @@ def _is_metadata(path: Path) -> bool:
     return path[-2:-1] == ("metadata",) and path[-1] in object_meta.SCHEMA["properties"]
 
 
-def _advice(kind: JobKind, job: jobs.JobObject[Any] | None) -> list[Finding]:
+def _advise(kind: JobKind, job: jobs.JobObject[Any] | None) -> list[Finding]:
     if job is None:
         return []
     follows = kind.following(job)
     return [_finding(fault) for fault in advice.of_job(follows, follows.job(job))]
 
 
-def admit_update(old: Manifest, new: Manifest) -> Admitted:
+def admit_update(old: Manifest, new: Manifest) -> AdmissionResult:
     """The verdict on changing a job; `old` is the object as it is stored."""
     found = admit(new)
     errors = (*found.errors, *_immutable(old, found.document))
     return dataclasses.replace(found, errors=errors, stored=None if errors else found.stored)
 
 
-_FIXED: tuple[Path, ...] = (
+_IMMUTABLE_FIELDS: tuple[Path, ...] = (
     ("metadata", "name"),
     ("metadata", "namespace"),
     ("metadata", "uid"),
@@ -139,9 +139,9 @@ _QUEUE: Path = ("spec", "runPolicy", "schedulingPolicy", "queue")
 
 
 def _immutable(old: Manifest, new: Manifest) -> Iterator[Finding]:
-    for path in _FIXED:
-        if posted_object.at(old, path) != posted_object.at(new, path):
+    for path in _IMMUTABLE_FIELDS:
+        if object_decoding.value_at(old, path) != object_decoding.value_at(new, path):
             yield Finding(path, "field is immutable")
-    before, after = posted_object.at(old, _QUEUE), posted_object.at(new, _QUEUE)
+    before, after = object_decoding.value_at(old, _QUEUE), object_decoding.value_at(new, _QUEUE)
     if before is not None and after is not None and before != after:  # it may be added and removed
         yield Finding(_QUEUE, f"{render(_QUEUE)} is immutable")

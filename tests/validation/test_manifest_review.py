@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from tests.validation import valid
+from tests.validation import valid_manifests
 
 from traincrew.kinds import KINDS
-from traincrew.validation import review
+from traincrew.validation import manifest_review
 
 
 def told(text: str) -> list[str]:
-    return [f"{remark.line}: {remark}" for remark in review.review(text).remarks]
+    return [f"{remark.line}: {remark}" for remark in manifest_review.review(text).remarks]
 
 
 def test_jobs_and_other_objects_are_counted() -> None:
     others = "apiVersion: v1\nkind: ConfigMap\n---\napiVersion: kubeflow.org/v1beta1\nkind: Experiment\n"
-    found = review.review(f"{yaml.safe_dump_all(valid.jobs())}---\n{others}")
-    assert (found.jobs, found.others) == (len(valid.jobs()), 2)
+    found = manifest_review.review(f"{yaml.safe_dump_all(valid_manifests.jobs())}---\n{others}")
+    assert (found.jobs, found.others) == (len(valid_manifests.jobs()), 2)
     assert not [remark for remark in found.remarks if remark.level == "error"]
 
 
@@ -27,7 +27,7 @@ def test_lists_are_opened_and_lines_are_those_of_the_file(kind: str) -> None:
         f"apiVersion: v1\nkind: {kind}\nitems:\n- apiVersion: kubeflow.org/v1\n  kind: JAXJob\n  metadata:\n    name: j\n"
         "  spec:\n    jaxReplicaSpecs:\n      Worke: {}\n- apiVersion: v1\n  kind: Secret\n"
     )
-    found = review.review(text)
+    found = manifest_review.review(text)
     assert (found.jobs, found.others) == (1, 1)
     assert told(text) == [
         "10: spec.jaxReplicaSpecs.Worke: unsupported replica type 'Worke', must be one of Worker; did you mean 'Worker'?",
@@ -100,8 +100,8 @@ spec:
 
 def test_warnings_are_marked_and_are_no_errors() -> None:
     kind = KINDS[0]
-    document = valid.job(kind)
+    document = valid_manifests.job(kind)
     document["spec"]["successPolicy"] = "Most"
-    found = review.review(yaml.safe_dump(document))
+    found = manifest_review.review(yaml.safe_dump(document))
     assert {remark.level for remark in found.remarks} == {"warning"}
     assert any(remark.path == "spec.successPolicy" for remark in found.remarks)
