@@ -73,7 +73,7 @@ class ControlPlane:
         self.authenticator = Authenticator(self.admin_token, self.tokens)
         self.pki = certificates.ensure(options.data / "pki", certificates.names(options.host))
         self.cluster = RequestScope(self.store, self.registry, self.policy, Identity(self.pki.authority, self.tokens))
-        self.cluster.accounts = options.controllers
+        self.cluster.controllers_enabled = options.controllers
         reviewing = ReviewHandler(self.cluster, self.policy, self.tokens, self.authenticator)
         self._audit_log = AuditLog(options.audit_log)
         self.handler = Handler(self.cluster, reviewing, self._audit_log)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from tests.embedded.apiserver.endpoints.desk import Desk, desk
+from tests.embedded.apiserver.endpoints.in_process_api import InProcessApi, in_process_api
 
 from traincrew.embedded.apiserver.authn import users
 from traincrew.embedded.apiserver.requests.scope import decoded
@@ -17,13 +17,13 @@ LEASE = "coordination.k8s.io/v1:leases"
 
 
 @pytest.fixture
-async def at(tmp_path: pathlib.Path) -> AsyncIterator[Desk]:
-    async with desk(tmp_path) as found:
+async def api(tmp_path: pathlib.Path) -> AsyncIterator[InProcessApi]:
+    async with in_process_api(tmp_path) as found:
         yield found
 
 
-def events(at: Desk, resource: str, after: str) -> list[tuple[str, dict[str, Any]]]:
-    changes = at.daemon.store.change_logs.of(resource).since(int(after))
+def events(api: InProcessApi, resource: str, after: str) -> list[tuple[str, dict[str, Any]]]:
+    changes = api.control_plane.store.change_logs.of(resource).since(int(after))
     return [(each.type, decoded(each.record)["metadata"]) for each in changes]
 
 
@@ -42,137 +42,139 @@ def events(at: Desk, resource: str, after: str) -> list[tuple[str, dict[str, Any
         ),
     ],
 )
-async def test_what_a_patch_must_not_make_is_held_against_the_patch(at: Desk, how: str, patch: Any, why: str) -> None:
-    await at.create("configmaps", "a", {"data": {"b": "c"}})
-    told = await at.patch(how, "configmaps/a", patch, fieldValidation="Strict")
-    assert (told.code, told.body["details"]["causes"][0]["field"]) == (422, "patch")
-    assert told.message.endswith(f": {why}")
+async def test_what_a_patch_must_not_make_is_held_against_the_patch(api: InProcessApi, how: str, patch: Any, why: str) -> None:
+    await api.create("configmaps", "a", {"data": {"b": "c"}})
+    response = await api.patch(how, "configmaps/a", patch, fieldValidation="Strict")
+    assert (response.code, response.body["details"]["causes"][0]["field"]) == (422, "patch")
+    assert response.message.endswith(f": {why}")
 
 
-async def test_a_patch_of_nothing_is_not_even_read(at: Desk) -> None:
-    assert (await at.patch("merge", "configmaps/none", "{")).code == 404
+async def test_a_patch_of_nothing_is_not_even_read(api: InProcessApi) -> None:
+    assert (await api.patch("merge", "configmaps/none", "{")).code == 404
 
 
-async def test_an_update_makes_only_what_may_be_made_that_way(at: Desk) -> None:
+async def test_an_update_makes_only_what_may_be_made_that_way(api: InProcessApi) -> None:
     body = {"metadata": {"name": "a", "resourceVersion": "4"}}
-    assert (await at.ask("update", f"{LEASE}/a", body)).code == 201
-    assert (await at.ask("update", "configmaps/a", body)).code == 404
+    assert (await api.send("update", f"{LEASE}/a", body)).code == 201
+    assert (await api.send("update", "configmaps/a", body)).code == 404
 
 
-async def test_who_may_not_create_cannot_do_so_by_apply_or_update(at: Desk) -> None:
+async def test_who_may_not_create_cannot_do_so_by_apply_or_update(api: InProcessApi) -> None:
     rules = [{"apiGroups": ["", "coordination.k8s.io"], "resources": ["*"], "verbs": ["get", "patch", "update"]}]
-    await at.ask("create", "rbac.authorization.k8s.io/v1:roles", {"metadata": {"name": "r"}, "rules": rules})
+    await api.send("create", "rbac.authorization.k8s.io/v1:roles", {"metadata": {"name": "r"}, "rules": rules})
     subject = {"kind": "ServiceAccount", "name": "sa", "namespace": "default"}
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"}
-    await at.create("rbac.authorization.k8s.io/v1:rolebindings", "b", {"subjects": [subject], "roleRef": role})
-    at.user = users.service_account("default", "sa")
+    await api.create("rbac.authorization.k8s.io/v1:rolebindings", "b", {"subjects": [subject], "roleRef": role})
+    api.user = users.service_account("default", "sa")
     applied = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
-    for told in (
-        await at.patch("apply", "configmaps/a", applied, fieldManager="m"),
-        await at.ask("update", f"{LEASE}/a", {"metadata": {"name": "a"}}),
+    for response in (
+        await api.patch("apply", "configmaps/a", applied, fieldManager="m"),
+        await api.send("update", f"{LEASE}/a", {"metadata": {"name": "a"}}),
     ):
-        assert told.code == 403
-        assert "cannot create resource" in told.message
+        assert response.code == 403
+        assert "cannot create resource" in response.message
 
 
 @pytest.mark.parametrize(("version", "code"), [("", 200), ("0", 200), ("1", 409), ("x", 500)])
-async def test_a_version_counts_if_it_is_named(at: Desk, version: str, code: int) -> None:
-    await at.create("configmaps", "a")
+async def test_a_version_counts_if_it_is_named(api: InProcessApi, version: str, code: int) -> None:
+    await api.create("configmaps", "a")
     body = {"metadata": {"name": "a", "resourceVersion": version}, "data": {"k": "v"}}
-    assert (await at.ask("update", "configmaps/a", body)).code == code
+    assert (await api.send("update", "configmaps/a", body)).code == code
 
 
-async def test_some_kinds_are_not_changed_without_a_version(at: Desk) -> None:
-    await at.ask("create", LEASE, {"metadata": {"name": "a"}})
-    told = await at.ask("update", f"{LEASE}/a", {"metadata": {"name": "a"}})
-    assert told.message.endswith("metadata.resourceVersion: Invalid value: 0x0: must be specified for an update")
+async def test_some_kinds_are_not_changed_without_a_version(api: InProcessApi) -> None:
+    await api.send("create", LEASE, {"metadata": {"name": "a"}})
+    response = await api.send("update", f"{LEASE}/a", {"metadata": {"name": "a"}})
+    assert response.message.endswith("metadata.resourceVersion: Invalid value: 0x0: must be specified for an update")
 
 
-async def test_what_loses_its_last_finalizer_is_heard_of_once(at: Desk) -> None:
-    await at.create("configmaps", "a", finalizers=["example.com/hold"])
-    version = (await at.ask("delete", "configmaps/a")).body["metadata"]["resourceVersion"]
-    told = await at.patch("merge", "configmaps/a", {"metadata": {"finalizers": None}})
-    assert told.code == 200
-    assert "finalizers" not in told.body["metadata"]
-    assert [(kind, meta["finalizers"]) for kind, meta in events(at, "configmaps", version)] == [("DELETED", ["example.com/hold"])]
+async def test_what_loses_its_last_finalizer_is_heard_of_once(api: InProcessApi) -> None:
+    await api.create("configmaps", "a", finalizers=["example.com/hold"])
+    version = (await api.send("delete", "configmaps/a")).body["metadata"]["resourceVersion"]
+    response = await api.patch("merge", "configmaps/a", {"metadata": {"finalizers": None}})
+    assert response.code == 200
+    assert "finalizers" not in response.body["metadata"]
+    assert [(kind, meta["finalizers"]) for kind, meta in events(api, "configmaps", version)] == [
+        ("DELETED", ["example.com/hold"])
+    ]
 
 
-async def test_a_pod_that_ends_at_once_is_marked_before_it_is_gone(at: Desk) -> None:
-    version = (await at.create("pods", "p", POD)).body["metadata"]["resourceVersion"]
-    told = await at.ask("delete", "pods/p")
-    assert told.body["metadata"]["deletionGracePeriodSeconds"] == 0
-    seen = events(at, "pods", version)
+async def test_a_pod_that_ends_at_once_is_marked_before_it_is_gone(api: InProcessApi) -> None:
+    version = (await api.create("pods", "p", POD)).body["metadata"]["resourceVersion"]
+    response = await api.send("delete", "pods/p")
+    assert response.body["metadata"]["deletionGracePeriodSeconds"] == 0
+    seen = events(api, "pods", version)
     assert [kind for kind, _ in seen] == ["MODIFIED", "DELETED"]
     assert all("deletionTimestamp" in meta for _, meta in seen)
 
 
-async def test_what_takes_the_place_of_a_dying_object_must_wait(at: Desk) -> None:
-    await at.create("configmaps", "a", finalizers=["example.com/hold"])
-    await at.ask("delete", "configmaps/a")
-    assert (await at.create("configmaps", "a")).message == 'object is being deleted: configmaps "a" already exists'
+async def test_what_takes_the_place_of_a_dying_object_must_wait(api: InProcessApi) -> None:
+    await api.create("configmaps", "a", finalizers=["example.com/hold"])
+    await api.send("delete", "configmaps/a")
+    assert (await api.create("configmaps", "a")).message == 'object is being deleted: configmaps "a" already exists'
 
 
-async def test_of_the_options_of_a_deletion_those_in_the_body_count_alone(at: Desk) -> None:
-    await at.create("configmaps", "a")
-    assert (await at.ask("delete", "configmaps/a", dryRun="All")).code == 200
+async def test_of_the_options_of_a_deletion_those_in_the_body_count_alone(api: InProcessApi) -> None:
+    await api.create("configmaps", "a")
+    assert (await api.send("delete", "configmaps/a", dryRun="All")).code == 200
     options = {"kind": "DeleteOptions", "apiVersion": "v1"}
-    assert (await at.ask("delete", "configmaps/a", options, dryRun="All")).code == 200
-    assert (await at.ask("get", "configmaps/a")).code == 404
+    assert (await api.send("delete", "configmaps/a", options, dryRun="All")).code == 200
+    assert (await api.send("get", "configmaps/a")).code == 404
 
 
-async def test_jobs_leave_their_pods_behind_unless_told_otherwise(at: Desk) -> None:
+async def test_jobs_leave_their_pods_behind_unless_told_otherwise(api: InProcessApi) -> None:
     for name, options, finalizers in (("a", None, ["orphan"]), ("b", {"propagationPolicy": "Background"}, None)):
-        await at.create("batch/v1:jobs", name, JOB)
-        told = await at.ask("delete", f"batch/v1:jobs/{name}", options)
-        assert told.body.get("metadata", {}).get("finalizers") == finalizers
-        assert bool(told.warnings) == (options is None)
+        await api.create("batch/v1:jobs", name, JOB)
+        response = await api.send("delete", f"batch/v1:jobs/{name}", options)
+        assert response.body.get("metadata", {}).get("finalizers") == finalizers
+        assert bool(response.warnings) == (options is None)
 
 
-async def test_an_apply_says_nothing_that_the_schema_has_no_word_for(at: Desk) -> None:
+async def test_an_apply_says_nothing_that_the_schema_has_no_word_for(api: InProcessApi) -> None:
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "colour": "red"}
-    told = await at.patch("apply", "configmaps/a", body, fieldManager="m", fieldValidation="Ignore")
-    assert (told.code, told.message) == (
+    response = await api.patch("apply", "configmaps/a", body, fieldManager="m", fieldValidation="Ignore")
+    assert (response.code, response.message) == (
         500,
         "failed to create typed patch object (/a; /v1, Kind=ConfigMap): .colour: field not declared in schema",
     )
 
 
-async def test_a_pod_behind_a_gate_is_bound_to_no_node(at: Desk) -> None:
+async def test_a_pod_behind_a_gate_is_bound_to_no_node(api: InProcessApi) -> None:
     gated = {"spec": {**POD["spec"], "schedulingGates": [{"name": "example.com/wait"}]}}
-    await at.create("pods", "p", gated)
-    told = await at.ask("create", "pods/p/binding", {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}})
-    assert told.message.endswith("pod p has non-empty .spec.schedulingGates")
+    await api.create("pods", "p", gated)
+    response = await api.send("create", "pods/p/binding", {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}})
+    assert response.message.endswith("pod p has non-empty .spec.schedulingGates")
 
 
-async def test_whoever_deletes_a_pod_at_the_same_time_as_others_is_not_told_that_it_has_changed(at: Desk) -> None:
+async def test_whoever_deletes_a_pod_at_the_same_time_as_others_is_not_told_that_it_has_changed(api: InProcessApi) -> None:
     for number in range(5):
-        await at.create("pods", f"p{number}", POD)
-        told = await asyncio.gather(*(at.ask("delete", f"pods/p{number}") for _ in range(8)))
-        assert {each.code for each in told} <= {200, 404}
-        assert 200 in {each.code for each in told}
-        assert (await at.ask("get", f"pods/p{number}")).code == 404
+        await api.create("pods", f"p{number}", POD)
+        response = await asyncio.gather(*(api.send("delete", f"pods/p{number}") for _ in range(8)))
+        assert {each.code for each in response} <= {200, 404}
+        assert 200 in {each.code for each in response}
+        assert (await api.send("get", f"pods/p{number}")).code == 404
 
 
 @pytest.mark.parametrize("value", [True, 1.5, 1])
-async def test_a_number_is_not_the_truth_that_python_takes_it_for(at: Desk, value: Any) -> None:
+async def test_a_number_is_not_the_truth_that_python_takes_it_for(api: InProcessApi, value: Any) -> None:
     names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     version = {"name": "v1", "served": True, "storage": True, "schema": schema}
     spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
-    await at.create("apiextensions.k8s.io/v1:customresourcedefinitions", "things.example.com", {"spec": spec})
+    await api.create("apiextensions.k8s.io/v1:customresourcedefinitions", "things.example.com", {"spec": spec})
     titled = {"apiVersion": "example.com/v1", "kind": "Thing", "free": 1}
-    made = await at.create("example.com/v1:things", "a", titled)
-    told = await at.patch("merge", "example.com/v1:things/a", {"free": value})
-    assert (told.code, repr(told.body["free"])) == (200, repr(value))
-    same = told.body["metadata"]["resourceVersion"] == made.body["metadata"]["resourceVersion"]
+    made = await api.create("example.com/v1:things", "a", titled)
+    response = await api.patch("merge", "example.com/v1:things/a", {"free": value})
+    assert (response.code, repr(response.body["free"])) == (200, repr(value))
+    same = response.body["metadata"]["resourceVersion"] == made.body["metadata"]["resourceVersion"]
     assert same == (repr(value) == "1")
 
 
-async def test_an_owner_that_is_named_twice_is_kept_once_and_the_writer_warned(at: Desk) -> None:
+async def test_an_owner_that_is_named_twice_is_kept_once_and_the_writer_warned(api: InProcessApi) -> None:
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "o", "uid": "u", "controller": True}
-    told = await at.create("configmaps", "a", ownerReferences=[owner, owner])
-    assert (told.code, told.body["metadata"]["ownerReferences"]) == (201, [owner])
-    assert told.warnings[0].endswith("please fix your requests; duplicate UID(s) observed: u")
-    again = await at.patch("merge", "configmaps/a", {"metadata": {"ownerReferences": [owner, owner]}})
-    assert again.body["metadata"] == told.body["metadata"]
+    response = await api.create("configmaps", "a", ownerReferences=[owner, owner])
+    assert (response.code, response.body["metadata"]["ownerReferences"]) == (201, [owner])
+    assert response.warnings[0].endswith("please fix your requests; duplicate UID(s) observed: u")
+    again = await api.patch("merge", "configmaps/a", {"metadata": {"ownerReferences": [owner, owner]}})
+    assert again.body["metadata"] == response.body["metadata"]
     assert "after mutating admission happens" in again.warnings[0]

@@ -88,4 +88,4 @@ class StoreListers:
 
 
 def of(scope: RequestScope) -> AdmissionChain:
-    return AdmissionChain(StoreListers(scope), disabled=() if scope.accounts else NEED_CONTROLLERS)
+    return AdmissionChain(StoreListers(scope), disabled=() if scope.controllers_enabled else NEED_CONTROLLERS)

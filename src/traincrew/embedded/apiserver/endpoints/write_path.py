@@ -150,7 +150,7 @@ async def _create(write: _Write, obj: Object, warnings: tuple[str, ...]) -> Resp
         record = await scope.store.put(key, stored, 0)
     except RevisionConflict as stale:
         raise _already_exists(write.request, stale.current, key.name) from None
-    if info.store_name == "namespaces" and scope.accounts:
+    if info.store_name == "namespaces" and scope.controllers_enabled:
         await namespace_contents.create(scope, key.name)
     return Response(201, version_conversion.encoded_object(record, info), warnings)
 

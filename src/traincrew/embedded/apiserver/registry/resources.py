@@ -1,18 +1,19 @@
-"""The resources that are served: the built-in ones, and those of the CustomResourceDefinitions there are."""
+"""The served resources: the built-in ones, and those of the stored CustomResourceDefinitions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from traincrew.apimachinery.field_errors import FieldError
 from traincrew.apimachinery.resource_info import Object, ResourceInfo
 from traincrew.apimachinery.structural import schemas
 from traincrew.embedded.apiserver.registry import builtin, crd_strategy
-from traincrew.embedded.apiserver.registry.custom import CustomStrategy
-from traincrew.embedded.apiserver.registry.strategies import Strategy
-from traincrew.embedded.apiserver.schema import crds
+from traincrew.embedded.apiserver.registry.builtin.write_context import WriteContext
+from traincrew.embedded.apiserver.registry.rest_strategy import RestStrategy
+from traincrew.embedded.apiserver.schema import crds, custom_resources
 
 GroupVersionResource = tuple[str, str, str]
-"""Group, version, plural."""
+"""Group, version and plural."""
 
 
 class Registry:
@@ -21,29 +22,29 @@ class Registry:
         self._known: dict[str, Object] = {}
         self._own: dict[str, Object] = {}
         self._since: dict[str, int] = {}
-        """The revision in which a definition became what it is."""
+        """The revision in which the spec of a definition changed last."""
         self._built_in = tuple(built_in)
         self.groups = frozenset(each.group for each in self._built_in)
-        """The built-in ones."""
-        self._by_place: dict[GroupVersionResource, ResourceInfo] = {
+        """The built-in groups."""
+        self._by_resource: dict[GroupVersionResource, ResourceInfo] = {
             (each.group, each.version, each.plural): each for each in self._built_in
         }
-        self._originals = dict(self._by_place)
-        """What stands there again when a definition of the same name has gone."""
-        self._strategies: dict[GroupVersionResource, Strategy] = {}
+        self._originals = dict(self._by_resource)
+        """Served again when a definition of the same name is deleted."""
+        self._strategies: dict[GroupVersionResource, RestStrategy] = {}
         self._custom: dict[str, tuple[ResourceInfo, ...]] = {}
         self.generation = 0
-        """Grows with every change: what was made of an older one is stale."""
+        """Incremented with every change, so that documents of an older generation can be dropped."""
         self.on_change: list[Callable[[], None]] = []
 
     def find(self, group: str, version: str, plural: str) -> ResourceInfo | None:
-        return self._by_place.get((group, version, plural))
+        return self._by_resource.get((group, version, plural))
 
     def __iter__(self) -> Iterator[ResourceInfo]:
-        return iter(self._by_place.values())
+        return iter(self._by_resource.values())
 
     def preferred(self) -> Iterator[ResourceInfo]:
-        """Each resource once, in the version that it is stored in."""
+        """Each resource once, in its storage version."""
         return (each for each in self if each.storage_version in ("", each.version) and each.kept_as is None)
 
     def versions(self, info: ResourceInfo) -> list[ResourceInfo]:
@@ -51,33 +52,33 @@ class Registry:
         return [each for each in self if each.store_name == info.store_name]
 
     def selectable(self, store_name: str) -> tuple[str, ...]:
-        for made in self._custom.values():
-            if made and made[0].store_name == store_name:
-                return made[0].selectable
+        for resources in self._custom.values():
+            if resources and resources[0].store_name == store_name:
+                return resources[0].selectable
         return ()
 
-    def strategy(self, info: ResourceInfo) -> Strategy:
-        place = (info.group, info.version, info.plural)
-        found = self._strategies.get(place)
+    def strategy(self, info: ResourceInfo) -> RestStrategy:
+        resource = (info.group, info.version, info.plural)
+        found = self._strategies.get(resource)
         if found is None:
-            found = self._strategies[place] = self._make_strategy(info)
+            found = self._strategies[resource] = self._new_strategy(info)
         return found
 
-    def _make_strategy(self, info: ResourceInfo) -> Strategy:
+    def _new_strategy(self, info: ResourceInfo) -> RestStrategy:
         if info.kind == crd_strategy.KIND and info.definition is None:
             return crd_strategy.CustomResourceDefinitionStrategy(self._definitions, self._now, self._own.get)
-        return CustomStrategy(info) if info.definition is not None else builtin.strategy(info.group, info.kind)
+        return CustomResourceStrategy(info) if info.definition is not None else builtin.strategy(info.group, info.kind)
 
     def trust(self, own: Iterable[Object]) -> None:
-        """Definitions of this release: tests have looked through them already, and it takes time and memory at a first start."""
+        """Definitions of this release. They are not validated again: validation takes time and memory at the first start."""
         self._own |= {crd["metadata"]["name"]: crd for crd in own}
 
     def _definitions(self) -> Iterator[Object]:
-        """Also those that serve nothing: their names are taken all the same."""
+        """Also those that are not established: their names are taken, too."""
         return iter(self._known.values())
 
     def define(self, crd: Object) -> None:
-        """The resources of this CRD as it is now; one that was not accepted serves nothing."""
+        """Serves the resources of this CRD. A CRD that is not established serves nothing."""
         name = crd["metadata"]["name"]
         before = self._known.get(name)
         if before is None or before["spec"] != crd["spec"]:
@@ -89,9 +90,9 @@ class Registry:
             for each in crd.get("status", {}).get("conditions") or ()
         )
         if established:
-            made = crds.resources(crd, self._since[name])
-            self._custom[name] = made
-            self._by_place |= {(each.group, each.version, each.plural): each for each in made}
+            resources = crds.resources(crd, self._since[name])
+            self._custom[name] = resources
+            self._by_resource |= {(each.group, each.version, each.plural): each for each in resources}
         self._changed()
 
     def undefine(self, name: str) -> None:
@@ -103,13 +104,44 @@ class Registry:
         for each in self._custom.pop(name, ()):
             schemas.forget(each.schema)
             schemas.forget(each.stored_schema)
-            place = (each.group, each.version, each.plural)
-            self._by_place.pop(place, None)
-            self._strategies.pop(place, None)
-            if place in self._originals:
-                self._by_place[place] = self._originals[place]
+            resource = (each.group, each.version, each.plural)
+            self._by_resource.pop(resource, None)
+            self._strategies.pop(resource, None)
+            if resource in self._originals:
+                self._by_resource[resource] = self._originals[resource]
 
     def _changed(self) -> None:
         self.generation += 1
-        for tell in self.on_change:
-            tell()
+        for notify in self.on_change:
+            notify()
+
+
+class CustomResourceStrategy:
+    """The strategy of the resources of a CustomResourceDefinition: their schema, and the rules of every object."""
+
+    allow_create_on_update = allow_unconditional_update = orphans_by_default = False
+
+    def __init__(self, info: ResourceInfo) -> None:
+        self._info = info
+        self._generic = builtin.custom(info.namespaced, info.subresource("status") is not None)
+
+    def default(self, obj: Object) -> None:
+        custom_resources.default(obj, self._info.schema)
+
+    def prepare_for_create(self, obj: Object, context: WriteContext) -> None:
+        self._generic.prepare_for_create(obj, context)
+
+    def prepare_for_update(self, new: Object, old: Object, subresource: str, context: WriteContext) -> None:
+        self._generic.prepare_for_update(new, old, subresource, context)
+
+    def validate(self, obj: Object) -> list[FieldError]:
+        return custom_resources.validate(obj, self._info, self._generic.validate(obj))
+
+    def validate_update(self, new: Object, old: Object, subresource: str = "") -> list[FieldError]:
+        before = self._generic.validate_update(new, old, subresource)
+        if subresource == "status":
+            return custom_resources.validate_status(new, old, self._info, before)
+        return custom_resources.validate_update(new, old, self._info, before)
+
+    def warnings(self, obj: Object, old: Object | None = None) -> list[str]:
+        return []

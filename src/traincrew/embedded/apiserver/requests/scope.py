@@ -18,7 +18,7 @@ from traincrew.embedded.apiserver.authn.users import User
 from traincrew.embedded.apiserver.authz import attributes
 from traincrew.embedded.apiserver.authz.attributes import Attributes
 from traincrew.embedded.apiserver.authz.rbac import Policy
-from traincrew.embedded.apiserver.registry import strategies
+from traincrew.embedded.apiserver.registry import rest_strategy
 from traincrew.embedded.apiserver.registry.resources import Registry
 from traincrew.embedded.apiserver.requests.metrics_source import MetricsSource
 from traincrew.embedded.apiserver.storage.records import Key, Record
@@ -38,7 +38,7 @@ class Identity(NamedTuple):
 class RequestScope:
     def __init__(self, store: Store, registry: Registry, policy: Policy, identity: Identity, clock: Clock = clock.now) -> None:
         self.store, self.registry, self.policy, self.identity, self.clock = store, registry, policy, identity, clock
-        self.accounts = True
+        self.controllers_enabled = True
         """Whether the controllers run that some admission plugins need."""
         self.metrics: MetricsSource | None = None
         """Set by the daemon; None: there are no metrics."""
@@ -59,7 +59,7 @@ class RequestScope:
         # Not uuid4: it asks the system for random bytes and releases the interpreter lock for it.
         return str(uuid.UUID(int=random.getrandbits(128), version=4))
 
-    def strategy(self, info: ResourceInfo) -> strategies.Strategy:
+    def strategy(self, info: ResourceInfo) -> rest_strategy.RestStrategy:
         return self.registry.strategy(info)
 
     def object(self, resource: str, namespace: str, name: str) -> Object | None:

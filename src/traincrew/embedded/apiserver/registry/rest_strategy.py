@@ -9,7 +9,7 @@ from traincrew.apimachinery.resource_info import Object
 from traincrew.embedded.apiserver.registry.builtin.write_context import WriteContext
 
 
-class Strategy(Protocol):
+class RestStrategy(Protocol):
     @property
     def allow_create_on_update(self) -> bool: ...
 
